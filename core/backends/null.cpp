@@ -1,0 +1,79 @@
+// Moves nothing: tests crosscut itself, from the conductor to the run on disk, at any number of ranks.
+//
+// Its clock is virtual. An operation takes latency + bytes / rate, one after the other in the order in which
+// they are ready; so every run of a job gives the same numbers to the bit.
+#include <array>
+#include <cmath>
+#include <deque>
+
+#include "live.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::array parameters{
+    Parameter{.name = "latency",
+              .kind = Parameter::Kind::seconds,
+              .unit = "seconds",
+              .initial = "10us",
+              .help = "time that an operation takes beside its bytes",
+              .maximum = 1e6},
+    Parameter{.name = "rate",
+              .kind = Parameter::Kind::bytes,
+              .unit = "bytes per second",
+              .initial = "100MB",
+              .help = "rate at which an operation's bytes pass",
+              .minimum = 1},
+};
+
+class NullTransport {
+ public:
+  static constexpr bool is_synchronised = false;
+  static constexpr bool is_lossy = false;
+
+  NullTransport(const BackendContext&, const Parameters& given)
+      : latency_nanoseconds_(given.real("latency") * 1e9),
+        nanoseconds_per_byte_(1e9 / static_cast<double>(given.integer("rate"))) {}
+
+  void connect(std::span<const Link>, std::uint32_t) {}
+  void reserve(std::span<std::byte>, std::span<std::byte>) {}
+  void disconnect() {}
+  void interrupt() {}
+  void start_phase(std::span<const Op>) { now_ = 0; }
+  std::int64_t now() const { return now_; }
+  void post(const Op& op, OpIndex index, std::byte* data) {
+    execute(op, data);
+    done_.push_back(index);
+  }
+  void execute(const Op& op, std::byte*) {
+    now_ += std::llround(latency_nanoseconds_ + nanoseconds_per_byte_ * static_cast<double>(op.bytes));
+  }
+  void wait(std::vector<OpIndex>& completed) {
+    completed.insert(completed.end(), done_.begin(), done_.end());
+    done_.clear();
+  }
+  std::int64_t lost_bytes(OpIndex) const { return 0; }
+  json::Value facts() const { return json::Object{{"clock", "virtual"}}; }
+
+ private:
+  double latency_nanoseconds_, nanoseconds_per_byte_;
+  std::int64_t now_ = 0;
+  std::vector<OpIndex> done_;
+};
+
+std::unique_ptr<Backend> make(const BackendContext& context, const Parameters& given) {
+  return std::make_unique<LiveBackend<NullTransport>>(context, given);
+}
+
+}  // namespace
+
+namespace registered {
+extern const BackendInfo backend_null;
+const BackendInfo backend_null{.name = "null",
+                               .summary = "moves nothing under a virtual clock: tests crosscut itself",
+                               .parameters = parameters,
+                               .live = false,
+                               .tolerates_failure = true,
+                               .make = make};
+}  // namespace registered
+}  // namespace crosscut

@@ -1,0 +1,222 @@
+// Kernel TCP: connections stay in blocking mode and are used without waiting through MSG_DONTWAIT, so that a
+// chain of operations (a ping-pong) costs one system call for each, and overlapping ones share one poll().
+#include <poll.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "clock.hpp"
+#include "live.hpp"
+#include "tcp_lanes.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::array parameters{
+    Parameter{.name = "send-buffer",
+              .kind = Parameter::Kind::bytes,
+              .unit = "bytes",
+              .initial = "0",
+              .help = "send buffer of a connection (SO_SNDBUF); 0 leaves it to the kernel",
+              .maximum = 1e9},
+    Parameter{.name = "receive-buffer",
+              .kind = Parameter::Kind::bytes,
+              .unit = "bytes",
+              .initial = "0",
+              .help = "receive buffer of a connection (SO_RCVBUF); 0 leaves it to the kernel",
+              .maximum = 1e9},
+    Parameter{.name = "congestion-control",
+              .kind = Parameter::Kind::text,
+              .help = "congestion control such as cubic, reno or dctcp; empty takes the system's"},
+    Parameter{.name = "nodelay",
+              .kind = Parameter::Kind::boolean,
+              .initial = "true",
+              .help = "send short segments at once (TCP_NODELAY)"},
+};
+
+class TcpTransport {
+ public:
+  static constexpr bool is_synchronised = true;
+  static constexpr bool is_lossy = false;
+
+  TcpTransport(const BackendContext& context, const Parameters& given)
+      : progress_(context.attendant.progress()),
+        polling_(context.polling),
+        lanes_(context, {.send_buffer_bytes = given.integer("send-buffer"),
+                         .receive_buffer_bytes = given.integer("receive-buffer"),
+                         .congestion_control = given.text("congestion-control"),
+                         .no_delay = given.boolean("nodelay")}) {}
+
+  void connect(std::span<const Link> links, std::uint32_t epoch) { lanes_.open(links, epoch); }
+  void reserve(std::span<std::byte>, std::span<std::byte>) {}
+  void start_phase(std::span<const Op>) {}
+  std::int64_t now() const { return monotonic_nanoseconds(); }
+  void disconnect() {
+    active_.clear();
+    lanes_.close_all();
+  }
+  void interrupt() { lanes_.shut_all(); }
+  std::int64_t lost_bytes(OpIndex) const { return 0; }
+  json::Value facts() const { return lanes_.facts(); }
+
+  void post(const Op& op, OpIndex index, std::byte* data);
+  void wait(std::vector<OpIndex>& completed);
+  void execute(const Op& op, std::byte* data);
+
+ private:
+  // TCP has no empty messages: a message of 0 bytes is one byte on the wire.
+  Transfer transfer(const Op& op, OpIndex index, std::byte* data) {
+    if (op.bytes > 0) return {index, data, static_cast<std::size_t>(op.bytes)};
+    return {index, &token_, 1};
+  }
+  bool push(Lane& lane, std::vector<OpIndex>& completed);
+  bool pull(Lane& lane, std::vector<OpIndex>& completed);
+  void advance_all(std::vector<OpIndex>& completed);
+  void sleep(std::vector<OpIndex>& completed);
+  void forget_idle();
+  void moved() { progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+
+  std::atomic<std::uint64_t>& progress_;
+  bool polling_;
+  TcpLanes lanes_;
+  std::vector<Lane*> active_;
+  std::vector<pollfd> watched_;
+  std::byte token_{};
+};
+
+bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+[[noreturn]] void lose(const Lane& lane, const char* doing, bool closed) {
+  throw PeerLost(lane.link.peer, std::string(doing) + " rank " + std::to_string(lane.link.peer) + ": " +
+                                     (closed ? "it closed the connection" : std::strerror(errno)));
+}
+
+void TcpTransport::post(const Op& op, OpIndex index, std::byte* data) {
+  auto& lane = lanes_.at(op);
+  (op.kind == Op::Kind::send ? lane.sends : lane.receives).push(transfer(op, index, data));
+  if (!lane.active) {
+    lane.active = true;
+    active_.push_back(&lane);
+  }
+}
+
+// True if anything moved.
+bool TcpTransport::push(Lane& lane, std::vector<OpIndex>& completed) {
+  bool any = false;
+  while (!lane.sends.empty()) {
+    auto& front = lane.sends.front();
+    const auto sent = ::send(lane.fd.get(), front.data, front.left, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (again()) return any;
+      lose(lane, "sending to", false);
+    }
+    moved();
+    any = true;
+    front.data += sent;
+    front.left -= static_cast<std::size_t>(sent);
+    if (front.left > 0) return true;
+    completed.push_back(front.index);
+    lane.sends.pop();
+  }
+  return any;
+}
+
+bool TcpTransport::pull(Lane& lane, std::vector<OpIndex>& completed) {
+  bool any = false;
+  while (!lane.receives.empty()) {
+    auto& front = lane.receives.front();
+    const auto got = ::recv(lane.fd.get(), front.data, front.left, MSG_DONTWAIT);
+    if (got == 0) lose(lane, "receiving from", true);
+    if (got < 0) {
+      if (again()) return any;
+      lose(lane, "receiving from", false);
+    }
+    moved();
+    any = true;
+    front.data += got;
+    front.left -= static_cast<std::size_t>(got);
+    if (front.left > 0) return true;
+    completed.push_back(front.index);
+    lane.receives.pop();
+  }
+  return any;
+}
+
+void TcpTransport::forget_idle() {
+  std::erase_if(active_, [](Lane* lane) {
+    lane->active = !lane->sends.empty() || !lane->receives.empty();
+    return !lane->active;
+  });
+}
+
+void TcpTransport::advance_all(std::vector<OpIndex>& completed) {
+  bool any = true;
+  while (any && completed.empty()) {
+    any = false;
+    for (auto* lane : active_) {
+      const bool received = pull(*lane, completed);
+      const bool sent = push(*lane, completed);
+      any = any || received || sent;
+    }
+  }
+}
+
+void TcpTransport::sleep(std::vector<OpIndex>& completed) {
+  watched_.clear();
+  for (const auto* lane : active_) {
+    const auto events = (lane->receives.empty() ? 0 : POLLIN) | (lane->sends.empty() ? 0 : POLLOUT);
+    watched_.push_back({lane->fd.get(), static_cast<short>(events), 0});
+  }
+  if (::poll(watched_.data(), watched_.size(), -1) < 0 && errno != EINTR)
+    throw_errno("waiting for connections");
+  for (std::size_t i = 0; i < watched_.size(); ++i) {
+    if ((watched_[i].revents & ~POLLOUT) != 0) pull(*active_[i], completed);
+    if ((watched_[i].revents & ~POLLIN) != 0) push(*active_[i], completed);
+  }
+}
+
+void TcpTransport::wait(std::vector<OpIndex>& completed) {
+  // With few lanes an attempt costs no more than asking first; with many, poll() finds those that are ready.
+  constexpr std::size_t few = 8;
+  while (true) {
+    if (polling_ || active_.size() <= few) advance_all(completed);
+    if (completed.empty() && !polling_) sleep(completed);
+    if (!completed.empty()) break;
+  }
+  forget_idle();
+}
+
+void TcpTransport::execute(const Op& op, std::byte* data) {
+  auto& lane = lanes_.at(op);
+  auto left = transfer(op, 0, data);
+  const bool sending = op.kind == Op::Kind::send;
+  const int flags = (polling_ ? MSG_DONTWAIT : sending ? 0 : MSG_WAITALL) | (sending ? MSG_NOSIGNAL : 0);
+  while (left.left > 0) {
+    const auto done = sending ? ::send(lane.fd.get(), left.data, left.left, flags)
+                              : ::recv(lane.fd.get(), left.data, left.left, flags);
+    if (done < 0) {
+      if (again()) continue;
+      lose(lane, sending ? "sending to" : "receiving from", false);
+    }
+    if (done == 0) lose(lane, "receiving from", true);
+    moved();
+    left.data += done;
+    left.left -= static_cast<std::size_t>(done);
+  }
+}
+
+std::unique_ptr<Backend> make(const BackendContext& context, const Parameters& given) {
+  return std::make_unique<LiveBackend<TcpTransport>>(context, given);
+}
+
+}  // namespace
+
+namespace registered {
+extern const BackendInfo backend_tcp;
+const BackendInfo backend_tcp{.name = "tcp",
+                              .summary = "the kernel's TCP over sockets, full duplex",
+                              .parameters = parameters,
+                              .tolerates_failure = true,
+                              .make = make};
+}  // namespace registered
+}  // namespace crosscut

@@ -1,0 +1,59 @@
+// All-to-all personalised communication all at once: every rank posts its messages to all others and nothing
+// orders them, so receivers are congested as chance has it.
+#include "operations.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+class BurstPhase final : public Phase {
+ public:
+  BurstPhase(Rank ranks, std::int64_t bytes) : ranks_(ranks), bytes_(bytes) {}
+
+  void emit(Rank rank, std::vector<Op>& ops) const override {
+    for (Rank distance = 1; distance < ranks_; ++distance) {
+      Op receive = receive_from(wrapped(rank - distance, ranks_), bytes_, place(distance));
+      receive.slot = distance - 1;
+      add(ops, receive);
+    }
+    for (Rank distance = 1; distance < ranks_; ++distance)
+      add(ops, send_to(wrapped(rank + distance, ranks_), bytes_, place(distance)));
+  }
+  double credited_bytes(Rank) const override {
+    return static_cast<double>(ranks_ - 1) * static_cast<double>(bytes_);
+  }
+
+ private:
+  std::int64_t place(Rank distance) const { return (distance - 1) * bytes_; }
+
+  Rank ranks_;
+  std::int64_t bytes_;
+};
+
+class AapcBurst final : public Pattern {
+ public:
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    const std::int64_t all = (ranks - 1) * bytes;
+    return {.phases = 1, .slots = ranks - 1, .send_bytes = all, .receive_bytes = all};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override { return all_but(self, ranks); }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t) const override {
+    return std::make_unique<BurstPhase>(ranks, bytes);
+  }
+};
+
+std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<AapcBurst>(); }
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    aapc_burst,
+    {.name = "aapc-burst",
+     .summary = "All-to-all at once: each rank sends to and receives from all others, nothing orders it",
+     .answers = "What does an all-to-all lose when nobody controls the congestion?",
+     .formula = "(n - 1) m / t_slowest",
+     .source = "Kurmann et al. 2003, section 4.2.1",
+     .formula_per = "rank",
+     .parameters = {},
+     .make = make})

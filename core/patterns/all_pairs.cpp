@@ -1,0 +1,193 @@
+// Every route. Serial: one pair at a time, the network otherwise idle. In phase s each rank in turn measures
+// its route to rank + s; the turn passes from rank to rank by a message without bytes. Parallel: a
+// round-robin tournament, in each round disjoint pairs that together meet everybody once.
+#include "pairing.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+enum class Mode { pingpong, transfer };
+
+// What one rank does to measure a route, and the other to help it: `round_trips` make one sample; with
+// `transfer` the answer is an acknowledgement without bytes.
+struct Probe {
+  Mode mode;
+  std::int64_t bytes, round_trips;
+  std::int64_t out_offset;  // apart from the answers' place where a rank measures and helps at once
+
+  std::int64_t answer_bytes() const { return mode == Mode::pingpong ? bytes : 0; }
+  double divisor() const { return static_cast<double>(round_trips) * (mode == Mode::pingpong ? 2 : 1); }
+
+  // Both return what is complete when all of it is.
+  After add_measuring(std::vector<Op>& ops, Rank peer, After after) const {
+    const auto first = static_cast<OpIndex>(ops.size());
+    for (std::int64_t i = 0; i < round_trips; ++i) {
+      Op out = send_to(peer, bytes, out_offset);
+      out.after = after;
+      Op answer = receive_from(peer, answer_bytes());
+      answer.channel = 1;
+      answer.after = {add(ops, out), phase_start};
+      if (i == round_trips - 1) {
+        answer.slot = 0;
+        answer.since = first;
+        answer.divisor = divisor();
+        answer.sample_bytes = bytes;
+      }
+      after = {add(ops, answer), phase_start};
+    }
+    return after;
+  }
+  After add_helping(std::vector<Op>& ops, Rank peer) const {
+    After after = from_start;
+    for (std::int64_t i = 0; i < round_trips; ++i) {
+      Op in = receive_from(peer, bytes, out_offset);
+      in.after = after;
+      Op answer = send_to(peer, answer_bytes());
+      answer.channel = 1;
+      answer.after = {add(ops, in), phase_start};
+      after = {add(ops, answer), phase_start};
+    }
+    return after;
+  }
+};
+
+class SerialPhase final : public Phase {
+ public:
+  SerialPhase(Rank ranks, Probe probe, std::int64_t distance)
+      : ranks_(ranks), probe_(probe), distance_(distance) {}
+
+  void emit(Rank rank, std::vector<Op>& ops) const override {
+    probe_.add_helping(ops, wrapped(rank - distance_, ranks_));
+    After turn = from_start;
+    if (rank > 0) turn = {add(ops, passed_turn(receive_from(rank - 1, 0))), phase_start};
+    const After measured = probe_.add_measuring(ops, wrapped(rank + distance_, ranks_), turn);
+    if (rank + 1 == ranks_) return;
+    Op pass = passed_turn(send_to(rank + 1, 0));
+    pass.after = measured;
+    add(ops, pass);
+  }
+  double credited_bytes(Rank) const override {
+    return static_cast<double>(probe_.bytes + probe_.answer_bytes()) *
+           static_cast<double>(probe_.round_trips);
+  }
+  std::string label() const override { return "distance " + std::to_string(distance_); }
+
+ private:
+  static Op passed_turn(Op op) {
+    op.channel = 2;
+    return op;
+  }
+
+  Rank ranks_;
+  Probe probe_;
+  std::int64_t distance_;
+};
+
+// Ping-pongs of disjoint pairs at once, the lower rank timing.
+class ParallelPingpongPhase final : public Phase {
+ public:
+  ParallelPingpongPhase(Rank ranks, Probe probe, std::int64_t round)
+      : ranks_(ranks), probe_(probe), round_(round) {}
+
+  void emit(Rank rank, std::vector<Op>& ops) const override {
+    const Rank peer = tournament_partner(rank, round_, ranks_);
+    if (peer == nobody) return;
+    if (rank < peer) {
+      probe_.add_measuring(ops, peer, from_start);
+    } else {
+      probe_.add_helping(ops, peer);
+    }
+  }
+  double credited_bytes(Rank rank) const override {
+    const bool plays = tournament_partner(rank, round_, ranks_) != nobody;
+    return plays ? static_cast<double>(probe_.bytes) * static_cast<double>(probe_.round_trips) : 0;
+  }
+  std::string label() const override { return "round " + std::to_string(round_ + 1); }
+
+ private:
+  Rank ranks_;
+  Probe probe_;
+  std::int64_t round_;
+};
+
+class ParallelTransferPhase final : public ExchangePhase {
+ public:
+  ParallelTransferPhase(Rank ranks, std::int64_t bytes, std::int64_t round)
+      : ExchangePhase(bytes, static_cast<double>(bytes)), ranks_(ranks), round_(round) {}
+  Rank partner(Rank rank) const override { return tournament_partner(rank, round_, ranks_); }
+  std::string label() const override { return "round " + std::to_string(round_ + 1); }
+
+ private:
+  Rank ranks_;
+  std::int64_t round_;
+};
+
+class AllPairs final : public Pattern {
+ public:
+  AllPairs(bool serial, Mode mode, std::int64_t round_trips)
+      : serial_(serial), mode_(mode), round_trips_(round_trips) {}
+
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    // Repeated back to back, the first rank would begin again while the last is still measuring.
+    if (serial_)
+      return {.phases = ranks - 1,
+              .channels = 3,
+              .send_bytes = 2 * bytes,
+              .receive_bytes = 2 * bytes,
+              .iterable = false};
+    return {.phases = tournament_rounds(ranks), .channels = 2, .send_bytes = bytes, .receive_bytes = bytes};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override { return all_but(self, ranks); }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    const Probe probe{mode_, bytes, round_trips_, serial_ ? bytes : 0};
+    if (serial_) return std::make_unique<SerialPhase>(ranks, probe, index + 1);
+    if (mode_ == Mode::pingpong) return std::make_unique<ParallelPingpongPhase>(ranks, probe, index);
+    return std::make_unique<ParallelTransferPhase>(ranks, bytes, index);
+  }
+
+ private:
+  bool serial_;
+  Mode mode_;
+  std::int64_t round_trips_;
+};
+
+std::unique_ptr<Pattern> make(const Parameters& parameters) {
+  const Mode mode = parameters.text("mode") == "pingpong" ? Mode::pingpong : Mode::transfer;
+  return std::make_unique<AllPairs>(parameters.text("form") == "serial", mode,
+                                    parameters.integer("round-trips"));
+}
+
+const std::array parameters = {
+    Parameter{.name = "form",
+              .kind = Parameter::Kind::choice,
+              .initial = "serial",
+              .help = "serial: one pair at a time; parallel: a round-robin tournament of disjoint pairs",
+              .choices = {"serial", "parallel"}},
+    Parameter{.name = "mode",
+              .kind = Parameter::Kind::choice,
+              .initial = "pingpong",
+              .help =
+                  "pingpong: half a round trip; transfer: one message, acknowledged (serial), or one each "
+                  "way at once (parallel)",
+              .choices = {"pingpong", "transfer"}},
+    Parameter{.name = "round-trips",
+              .kind = Parameter::Kind::integer,
+              .initial = "1",
+              .help = "Ping-pongs, or acknowledged messages, that make one sample",
+              .minimum = 1,
+              .maximum = 10'000},
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    all_pairs, {.name = "all-pairs",
+                .summary = "Every route measured, alone one after the other, or in a tournament of pairs",
+                .answers = "Which single route, node or cable is slower than its like?",
+                .formula = "sum of m transferred / t_slowest: the mean of routes (serial), or their sum",
+                .source = "Every route by itself; the tournament is the circle method (Kirkman 1847)",
+                .formula_per = "phase",
+                .parameters = parameters,
+                .make = make})

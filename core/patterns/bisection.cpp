@@ -1,0 +1,86 @@
+// The ranks are cut in two halves; every rank of one exchanges with one of the other, all at once. Halves are
+// drawn at random, or given; then each phase draws anew who exchanges with whom across the same cut.
+#include "pairing.hpp"
+#include "random.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+class Bisection final : public Pattern {
+ public:
+  Bisection(RankList half, std::int64_t phases, std::uint64_t seed)
+      : half_(std::move(half)), phases_(phases), seed_(seed) {}
+
+  Extent extent(Rank, std::int64_t bytes) const override {
+    return {.phases = phases_, .send_bytes = bytes, .receive_bytes = bytes};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    return peers_of_phases(*this, self, ranks);
+  }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    Random random = random_stream(seed_, static_cast<std::uint64_t>(index));
+    std::vector<Rank> order = all_but(nobody, ranks);
+    random.shuffle(order);
+    std::size_t cut = order.size() / 2;
+    if (!half_.empty()) {
+      std::vector<bool> inside(order.size());
+      for (const Rank rank : half_) inside[static_cast<std::size_t>(rank)] = true;
+      const auto end = std::stable_partition(
+          order.begin(), order.end(), [&](Rank rank) { return inside[static_cast<std::size_t>(rank)]; });
+      cut = static_cast<std::size_t>(end - order.begin());
+    }
+    std::vector<Rank> partners = paired(std::span(order).first(cut), std::span(order).subspan(cut), ranks);
+    std::string label = idle_label(partners);
+    return std::make_unique<TablePhase>(bytes, static_cast<double>(bytes), std::move(partners),
+                                        std::move(label));
+  }
+  std::string refuse(Rank ranks) const override {
+    const std::string absent = absent_rank("half", half_, ranks);
+    if (!absent.empty() || half_.size() < static_cast<std::size_t>(ranks)) return absent;
+    return "--half names all " + std::to_string(ranks) + " ranks; the other half is empty";
+  }
+
+ private:
+  RankList half_;  // empty: random
+  std::int64_t phases_;
+  std::uint64_t seed_;
+};
+
+std::unique_ptr<Pattern> make(const Parameters& parameters) {
+  return std::make_unique<Bisection>(parameters.ranks("half"), parameters.integer("cuts"),
+                                     static_cast<std::uint64_t>(parameters.integer("seed")));
+}
+
+const std::array parameters = {
+    Parameter{.name = "half",
+              .kind = Parameter::Kind::ranks,
+              .unit = "ranks",
+              .help = "The ranks on one side of the cut; without it each phase draws a random half"},
+    Parameter{.name = "cuts",
+              .kind = Parameter::Kind::integer,
+              .unit = "phases",
+              .initial = "10",
+              .help = "How many halves, or pairings across the given half, are measured",
+              .minimum = 1,
+              .maximum = 1e9},
+    Parameter{.name = "seed",
+              .kind = Parameter::Kind::integer,
+              .initial = "1",
+              .help = "Same seed, same halves, on every machine"},
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    bisection,
+    {.name = "bisection",
+     .summary = "The ranks are cut in two; all pairs across the cut exchange both ways at once",
+     .answers = "How much crosses the network's middle, for halves as they come and for the worst known?",
+     .formula = "2 floor(n/2) m / t_slowest, both directions across the cut",
+     .source = "Bisection bandwidth as Kurmann et al. 2003, section 2, and Salmon et al. 1998 use it; random "
+               "halves after Hoefler, Schneider, Lumsdaine 2008 (effective bisection bandwidth)",
+     .formula_per = "phase",
+     .parameters = parameters,
+     .make = make})

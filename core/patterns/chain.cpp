@@ -1,0 +1,150 @@
+// The multi-drop chain of Dolly: data cut into segments flows from rank to rank, each passing on what it has
+// received while it receives what follows. Segments go over the rails (interfaces) in turn.
+#include "error.hpp"
+#include "operations.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+// Operations of a rank; beyond, a program takes more memory than the data.
+constexpr std::int64_t most_segments = 500'000;
+
+struct Settings {
+  std::int64_t segment_bytes = 0;
+  std::int32_t rails = 1;
+  RankList order;  // empty: 0, 1, 2, ...
+};
+
+std::int64_t segments(std::int64_t bytes, std::int64_t segment_bytes) {
+  const std::int64_t count = std::max<std::int64_t>(1, (bytes + segment_bytes - 1) / segment_bytes);
+  if (count > most_segments)
+    throw UsageError("pattern chain: " + std::to_string(bytes) + " bytes in segments of " +
+                     std::to_string(segment_bytes) + " are " + std::to_string(count) +
+                     " segments, more than " + std::to_string(most_segments) + "; choose a larger --segment");
+  return count;
+}
+
+class ChainPhase final : public Phase {
+ public:
+  ChainPhase(Rank ranks, std::int64_t bytes, const Settings& settings)
+      : bytes_(bytes),
+        settings_(settings),
+        chain_(settings.order.empty() ? all_but(nobody, ranks) : settings.order) {}
+
+  void emit(Rank rank, std::vector<Op>& ops) const override {
+    const auto at = std::find(chain_.begin(), chain_.end(), rank);
+    if (at == chain_.end()) return;
+    const Rank before = at == chain_.begin() ? nobody : *(at - 1);
+    const Rank behind = at + 1 == chain_.end() ? nobody : *(at + 1);
+    const std::int64_t count = segments(bytes_, settings_.segment_bytes);
+    std::vector<Stream> streams(static_cast<std::size_t>(settings_.rails));
+    for (std::int64_t i = 0; i < count; ++i) {
+      Stream& stream = streams[static_cast<std::size_t>(i % settings_.rails)];
+      if (before == nobody) {
+        stream.add(ops, segment(send_to(behind, 0), i));
+        continue;
+      }
+      Op receive = segment(receive_from(before, 0), i);
+      receive.origin = chain_.front();
+      if (i + settings_.rails >= count) time(receive, i);
+      const OpIndex received = stream.add(ops, receive);
+      if (behind == nobody) continue;
+      Op forward = segment(send_to(behind, 0), i);
+      forward.forwards = received;
+      // All that came before on this rail, so that segments leave in order.
+      forward.after = stream.all();
+      add(ops, forward);
+    }
+  }
+  double credited_bytes(Rank rank) const override {
+    return std::find(chain_.begin(), chain_.end(), rank) == chain_.end() ? 0 : static_cast<double>(bytes_);
+  }
+
+ private:
+  Op segment(Op op, std::int64_t index) const {
+    op.offset = index * settings_.segment_bytes;
+    op.bytes = std::min(settings_.segment_bytes, bytes_ - op.offset);
+    op.rail = static_cast<std::uint8_t>(index % settings_.rails);
+    return op;
+  }
+  // The last segment of a rail ends a sample: all that came over this rail.
+  void time(Op& last, std::int64_t index) const {
+    last.slot = last.rail;
+    const std::int64_t full = index / settings_.rails * settings_.segment_bytes;
+    last.sample_bytes = full + last.bytes;
+  }
+
+  std::int64_t bytes_;
+  Settings settings_;
+  std::vector<Rank> chain_;
+};
+
+class Chain final : public Pattern {
+ public:
+  explicit Chain(Settings settings) : settings_(std::move(settings)) {}
+
+  Extent extent(Rank, std::int64_t bytes) const override {
+    static_cast<void>(segments(bytes, settings_.segment_bytes));
+    return {.phases = 1,
+            .slots = settings_.rails,
+            .rails = settings_.rails,
+            .send_bytes = bytes,
+            .receive_bytes = bytes,
+            .iterable = false};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    return peers_of_phases(*this, self, ranks);
+  }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t) const override {
+    return std::make_unique<ChainPhase>(ranks, bytes, settings_);
+  }
+  std::vector<std::int64_t> default_sizes() const override { return {40'000'000}; }
+  std::string refuse(Rank ranks) const override {
+    if (settings_.order.size() == 1) return "--order names one rank; a chain needs two";
+    return absent_rank("order", settings_.order, ranks);
+  }
+
+ private:
+  Settings settings_;
+};
+
+std::unique_ptr<Pattern> make(const Parameters& parameters) {
+  return std::make_unique<Chain>(Settings{.segment_bytes = parameters.integer("segment"),
+                                          .rails = static_cast<std::int32_t>(parameters.integer("rails")),
+                                          .order = parameters.ranks("order")});
+}
+
+const std::array parameters = {
+    Parameter{.name = "segment",
+              .kind = Parameter::Kind::bytes,
+              .unit = "bytes",
+              .initial = "128KiB",
+              .help = "Size of the pieces that are passed on; the message size is the total",
+              .minimum = 1,
+              .maximum = 1e12},
+    Parameter{.name = "rails",
+              .kind = Parameter::Kind::integer,
+              .unit = "interfaces",
+              .initial = "1",
+              .help = "Interfaces over which the segments are striped in turn",
+              .minimum = 1,
+              .maximum = 64},
+    Parameter{.name = "order",
+              .kind = Parameter::Kind::ranks,
+              .unit = "ranks",
+              .help = "The ranks along the chain, first to last; without it all, in their order"},
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    chain, {.name = "chain",
+            .summary = "Data flows along all ranks in segments, each forwarding while it receives",
+            .answers = "How fast does one node's data reach all, and which node or cable slows the chain?",
+            .formula = "m / t_slowest, m the total",
+            .source = "Dolly: Rauch, Kurmann, Stricker 2000 (Partition Cast); Kurmann et al. 2003",
+            .formula_per = "rank",
+            .parameters = parameters,
+            .make = make})

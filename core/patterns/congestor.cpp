@@ -1,0 +1,219 @@
+// Victims measure latency and rate, first alone, then while all other ranks congest: incast, all-to-all,
+// one-way storms. Every victim's message is a sample, so that median, percentiles and extremes, idle and
+// congested, come from the same kind of raw values. Congestion is a fixed amount, not endless: each
+// congestor's own time is kept (slot 0), so that the analysis sees whether it outlasted the victims.
+#include "congestion.hpp"
+#include "random.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::int64_t latency_bytes = 8;  // as GPCNeT
+constexpr std::array kinds = {Congestion::Kind::none, Congestion::Kind::incast, Congestion::Kind::all_to_all,
+                              Congestion::Kind::storm};
+constexpr std::array<const char*, 4> labels = {"idle", "incast", "all-to-all", "one-way storm"};
+
+struct Settings {
+  RankList victims;  // empty: drawn
+  std::int64_t share_percent = 0;
+  std::int64_t pings = 0, messages = 0;
+  std::int64_t load_bytes = 0, chunk_bytes = 0, fan_in = 0;
+  std::uint64_t seed = 1;
+};
+
+// Which ranks are victims, which congestors, in the order in which they find their partners.
+struct Roles {
+  RankList victims, congestors;
+  std::vector<std::int32_t> position;  // [rank] in its list
+  std::vector<bool> is_victim;         // [rank]
+};
+
+std::int64_t victims_wanted(const Settings& settings, Rank ranks) {
+  const std::int64_t share = std::int64_t{ranks} * settings.share_percent / 100;
+  return std::clamp<std::int64_t>(share / 2 * 2, 2, std::max<std::int64_t>(2, ranks - 2));
+}
+
+Roles make_roles(const Settings& settings, Rank ranks) {
+  Roles roles;
+  roles.position.resize(static_cast<std::size_t>(ranks));
+  roles.is_victim.resize(static_cast<std::size_t>(ranks));
+  std::vector<Rank> order = all_but(nobody, ranks);
+  Random(settings.seed).shuffle(order);
+  roles.victims = settings.victims;
+  if (roles.victims.empty())
+    roles.victims.assign(order.begin(), order.begin() + victims_wanted(settings, ranks));
+  for (const Rank rank : roles.victims) roles.is_victim[static_cast<std::size_t>(rank)] = true;
+  for (const Rank rank : order)
+    if (!roles.is_victim[static_cast<std::size_t>(rank)]) roles.congestors.push_back(rank);
+  for (const RankList* list : {&roles.victims, &roles.congestors})
+    for (std::size_t i = 0; i < list->size(); ++i)
+      roles.position[static_cast<std::size_t>((*list)[i])] = static_cast<std::int32_t>(i);
+  return roles;
+}
+
+class CongestedPhase final : public Phase {
+ public:
+  CongestedPhase(Roles roles, Settings settings, std::int64_t bytes, std::size_t kind)
+      : roles_(std::move(roles)), settings_(std::move(settings)), bytes_(bytes), kind_(kind) {}
+
+  void emit(Rank rank, std::vector<Op>& ops) const override {
+    const std::int64_t position = roles_.position[static_cast<std::size_t>(rank)];
+    if (roles_.is_victim[static_cast<std::size_t>(rank)]) return add_victim(ops, position);
+    congestion().add(ops, position);
+    for (Op& op : ops) op.peer = roles_.congestors[static_cast<std::size_t>(op.peer)];
+  }
+  // The slowest rank is a congestor, who measures nothing: no rate follows.
+  double credited_bytes(Rank) const override { return 0; }
+  std::string label() const override { return labels[kind_]; }
+
+ private:
+  Congestion congestion() const {
+    return {kinds[kind_], std::ssize(roles_.congestors), settings_.load_bytes, settings_.chunk_bytes,
+            settings_.fan_in};
+  }
+  // Pairs of victims: first the ping-pongs, timed by the first of the pair (slots 0 ...), then exchanges of
+  // the message size, each timed by both from their own start (slots `pings` ...).
+  void add_victim(std::vector<Op>& ops, std::int64_t position) const {
+    const std::int64_t half = std::ssize(roles_.victims) / 2;
+    if (position >= 2 * half) return;  // the last of an odd number
+    const bool first = position < half;
+    const Rank peer = roles_.victims[static_cast<std::size_t>(first ? position + half : position - half)];
+    After after = from_start;
+    for (std::int64_t i = 0; i < settings_.pings; ++i) {
+      const auto slot = static_cast<std::int32_t>(i);
+      after =
+          first ? add_ping(ops, peer, latency_bytes, after, slot) : add_pong(ops, peer, latency_bytes, after);
+    }
+    for (std::int64_t i = 0; i < settings_.messages; ++i) {
+      Op send = send_to(peer, bytes_);
+      send.after = after;
+      Op receive = receive_from(peer, bytes_);
+      receive.after = after;
+      receive.since = add(ops, send);
+      receive.slot = static_cast<std::int32_t>(settings_.pings + i);
+      after = {add(ops, receive), receive.since};
+    }
+  }
+
+  Roles roles_;
+  Settings settings_;
+  std::int64_t bytes_;
+  std::size_t kind_;
+};
+
+class Congestor final : public Pattern {
+ public:
+  explicit Congestor(Settings settings) : settings_(std::move(settings)) {}
+
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    const Congestion largest(Congestion::Kind::incast, ranks, settings_.load_bytes, settings_.chunk_bytes,
+                             std::min<std::int64_t>(settings_.fan_in, ranks));
+    const std::int64_t buffer_bytes = std::max({bytes, latency_bytes, largest.buffer_bytes()});
+    return {.phases = std::ssize(kinds),
+            .slots = static_cast<std::int32_t>(settings_.pings + settings_.messages),
+            .channels = 2,
+            .send_bytes = buffer_bytes,
+            .receive_bytes = buffer_bytes,
+            .iterable = false};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    return peers_of_phases(*this, self, ranks);
+  }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    return std::make_unique<CongestedPhase>(make_roles(settings_, ranks), settings_, bytes,
+                                            static_cast<std::size_t>(index));
+  }
+  std::vector<std::int64_t> default_sizes() const override { return {131'072}; }  // as GPCNeT
+  std::string refuse(Rank ranks) const override {
+    if (ranks < 4) return "two victims and two congestors are needed: 4 ranks or more";
+    const std::string absent = absent_rank("victims", settings_.victims, ranks);
+    if (!absent.empty() || settings_.victims.empty()) return absent;
+    if (settings_.victims.size() < 2) return "--victims names one rank; two are needed to measure";
+    if (std::ssize(settings_.victims) > ranks - 2)
+      return "--victims leaves fewer than two of " + std::to_string(ranks) + " ranks to congest";
+    return {};
+  }
+
+ private:
+  Settings settings_;
+};
+
+std::unique_ptr<Pattern> make(const Parameters& parameters) {
+  return std::make_unique<Congestor>(
+      Settings{.victims = parameters.ranks("victims"),
+               .share_percent = parameters.integer("share"),
+               .pings = parameters.integer("pings"),
+               .messages = parameters.integer("messages"),
+               .load_bytes = parameters.integer("load"),
+               .chunk_bytes = parameters.integer("chunk"),
+               .fan_in = parameters.integer("fan-in"),
+               .seed = static_cast<std::uint64_t>(parameters.integer("seed"))});
+}
+
+const std::array parameters = {
+    Parameter{.name = "victims",
+              .kind = Parameter::Kind::ranks,
+              .unit = "ranks",
+              .help = "The ranks that measure; without it a share of all, drawn at random"},
+    Parameter{.name = "share",
+              .kind = Parameter::Kind::integer,
+              .unit = "per cent",
+              .initial = "20",
+              .help = "Share of the ranks that are victims, at least two",
+              .minimum = 1,
+              .maximum = 99},
+    Parameter{.name = "pings",
+              .kind = Parameter::Kind::integer,
+              .unit = "messages",
+              .initial = "50",
+              .help = "Ping-pongs of 8 bytes of each pair of victims",
+              .minimum = 1,
+              .maximum = 100'000},
+    Parameter{.name = "messages",
+              .kind = Parameter::Kind::integer,
+              .unit = "messages",
+              .initial = "20",
+              .help = "Exchanges of the message size of each pair of victims",
+              .minimum = 1,
+              .maximum = 100'000},
+    Parameter{.name = "load",
+              .kind = Parameter::Kind::bytes,
+              .unit = "bytes",
+              .initial = "64MB",
+              .help = "What each congestor sends in a phase; too little if congestors finish before victims",
+              .minimum = 1,
+              .maximum = 1e12},
+    Parameter{.name = "chunk",
+              .kind = Parameter::Kind::bytes,
+              .unit = "bytes",
+              .initial = "256KiB",
+              .help = "Size of a congestor's messages",
+              .minimum = 1024,
+              .maximum = 1e9},
+    Parameter{.name = "fan-in",
+              .kind = Parameter::Kind::integer,
+              .unit = "ranks",
+              .initial = "64",
+              .help = "Congestors that flood one sink in the incast; with more, there are several sinks",
+              .minimum = 1,
+              .maximum = 100'000},
+    Parameter{.name = "seed",
+              .kind = Parameter::Kind::integer,
+              .initial = "1",
+              .help = "Same seed, same victims and congestors, on every machine"},
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    congestor,
+    {.name = "congestor",
+     .summary = "Victims measure latency and rate, alone and while all other ranks congest",
+     .answers = "By how much do other jobs slow mine down: the median message, and the slowest in a hundred?",
+     .formula = "congested / idle, of the median and the 99th percentile of the victims' samples",
+     .source = "After GPCNeT (Chunduri et al. 2019), with ratios from raw values",
+     .formula_per = "rank",
+     .parameters = parameters,
+     .make = make})

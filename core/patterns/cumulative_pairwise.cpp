@@ -1,0 +1,48 @@
+// Neighbouring ranks exchange: in the first phase (0,1), then (2,3) as well, until all do.
+#include "pairing.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+class NeighboursPhase final : public ExchangePhase {
+ public:
+  NeighboursPhase(std::int64_t bytes, std::int64_t pairs)
+      : ExchangePhase(bytes, 2.0 * static_cast<double>(bytes)), pairs_(pairs) {}
+
+  Rank partner(Rank rank) const override { return rank / 2 < pairs_ ? rank ^ 1 : nobody; }
+  std::string label() const override { return std::to_string(pairs_) + (pairs_ == 1 ? " pair" : " pairs"); }
+
+ private:
+  std::int64_t pairs_;
+};
+
+class CumulativePairwise final : public Pattern {
+ public:
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    return {.phases = ranks / 2, .send_bytes = bytes, .receive_bytes = bytes};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    const Rank partner = self ^ 1;
+    return partner < ranks ? std::vector{partner} : std::vector<Rank>{};
+  }
+  std::unique_ptr<Phase> phase(Rank, std::int64_t bytes, std::int64_t index) const override {
+    return std::make_unique<NeighboursPhase>(bytes, index + 1);
+  }
+};
+
+std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<CumulativePairwise>(); }
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    cumulative_pairwise,
+    {.name = "cumulative-pairwise",
+     .summary = "Ranks 0 and 1 exchange, then 2 and 3 as well, and so on: one pair more each phase",
+     .answers = "From how many pairs on do adapter, switch or trunk share out less than the full rate?",
+     .formula = "2 m / t_slowest",
+     .source = "Fatoohi et al. 2005, algorithm 3",
+     .formula_per = "rank",
+     .parameters = {},
+     .make = make})

@@ -1,0 +1,129 @@
+// What patterns are written with: operations, windows of two, arithmetic on ranks, names for labels.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+
+namespace crosscut {
+
+using After = std::array<OpIndex, 2>;
+inline constexpr After from_start = {phase_start, phase_start};
+inline constexpr Rank nobody = -1;
+
+inline Op send_to(Rank peer, std::int64_t bytes, std::int64_t offset = 0) {
+  return {.kind = Op::Kind::send, .peer = peer, .bytes = bytes, .offset = offset};
+}
+
+inline Op receive_from(Rank peer, std::int64_t bytes, std::int64_t offset = 0) {
+  return {.kind = Op::Kind::receive, .peer = peer, .bytes = bytes, .offset = offset};
+}
+
+inline OpIndex add(std::vector<Op>& ops, const Op& op) {
+  ops.push_back(op);
+  return static_cast<OpIndex>(ops.size()) - 1;
+}
+
+// Both directions at once. `place` counts messages in the buffers; the same at both ends.
+inline void add_exchange(std::vector<Op>& ops, Rank peer, std::int64_t bytes, std::int64_t place = 0,
+                         std::int32_t slot = 0) {
+  Op receive = receive_from(peer, bytes, place * bytes);
+  receive.slot = slot;
+  add(ops, receive);
+  add(ops, send_to(peer, bytes, place * bytes));
+}
+
+// A ping-pong as its two sides see it, one operation behind the other; pings go on channel 0, pongs on 1.
+// Returns what is complete when all of it is.
+inline After add_ping(std::vector<Op>& ops, Rank peer, std::int64_t bytes, After after, std::int32_t slot) {
+  Op ping = send_to(peer, bytes);
+  ping.after = after;
+  Op pong = receive_from(peer, bytes);
+  pong.channel = 1;
+  pong.slot = slot;
+  pong.since = add(ops, ping);
+  pong.after = {pong.since, phase_start};
+  pong.divisor = 2;
+  return {add(ops, pong), phase_start};
+}
+
+inline After add_pong(std::vector<Op>& ops, Rank peer, std::int64_t bytes, After after) {
+  Op ping = receive_from(peer, bytes);
+  ping.after = after;
+  Op pong = send_to(peer, bytes);
+  pong.channel = 1;
+  pong.after = {add(ops, ping), phase_start};
+  return {add(ops, pong), phase_start};
+}
+
+// Messages that follow each other with two in flight, at alternating places in the buffer: the next one
+// starts when all but the newest are complete.
+class Stream {
+ public:
+  std::int64_t place() const { return count_ % 2; }
+  After next() const { return {newest_[1], newest_[2]}; }
+  After all() const { return {newest_[0], newest_[1]}; }
+  OpIndex add(std::vector<Op>& ops, Op op) {
+    op.after = next();
+    newest_ = {crosscut::add(ops, op), newest_[0], newest_[1]};
+    ++count_;
+    return newest_[0];
+  }
+
+ private:
+  std::array<OpIndex, 3> newest_ = {phase_start, phase_start, phase_start};
+  std::int64_t count_ = 0;
+};
+
+// Modulo that is never negative.
+inline Rank wrapped(std::int64_t rank, std::int64_t ranks) {
+  return static_cast<Rank>(((rank % ranks) + ranks) % ranks);
+}
+
+inline std::vector<Rank> all_but(Rank self, Rank ranks) {
+  std::vector<Rank> others;
+  others.reserve(static_cast<std::size_t>(std::max(ranks, 1)) - 1);
+  for (Rank rank = 0; rank < ranks; ++rank)
+    if (rank != self) others.push_back(rank);
+  return others;
+}
+
+// The peers of patterns with few phases: whom the operations name.
+inline std::vector<Rank> peers_of_phases(const Pattern& pattern, Rank self, Rank ranks) {
+  constexpr std::int64_t bytes = 1;
+  std::vector<Rank> peers;
+  std::vector<Op> ops;
+  const std::int64_t phases = pattern.extent(ranks, bytes).phases;
+  for (std::int64_t index = 0; index < phases; ++index) {
+    ops.clear();
+    pattern.phase(ranks, bytes, index)->emit(self, ops);
+    for (const Op& op : ops) peers.push_back(op.peer);
+    std::sort(peers.begin(), peers.end());
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+  }
+  return peers;
+}
+
+// "3, 8 and 12 more"
+inline std::string listed(std::span<const Rank> ranks) {
+  constexpr std::size_t named = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(named, ranks.size()); ++i)
+    text += (i > 0 ? ", " : "") + std::to_string(ranks[i]);
+  if (ranks.size() > named) text += " and " + std::to_string(ranks.size() - named) + " more";
+  return text;
+}
+
+// Why a parameter that names ranks does not fit; empty when it does.
+inline std::string absent_rank(std::string_view parameter, std::span<const Rank> named, Rank ranks) {
+  const auto highest = std::max_element(named.begin(), named.end());
+  if (highest == named.end() || *highest < ranks) return {};
+  return "--" + std::string(parameter) + " names rank " + std::to_string(*highest) + ", but there are " +
+         std::to_string(ranks) + " ranks, 0 to " + std::to_string(ranks - 1);
+}
+
+}  // namespace crosscut

@@ -1,0 +1,73 @@
+// Phases in which ranks pair off, and each pair exchanges one message in each direction at once.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "operations.hpp"
+
+namespace crosscut {
+
+class ExchangePhase : public Phase {
+ public:
+  // `credited_bytes`: what a rank that has a partner is credited.
+  ExchangePhase(std::int64_t bytes, double credited_bytes) : bytes_(bytes), credited_bytes_(credited_bytes) {}
+  virtual Rank partner(Rank rank) const = 0;  // or `nobody`
+
+  void emit(Rank rank, std::vector<Op>& ops) const final {
+    const Rank peer = partner(rank);
+    if (peer != nobody) add_exchange(ops, peer, bytes_);
+  }
+  double credited_bytes(Rank rank) const final { return partner(rank) == nobody ? 0 : credited_bytes_; }
+
+ private:
+  std::int64_t bytes_;
+  double credited_bytes_;
+};
+
+// Partners from a table made once for the phase.
+class TablePhase final : public ExchangePhase {
+ public:
+  TablePhase(std::int64_t bytes, double credited_bytes, std::vector<Rank> partners, std::string label)
+      : ExchangePhase(bytes, credited_bytes), partners_(std::move(partners)), label_(std::move(label)) {}
+  Rank partner(Rank rank) const override { return partners_[static_cast<std::size_t>(rank)]; }
+  std::string label() const override { return label_; }
+
+ private:
+  std::vector<Rank> partners_;
+  std::string label_;
+};
+
+// left[i] with right[i], as far as both reach; the others have nobody.
+inline std::vector<Rank> paired(std::span<const Rank> left, std::span<const Rank> right, Rank ranks) {
+  std::vector<Rank> partners(static_cast<std::size_t>(ranks), nobody);
+  for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+    partners[static_cast<std::size_t>(left[i])] = right[i];
+    partners[static_cast<std::size_t>(right[i])] = left[i];
+  }
+  return partners;
+}
+
+inline std::string idle_label(std::span<const Rank> partners) {
+  std::vector<Rank> idle;
+  for (std::size_t rank = 0; rank < partners.size(); ++rank)
+    if (partners[rank] == nobody) idle.push_back(static_cast<Rank>(rank));
+  return idle.empty() ? std::string() : "idle: " + listed(idle);
+}
+
+// Round-robin tournament (the circle method: Kirkman 1847): in `tournament_rounds` rounds every rank meets
+// every other once; with odd ranks each sits out one round.
+inline Rank tournament_rounds(Rank ranks) { return ranks % 2 == 0 ? ranks - 1 : ranks; }
+
+inline Rank tournament_partner(Rank rank, std::int64_t round, Rank ranks) {
+  const std::int64_t circle = tournament_rounds(ranks);  // odd
+  // Ranks of the circle whose sum is `round` meet; the one that would meet itself meets the rank outside
+  // the circle.
+  const std::int64_t alone = round * ((circle + 1) / 2) % circle;  // twice it is `round`
+  if (rank == circle) return static_cast<Rank>(alone);
+  if (rank == alone) return ranks % 2 == 0 ? static_cast<Rank>(circle) : nobody;
+  return wrapped(round - rank, circle);
+}
+
+}  // namespace crosscut

@@ -1,0 +1,107 @@
+// Disjoint pairs at a stride, all at once and in both directions. Stride t splits the ranks into gcd(n, t)
+// cycles r, r + t, r + 2t, ...; from each cycle's lowest rank on, every other edge is a pair. A cycle of odd
+// length leaves its last rank idle.
+#include <numeric>
+
+#include "pairing.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+// x with a x = 1 (mod m); a and m have no common factor.
+std::int64_t inverse_modulo(std::int64_t a, std::int64_t m) {
+  std::int64_t x = 1, next_x = 0, rest = a % m, next_rest = m;
+  while (next_rest != 0) {
+    const std::int64_t quotient = rest / next_rest;
+    x = std::exchange(next_x, x - quotient * next_x);
+    rest = std::exchange(next_rest, rest - quotient * next_rest);
+  }
+  return wrapped(x, m);
+}
+
+class StridePhase final : public ExchangePhase {
+ public:
+  StridePhase(Rank ranks, std::int64_t bytes, Rank stride)
+      : ExchangePhase(bytes, static_cast<double>(bytes)),
+        ranks_(ranks),
+        stride_(stride),
+        cycles_(std::gcd(ranks, stride)),
+        length_(ranks / cycles_),
+        inverse_(inverse_modulo(stride / cycles_, length_)) {}
+
+  Rank partner(Rank rank) const override {
+    const std::int64_t step = (rank / cycles_) * inverse_ % length_;  // along the cycle, from its lowest
+    if (step % 2 == 1) return wrapped(std::int64_t{rank} - stride_, ranks_);
+    return step == length_ - 1 ? nobody : wrapped(std::int64_t{rank} + stride_, ranks_);
+  }
+  std::string label() const override {
+    std::string text = "stride " + std::to_string(stride_);
+    if (length_ % 2 == 0) return text;
+    std::vector<Rank> idle;
+    for (Rank lowest = 0; lowest < cycles_; ++lowest)
+      idle.push_back(wrapped(std::int64_t{lowest} - stride_, ranks_));
+    std::sort(idle.begin(), idle.end());
+    return text + ", idle: " + listed(idle);
+  }
+
+ private:
+  Rank ranks_, stride_, cycles_, length_;
+  std::int64_t inverse_;
+};
+
+class Pairwise final : public Pattern {
+ public:
+  explicit Pairwise(RankList strides) : strides_(std::move(strides)) {}
+
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    const std::int64_t phases = strides_.empty() ? ranks / 2 : static_cast<std::int64_t>(strides_.size());
+    return {.phases = phases, .send_bytes = bytes, .receive_bytes = bytes};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    return peers_of_phases(*this, self, ranks);
+  }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    const Rank stride =
+        strides_.empty() ? static_cast<Rank>(index) + 1 : strides_[static_cast<std::size_t>(index)];
+    return std::make_unique<StridePhase>(ranks, bytes, stride);
+  }
+  std::string refuse(Rank ranks) const override {
+    for (const Rank stride : strides_) {
+      if (stride < 1 || stride >= ranks)
+        return "--stride " + std::to_string(stride) + " is not within 1 to " + std::to_string(ranks - 1) +
+               ", as " + std::to_string(ranks) + " ranks need";
+    }
+    return {};
+  }
+
+ private:
+  RankList strides_;  // empty: 1 to n/2
+};
+
+std::unique_ptr<Pattern> make(const Parameters& parameters) {
+  return std::make_unique<Pairwise>(parameters.ranks("stride"));
+}
+
+const std::array parameters = {
+    Parameter{.name = "stride",
+              .kind = Parameter::Kind::ranks,
+              .unit = "ranks",
+              .help =
+                  "Distance between partners: one, a list or a range, as 1, 1,24,48 or 1-32, each a phase; "
+                  "without it 1 to n/2"},
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    pairwise,
+    {.name = "pairwise",
+     .summary = "Disjoint pairs at a stride exchange in both directions at once, one stride a phase",
+     .answers = "Which distance between partners, hence which part of the network, falls short?",
+     .formula = "m / t_slowest, each direction",
+     .source = "Kurmann et al. 2003, section 5.2, tables 3 and 5",
+     .formula_per = "rank",
+     .parameters = parameters,
+     .make = make})

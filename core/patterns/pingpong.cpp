@@ -1,0 +1,198 @@
+// NetPIPE's point-to-point tests, one pair a phase, all others silent: ping-pong (half a round trip),
+// streaming one way, both ways at once. Its sizes grow exponentially, each with perturbations around it, so
+// that a threshold just at a power of two is seen.
+#include "error.hpp"
+#include "operations.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+enum class Mode { pingpong, stream, bidirectional };
+
+struct Settings {
+  PairList pairs;  // empty: all
+  Mode mode = Mode::pingpong;
+  std::int64_t count = 1;  // messages of a stream
+  std::int64_t perturbation = 0, maximum = 0;
+};
+
+class PairPhase final : public Phase {
+ public:
+  PairPhase(Rank first, Rank second, std::int64_t bytes, Mode mode, std::int64_t count)
+      : first_(first), second_(second), bytes_(bytes), mode_(mode), count_(count) {}
+
+  void emit(Rank rank, std::vector<Op>& ops) const override {
+    if (rank != first_ && rank != second_) return;
+    const Rank peer = rank == first_ ? second_ : first_;
+    if (mode_ == Mode::bidirectional) {
+      add_exchange(ops, peer, bytes_);
+    } else if (mode_ == Mode::pingpong) {
+      rank == first_ ? add_ping(ops, peer, bytes_, from_start, 0) : add_pong(ops, peer, bytes_, from_start);
+    } else {
+      rank == first_ ? add_source(ops, peer) : add_sink(ops, peer);
+    }
+  }
+  double credited_bytes(Rank rank) const override {
+    if (rank != first_ && rank != second_) return 0;
+    const std::int64_t messages = mode_ == Mode::stream ? count_ : 2;
+    return static_cast<double>(messages) * static_cast<double>(bytes_);
+  }
+  std::string label() const override { return std::to_string(first_) + "-" + std::to_string(second_); }
+
+ private:
+  // The sample is the time of one message of the stream: all of them and the acknowledgement, over their
+  // count.
+  void add_source(std::vector<Op>& ops, Rank peer) const {
+    Stream stream;
+    for (std::int64_t i = 0; i < count_; ++i) stream.add(ops, send_to(peer, bytes_, stream.place() * bytes_));
+    Op acknowledged = receive_from(peer, 0);
+    acknowledged.channel = 1;
+    acknowledged.slot = 0;
+    acknowledged.since = 0;
+    acknowledged.divisor = static_cast<double>(count_);
+    acknowledged.sample_bytes = bytes_;
+    add(ops, acknowledged);
+  }
+  void add_sink(std::vector<Op>& ops, Rank peer) const {
+    Stream stream;
+    for (std::int64_t i = 0; i < count_; ++i)
+      stream.add(ops, receive_from(peer, bytes_, stream.place() * bytes_));
+    Op acknowledge = send_to(peer, 0);
+    acknowledge.channel = 1;
+    acknowledge.after = stream.all();
+    add(ops, acknowledge);
+  }
+
+  Rank first_, second_;
+  std::int64_t bytes_;
+  Mode mode_;
+  std::int64_t count_;
+};
+
+// As NetPIPE 3 and later: 1, 2, 3, 4, 6, 8, 12, ... with `perturbation` below and above wherever the step to
+// the next size leaves room.
+std::vector<std::int64_t> netpipe_sizes(std::int64_t maximum, std::int64_t perturbation) {
+  std::vector<std::int64_t> sizes;
+  std::int64_t step = 1;
+  for (std::int64_t size = 1, number = 1; size <= maximum; size += step, ++number) {
+    if (number > 2 && number % 2 == 0) step *= 2;
+    sizes.push_back(size);
+    if (perturbation > 0 && step > perturbation + 1)
+      sizes.insert(sizes.end(), {size - perturbation, size + perturbation});
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+std::pair<Rank, Rank> nth_of_all(Rank ranks, std::int64_t index) {
+  Rank first = 0;
+  for (; index >= ranks - 1 - first; ++first) index -= ranks - 1 - first;
+  return {first, first + 1 + static_cast<Rank>(index)};
+}
+
+class Pingpong final : public Pattern {
+ public:
+  explicit Pingpong(Settings settings) : settings_(std::move(settings)) {}
+
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    const std::int64_t buffer_bytes = settings_.mode == Mode::stream ? 2 * bytes : bytes;
+    return {
+        .phases = phases(ranks), .channels = 2, .send_bytes = buffer_bytes, .receive_bytes = buffer_bytes};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    if (settings_.pairs.empty()) return all_but(self, ranks);
+    return peers_of_phases(*this, self, ranks);
+  }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    const auto [first, second] =
+        settings_.pairs.empty() ? nth_of_all(ranks, index) : settings_.pairs[static_cast<std::size_t>(index)];
+    return std::make_unique<PairPhase>(first, second, bytes, settings_.mode, settings_.count);
+  }
+  std::vector<std::int64_t> default_sizes() const override {
+    return netpipe_sizes(settings_.maximum, settings_.perturbation);
+  }
+  std::string refuse(Rank ranks) const override {
+    constexpr std::int64_t most_phases = 10'000;  // samples are kept as phases x ranks
+    if (phases(ranks) > most_phases)
+      return "--pairs all are " + std::to_string(phases(ranks)) + " phases; use the pattern all-pairs";
+    std::vector<Rank> named;
+    for (const auto& [a, b] : settings_.pairs) named.insert(named.end(), {a, b});
+    return absent_rank("pairs", named, ranks);
+  }
+
+ private:
+  std::int64_t phases(Rank ranks) const {
+    if (settings_.pairs.empty()) return std::int64_t{ranks} * (ranks - 1) / 2;
+    return static_cast<std::int64_t>(settings_.pairs.size());
+  }
+
+  Settings settings_;
+};
+
+std::unique_ptr<Pattern> make(const Parameters& parameters) {
+  Settings settings;
+  try {
+    if (parameters.text("pairs") != "all") settings.pairs = parse_pairs(parameters.text("pairs"));
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("pattern pingpong: --pairs: ") + error.what() + "; or write all");
+  }
+  const std::string& mode = parameters.text("mode");
+  if (mode == "stream") settings.mode = Mode::stream;
+  if (mode == "bidirectional") settings.mode = Mode::bidirectional;
+  settings.count = parameters.integer("count");
+  settings.perturbation = parameters.integer("perturbation");
+  settings.maximum = parameters.integer("maximum");
+  return std::make_unique<Pingpong>(std::move(settings));
+}
+
+const std::array parameters = {
+    Parameter{.name = "pairs",
+              .kind = Parameter::Kind::text,
+              .unit = "ranks",
+              .initial = "0-1",
+              .help =
+                  "Pairs measured one after the other, as 0-1,0-8 or 0..3-4..7 or @FILE, or all; the first "
+                  "rank of each times"},
+    Parameter{.name = "mode",
+              .kind = Parameter::Kind::choice,
+              .initial = "pingpong",
+              .help = "pingpong: half a round trip; stream: messages one way, one behind the other; "
+                      "bidirectional: one each way at once",
+              .choices = {"pingpong", "stream", "bidirectional"}},
+    Parameter{.name = "count",
+              .kind = Parameter::Kind::integer,
+              .unit = "messages",
+              .initial = "16",
+              .help = "Messages of a stream before it is acknowledged",
+              .minimum = 1,
+              .maximum = 1e5},
+    Parameter{.name = "perturbation",
+              .kind = Parameter::Kind::bytes,
+              .unit = "bytes",
+              .initial = "3",
+              .help = "When no sizes are named: measured this much below and above each as well; 0 for none"},
+    Parameter{.name = "maximum",
+              .kind = Parameter::Kind::bytes,
+              .unit = "bytes",
+              .initial = "4MiB",
+              .help = "When no sizes are named: sizes grow from 1 byte up to this",
+              .minimum = 1,
+              .maximum = 1e12},
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    pingpong,
+    {.name = "pingpong",
+     .summary =
+         "One pair at a time: ping-pong, stream or both ways at once, over exponentially growing sizes",
+     .answers = "Which latency and rate has a single route, at every message size?",
+     .formula = "m / half round trip; stream: m count / t; bidirectional: 2 m / t",
+     .source = "NetPIPE (Snell, Mikler, Gustafson 1996), as Bode et al. 2004 use it",
+     .formula_per = "rank",
+     .parameters = parameters,
+     .make = make})

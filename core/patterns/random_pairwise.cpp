@@ -1,0 +1,70 @@
+// Random disjoint pairs: each phase shuffles the ranks; position k exchanges with position k + n/2. With an
+// odd number of ranks the last position is idle.
+#include "pairing.hpp"
+#include "random.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+std::vector<Rank> shuffled_pairs(Rank ranks, std::uint64_t seed, std::int64_t index) {
+  std::vector<Rank> order = all_but(nobody, ranks);
+  random_stream(seed, static_cast<std::uint64_t>(index)).shuffle(order);
+  const std::size_t half = order.size() / 2;
+  return paired(std::span(order).first(half), std::span(order).subspan(half), ranks);
+}
+
+class RandomPairwise final : public Pattern {
+ public:
+  RandomPairwise(std::int64_t phases, std::uint64_t seed) : phases_(phases), seed_(seed) {}
+
+  Extent extent(Rank, std::int64_t bytes) const override {
+    return {.phases = phases_, .send_bytes = bytes, .receive_bytes = bytes};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    return peers_of_phases(*this, self, ranks);
+  }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    std::vector<Rank> partners = shuffled_pairs(ranks, seed_, index);
+    std::string label = idle_label(partners);
+    return std::make_unique<TablePhase>(bytes, 2.0 * static_cast<double>(bytes), std::move(partners),
+                                        std::move(label));
+  }
+
+ private:
+  std::int64_t phases_;
+  std::uint64_t seed_;
+};
+
+std::unique_ptr<Pattern> make(const Parameters& parameters) {
+  return std::make_unique<RandomPairwise>(parameters.integer("random-phases"),
+                                          static_cast<std::uint64_t>(parameters.integer("seed")));
+}
+
+const std::array parameters = {
+    Parameter{.name = "random-phases",
+              .kind = Parameter::Kind::integer,
+              .unit = "phases",
+              .initial = "10",
+              .help = "How many random pairings are measured",
+              .minimum = 1,
+              .maximum = 1e9},
+    Parameter{.name = "seed",
+              .kind = Parameter::Kind::integer,
+              .initial = "1",
+              .help = "Same seed, same pairs, on every machine"},
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    random_pairwise,
+    {.name = "random-pairwise",
+     .summary = "Random disjoint pairs exchange in both directions at once, newly drawn each phase",
+     .answers = "What rate can an application expect whose partners were placed without regard?",
+     .formula = "2 m / t_slowest",
+     .source = "Fatoohi et al. 2005, algorithm 4",
+     .formula_per = "rank",
+     .parameters = parameters,
+     .make = make})

@@ -1,0 +1,60 @@
+// In phase s every rank sends to and receives from both rank + s and rank - s: four transfers. With an even
+// number of ranks the two are one partner in the last phase, the middle of the ring.
+#include "operations.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+class BothSidesPhase final : public Phase {
+ public:
+  BothSidesPhase(Rank ranks, std::int64_t bytes, std::int64_t distance)
+      : ranks_(ranks), bytes_(bytes), distance_(distance) {}
+
+  void emit(Rank rank, std::vector<Op>& ops) const override {
+    const Rank above = wrapped(rank + distance_, ranks_);
+    const Rank below = wrapped(rank - distance_, ranks_);
+    // What one sends up, the other receives from below: both first, which matters where above is below.
+    Op from_below = receive_from(below, bytes_, 0);
+    Op from_above = receive_from(above, bytes_, bytes_);
+    from_below.slot = 0;
+    from_above.slot = 1;
+    add(ops, from_below);
+    add(ops, from_above);
+    add(ops, send_to(above, bytes_, 0));
+    add(ops, send_to(below, bytes_, bytes_));
+  }
+  double credited_bytes(Rank) const override { return 4.0 * static_cast<double>(bytes_); }
+  std::string label() const override { return "distance " + std::to_string(distance_); }
+
+ private:
+  Rank ranks_;
+  std::int64_t bytes_, distance_;
+};
+
+class SimplePairwise final : public Pattern {
+ public:
+  Extent extent(Rank ranks, std::int64_t bytes) const override {
+    return {.phases = ranks / 2, .slots = 2, .send_bytes = 2 * bytes, .receive_bytes = 2 * bytes};
+  }
+  std::vector<Rank> peers(Rank self, Rank ranks) const override { return all_but(self, ranks); }
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    return std::make_unique<BothSidesPhase>(ranks, bytes, index + 1);
+  }
+};
+
+std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<SimplePairwise>(); }
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_PATTERN(
+    simple_pairwise,
+    {.name = "simple-pairwise",
+     .summary = "In phase s each rank sends to and receives from both rank + s and rank - s",
+     .answers = "What do adapters and network carry with two partners, both ways, at every distance?",
+     .formula = "4 m / t_slowest",
+     .source = "Fatoohi et al. 2005, algorithm 2",
+     .formula_per = "rank",
+     .parameters = {},
+     .make = make})

@@ -1,0 +1,160 @@
+#include "attendant.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+namespace crosscut {
+namespace {
+
+constexpr double writing_patience_seconds = 60;
+// How long the measuring thread may take to notice that all is over (it may hang inside a library).
+constexpr int last_grace_milliseconds = 3000;
+
+bool same(const Hello& a, const Hello& b) {
+  return a.purpose == b.purpose && a.rank == b.rank && a.epoch == b.epoch && a.channel == b.channel &&
+         a.rail == b.rail;
+}
+
+}  // namespace
+
+Attendant::Attendant(Fd control, std::vector<Acceptor> acceptors)
+    : control_(std::move(control)),
+      acceptors_(std::move(acceptors)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!wake_) throw_errno("making an eventfd");
+  thread_ = std::thread([this] { attend(); });
+}
+
+Attendant::~Attendant() {
+  ending_ = true;
+  wake();
+  thread_.join();
+}
+
+void Attendant::wake() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+}
+
+Frame Attendant::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !frames_.empty() || conductor_gone_; });
+  if (frames_.empty()) throw ConnectionLost("the conductor (rank 0) is gone");
+  Frame frame = std::move(frames_.front());
+  frames_.pop_front();
+  return frame;
+}
+
+void Attendant::send(FrameType type, std::span<const std::byte> payload) {
+  const std::lock_guard lock(sending_);
+  send_frame(control_.get(), type, payload, after_seconds(writing_patience_seconds));
+}
+
+Fd Attendant::accepted(const Hello& wanted, Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto found = std::find_if(connections_.begin(), connections_.end(),
+                                    [&](const auto& c) { return same(c.hello, wanted); });
+    if (found != connections_.end()) {
+      Fd fd = std::move(found->fd);
+      connections_.erase(found);
+      return fd;
+    }
+    if (interrupted()) throw ConnectionLost("interrupted while awaiting rank " + std::to_string(wanted.rank));
+    if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) {
+      throw ConnectionLost("rank " + std::to_string(wanted.rank) + " did not connect in time");
+    }
+  }
+}
+
+void Attendant::listen(bool on) {
+  if (listening_.exchange(on) != on) wake();
+}
+
+void Attendant::on_interrupt(std::function<void()> interrupt) {
+  const std::lock_guard lock(mutex_);
+  interrupt_ = std::move(interrupt);
+}
+
+void Attendant::clear_interrupt(std::uint32_t epoch) {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = false;
+  std::erase_if(connections_, [&](const auto& c) { return c.hello.epoch < epoch; });
+}
+
+void Attendant::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  if (interrupt_) interrupt_();
+  changed_.notify_all();
+}
+
+bool Attendant::hear_conductor() {
+  Frame frame;
+  try {
+    frame = receive_frame(control_.get(), after_seconds(writing_patience_seconds));
+    if (frame.type == FrameType::ping) {
+      const auto now = progress_.load(std::memory_order_relaxed);
+      send(FrameType::pong, Writer().add(now).bytes());
+      return true;
+    }
+  } catch (const std::exception&) {
+    const std::lock_guard lock(mutex_);
+    conductor_gone_ = true;
+    changed_.notify_all();
+    return false;
+  }
+  // The shove first, then the word: when the measuring thread hears why, it has been interrupted already, and
+  // may clear that. What it was doing fails meanwhile, and it comes to listen.
+  const bool last = frame.type == FrameType::end;
+  if (last || frame.type == FrameType::abort_block) interrupt();
+  {
+    const std::lock_guard lock(mutex_);
+    frames_.push_back(std::move(frame));
+    changed_.notify_all();
+  }
+  return !last;
+}
+
+void Attendant::attend() {
+  bool over = false;
+  while (!ending_) {
+    const bool listening = listening_ && !over;
+    std::vector<pollfd> watched{{wake_.get(), POLLIN, 0}, {over ? -1 : control_.get(), POLLIN, 0}};
+    bool strangers = false;
+    if (listening) {
+      for (const auto& acceptor : acceptors_) {
+        watched.push_back({acceptor.poll_fd(), POLLIN, 0});
+        strangers = strangers || acceptor.has_pending();
+      }
+    }
+    const int limit = over ? last_grace_milliseconds : strangers ? 1000 : -1;
+    const int ready = ::poll(watched.data(), watched.size(), limit);
+    if (ready == 0 && over && !ending_) ::_exit(1);  // the measuring thread hangs in a library call
+    if (watched[0].revents != 0) {
+      std::uint64_t count = 0;
+      [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
+    }
+    if (watched[1].revents != 0 && !hear_conductor()) {
+      over = true;
+      interrupt();
+    }
+    if (listening) serve_listeners();
+  }
+}
+
+void Attendant::serve_listeners() {
+  for (auto& acceptor : acceptors_) {
+    acceptor.service([&](Acceptor::Accepted connection) {
+      const std::lock_guard lock(mutex_);
+      connections_.push_back(std::move(connection));
+      changed_.notify_all();
+    });
+  }
+}
+
+}  // namespace crosscut

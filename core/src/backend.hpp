@@ -1,0 +1,90 @@
+// A backend runs a rank's programs and returns times. This is the seam between the rank's main loop and
+// everything that moves (or pretends to move) bytes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "json.hpp"
+#include "program.hpp"
+#include "registry.hpp"
+#include "socket.hpp"
+#include "store.hpp"
+
+namespace crosscut {
+
+class Attendant;
+class BarrierTree;
+
+// What a backend may use of the rank it lives on. The referred objects outlive it.
+struct BackendContext {
+  Rank rank = 0;
+  Rank ranks = 1;
+  const std::string& secret;
+  Attendant& attendant;
+  BarrierTree& barrier;
+  // [rail][rank]: where each rank listens, and this rank's own interface of each rail.
+  const std::vector<std::vector<Address>>& addresses;
+  const std::vector<Address>& interfaces;
+  bool polling = false;  // waits may spin: there is a core for every rank
+  double timeout_seconds = 30;
+};
+
+// What is the same for all blocks of a job and size.
+struct Task {
+  const Pattern* pattern = nullptr;
+  std::int64_t bytes = 0;
+  Extent extent;
+  Block block;  // phase numbers of the pattern, from 0
+  std::int64_t iterations = 1;
+  std::uint32_t epoch = 0;  // counts up whenever a rank is lost
+  std::vector<Rank> lost;   // sorted
+  bool barrier = true;      // between phases
+  bool verify = false;
+  bool compute = false;
+  std::uint64_t verify_seed = 0;
+};
+
+struct WrongByte {
+  Rank source = 0, destination = 0;
+  std::int64_t phase = 0, bytes = 0, offset = 0;
+  std::uint8_t expected = 0, found = 0;
+};
+
+// One rank's part of a block; C order over the block's ranges.
+struct RankSamples {
+  std::vector<double> message_seconds;           // [repetition, phase, slot]
+  std::vector<double> rank_seconds;              // [repetition, phase]
+  std::vector<Status> status;                    // [repetition, phase]
+  std::vector<double> compute_fraction;          // [repetition, phase], or empty
+  std::vector<std::int64_t> message_lost_bytes;  // [repetition, phase, slot], or empty
+  std::vector<WrongByte> wrong;                  // a few; `wrong_count` has them all
+  std::int64_t wrong_count = 0;
+};
+
+// The partner of an operation is gone, as seen from this rank.
+class PeerLost : public std::runtime_error {
+ public:
+  PeerLost(Rank lost_peer, const std::string& why) : std::runtime_error(why), peer(lost_peer) {}
+  Rank peer;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Buffers for the largest size; throws UsageError above `memory_bytes`.
+  virtual void reserve(const Extent& largest, std::int64_t memory_bytes, bool verify) = 0;
+  virtual RankSamples run(const Task& task) = 0;
+  // From the attendant's thread: `run` must throw soon. A backend whose library cannot be interrupted does
+  // nothing.
+  virtual void interrupt() = 0;
+  // Versions and settings as they are in force, for the run's attributes.
+  virtual json::Value facts() const = 0;
+  // After a rank was lost: forget connections; the next run makes new ones.
+  virtual void disconnect() = 0;
+  // False where phases need no barrier and time does not pass (null).
+  virtual bool synchronised() const { return true; }
+};
+
+}  // namespace crosscut

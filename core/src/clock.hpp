@@ -1,0 +1,22 @@
+// The live clock: monotonic, nanoseconds.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace crosscut {
+
+inline std::int64_t monotonic_nanoseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+struct ClockQuality {
+  double resolution_seconds = 0;  // smallest step seen between two readings
+  double cost_seconds = 0;        // of one reading
+};
+ClockQuality measure_clock();
+
+}  // namespace crosscut

@@ -1,0 +1,201 @@
+#include "control_server.hpp"
+
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+
+#include "error.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::uint64_t watched_tag = std::uint64_t{1} << 32;
+// A frame that has begun must arrive whole within this.
+constexpr double frame_patience_seconds = 20;
+constexpr int rounds_before_stalled = 4;
+
+void add_to(int epoll, int fd, std::uint64_t tag) {
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = tag}};
+  if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0 && errno != EEXIST)
+    throw_errno("watching a descriptor");
+}
+
+// A node that loses power says nothing: the kernel then finds out.
+void keep_alive(int fd, double timeout_seconds) {
+  const int on = 1, idle = std::max(1, static_cast<int>(timeout_seconds / 2)), count = 3, interval = 2;
+  ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+  ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
+}
+
+std::string missing_ranks(const std::vector<bool>& joined) {
+  std::string names;
+  int more = 0;
+  for (std::size_t rank = 0; rank < joined.size(); ++rank) {
+    if (joined[rank]) continue;
+    if (names.size() < 60) {
+      names += (names.empty() ? "" : ", ") + std::to_string(rank);
+    } else {
+      ++more;
+    }
+  }
+  return names + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+}  // namespace
+
+ControlServer::ControlServer(const Address& interface, std::string secret, Rank ranks, double timeout_seconds)
+    : timeout_seconds_(timeout_seconds),
+      acceptor_(interface, std::move(secret)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      members_(static_cast<std::size_t>(ranks)) {
+  if (!epoll_) throw_errno("making an epoll instance");
+}
+
+std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::function<void()>& idle) {
+  std::vector<Frame> joined(members_.size());
+  std::vector<bool> here(members_.size());
+  std::size_t missing = members_.size();
+  const auto deadline = after_seconds(patience_seconds);
+  while (missing > 0) {
+    pollfd watched{acceptor_.poll_fd(), POLLIN, 0};
+    ::poll(&watched, 1, 200);
+    idle();
+    acceptor_.service([&](Acceptor::Accepted connection) {
+      const auto rank = connection.hello.rank;
+      if (connection.hello.purpose != Purpose::control || rank < 0 || rank >= ranks()) return;
+      const auto at = static_cast<std::size_t>(rank);
+      if (here[at])
+        throw RunError("rank " + std::to_string(rank) +
+                       " joined twice: more processes than ranks were started");
+      auto& member = members_[at];
+      member.fd = std::move(connection.fd);
+      keep_alive(member.fd.get(), timeout_seconds_);
+      joined[at] = receive_frame(member.fd.get(), after_seconds(frame_patience_seconds));
+      member.alive = here[at] = true;
+      --missing;
+    });
+    if (missing > 0 && milliseconds_left(deadline) == 0) {
+      throw RunError("only " + std::to_string(members_.size() - missing) + " of " +
+                     std::to_string(members_.size()) + " ranks joined within " +
+                     std::to_string(std::lround(patience_seconds)) + " s; missing: " + missing_ranks(here));
+    }
+  }
+  for (std::size_t rank = 0; rank < members_.size(); ++rank)
+    add_to(epoll_.get(), members_[rank].fd.get(), rank);
+  next_question_ = after_seconds(timeout_seconds_ / 2);
+  return joined;
+}
+
+void ControlServer::send(Rank rank, FrameType type, std::span<const std::byte> payload) {
+  auto& member = members_[static_cast<std::size_t>(rank)];
+  if (!member.alive) return;
+  try {
+    send_frame(member.fd.get(), type, payload, after_seconds(timeout_seconds_));
+  } catch (const ConnectionLost& lost) {
+    lose(rank, lost.what());
+  }
+}
+
+void ControlServer::broadcast(FrameType type, std::span<const std::byte> payload) {
+  for (Rank rank = 0; rank < ranks(); ++rank) send(rank, type, payload);
+}
+
+void ControlServer::watch(int fd) { add_to(epoll_.get(), fd, watched_tag | static_cast<std::uint64_t>(fd)); }
+
+void ControlServer::unwatch(int fd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+std::vector<Rank> ControlServer::all_living() const {
+  std::vector<Rank> list;
+  for (Rank rank = 0; rank < ranks(); ++rank) {
+    if (living(rank)) list.push_back(rank);
+  }
+  return list;
+}
+
+void ControlServer::drop(Rank rank) {
+  auto& member = members_[static_cast<std::size_t>(rank)];
+  member.alive = false;
+  member.fd.reset();
+}
+
+void ControlServer::lose(Rank rank, const std::string& reason) {
+  drop(rank);
+  heard_.push_back({.what = Heard::What::lost, .rank = rank, .frame = {}, .reason = reason, .fd = -1});
+}
+
+void ControlServer::read_from(Rank rank) {
+  auto& member = members_[static_cast<std::size_t>(rank)];
+  if (!member.alive) return;
+  try {
+    auto frame = receive_frame(member.fd.get(), after_seconds(frame_patience_seconds));
+    if (frame.type == FrameType::pong) {
+      member.answered = true;
+      member.progress = Reader(frame.payload).get<std::uint64_t>();
+      return;
+    }
+    heard_.push_back(
+        {.what = Heard::What::frame, .rank = rank, .frame = std::move(frame), .reason = {}, .fd = -1});
+  } catch (const std::runtime_error& error) {
+    lose(rank, error.what());
+  }
+}
+
+void ControlServer::ask_all() {
+  next_question_ = after_seconds(timeout_seconds_ / 2);
+  std::vector<std::uint64_t> progress;
+  for (Rank rank = 0; rank < ranks(); ++rank) {
+    auto& member = members_[static_cast<std::size_t>(rank)];
+    if (!member.alive) continue;
+    progress.push_back(member.progress);
+    if (!member.answered) {
+      lose(rank, "it has been silent for " + std::to_string(std::lround(timeout_seconds_ / 2)) + " s");
+      continue;
+    }
+    member.answered = false;
+    send(rank, FrameType::ping, {});
+  }
+  rounds_without_progress_ = progress == progress_before_ ? rounds_without_progress_ + 1 : 0;
+  progress_before_ = std::move(progress);
+  if (rounds_without_progress_ >= rounds_before_stalled) {
+    rounds_without_progress_ = 0;
+    heard_.push_back({.what = Heard::What::stalled, .rank = -1, .frame = {}, .reason = {}, .fd = -1});
+  }
+}
+
+ControlServer::Heard ControlServer::hear(double seconds, bool expecting) {
+  const auto deadline = after_seconds(seconds);
+  while (heard_.empty()) {
+    auto until = milliseconds_left(deadline);
+    if (expecting) until = std::min(until, milliseconds_left(next_question_));
+    std::array<epoll_event, 64> events;
+    const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), until);
+    for (int i = 0; i < ready; ++i) {
+      const auto tag = events[static_cast<std::size_t>(i)].data.u64;
+      if ((tag & watched_tag) != 0) {
+        heard_.push_back({.what = Heard::What::input,
+                          .rank = -1,
+                          .frame = {},
+                          .reason = {},
+                          .fd = static_cast<int>(tag & ~watched_tag)});
+      } else {
+        read_from(static_cast<Rank>(tag));
+      }
+    }
+    if (ready > 0 || !heard_.empty()) continue;
+    // Only when nothing waits to be read: an answer may be among it.
+    if (expecting && milliseconds_left(next_question_) == 0) ask_all();
+    if (heard_.empty() && milliseconds_left(deadline) == 0) return {};
+  }
+  auto first = std::move(heard_.front());
+  heard_.pop_front();
+  return first;
+}
+
+}  // namespace crosscut

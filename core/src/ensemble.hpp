@@ -1,0 +1,52 @@
+// All ranks together, as the conductor sees them: it asks for a block and gets everybody's samples. Live
+// ranks are reached over control connections (remote_ranks.hpp); a simulator computes them in this process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend.hpp"
+#include "job.hpp"
+#include "store.hpp"
+
+namespace crosscut {
+
+struct BlockRequest {
+  std::int64_t bytes = 0;
+  Block block;  // phase numbers of the pattern, from 0
+  std::int64_t iterations = 1;
+};
+
+struct BlockOutcome {
+  BlockData data;  // its block as asked for
+  std::vector<WrongByte> wrong;
+  std::int64_t wrong_count = 0;
+};
+
+// A rank that is gone for good: which, where, why.
+struct LostRank {
+  Rank rank = 0;
+  std::string node, reason;
+};
+
+class Ensemble {
+ public:
+  virtual ~Ensemble() = default;
+  virtual Rank ranks() const = 0;
+  // [rank] index into the nodes of `attributes()`.
+  virtual std::vector<std::int32_t> nodes() const = 0;
+  // What is known of the machines before any job: nodes, sync, clock, tcp.
+  virtual json::Object attributes() const = 0;
+  // Makes the job known to all ranks, which take memory for it. Throws UsageError when a rank refuses.
+  // Returns attributes (counters before, wait).
+  virtual json::Object begin(const Job& job) = 0;
+  // Throws RunError when it cannot be had (a rank was lost and may not be).
+  virtual BlockOutcome run(const BlockRequest& request) = 0;
+  // Ends the job; attributes (counters after, the backend's facts).
+  virtual json::Object end() = 0;
+  virtual const std::vector<LostRank>& lost() const = 0;
+  // False: time does not pass (null, sim), so nothing needs to be warmed up or repeated for the clock's sake.
+  virtual bool real_time() const = 0;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,24 @@
+// What a session says on its output: one JSON object a line (docs/reference/session-protocol.md).
+#pragma once
+
+#include "json.hpp"
+
+namespace crosscut {
+
+class Events {
+ public:
+  explicit Events(int fd) : fd_(fd) {}
+  // False: nobody reads any more.
+  bool say(const json::Value& event);
+  void warn(const std::string& message) { say(json::Object{{"event", "warning"}, {"message", message}}); }
+  void error(const std::string& message, bool usage) {
+    say(json::Object{{"event", "error"}, {"message", message}, {"kind", usage ? "usage" : "run"}});
+  }
+  bool broken() const { return broken_; }
+
+ private:
+  int fd_;
+  bool broken_ = false;
+};
+
+}  // namespace crosscut

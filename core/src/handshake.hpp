@@ -1,0 +1,74 @@
+// Who may talk to a rank: whoever proves knowledge of the run's secret, before any further byte is parsed.
+//
+// Three messages of fixed length. Listener: magic, nonce. Connector: hello, its nonce,
+// HMAC(secret, "connect" | both nonces | hello). Listener: HMAC(secret, "accept" | both nonces | hello). Both
+// sides have then proved the secret, and the hello cannot be replayed or altered.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program.hpp"
+#include "sha256.hpp"
+#include "socket.hpp"
+
+namespace crosscut {
+
+enum class Purpose : std::uint32_t { control = 1, tree = 2, data = 3 };
+
+// What a connection is for; travels authenticated. Little-endian, no padding.
+struct Hello {
+  Purpose purpose = Purpose::control;
+  Rank rank = -1;             // of the connector
+  std::uint32_t epoch = 0;    // which set of living ranks it belongs to
+  std::uint32_t channel = 0;  // data
+  std::uint32_t rail = 0;     // data
+};
+
+// Connects and proves itself; `from` binds the local end. Throws ConnectionLost (which end, why).
+Fd connect_authenticated(const Address& to, const std::optional<Address>& from, std::string_view secret,
+                         const Hello& hello, Deadline deadline);
+
+// A listener and the strangers in front of it. One that has not proved itself within the patience is closed;
+// beyond `most_pending` strangers the oldest goes. No allocation depends on what a stranger sends.
+class Acceptor {
+ public:
+  struct Accepted {
+    Fd fd;
+    Hello hello;
+  };
+  static constexpr std::size_t most_pending = 512;
+
+  Acceptor(const Address& interface, std::string secret, double patience_seconds = 5);
+  Address address() const;
+  int poll_fd() const { return epoll_.get(); }  // readable when `service` has work
+  // Does what can be done without waiting; hands each proven connection to `accepted`.
+  void service(const std::function<void(Accepted)>& accepted);
+  bool has_pending() const { return !pending_.empty(); }
+
+ private:
+  struct Pending;
+  void accept_new();
+  bool advance(Pending& pending, const std::function<void(Accepted)>& accepted);
+
+  std::string secret_;
+  double patience_seconds_;
+  Fd listener_;
+  Fd epoll_;
+  std::list<Pending> pending_;
+};
+
+struct Acceptor::Pending {
+  Fd fd;
+  Deadline deadline;
+  Digest nonce;
+  std::array<std::byte, 84> received;  // hello, nonce, code
+  std::size_t have = 0;
+};
+
+}  // namespace crosscut

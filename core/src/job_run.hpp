@@ -1,0 +1,72 @@
+// One job from its first block to its last: cuts it into blocks, repeats as asked, keeps the run on disk.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ensemble.hpp"
+#include "events.hpp"
+#include "job.hpp"
+#include "registry.hpp"
+#include "socket.hpp"
+#include "store.hpp"
+
+namespace crosscut {
+
+class JobRun {
+ public:
+  // Checks the job against pattern and ranks before anything starts; throws UsageError.
+  JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()> stop_asked, std::string place);
+  // Returns the run's state: "complete" or "stopped". Throws RunError after closing the run as "failed".
+  std::string run();
+  // With `verify`: whether every byte arrived as it was sent.
+  bool all_bytes_right() const { return wrong_total_ == 0; }
+
+ private:
+  void open_store(const json::Object& begun);
+  Store::Options store_options(const json::Object& begun) const;
+  Coordinates coordinates() const;
+  void measure_size(std::int32_t size_index);
+  std::vector<double> warm_up(std::int32_t size_index);
+  std::int64_t find_iterations(std::int32_t size_index, std::vector<double> phase_seconds) const;
+  std::int64_t phases_of(std::int32_t size_index) const;
+  std::optional<Block> next_block(std::int32_t size_index);
+  std::int64_t repetitions_at_once(std::int64_t from) const;
+  BlockOutcome run_block(std::int32_t size_index, const Block& block, std::int64_t iterations);
+  void recall(std::int32_t size_index, std::int64_t repetition, const std::vector<bool>& done);
+  void remember(const BlockOutcome& outcome);
+  bool precise_enough() const;
+  void report_wrong(const BlockOutcome& outcome);
+  void say_progress(std::int32_t size_index, const BlockOutcome& outcome);
+  double seconds_left(std::int32_t size_index) const;
+  bool should_stop();
+
+  Job job_;
+  Ensemble& ensemble_;
+  Events& events_;
+  std::function<bool()> stop_asked_;
+  std::string place_;
+  const PatternInfo& info_;
+  const BackendInfo& backend_;
+  std::unique_ptr<Pattern> pattern_;
+  Shape shape_;
+  std::int64_t first_phase_ = 0;  // of the pattern, from 0
+  std::unique_ptr<Store> store_;
+
+  // Of the size in work.
+  std::int64_t iterations_ = 1;
+  std::int64_t repetition_ = 0;     // the first that is not known to be done
+  double phase_seconds_ = 0;        // wall time of a phase with all that is around it; 0: unknown
+  std::vector<std::int64_t> done_;  // [phase] repetitions
+  std::vector<std::vector<double>>
+      slowest_;  // [phase][repetition] seconds of the slowest rank; only if adaptive
+
+  Deadline started_{}, last_progress_{};
+  std::vector<std::pair<double, double>> costs_;  // of finished sizes: bytes, wall seconds a phase
+  std::int64_t wrong_total_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace crosscut

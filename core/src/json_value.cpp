@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "error.hpp"
+#include "json.hpp"
+#include "utf8.hpp"
+
+namespace crosscut::json {
+namespace {
+
+const char* kind_of(const Value& value) {
+  if (value.is_null()) return "null";
+  if (value.is_boolean()) return "a boolean";
+  if (value.is_number()) return "a number";
+  if (value.is_string()) return "a string";
+  return value.is_array() ? "an array" : "an object";
+}
+
+[[noreturn]] void refuse(const char* expected, const Value& found) {
+  throw UsageError(std::string("expected ") + expected + ", found " + kind_of(found));
+}
+
+// 2^63 is a double, the largest std::int64_t is not: hence the half-open range.
+bool fits_integer(double value) { return value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value; }
+
+}  // namespace
+
+bool Value::boolean() const {
+  if (const auto* value = std::get_if<bool>(&data_)) return *value;
+  refuse("true or false", *this);
+}
+
+std::int64_t Value::integer() const {
+  if (const auto* value = std::get_if<std::int64_t>(&data_)) return *value;
+  if (const auto* value = std::get_if<double>(&data_)) {
+    if (fits_integer(*value)) return static_cast<std::int64_t>(*value);
+    throw UsageError("expected an integer, found " + write(*this));
+  }
+  refuse("an integer", *this);
+}
+
+double Value::number() const {
+  if (const auto* value = std::get_if<double>(&data_)) return *value;
+  if (const auto* value = std::get_if<std::int64_t>(&data_)) return static_cast<double>(*value);
+  refuse("a number", *this);
+}
+
+const std::string& Value::string() const {
+  if (const auto* value = std::get_if<std::string>(&data_)) return *value;
+  refuse("a string", *this);
+}
+
+const Array& Value::array() const {
+  if (const auto* value = std::get_if<Array>(&data_)) return *value;
+  refuse("an array", *this);
+}
+
+const Object& Value::object() const {
+  if (const auto* value = std::get_if<Object>(&data_)) return *value;
+  refuse("an object", *this);
+}
+
+Array& Value::array() {
+  if (auto* value = std::get_if<Array>(&data_)) return *value;
+  refuse("an array", *this);
+}
+
+Object& Value::object() {
+  if (auto* value = std::get_if<Object>(&data_)) return *value;
+  refuse("an object", *this);
+}
+
+const Value* Value::find(std::string_view key) const {
+  const Object& members = object();
+  const auto found = std::ranges::find(members, key, &Object::value_type::first);
+  return found == members.end() ? nullptr : &found->second;
+}
+
+Value* Value::find(std::string_view key) {
+  Object& members = object();
+  const auto found = std::ranges::find(members, key, &Object::value_type::first);
+  return found == members.end() ? nullptr : &found->second;
+}
+
+const Value& Value::at(std::string_view key) const {
+  if (const Value* value = find(key)) return *value;
+  throw UsageError("missing member \"" + std::string(key) + "\"");
+}
+
+Value& Value::set(std::string_view key, Value value) {
+  if (is_null()) data_ = Object{};
+  if (Value* old = find(key)) return *old = std::move(value);
+  return object().emplace_back(std::string(key), std::move(value)).second;
+}
+
+namespace {
+
+class Writer {
+ public:
+  explicit Writer(int indent) : indent_(indent) {}
+
+  void value(const Value& value) {
+    if (value.is_null()) {
+      text_ += "null";
+    } else if (value.is_boolean()) {
+      text_ += value.boolean() ? "true" : "false";
+    } else if (value.is_integer()) {
+      text_ += std::to_string(value.integer());
+    } else if (value.is_number()) {
+      real(value.number());
+    } else if (value.is_string()) {
+      string(value.string());
+    } else if (value.is_array()) {
+      array(value.array());
+    } else {
+      object(value.object());
+    }
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  // The shortest text that reads back as the same double, and as a double.
+  void real(double value) {
+    if (!std::isfinite(value)) {
+      text_ += "null";
+      return;
+    }
+    std::array<char, 32> buffer;
+    const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+    const std::string_view digits(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data()));
+    text_ += digits;
+    if (digits.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+  }
+
+  // Text from outside (host names, messages of the C library) need not be UTF-8; JSON must be.
+  void string(std::string_view value) {
+    text_ += '"';
+    while (!value.empty()) {
+      const std::size_t length = utf8_length(value);
+      if (length == 0) {
+        text_ += "\xEF\xBF\xBD";  // U+FFFD, the replacement character
+      } else if (length > 1) {
+        text_ += value.substr(0, length);
+      } else {
+        character(value.front());
+      }
+      value.remove_prefix(std::max<std::size_t>(length, 1));
+    }
+    text_ += '"';
+  }
+
+  void character(char c) {
+    constexpr std::string_view plain = "\"\\\b\f\n\r\t", escaped = "\"\\bfnrt";
+    if (const std::size_t i = plain.find(c); i != std::string_view::npos) {
+      text_ += '\\';
+      text_ += escaped[i];
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      std::array<char, 8> buffer;
+      std::snprintf(buffer.data(), buffer.size(), "\\u%04x", static_cast<unsigned>(c));
+      text_ += buffer.data();
+    } else {
+      text_ += c;
+    }
+  }
+
+  // An array without arrays and objects inside stays on one line, for the reader's sake.
+  void array(const Array& values) {
+    const bool flat =
+        std::ranges::none_of(values, [](const Value& v) { return v.is_array() || v.is_object(); });
+    text_ += '[';
+    ++depth_;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      separate(i, flat);
+      value(values[i]);
+    }
+    --depth_;
+    if (!flat) line();
+    text_ += ']';
+  }
+
+  void object(const Object& members) {
+    text_ += '{';
+    ++depth_;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      separate(i, false);
+      string(members[i].first);
+      text_ += ": ";
+      value(members[i].second);
+    }
+    --depth_;
+    if (!members.empty()) line();
+    text_ += '}';
+  }
+
+  void separate(std::size_t index, bool flat) {
+    if (index > 0) text_ += flat || indent_ == 0 ? ", " : ",";
+    if (!flat) line();
+  }
+
+  void line() {
+    if (indent_ == 0) return;
+    text_ += '\n';
+    text_.append(static_cast<std::size_t>(indent_ * depth_), ' ');
+  }
+
+  int indent_;
+  int depth_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string write(const Value& value, int indent) {
+  Writer writer(indent);
+  writer.value(value);
+  return writer.take();
+}
+
+}  // namespace crosscut::json

@@ -1,0 +1,81 @@
+#include "launch.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "error.hpp"
+#include "json.hpp"
+#include "node.hpp"
+
+namespace crosscut {
+namespace {
+
+// Whoever starts a node writes its configuration at once.
+constexpr double configuration_seconds = 30;
+constexpr std::size_t conductor_line_bytes_max = 4096;
+
+// Pipes opened later must not become standard streams of the ranks.
+void open_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+}
+
+SessionConfig read_configuration() {
+  const std::optional<std::string> line =
+      read_line(STDIN_FILENO, configuration_bytes_max, after_seconds(configuration_seconds));
+  if (!line)
+    throw UsageError(
+        "standard input is empty; its first line configures the session "
+        "(docs/reference/session-protocol.md)");
+  SessionConfig config = parse_session(*line);
+  apply_layout(config);
+  const std::string secret = secret_from_environment();
+  if (config.secret.empty()) config.secret = secret;
+  if (config.secret.empty())
+    throw UsageError("no secret: give `secret` in the session's first line, or CROSSCUT_SECRET");
+  if (config.has_conductor() || !config.conductor.empty()) return config;
+  const std::optional<std::string> conductor =
+      read_line(STDIN_FILENO, conductor_line_bytes_max, after_seconds(config.timeout_seconds));
+  if (!conductor) throw UsageError("standard input ended before the line with the conductor's address came");
+  config.conductor = parse_conductor_line(*conductor);
+  return config;
+}
+
+// As an event too where rank 0 would be here: a program reads those.
+int refuse(const std::exception& error, bool is_usage, bool tell_event) {
+  std::cerr << "crosscut-core node: " << error.what() << std::endl;
+  if (tell_event) {
+    const json::Value event =
+        json::Object{{"event", "error"}, {"message", error.what()}, {"kind", is_usage ? "usage" : "run"}};
+    std::cout << json::write(event) << "\n{\"event\": \"ended\"}" << std::endl;
+  }
+  return is_usage ? 2 : 1;
+}
+
+}  // namespace
+
+int launch(const SessionConfig& config, const LaunchStreams& streams, const RankBody& body) {
+  return Node(config, streams, body).run();
+}
+
+int node_main_with(int argc, char** argv, const RankBody& body) {
+  bool tell_event = true;  // until it is known that rank 0 is elsewhere
+  try {
+    if (argc > 1)
+      throw UsageError(std::string("`node` takes no further words, but there is '") + argv[1] +
+                       "'; its configuration comes on standard input");
+    open_standard_streams();
+    const SessionConfig config = read_configuration();
+    tell_event = config.has_conductor();
+    const bool has_lifeline = config.launcher.empty();  // a launcher ends its processes itself
+    return launch(config, {STDIN_FILENO, STDOUT_FILENO, has_lifeline ? STDIN_FILENO : -1}, body);
+  } catch (const UsageError& error) {
+    return refuse(error, true, tell_event);
+  } catch (const std::exception& error) {
+    return refuse(error, false, tell_event);
+  }
+}
+
+}  // namespace crosscut

@@ -1,0 +1,193 @@
+#include "layout.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "error.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::int64_t most_sizes = 4096;
+constexpr std::int64_t most_ranks = std::int64_t{1} << 24;
+constexpr std::int64_t most_slots = std::int64_t{1} << 24;
+constexpr std::int64_t most_phases = std::int64_t{1} << 32;
+constexpr std::int64_t most_repetitions = 1'000'000'000;
+// The index of a shard is written whole when the file is made: 16 bytes a chunk, hence 256 MiB at most.
+constexpr std::int64_t most_chunks = std::int64_t{1} << 24;
+// A phase of all ranks is held in memory at once.
+constexpr std::int64_t most_phase_bytes = std::int64_t{1} << 32;
+
+void check_extent(const char* what, std::int64_t value, std::int64_t most) {
+  if (value >= 1 && value <= most) return;
+  throw UsageError("a run of " + std::to_string(value) + " " + what + " cannot be stored: 1 to " +
+                   std::to_string(most) + " can");
+}
+
+void check_shape(const Shape& shape) {
+  check_extent("sizes", static_cast<std::int64_t>(shape.sizes.size()), most_sizes);
+  check_extent("repetitions", shape.repetitions, most_repetitions);
+  check_extent("phases", shape.phases, most_phases);
+  check_extent("ranks", shape.ranks, most_ranks);
+  check_extent("slots", shape.slots, most_slots);
+  check_extent("bytes of samples in a phase", shape.ranks * shape.slots * 8, most_phase_bytes);
+}
+
+std::int64_t product(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+// Fills in shapes and chunks from the names of the dimensions.
+class Catalogue {
+ public:
+  explicit Catalogue(const Store::Options& options)
+      : shape_(options.shape), grid_(chunk_grid(options.shape, options.summaries)) {}
+
+  void whole(std::string_view name, std::vector<std::string_view> dimensions, Element element,
+             json::Value fill) {
+    ArrayLayout layout{name, std::move(dimensions), element, std::move(fill), false, {}, {}, {}};
+    for (const std::string_view dimension : layout.dimensions) layout.shape.push_back(extent(dimension));
+    layout.chunk = layout.shape;
+    layouts_.push_back(std::move(layout));
+  }
+
+  void sharded(std::string_view name, std::vector<std::string_view> dimensions, Element element,
+               json::Value fill) {
+    whole(name, std::move(dimensions), element, std::move(fill));
+    ArrayLayout& layout = layouts_.back();
+    layout.sharded = true;
+    layout.inner = layout.shape;
+    for (std::size_t i = 0; i < layout.dimensions.size(); ++i)
+      cut(layout.dimensions[i], layout.chunk[i], layout.inner[i]);
+  }
+
+  std::vector<ArrayLayout> take() { return std::move(layouts_); }
+
+ private:
+  // A shard must be a whole number of chunks, also where the array is not.
+  void cut(std::string_view dimension, std::int64_t& chunk, std::int64_t& inner) const {
+    if (dimension == "size") {
+      chunk = inner = 1;
+    } else if (dimension == "repetition") {
+      inner = grid_.chunk_repetitions;
+      chunk = inner * grid_.repetition_chunks();
+    } else if (dimension == "phase") {
+      inner = grid_.chunk_phases;
+      chunk = inner * grid_.phase_chunks();
+    }
+  }
+
+  std::int64_t extent(std::string_view dimension) const {
+    if (dimension == "size") return static_cast<std::int64_t>(shape_.sizes.size());
+    if (dimension == "repetition") return shape_.repetitions;
+    if (dimension == "phase") return shape_.phases;
+    if (dimension == "rank") return shape_.ranks;
+    if (dimension == "slot") return shape_.slots;
+    return static_cast<std::int64_t>(statistics.size());
+  }
+
+  const Shape& shape_;
+  ChunkGrid grid_;
+  std::vector<ArrayLayout> layouts_;
+};
+
+std::int64_t phases_summed_at_once(const Shape& shape) {
+  const std::int64_t samples = shape.ranks * shape.slots;
+  const std::int64_t most = largest_summed_bytes / 8 / samples / shape.repetitions;
+  if (most < 1)
+    throw UsageError(
+        "a phase of " + std::to_string(shape.repetitions) + " repetitions by " + std::to_string(samples) +
+        " samples is too large to be summed up in memory: ask for at most " +
+        std::to_string(largest_summed_bytes / 8 / samples) + " repetitions, or raise the raw budget");
+  const auto summary_bytes = static_cast<std::int64_t>(8 * statistics.size()) * samples;
+  return std::min(most, std::max<std::int64_t>(1, largest_chunk_bytes / summary_bytes));
+}
+
+}  // namespace
+
+std::int64_t element_bytes(Element element) {
+  switch (element) {
+    case Element::uint8:
+      return 1;
+    case Element::int32:
+      return 4;
+    case Element::int64:
+    case Element::float64:
+      return 8;
+  }
+  __builtin_unreachable();
+}
+
+ChunkGrid chunk_grid(const Shape& shape, bool summaries) {
+  check_shape(shape);
+  const std::int64_t phase_bytes = shape.ranks * shape.slots * 8;
+  const std::int64_t most =
+      summaries ? phases_summed_at_once(shape) : std::max<std::int64_t>(1, largest_chunk_bytes / phase_bytes);
+  ChunkGrid grid{shape.repetitions, shape.phases, summaries ? shape.repetitions : 1, shape.phases};
+  if (most < shape.phases) {
+    // Chunks of about equal size rather than a small one at the end.
+    const std::int64_t pieces = (shape.phases + most - 1) / most;
+    grid.chunk_phases = (shape.phases + pieces - 1) / pieces;
+  } else if (!summaries) {
+    grid.chunk_repetitions = std::min(shape.repetitions, most / shape.phases);
+  }
+  check_extent("chunks (phases times repetitions)", grid.chunks(), most_chunks);
+  return grid;
+}
+
+std::int64_t ArrayLayout::file_bytes() const { return product(chunk) * element_bytes(element); }
+
+std::int64_t ArrayLayout::cell_bytes() const {
+  const auto rank = std::ranges::find(dimensions, "rank") - dimensions.begin();
+  return product({shape.begin() + rank, shape.end()}) * element_bytes(element);
+}
+
+ChunkGrid ArrayLayout::grid() const {
+  if (dimensions[1] == "repetition") return {shape[1], shape[2], inner[1], inner[2]};
+  return {1, shape[1], 1, inner[1]};
+}
+
+std::array<std::byte, 8> ArrayLayout::fill_bytes() const {
+  std::array<std::byte, 8> bytes{};
+  if (element == Element::float64) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    std::memcpy(bytes.data(), &nan, sizeof nan);
+  } else {
+    const std::int64_t value = fill.integer();  // two's complement: its first bytes are the shorter integers
+    std::memcpy(bytes.data(), &value, sizeof value);
+  }
+  return bytes;
+}
+
+std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
+  Catalogue catalogue(options);
+  catalogue.whole("size", {"size"}, Element::int64, 0);
+  catalogue.whole("phase", {"phase"}, Element::int64, 0);
+  if (!options.coordinates.peer.empty())
+    catalogue.whole("peer", {"phase", "rank", "slot"}, Element::int32, -1);
+  if (!options.coordinates.bytes.empty())
+    catalogue.whole("bytes", {"phase", "rank", "slot"}, Element::int64, -1);
+  if (!options.coordinates.node.empty()) catalogue.whole("node", {"rank"}, Element::int32, 0);
+  if (!options.coordinates.credited_bytes.empty())
+    catalogue.whole("credited_bytes", {"size", "phase"}, Element::float64, "NaN");
+  catalogue.whole("iterations", {"size"}, Element::int64, 0);
+  catalogue.whole("repetitions_done", {"size", "phase"}, Element::int64, 0);
+  const std::vector<std::string_view> cells{"size", "repetition", "phase", "rank"};
+  const std::vector<std::string_view> slots{"size", "repetition", "phase", "rank", "slot"};
+  if (options.summaries) {
+    catalogue.sharded("message_summary", {"size", "phase", "rank", "slot", "statistic"}, Element::float64,
+                      "NaN");
+    catalogue.sharded("rank_summary", {"size", "phase", "rank", "statistic"}, Element::float64, "NaN");
+  } else {
+    catalogue.sharded("message_seconds", slots, Element::float64, "NaN");
+    catalogue.sharded("rank_seconds", cells, Element::float64, "NaN");
+  }
+  if (options.compute) catalogue.sharded("compute_fraction", cells, Element::float64, "NaN");
+  if (options.lossy) catalogue.sharded("message_lost_bytes", slots, Element::int64, 0);
+  catalogue.sharded("status", cells, Element::uint8, 0);
+  return catalogue.take();
+}
+
+}  // namespace crosscut

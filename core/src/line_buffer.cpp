@@ -1,0 +1,44 @@
+#include "line_buffer.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace crosscut {
+
+void LineBuffer::take(std::string_view bytes, std::vector<std::string>& lines) {
+  while (!bytes.empty()) {
+    const std::size_t newline = bytes.find('\n');
+    const std::size_t room = bytes_max - partial_.size();
+    const std::size_t taken = std::min({newline, bytes.size(), room});
+    partial_ += bytes.substr(0, taken);
+    const bool complete = taken == newline;
+    if (complete || partial_.size() == bytes_max) lines.push_back(std::exchange(partial_, {}));
+    bytes.remove_prefix(taken + (complete ? 1 : 0));
+  }
+}
+
+std::vector<std::string> LineBuffer::read(int fd) {
+  std::vector<std::string> lines;
+  std::array<char, 4096> chunk;
+  // At most what a pipe holds: who writes without end must not keep the others waiting.
+  for (int chunks = 0; chunks < 16;) {
+    const ssize_t got = ::read(fd, chunk.data(), chunk.size());
+    if (got > 0) {
+      ++chunks;
+      take({chunk.data(), static_cast<std::size_t>(got)}, lines);
+      continue;
+    }
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return lines;
+    ended_ = true;
+    if (!partial_.empty()) lines.push_back(std::exchange(partial_, {}));
+    return lines;
+  }
+  return lines;
+}
+
+}  // namespace crosscut

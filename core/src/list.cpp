@@ -1,0 +1,97 @@
+#include "list.hpp"
+
+#include <cmath>
+
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+std::string_view kind_name(Parameter::Kind kind) {
+  switch (kind) {
+    case Parameter::Kind::integer:
+      return "integer";
+    case Parameter::Kind::real:
+      return "real";
+    case Parameter::Kind::bytes:
+      return "bytes";
+    case Parameter::Kind::seconds:
+      return "seconds";
+    case Parameter::Kind::boolean:
+      return "boolean";
+    case Parameter::Kind::choice:
+      return "choice";
+    case Parameter::Kind::ranks:
+      return "ranks";
+    case Parameter::Kind::pairs:
+      return "pairs";
+    case Parameter::Kind::text:
+      return "text";
+  }
+  return "text";
+}
+
+bool is_quantity(Parameter::Kind kind) {
+  return kind == Parameter::Kind::integer || kind == Parameter::Kind::real ||
+         kind == Parameter::Kind::bytes || kind == Parameter::Kind::seconds;
+}
+
+// 1 rather than 1.0 where the limit of a whole number is meant.
+json::Value limit(double value) {
+  constexpr double exact = 9.007199254740992e15;  // 2^53
+  const bool whole = std::trunc(value) == value && std::fabs(value) <= exact;
+  return whole ? json::Value(static_cast<std::int64_t>(value)) : json::Value(value);
+}
+
+json::Value describe(const Parameter& parameter) {
+  json::Array choices(parameter.choices.begin(), parameter.choices.end());
+  const bool limited = is_quantity(parameter.kind);
+  return json::Object{{"name", parameter.name},
+                      {"kind", kind_name(parameter.kind)},
+                      {"unit", parameter.unit},
+                      {"default", parameter.initial},
+                      {"help", parameter.help},
+                      {"choices", std::move(choices)},
+                      {"minimum", limited ? limit(parameter.minimum) : json::Value()},
+                      {"maximum", limited ? limit(parameter.maximum) : json::Value()}};
+}
+
+json::Value describe(std::span<const Parameter> parameters) {
+  json::Array list;
+  for (const Parameter& parameter : parameters) list.push_back(describe(parameter));
+  return list;
+}
+
+json::Value describe(const PatternInfo& pattern) {
+  return json::Object{{"name", pattern.name},
+                      {"summary", pattern.summary},
+                      {"answers", pattern.answers},
+                      {"formula", pattern.formula},
+                      {"source", pattern.source},
+                      {"formula_per", pattern.formula_per},
+                      {"parameters", describe(pattern.parameters)}};
+}
+
+json::Value describe(const BackendInfo& backend) {
+  return json::Object{{"name", backend.name},
+                      {"summary", backend.summary},
+                      {"live", backend.live},
+                      {"tolerates_failure", backend.tolerates_failure},
+                      {"lossy", backend.lossy},
+                      {"available", backend.unavailable.empty()},
+                      {"unavailable", backend.unavailable},
+                      {"parameters", describe(backend.parameters)}};
+}
+
+}  // namespace
+
+json::Value describe() {
+  json::Array pattern_list, backend_list;
+  for (const PatternInfo* pattern : patterns()) pattern_list.push_back(describe(*pattern));
+  for (const BackendInfo* backend : backends()) backend_list.push_back(describe(*backend));
+  return json::Object{{"version", CROSSCUT_VERSION},
+                      {"patterns", std::move(pattern_list)},
+                      {"backends", std::move(backend_list)}};
+}
+
+}  // namespace crosscut

@@ -1,0 +1,11 @@
+// What `crosscut-core list --json` says: everything a person or the Python side may name.
+#pragma once
+
+#include "json.hpp"
+
+namespace crosscut {
+
+// {"version", "patterns": [...], "backends": [...]}; parameters with kind, unit, default, help, limits.
+json::Value describe();
+
+}  // namespace crosscut

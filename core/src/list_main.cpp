@@ -1,0 +1,41 @@
+// `crosscut-core list`: what there is, for people and (--json) for programs.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "commands.hpp"
+#include "error.hpp"
+#include "list.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+void print(std::string_view name, std::string_view summary, std::string_view unavailable) {
+  std::string line = "  " + std::string(name);
+  line.resize(std::max<std::size_t>(line.size() + 1, 24), ' ');
+  line += summary;
+  if (!unavailable.empty()) line += " (not available: " + std::string(unavailable) + ")";
+  std::puts(line.c_str());
+}
+
+}  // namespace
+
+int list_main(int argc, char** argv) {
+  if (argc > 2 || (argc == 2 && std::string_view(argv[1]) != "--json")) {
+    throw UsageError("list knows no option but --json");
+  }
+  if (argc == 2) {
+    const auto text = json::write(describe(), 2) + "\n";
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
+  }
+  std::puts("patterns");
+  for (const auto* pattern : patterns()) print(pattern->name, pattern->summary, {});
+  std::puts("backends");
+  for (const auto* backend : backends()) print(backend->name, backend->summary, backend->unavailable);
+  return 0;
+}
+
+}  // namespace crosscut

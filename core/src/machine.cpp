@@ -1,0 +1,154 @@
+#include "machine.hpp"
+
+#include <ifaddrs.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "sha256.hpp"
+
+namespace crosscut {
+namespace {
+
+namespace fs = std::filesystem;
+
+// First line of a small kernel file; empty when it cannot be read (a speed of a virtual link, say).
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+json::Value number_or_null(const std::string& text) {
+  std::int64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc{} || value < 0) return {};
+  return value;
+}
+
+struct Adapter {
+  std::string name, address;
+};
+
+std::vector<Adapter> adapters_of(std::span<const Address> interfaces) {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
+  std::vector<Adapter> adapters;
+  std::set<std::string> seen;
+  for (const auto* it = list; it != nullptr; it = it->ifa_next) {
+    if (it->ifa_addr == nullptr) continue;
+    const int family = it->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const Address its(it->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    for (const auto& wanted : interfaces) {
+      // All of 127.0.0.0/8 is the loopback, whose adapter carries 127.0.0.1 alone.
+      const bool loopback = wanted.host().starts_with("127.") && std::string_view(it->ifa_name) == "lo";
+      if ((its.host() == wanted.host() || loopback) && seen.insert(it->ifa_name).second) {
+        adapters.push_back({it->ifa_name, wanted.host()});
+      }
+    }
+  }
+  return adapters;
+}
+
+// /proc/net/snmp and netstat: pairs of lines, names and values, with the same prefix.
+void add_protocol_counters(const fs::path& path, std::string_view prefix, const std::set<std::string>& wanted,
+                           json::Object& counters) {
+  std::ifstream file(path);
+  std::string names, values;
+  while (std::getline(file, names) && std::getline(file, values)) {
+    if (!names.starts_with(prefix)) continue;
+    std::istringstream name_words(names), value_words(values);
+    std::string name, value;
+    while (name_words >> name && value_words >> value) {
+      if (wanted.contains(name)) counters.emplace_back(name, number_or_null(value));
+    }
+  }
+}
+
+}  // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "?";
+  return name.data();
+}
+
+std::string node_id() {
+  auto text = first_line("/etc/machine-id");
+  if (text.empty()) text = host_name();
+  // Emulated nodes share a machine and have a host name of their own each.
+  text += '\n' + host_name();
+  const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+  const auto digest = Sha256().add(bytes).finish();
+  std::string id;
+  for (std::size_t i = 0; i < 8; ++i) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    id += digits[digest[i] >> 4];
+    id += digits[digest[i] & 15];
+  }
+  return id;
+}
+
+json::Value node_facts(std::span<const Address> interfaces) {
+  utsname kernel{};
+  ::uname(&kernel);
+  json::Array adapters;
+  for (const auto& adapter : adapters_of(interfaces)) {
+    const fs::path at = fs::path("/sys/class/net") / adapter.name;
+    adapters.emplace_back(json::Object{{"name", adapter.name},
+                                       {"address", adapter.address},
+                                       {"mac", first_line(at / "address")},
+                                       {"mtu", number_or_null(first_line(at / "mtu"))},
+                                       {"speed_mbit_s", number_or_null(first_line(at / "speed"))}});
+  }
+  return json::Object{{"name", host_name()},
+                      {"id", node_id()},
+                      {"kernel", std::string(kernel.sysname) + " " + kernel.release},
+                      {"cores", static_cast<std::int64_t>(::sysconf(_SC_NPROCESSORS_ONLN))},
+                      {"adapters", std::move(adapters)}};
+}
+
+json::Value node_counters(std::span<const Address> interfaces) {
+  json::Object all;
+  for (const auto& adapter : adapters_of(interfaces)) {
+    const fs::path at = fs::path("/sys/class/net") / adapter.name / "statistics";
+    json::Object counters;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(at, ignored)) {
+      counters.emplace_back(entry.path().filename().string(), number_or_null(first_line(entry.path())));
+    }
+    all.emplace_back(adapter.name, std::move(counters));
+  }
+  json::Object tcp;
+  add_protocol_counters("/proc/net/snmp", "Tcp:", {"RetransSegs", "InSegs", "OutSegs", "InErrs", "OutRsts"},
+                        tcp);
+  add_protocol_counters(
+      "/proc/net/netstat", "TcpExt:",
+      {"TCPTimeouts", "TCPLostRetransmit", "TCPFastRetrans", "TCPSlowStartRetrans", "TCPBacklogDrop"}, tcp);
+  all.emplace_back("tcp", std::move(tcp));
+  return all;
+}
+
+json::Value tcp_settings() {
+  const fs::path at = "/proc/sys/net/ipv4";
+  json::Object settings;
+  for (const auto* name : {"tcp_congestion_control", "tcp_slow_start_after_idle", "tcp_rmem", "tcp_wmem",
+                           "tcp_sack", "tcp_timestamps", "tcp_mtu_probing"}) {
+    settings.emplace_back(name, first_line(at / name));
+  }
+  settings.emplace_back("default_qdisc", first_line("/proc/sys/net/core/default_qdisc"));
+  return settings;
+}
+
+}  // namespace crosscut

@@ -1,0 +1,62 @@
+// The commands of the core. People use `crosscut` (Python), which calls these.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "commands.hpp"
+#include "error.hpp"
+#include "launch.hpp"
+#include "version.hpp"
+
+namespace {
+
+constexpr std::string_view usage = R"(usage: crosscut-core COMMAND [OPTION ...]
+
+  list [--json]        patterns, backends, their parameters, units and help
+  run PATTERN -n N --out DIR [OPTION ...]
+                       measures with N ranks on this machine; `run --help` says more
+  node                 starts the ranks of one node; speaks the session protocol on its standard streams
+  mpi-rank             one rank under an MPI launcher (crosscut-core-mpi)
+  coordinates          peers and bytes of a pattern's samples, for readers of large runs
+  --version, --help
+
+Exit status: 0 fine; 1 a job or rank failed; 2 wrong usage; 130 interrupted.
+)";
+
+int dispatch(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "";
+  if (command == "list") return crosscut::list_main(argc - 1, argv + 1);
+  if (command == "run") return crosscut::run_main(argc - 1, argv + 1);
+  if (command == "node") return crosscut::node_main(argc - 1, argv + 1);
+  if (command == "mpi-rank") return crosscut::mpi_rank_main(argc - 1, argv + 1);
+  if (command == "coordinates") return crosscut::coordinates_main(argc - 1, argv + 1);
+  if (command == "--version") {
+    std::printf("crosscut-core %.*s\n", static_cast<int>(crosscut::version.size()), crosscut::version.data());
+    return 0;
+  }
+  if (command == "--help" || command == "-h") {
+    std::fwrite(usage.data(), 1, usage.size(), stdout);
+    return 0;
+  }
+  std::fwrite(usage.data(), 1, usage.size(), stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    return dispatch(argc, argv);
+  } catch (const crosscut::UsageError& error) {
+    std::fprintf(stderr, "crosscut-core: %s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "crosscut-core: %s\n", error.what());
+    return 1;
+  }
+}

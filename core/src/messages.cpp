@@ -1,0 +1,146 @@
+#include "messages.hpp"
+
+namespace crosscut {
+namespace {
+
+std::vector<std::byte> bytes_of(const Writer& writer) {
+  return {writer.bytes().begin(), writer.bytes().end()};
+}
+
+void add_texts(Writer& writer, const std::vector<std::string>& texts) {
+  writer.add(static_cast<std::uint32_t>(texts.size()));
+  for (const auto& text : texts) writer.add(text);
+}
+
+// Each text takes at least the eight bytes of its length, so the count alone takes no memory.
+std::vector<std::string> get_texts(Reader& reader) {
+  std::vector<std::string> texts;
+  for (auto left = reader.get<std::uint32_t>(); left > 0; --left) texts.push_back(reader.text());
+  return texts;
+}
+
+template <class T>
+T finished(const Reader& reader, T value) {
+  if (!reader.at_end()) throw RunError("a frame is longer than its message");
+  return value;
+}
+
+}  // namespace
+
+std::vector<std::byte> pack(const Joined& message) {
+  Writer writer;
+  writer.add(message.node).add(message.facts);
+  add_texts(writer, message.listeners);
+  return bytes_of(writer);
+}
+
+template <>
+Joined unpack(std::span<const std::byte> payload) {
+  Reader reader(payload);
+  Joined message;
+  message.node = reader.text();
+  message.facts = reader.text();
+  message.listeners = get_texts(reader);
+  return finished(reader, std::move(message));
+}
+
+std::vector<std::byte> pack(const Welcome& message) {
+  Writer writer;
+  writer.add(message.epoch).add(message.living).add(message.node);
+  writer.add(static_cast<std::uint32_t>(message.listeners.size()));
+  for (const auto& rail : message.listeners) add_texts(writer, rail);
+  return bytes_of(writer);
+}
+
+template <>
+Welcome unpack(std::span<const std::byte> payload) {
+  Reader reader(payload);
+  Welcome message;
+  message.epoch = reader.get<std::uint32_t>();
+  message.living = reader.list<Rank>();
+  message.node = reader.list<std::int32_t>();
+  for (auto left = reader.get<std::uint32_t>(); left > 0; --left)
+    message.listeners.push_back(get_texts(reader));
+  return finished(reader, std::move(message));
+}
+
+std::vector<std::byte> pack(const Ready& message) {
+  return bytes_of(Writer().add(message.offset).add(message.exits).add(message.facts));
+}
+
+template <>
+Ready unpack(std::span<const std::byte> payload) {
+  Reader reader(payload);
+  Ready message;
+  message.offset = reader.get<BarrierTree::ClockOffset>();
+  message.exits = reader.list<std::int64_t>();
+  message.facts = reader.text();
+  return finished(reader, std::move(message));
+}
+
+std::vector<std::byte> pack(const RunOrder& message) {
+  return bytes_of(Writer().add(message.epoch).add(message.request).add(message.lost));
+}
+
+template <>
+RunOrder unpack(std::span<const std::byte> payload) {
+  Reader reader(payload);
+  RunOrder message;
+  message.epoch = reader.get<std::uint32_t>();
+  message.request = reader.get<BlockRequest>();
+  message.lost = reader.list<Rank>();
+  return finished(reader, std::move(message));
+}
+
+std::vector<std::byte> pack(const Complaint& message) {
+  return bytes_of(Writer().add(message.peer).add(message.reason));
+}
+
+template <>
+Complaint unpack(std::span<const std::byte> payload) {
+  Reader reader(payload);
+  Complaint message;
+  message.peer = reader.get<Rank>();
+  message.reason = reader.text();
+  return finished(reader, std::move(message));
+}
+
+std::vector<std::byte> pack(const Refusal& message) {
+  return bytes_of(Writer().add(message.usage).add(message.message));
+}
+
+template <>
+Refusal unpack(std::span<const std::byte> payload) {
+  Reader reader(payload);
+  Refusal message;
+  message.usage = reader.get<std::uint8_t>() != 0;
+  message.message = reader.text();
+  return finished(reader, std::move(message));
+}
+
+std::vector<std::byte> pack(const RankSamples& message) {
+  return bytes_of(Writer()
+                      .add(message.message_seconds)
+                      .add(message.rank_seconds)
+                      .add(message.status)
+                      .add(message.compute_fraction)
+                      .add(message.message_lost_bytes)
+                      .add(message.wrong)
+                      .add(message.wrong_count));
+}
+
+template <>
+RankSamples unpack(std::span<const std::byte> payload) {
+  Reader reader(payload);
+  RankSamples message;
+  message.message_seconds = reader.list<double>();
+  message.rank_seconds = reader.list<double>();
+  message.status = reader.list<Status>();
+  message.compute_fraction = reader.list<double>();
+  message.message_lost_bytes = reader.list<std::int64_t>();
+  message.wrong = reader.list<WrongByte>();
+  message.wrong_count = reader.get<std::int64_t>();
+  return finished(reader, std::move(message));
+}
+
+}  // namespace crosscut

@@ -1,0 +1,278 @@
+#include "node.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "error.hpp"
+#include "pinning.hpp"
+#include "pipe.hpp"
+#include "resolve_interface.hpp"
+
+namespace crosscut {
+namespace {
+
+// Ranks end by themselves when rank 0 says so, within milliseconds; a node behind another gets a little less
+// than the one that waits for it.
+constexpr double rank_end_seconds = 3;
+constexpr double tree_end_seconds = 10;
+
+constexpr std::array handled_signals{SIGCHLD, SIGINT, SIGTERM, SIGHUP};
+
+// Every rank holds a connection to many others.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // what cannot be raised is told where it is too little
+}
+
+// Towards which host the address of this node's ranks must lead.
+std::string interface_of(const SessionConfig& config) {
+  std::string towards = config.conductor.empty() ? config.towards : config.conductor;
+  if (towards.empty() && config.tree && !config.tree->hosts.empty()) towards = config.tree->hosts[0].host;
+  const bool is_alone = config.count == config.ranks;
+  return resolve_interface(config.interface == "auto" && is_alone ? "127.0.0.1" : config.interface, towards);
+}
+
+}  // namespace
+
+Node::Node(const SessionConfig& config, const LaunchStreams& streams, const RankBody& body)
+    : config_(config), streams_(streams), body_(body), is_root_(config.has_conductor()) {
+  interface_ = interface_of(config_);
+  const std::vector<int> allowed = allowed_cores();
+  cores_ = plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
+  oversubscribed_ = config_.oversubscribed.value_or(static_cast<std::size_t>(config_.count) > allowed.size());
+  raise_descriptor_limit();
+  sigset_t handled;
+  ::sigemptyset(&handled);
+  for (const int number : handled_signals) ::sigaddset(&handled, number);
+  ::signal(SIGPIPE, SIG_IGN);
+  if (::sigprocmask(SIG_BLOCK, &handled, &outer_signals_) != 0) throw_errno("blocking signals");
+  signals_.reset(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) throw_errno("making a descriptor of signals");
+}
+
+Node::~Node() {
+  kill_ranks();  // of an exception: otherwise none is left
+  for (const auto& [pid, rank] : ranks_) ::waitpid(pid, nullptr, 0);
+  ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
+}
+
+RankSetup Node::setup_of(Rank rank) const {
+  RankSetup setup;
+  setup.rank = rank;
+  setup.ranks = config_.ranks;
+  setup.local_ranks = config_.count;
+  setup.host = config_.host;
+  setup.secret = bytes_of_secret(config_.secret);
+  setup.conductor = config_.conductor;
+  setup.interface = interface_;
+  setup.backend = config_.backend;
+  setup.place = config_.place;
+  setup.timeout_seconds = config_.timeout_seconds;
+  setup.oversubscribed = oversubscribed_;
+  return setup;
+}
+
+void Node::start_rank(const RankSetup& setup) {
+  std::vector<int> closed{signals_.get()};
+  for (const Fd* fd : {&address_, &reports_})
+    if (*fd) closed.push_back(fd->get());
+  if (setup.rank != 0)
+    for (const int fd : {streams_.requests_fd, streams_.events_fd})
+      if (fd > STDERR_FILENO) closed.push_back(fd);
+  RankProcess process{.setup = setup, .core = {}, .closed = closed, .signals = outer_signals_};
+  if (!cores_.empty()) process.core = cores_[static_cast<std::size_t>(setup.rank - config_.first_rank)];
+  ranks_.emplace(fork_rank(process, body_), setup.rank);
+}
+
+void Node::start_rank_0() {
+  Pipe address = make_pipe(), reports = make_pipe();
+  make_non_blocking(address.read);
+  make_non_blocking(reports.write);
+  address_ = std::move(address.read);
+  reports_ = std::move(reports.write);
+  RankSetup setup = setup_of(0);
+  setup.requests_fd = streams_.requests_fd;
+  setup.events_fd = streams_.events_fd;
+  setup.address_fd = address.write.get();
+  setup.reports_fd = reports.read.get();
+  start_rank(setup);
+  address_deadline_ = after_seconds(config_.timeout_seconds);
+}
+
+void Node::read_address() {
+  if (!address_) return;
+  const std::vector<std::string> lines = address_lines_.read(address_.get());
+  if (!lines.empty()) {
+    config_.conductor = lines.front();
+    address_.reset();
+    address_deadline_.reset();
+    start_others();
+  } else if (address_lines_.ended()) {
+    address_.reset();  // rank 0 has ended; its own end is told by SIGCHLD
+  }
+}
+
+void Node::start_others() {
+  for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
+    start_rank(setup_of(rank));
+  take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
+  if (!config_.tree) return;
+  tree_ = std::make_unique<SpawnTree>(config_, [this](const NodeReport& report) { take_report(report); });
+  tree_->start();
+}
+
+std::vector<pollfd> Node::polled() const {
+  std::vector<pollfd> all{{signals_.get(), POLLIN, 0}};
+  if (address_) all.push_back({address_.get(), POLLIN, 0});
+  if (!is_root_ && streams_.lifeline_fd >= 0) all.push_back({streams_.lifeline_fd, POLLIN, 0});
+  if (tree_) tree_->add_to(all);
+  return all;
+}
+
+std::optional<Deadline> Node::next_deadline() const {
+  std::optional<Deadline> next = tree_ ? tree_->next_deadline() : std::nullopt;
+  for (const std::optional<Deadline>& deadline :
+       {address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_})
+    if (deadline && (!next || *deadline < *next)) next = deadline;
+  return next;
+}
+
+int Node::run() {
+  if (is_root_)
+    start_rank_0();
+  else
+    start_others();
+  while (!ranks_.empty() || (tree_ && !tree_->empty())) {
+    std::vector<pollfd> all = polled();
+    const std::optional<Deadline> deadline = next_deadline();
+    // One millisecond more: a deadline that rounds down to now must have passed when poll returns.
+    const int patience = deadline ? milliseconds_left(*deadline) + 1 : -1;
+    if (::poll(all.data(), all.size(), patience) < 0 && errno != EINTR) throw_errno("waiting for ranks");
+    read_address();
+    read_lifeline();
+    if (tree_) tree_->serve();
+    read_signals();
+    check_deadlines();
+  }
+  return status_ != 0 ? status_ : failed_ ? 1 : 0;
+}
+
+void Node::read_signals() {
+  signalfd_siginfo info{};
+  bool child_ended = false;
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo == SIGCHLD)
+      child_ended = true;
+    else
+      take_signal(static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL);
+  }
+  if (child_ended) reap();
+}
+
+void Node::take_signal(int number, bool from_terminal) {
+  ++signals_taken_;
+  if (!is_root_) {
+    // Rank 0 ends the session; where it does not hear of the signal, the ranks here still must end.
+    end_ranks_within(signals_taken_ == 1 ? config_.timeout_seconds : 0);
+    return;
+  }
+  const auto rank_0 = std::ranges::find(ranks_, 0, &std::pair<const pid_t, Rank>::second);
+  if (signals_taken_ > 2 || rank_0 == ranks_.end()) return end_ranks_within(0);
+  // A terminal signals its whole foreground group, in which rank 0 is when it reads the terminal.
+  if (!from_terminal || ::isatty(streams_.requests_fd) == 0)
+    ::kill(rank_0->first, number == SIGHUP ? SIGTERM : number);
+}
+
+void Node::reap() {
+  int wait_status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
+    if (const auto found = ranks_.find(pid); found != ranks_.end()) {
+      const Rank rank = found->second;
+      ranks_.erase(found);
+      rank_ended(rank, wait_status);
+    } else if (tree_) {
+      tree_->reaped(pid, wait_status);
+    }
+  }
+}
+
+void Node::rank_ended(Rank rank, int wait_status) {
+  if (rank != 0) {
+    if (!ended_well(wait_status) && !is_ending_)
+      take_report({NodeReport::Kind::failed_rank, config_.host, rank, 1, describe_end(wait_status)});
+    return;
+  }
+  address_deadline_.reset();
+  start_deadline_.reset();
+  status_ = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1;
+  if (!unreachable_.empty()) {
+    tell_unreachable();
+    status_ = 1;
+  } else if (WIFSIGNALED(wait_status) && !is_ending_) {
+    say("rank 0 " + describe_end(wait_status) + "; it conducted the session");
+  }
+  if (WIFSIGNALED(wait_status)) kill_ranks();  // there is nobody left to tell them to end
+  end_ranks_within(rank_end_seconds);
+  end_tree();
+}
+
+// The life-line carries nothing that this node needs (a parallel launcher sends every node the requests).
+void Node::read_lifeline() {
+  if (is_root_ || streams_.lifeline_fd < 0) return;
+  pollfd waiting{streams_.lifeline_fd, POLLIN, 0};
+  if (::poll(&waiting, 1, 0) <= 0) return;
+  std::array<char, 4096> ignored;
+  const ssize_t got = ::read(streams_.lifeline_fd, ignored.data(), ignored.size());
+  if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN))) return;
+  streams_.lifeline_fd = -1;
+  end_ranks_within(rank_end_seconds);
+  end_tree();
+}
+
+void Node::check_deadlines() {
+  const auto passed = [](std::optional<Deadline>& deadline) {
+    if (!deadline || milliseconds_left(*deadline) > 0) return false;
+    deadline.reset();
+    return true;
+  };
+  if (passed(address_deadline_)) {
+    say("rank 0 did not open its port within the time-out");
+    failed_ = true;
+    kill_ranks();
+  }
+  if (passed(start_deadline_)) kill_ranks();  // rank 0's end then tells why
+  if (passed(ranks_deadline_)) {
+    kill_ranks();
+    end_tree();
+  }
+  if (passed(tree_deadline_) && tree_) tree_->kill();
+}
+
+void Node::end_ranks_within(double seconds) {
+  const Deadline deadline = after_seconds(seconds);
+  if (!ranks_deadline_ || deadline < *ranks_deadline_) ranks_deadline_ = deadline;
+  is_ending_ = true;
+}
+
+void Node::end_tree() {
+  if (!tree_ || tree_deadline_) return;
+  tree_->close();
+  tree_deadline_ = after_seconds(tree_end_seconds);
+}
+
+void Node::kill_ranks() {
+  is_ending_ = true;
+  for (const auto& [pid, rank] : ranks_) ::kill(pid, SIGKILL);
+}
+
+}  // namespace crosscut

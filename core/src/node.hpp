@@ -1,0 +1,81 @@
+// The process that holds a node's ranks: one loop over their ends, signals, and the nodes behind it.
+#pragma once
+
+#include <poll.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launch.hpp"
+#include "line_buffer.hpp"
+#include "node_report.hpp"
+#include "spawn_tree.hpp"
+
+namespace crosscut {
+
+class Node {
+ public:
+  Node(const SessionConfig& config, const LaunchStreams& streams, const RankBody& body);
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  int run();
+
+ private:
+  // Starting.
+  RankSetup setup_of(Rank rank) const;
+  void start_rank(const RankSetup& setup);
+  void start_rank_0();
+  void start_others();
+  void read_address();
+
+  // One turn of the loop.
+  std::vector<pollfd> polled() const;
+  std::optional<Deadline> next_deadline() const;
+  void read_signals();
+  void take_signal(int number, bool from_terminal);
+  void reap();
+  void rank_ended(Rank rank, int wait_status);
+  void read_lifeline();
+  void check_deadlines();
+
+  // What becomes of nodes and ranks (node_reports.cpp).
+  void take_report(const NodeReport& report);
+  void take_report_at_root(const NodeReport& report);
+  void tell_rank_0(const NodeReport& report);
+  void check_start_up();
+  void tell_unreachable();
+  void say(const std::string& text) const;
+
+  // Ending.
+  void end_ranks_within(double seconds);
+  void end_tree();
+  void kill_ranks();
+
+  SessionConfig config_;
+  LaunchStreams streams_;
+  const RankBody& body_;
+  bool is_root_;
+  std::string interface_;
+  std::vector<int> cores_;  // of each local rank; empty: not pinned
+  bool oversubscribed_ = false;
+  sigset_t outer_signals_{};
+  Fd signals_;
+  Fd address_, reports_;  // of rank 0: where its address is read, where reports to it are written
+  LineBuffer address_lines_;
+  std::map<pid_t, Rank> ranks_;
+  std::unique_ptr<SpawnTree> tree_;
+  std::optional<Deadline> address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_;
+  Rank ranks_up_ = 0;                    // root: on nodes that have started theirs
+  std::vector<NodeReport> unreachable_;  // root: found while starting
+  Rank ranks_unreachable_ = 0;
+  int signals_taken_ = 0;
+  bool is_ending_ = false;  // ranks that end now do so as they should
+  bool failed_ = false;     // a rank or node other than rank 0
+  int status_ = 0;          // rank 0's, once it has ended
+};
+
+}  // namespace crosscut

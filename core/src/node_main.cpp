@@ -1,0 +1,15 @@
+// The launcher with the real rank: all of it that needs more than the launcher itself.
+#include "launch.hpp"
+
+namespace crosscut {
+
+int launch_local(SessionConfig config, int requests_fd, int events_fd) {
+  config.first_rank = 0;
+  config.count = config.ranks;
+  if (config.secret.empty()) config.secret = random_secret();
+  return launch(config, {requests_fd, events_fd, -1}, run_rank);
+}
+
+int node_main(int argc, char** argv) { return node_main_with(argc, argv, run_rank); }
+
+}  // namespace crosscut

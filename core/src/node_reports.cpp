@@ -1,0 +1,71 @@
+// What becomes of nodes and ranks: passed up the tree, and at the root told to rank 0 and to people.
+#include <unistd.h>
+
+#include <string>
+
+#include "json.hpp"
+#include "node.hpp"
+
+namespace crosscut {
+namespace {
+
+// Rank 0 and ssh write to the same streams: one call for each line.
+void write_line(int fd, const std::string& line) {
+  [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
+}
+
+}  // namespace
+
+void Node::say(const std::string& text) const { write_line(STDERR_FILENO, "crosscut-core: " + text + "\n"); }
+
+void Node::take_report(const NodeReport& report) {
+  if (is_root_) return take_report_at_root(report);
+  if (report.kind != NodeReport::Kind::up) failed_ = true;
+  if (config_.reports)
+    write_line(streams_.events_fd, to_line(report));
+  else if (report.kind != NodeReport::Kind::up)
+    say(describe(report));
+}
+
+void Node::take_report_at_root(const NodeReport& report) {
+  using enum NodeReport::Kind;
+  if (report.kind == up) {
+    ranks_up_ += report.count;
+  } else if (report.kind == unreachable) {
+    unreachable_.push_back(report);
+    ranks_unreachable_ += report.count;
+    // The session cannot begin; the rest of the tree is waited for, so that all such hosts are named at once.
+    if (!start_deadline_) start_deadline_ = after_seconds(config_.timeout_seconds);
+  } else {
+    failed_ = true;
+    // A rank that exits has itself said why; a signal or a lost node leaves no one to say it.
+    if (report.kind == lost || report.reason.starts_with("was killed")) say(describe(report));
+    tell_rank_0(report);
+  }
+  check_start_up();
+}
+
+void Node::tell_rank_0(const NodeReport& report) {
+  for (Rank rank = report.first_rank; reports_ && rank < report.first_rank + report.count; ++rank)
+    write_line(reports_.get(), to_line({NodeReport::Kind::failed_rank, report.node, rank, 1, report.reason}));
+}
+
+void Node::check_start_up() {
+  if (unreachable_.empty() || ranks_up_ + ranks_unreachable_ < config_.ranks) return;
+  start_deadline_.reset();
+  kill_ranks();  // rank 0's end then tells why (tell_unreachable)
+}
+
+// After rank 0 has ended: its stream is free, and it cannot have begun anything.
+void Node::tell_unreachable() {
+  std::string text = std::to_string(unreachable_.size()) + " of the hosts could not be started:";
+  if (unreachable_.size() == 1) text = "a host could not be started:";
+  for (const NodeReport& report : unreachable_) {
+    text += (&report == unreachable_.data() ? " " : "; ") + report.node + ": " + report.reason;
+    say(describe(report));
+  }
+  const json::Value error = json::Object{{"event", "error"}, {"message", text}, {"kind", "run"}};
+  write_line(streams_.events_fd, json::write(error) + "\n" + "{\"event\": \"ended\"}\n");
+}
+
+}  // namespace crosscut

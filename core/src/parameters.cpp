@@ -1,0 +1,149 @@
+#include "parameters.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "error.hpp"
+#include "words.hpp"
+
+namespace crosscut {
+namespace {
+
+// "@FILE" stands for what the file holds: a list of pairs can be longer than a command line. The values that
+// travel to the other ranks, and into the run, are the text itself.
+std::string with_file_read(const std::string& value) {
+  constexpr std::uintmax_t largest_bytes = std::uintmax_t{16} << 20;
+  if (value.empty() || value.front() != '@') return value;
+  const std::filesystem::path path(value.substr(1));
+  std::error_code error;
+  // A device or a pipe would block or never end.
+  if (!std::filesystem::is_regular_file(path, error))
+    throw UsageError(shown(value) + ": there is no such file");
+  if (std::filesystem::file_size(path, error) > largest_bytes || error)
+    throw UsageError(shown(value) + ": larger than 16 MiB");
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw UsageError(shown(value) + ": cannot be read");
+  return text;
+}
+
+std::string plain_number(double value) {
+  std::ostringstream text;
+  text.precision(16);
+  text << value;
+  return text.str();
+}
+
+void check_range(const Parameter& parameter, double value, std::string_view text) {
+  if (value >= parameter.minimum && value <= parameter.maximum) return;
+  const std::string unit = parameter.unit.empty() ? "" : " " + std::string(parameter.unit);
+  throw UsageError(shown(text) + " is out of range; it must be within " + plain_number(parameter.minimum) +
+                   " to " + plain_number(parameter.maximum) + unit);
+}
+
+void check_choice(const Parameter& parameter, std::string_view text) {
+  if (std::ranges::find(parameter.choices, text) == parameter.choices.end())
+    throw UsageError(shown(text) + " is not a choice" + suggestion(text, parameter.choices));
+}
+
+void check_value(const Parameter& parameter, std::string_view text) {
+  // Nothing, where nothing is the default; lists and text may always be empty.
+  if (text.empty() && parameter.initial.empty()) return;
+  switch (parameter.kind) {
+    case Parameter::Kind::integer:
+      return check_range(parameter, static_cast<double>(parse_integer(text)), text);
+    case Parameter::Kind::real:
+      return check_range(parameter, parse_real(text), text);
+    case Parameter::Kind::bytes:
+      return check_range(parameter, static_cast<double>(parse_bytes(text)), text);
+    case Parameter::Kind::seconds:
+      return check_range(parameter, parse_seconds(text), text);
+    case Parameter::Kind::boolean:
+      return static_cast<void>(parse_boolean(text));
+    case Parameter::Kind::choice:
+      return check_choice(parameter, text);
+    case Parameter::Kind::ranks:
+      if (!text.empty()) static_cast<void>(parse_ranks(text));
+      return;
+    case Parameter::Kind::pairs:
+      if (!text.empty()) static_cast<void>(parse_pairs(text));
+      return;
+    case Parameter::Kind::text:
+      return;
+  }
+}
+
+const Parameter& find_known(std::span<const Parameter> known, const std::string& name,
+                            std::string_view owner) {
+  std::vector<std::string_view> names;
+  for (const Parameter& parameter : known) {
+    if (parameter.name == name) return parameter;
+    names.push_back(parameter.name);
+  }
+  throw UsageError(std::string(owner) + " has no parameter " + shown(name) + suggestion(name, names));
+}
+
+// A parameter that nobody declared is a mistake in a pattern or backend, not in the input.
+const std::string& value_of(const std::map<std::string, std::string>& values, std::string_view name) {
+  const auto found = values.find(std::string(name));
+  if (found == values.end()) throw std::logic_error("undeclared parameter " + std::string(name));
+  return found->second;
+}
+
+}  // namespace
+
+Parameters::Parameters(std::span<const Parameter> known, const std::map<std::string, std::string>& given,
+                       std::string_view owner) {
+  for (const auto& [name, value] : given) {
+    const Parameter& parameter = find_known(known, name, owner);
+    try {
+      const std::string text = with_file_read(value);
+      check_value(parameter, text);
+      values_[name] = text;
+    } catch (const UsageError& error) {
+      throw UsageError(std::string(owner) + ": --" + name + ": " + error.what());
+    }
+    given_.push_back(name);
+  }
+  for (const Parameter& parameter : known) {
+    check_value(parameter, parameter.initial);
+    values_.emplace(parameter.name, parameter.initial);
+  }
+}
+
+std::int64_t Parameters::integer(std::string_view name) const {
+  const std::string& text = value_of(values_, name);
+  if (text.empty()) throw UsageError("--" + std::string(name) + " has no value");
+  const bool has_unit = text.find_first_of(".BKMGTk") != std::string::npos;
+  return has_unit ? parse_bytes(text) : parse_integer(text);
+}
+
+double Parameters::real(std::string_view name) const {
+  const std::string& text = value_of(values_, name);
+  if (text.empty()) throw UsageError("--" + std::string(name) + " has no value");
+  const bool has_unit = text.find_first_of("smnuh") != std::string::npos;
+  return has_unit ? parse_seconds(text) : parse_real(text);
+}
+
+bool Parameters::boolean(std::string_view name) const { return parse_boolean(value_of(values_, name)); }
+
+const std::string& Parameters::text(std::string_view name) const { return value_of(values_, name); }
+
+RankList Parameters::ranks(std::string_view name) const {
+  const std::string& text = value_of(values_, name);
+  return text.empty() ? RankList{} : parse_ranks(text);
+}
+
+PairList Parameters::pairs(std::string_view name) const {
+  const std::string& text = value_of(values_, name);
+  return text.empty() ? PairList{} : parse_pairs(text);
+}
+
+bool Parameters::given(std::string_view name) const {
+  return std::find(given_.begin(), given_.end(), name) != given_.end();
+}
+
+}  // namespace crosscut

@@ -1,0 +1,142 @@
+// The parsers of single values that parameters.hpp declares: numbers, quantities, lists of sizes.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "error.hpp"
+#include "parameters.hpp"
+#include "words.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::size_t most_sizes = 4096;
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+template <typename T>
+bool read_number(std::string_view text, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+struct Unit {
+  std::string_view name;
+  std::int64_t bytes;
+};
+constexpr std::array units = {
+    Unit{"", 1},
+    Unit{"B", 1},
+    Unit{"KB", 1'000},
+    Unit{"kB", 1'000},
+    Unit{"MB", 1'000'000},
+    Unit{"GB", 1'000'000'000},
+    Unit{"TB", 1'000'000'000'000},
+    Unit{"KiB", std::int64_t{1} << 10},
+    Unit{"MiB", std::int64_t{1} << 20},
+    Unit{"GiB", std::int64_t{1} << 30},
+    Unit{"TiB", std::int64_t{1} << 40},
+};
+
+[[noreturn]] void not_bytes(std::string_view text) {
+  throw UsageError(
+      shown(text) +
+      " is not a number of bytes; write 100, 64KiB (2^10) or 1.5MB (10^6); units are B, KB, MB, GB, "
+      "TB, KiB, MiB, GiB, TiB");
+}
+
+// whole.fraction * unit, without rounding: 10^digits and the unit are reduced by what they share.
+std::int64_t exact_product(std::string_view text, std::string_view whole, std::string_view fraction,
+                           std::int64_t unit) {
+  std::int64_t result = 0;
+  if (!whole.empty() && (!read_number(whole, result) || result < 0)) not_bytes(text);
+  if (__builtin_mul_overflow(result, unit, &result)) not_bytes(text);
+  while (!fraction.empty() && fraction.back() == '0') fraction.remove_suffix(1);
+  if (fraction.empty()) return result;
+  std::int64_t parts = 0;
+  std::int64_t scale = 1;
+  if (fraction.size() > 17 || !read_number(fraction, parts) || parts < 0) not_bytes(text);
+  for (std::size_t i = 0; i < fraction.size(); ++i) scale *= 10;
+  const std::int64_t shared = std::gcd(scale, unit);
+  if (parts % (scale / shared) != 0) throw UsageError(shown(text) + " is not a whole number of bytes");
+  if (__builtin_add_overflow(result, parts / (scale / shared) * (unit / shared), &result)) not_bytes(text);
+  return result;
+}
+
+}  // namespace
+
+std::int64_t parse_integer(std::string_view text) {
+  std::int64_t value = 0;
+  const std::string_view word = trimmed(text);
+  if (word.empty() || !read_number(word, value)) throw UsageError(shown(text) + " is not a whole number");
+  return value;
+}
+
+double parse_real(std::string_view text) {
+  double value = 0;
+  const std::string_view word = trimmed(text);
+  if (word.empty() || !read_number(word, value) || !std::isfinite(value))
+    throw UsageError(shown(text) + " is not a number");
+  return value;
+}
+
+bool parse_boolean(std::string_view text) {
+  const std::string_view word = trimmed(text);
+  if (word == "true") return true;
+  if (word == "false") return false;
+  throw UsageError(shown(text) + " is neither true nor false");
+}
+
+std::int64_t parse_bytes(std::string_view text) {
+  const std::string_view word = trimmed(text);
+  const std::string_view digits =
+      word.substr(0, std::min(word.size(), word.find_first_not_of("0123456789.")));
+  const std::string_view name = trimmed(word.substr(digits.size()));
+  const auto* const unit = std::ranges::find(units, name, &Unit::name);
+  const auto point = digits.find('.');
+  const std::string_view whole = digits.substr(0, point);
+  const std::string_view fraction = point == std::string_view::npos ? "" : digits.substr(point + 1);
+  const bool has_digit = !whole.empty() || !fraction.empty();
+  if (unit == units.end() || !has_digit || fraction.find('.') != std::string_view::npos) not_bytes(text);
+  return exact_product(text, whole, fraction, unit->bytes);
+}
+
+double parse_seconds(std::string_view text) {
+  struct Span {
+    std::string_view name;
+    double seconds;
+  };
+  static constexpr std::array spans = {Span{"", 1},  Span{"ns", 1e-9}, Span{"us", 1e-6}, Span{"ms", 1e-3},
+                                       Span{"s", 1}, Span{"min", 60},  Span{"h", 3600}};
+  const std::string_view word = trimmed(text);
+  const auto end = std::min(word.size(), word.find_last_of("0123456789.") + 1);
+  const auto* const span = std::ranges::find(spans, trimmed(word.substr(end)), &Span::name);
+  double value = 0;
+  if (span == spans.end() || end == 0 || !read_number(word.substr(0, end), value) ||
+      !std::isfinite(value * span->seconds) || value < 0)
+    throw UsageError(shown(text) +
+                     " is not a duration; write 30, 5ms or 2min; units are ns, us, ms, s, min, h");
+  return value * span->seconds;
+}
+
+std::vector<std::int64_t> parse_sizes(std::string_view text) {
+  std::vector<std::int64_t> sizes;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const auto comma = std::min(text.size(), text.find(',', start));
+    sizes.push_back(parse_bytes(text.substr(start, comma - start)));
+    if (std::count(sizes.begin(), sizes.end(), sizes.back()) > 1)
+      throw UsageError("size " + std::to_string(sizes.back()) + " is named twice in " + shown(text));
+    if (sizes.size() > most_sizes) throw UsageError("more than " + std::to_string(most_sizes) + " sizes");
+    start = comma + 1;
+  }
+  return sizes;
+}
+
+}  // namespace crosscut

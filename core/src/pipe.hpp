@@ -1,0 +1,15 @@
+// A pipe whose ends have owners and do not survive exec.
+#pragma once
+
+#include "socket.hpp"
+
+namespace crosscut {
+
+struct Pipe {
+  Fd read, write;
+};
+
+Pipe make_pipe();  // throws RunError
+void make_non_blocking(const Fd& fd);
+
+}  // namespace crosscut

@@ -1,0 +1,51 @@
+// Numbers that every rank draws alike, on every machine: splitmix64 (Steele, Lea, Flood: Fast Splittable
+// Pseudorandom Number Generators, OOPSLA 2014). std::shuffle and the standard distributions differ from
+// library to library, and two ranks that disagree about a partner would wait for ever.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace crosscut {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+
+  std::uint64_t next() {
+    state_ += 0x9e3779b97f4a7c15u;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
+  // Uniform in 0 .. bound-1, without the bias of a plain remainder; bound > 0.
+  std::uint64_t below(std::uint64_t bound) {
+    const std::uint64_t rejected = (0 - bound) % bound;  // 2^64 mod bound
+    std::uint64_t drawn = next();
+    while (drawn < rejected) drawn = next();
+    return drawn % bound;
+  }
+
+  // Fisher and Yates.
+  template <typename T>
+  void shuffle(std::vector<T>& values) {
+    for (std::size_t i = values.size(); i > 1; --i)
+      std::swap(values[i - 1], values[static_cast<std::size_t>(below(i))]);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+// An independent stream for each (seed, a, b): phase, round, rank.
+inline Random random_stream(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0) {
+  const std::uint64_t first = Random(seed).next();
+  const std::uint64_t second = Random(first ^ a).next();
+  return Random(Random(second ^ (b + 0x632be59bd9b4e019u)).next());
+}
+
+}  // namespace crosscut

@@ -1,0 +1,295 @@
+#include "rank.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "attendant.hpp"
+#include "barrier_tree.hpp"
+#include "clock.hpp"
+#include "conductor.hpp"
+#include "job.hpp"
+#include "machine.hpp"
+#include "messages.hpp"
+#include "registry.hpp"
+#include "resolve_interface.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr int trial_barriers = 30;
+
+std::vector<Address> interfaces_of(const RankSetup& setup) {
+  std::vector<Address> interfaces;
+  std::size_t from = 0;
+  while (from <= setup.interface.size()) {
+    const auto comma = std::min(setup.interface.find(',', from), setup.interface.size());
+    interfaces.push_back(Address::of_interface(std::string_view(setup.interface).substr(from, comma - from)));
+    from = comma + 1;
+  }
+  return interfaces;
+}
+
+// The measuring thread of one rank: hears the conductor's words and does them.
+class RankLoop {
+ public:
+  RankLoop(const RankSetup& setup, Fd control, std::vector<Acceptor> acceptors,
+           std::vector<Address> interfaces)
+      : setup_(setup),
+        interfaces_(std::move(interfaces)),
+        attendant_(std::move(control), std::move(acceptors)),
+        context_{.rank = setup.rank,
+                 .ranks = setup.ranks,
+                 .secret = setup_.secret,
+                 .attendant = attendant_,
+                 .barrier = barrier_,
+                 .addresses = addresses_,
+                 .interfaces = interfaces_,
+                 .timeout_seconds = setup.timeout_seconds} {
+    attendant_.on_interrupt([this] {
+      barrier_.interrupt();
+      const std::lock_guard lock(backend_mutex_);
+      if (backend_) backend_->interrupt();
+    });
+  }
+
+  ~RankLoop() { attendant_.on_interrupt({}); }
+
+  void serve() {
+    while (true) {
+      const auto frame = attendant_.next();
+      if (frame.type == FrameType::end) return;
+      try {
+        obey(frame);
+      } catch (const PeerLost& lost) {
+        complain({lost.peer, lost.what()});
+      } catch (const ConnectionLost& lost) {
+        complain({-1, lost.what()});
+      } catch (const UsageError& error) {
+        attendant_.send(FrameType::refused, pack(Refusal{true, error.what()}));
+      } catch (const std::exception& error) {
+        attendant_.send(FrameType::refused, pack(Refusal{false, error.what()}));
+      }
+    }
+  }
+
+ private:
+  void complain(const Complaint& complaint) {
+    // Interrupted: the conductor knows more than this rank.
+    if (!attendant_.interrupted()) attendant_.send(FrameType::complaint, pack(complaint));
+  }
+
+  void obey(const Frame& frame) {
+    switch (frame.type) {
+      case FrameType::welcome:
+        return welcome(unpack<Welcome>(frame.payload));
+      case FrameType::rebuild:
+        return rebuild(unpack<Welcome>(frame.payload));
+      case FrameType::job:
+        return take_job(Reader(frame.payload).text());
+      case FrameType::run:
+        return run(unpack<RunOrder>(frame.payload));
+      case FrameType::abort_block:
+        return let_go();
+      case FrameType::end_job:
+        return end_job();
+      default:
+        throw RunError("the conductor said something this version does not know");
+    }
+  }
+
+  void welcome(const Welcome& words) {
+    for (const auto& rail : words.listeners) {
+      auto& addresses = addresses_.emplace_back();
+      for (const auto& text : rail) addresses.push_back(Address::parse(text));
+    }
+    const auto mine = words.node.at(static_cast<std::size_t>(setup_.rank));
+    leads_node_ = std::find(words.node.begin(), words.node.end(), mine) == words.node.begin() + setup_.rank;
+    rebuild(words);
+  }
+
+  void rebuild(const Welcome& words) {
+    epoch_ = words.epoch;
+    const auto place = BarrierTree::place(setup_.rank, words.living);
+    const auto deadline = after_seconds(setup_.timeout_seconds);
+    Fd parent;
+    std::vector<Fd> children;
+    if (place.parent >= 0) parent = connect_to_parent(place.parent, deadline);
+    for (const auto child : place.children) {
+      children.push_back(attendant_.accepted({Purpose::tree, child, epoch_, 0, 0}, deadline));
+    }
+    barrier_.set(std::move(parent), std::move(children));
+    Ready ready{.offset = barrier_.measure_offset(), .exits = {}, .facts = {}};
+    for (int i = 0; i < trial_barriers; ++i) {
+      barrier_.wait();
+      ready.exits.push_back(monotonic_nanoseconds());
+    }
+    if (setup_.rank == 0) {
+      const auto clock = measure_clock();
+      ready.facts = json::write(json::Object{{"name", "CLOCK_MONOTONIC"},
+                                             {"resolution_seconds", clock.resolution_seconds},
+                                             {"cost_seconds", clock.cost_seconds}});
+    }
+    attendant_.send(FrameType::ready, pack(ready));
+  }
+
+  Fd connect_to_parent(Rank parent, Deadline deadline) {
+    const Hello hello{Purpose::tree, setup_.rank, epoch_, 0, 0};
+    while (true) {
+      try {
+        return connect_authenticated(addresses_.at(0).at(static_cast<std::size_t>(parent)), interfaces_.at(0),
+                                     setup_.secret, hello, deadline);
+      } catch (const ConnectionLost& lost) {
+        if (attendant_.interrupted() || milliseconds_left(deadline) == 0) throw PeerLost(parent, lost.what());
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    }
+  }
+
+  void take_job(const std::string& text) {
+    job_ = parse_job(json::parse(text));
+    const auto& info = find_pattern(job_.pattern);
+    pattern_ = info.make(Parameters(info.parameters, job_.pattern_parameters, "pattern " + job_.pattern));
+    const auto& backend = find_backend(job_.backend);
+    if (!backend.unavailable.empty() || backend.make == nullptr) {
+      throw UsageError("backend " + job_.backend + " is not available: " + std::string(backend.unavailable));
+    }
+    context_.polling = job_.wait == "poll" || (job_.wait == "auto" && !setup_.oversubscribed);
+    barrier_.poll(context_.polling);
+    const Parameters parameters(backend.parameters, job_.backend_parameters, "backend " + job_.backend);
+    replace_backend(backend.make(context_, parameters));
+    Extent largest{};
+    for (const auto bytes : job_.sizes) {
+      const auto extent = pattern_->extent(setup_.ranks, bytes);
+      largest.send_bytes = std::max(largest.send_bytes, extent.send_bytes);
+      largest.receive_bytes = std::max(largest.receive_bytes, extent.receive_bytes);
+      if (extent.rails > static_cast<std::int32_t>(interfaces_.size())) {
+        throw UsageError("the pattern uses " + std::to_string(extent.rails) + " interfaces, but only " +
+                         std::to_string(interfaces_.size()) + " are given; name them with --interface A,B");
+      }
+    }
+    backend_->reserve(largest, job_.memory_bytes, job_.verify);
+    say_ready({{"wait", context_.polling ? "poll" : "block"}});
+  }
+
+  void replace_backend(std::unique_ptr<Backend> made) {
+    std::unique_ptr<Backend> old;
+    const std::lock_guard lock(backend_mutex_);
+    old = std::exchange(backend_, std::move(made));
+  }
+
+  void say_ready(json::Object facts) {
+    if (leads_node_) {
+      facts.emplace_back("node", host_name());
+      facts.emplace_back("counters", node_counters(interfaces_));
+    }
+    Ready ready;
+    if (leads_node_) ready.facts = json::write(facts);
+    attendant_.send(FrameType::ready, pack(ready));
+  }
+
+  void run(const RunOrder& order) {
+    if (!pattern_ || !backend_) throw RunError("asked to measure without a job");
+    const Task task{.pattern = pattern_.get(),
+                    .bytes = order.request.bytes,
+                    .extent = pattern_->extent(setup_.ranks, order.request.bytes),
+                    .block = order.request.block,
+                    .iterations = order.request.iterations,
+                    .epoch = order.epoch,
+                    .lost = order.lost,
+                    .barrier = job_.sync == "barrier",
+                    .verify = job_.verify,
+                    .compute = job_.compute,
+                    .verify_seed = job_.seed};
+    attendant_.send(FrameType::result, pack(backend_->run(task)));
+  }
+
+  void let_go() {
+    if (backend_) backend_->disconnect();
+    barrier_.clear();
+    attendant_.clear_interrupt(epoch_ + 1);
+    attendant_.listen(true);
+    attendant_.send(FrameType::aborted, {});
+  }
+
+  void end_job() {
+    json::Object facts;
+    if (setup_.rank == 0 && backend_) facts.emplace_back("backend", backend_->facts());
+    replace_backend(nullptr);
+    pattern_.reset();
+    say_ready(std::move(facts));
+  }
+
+  const RankSetup& setup_;
+  std::vector<Address> interfaces_;
+  std::vector<std::vector<Address>> addresses_;  // [rail][rank]
+  BarrierTree barrier_;
+  std::mutex backend_mutex_;  // guards backend_ against the attendant's interrupt
+  std::unique_ptr<Backend> backend_;
+  Attendant attendant_;
+  BackendContext context_;
+  Job job_;
+  std::unique_ptr<Pattern> pattern_;
+  std::uint32_t epoch_ = 0;
+  bool leads_node_ = false;
+};
+
+void measure(const RankSetup& setup, const Address& conductor) {
+  const auto interfaces = interfaces_of(setup);
+  std::vector<Acceptor> acceptors;
+  Joined joined{.node = node_id(), .facts = json::write(node_facts(interfaces)), .listeners = {}};
+  for (const auto& interface : interfaces) {
+    acceptors.emplace_back(interface, setup.secret);
+    joined.listeners.push_back(acceptors.back().address().text());
+  }
+  const auto deadline = after_seconds(setup.timeout_seconds);
+  Fd control;
+  while (!control) {
+    try {
+      control = connect_authenticated(conductor, {}, setup.secret, {Purpose::control, setup.rank, 0, 0, 0},
+                                      deadline);
+    } catch (const ConnectionLost&) {
+      if (milliseconds_left(deadline) == 0) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+  send_frame(control.get(), FrameType::joined, pack(joined), deadline);
+  RankLoop(setup, std::move(control), std::move(acceptors), interfaces).serve();
+}
+
+int conduct_and_measure(const RankSetup& setup) {
+  Conductor conductor(setup, interfaces_of(setup).front());
+  const auto address = conductor.address();
+  if (setup.announce) setup.announce(address.text());
+  std::thread conducting([&] { conductor.run(); });
+  try {
+    measure(setup, address);
+  } catch (const std::exception& error) {
+    conductor.rank_zero_failed(error.what());
+  }
+  conducting.join();
+  return conductor.exit_status();
+}
+
+}  // namespace
+
+int run_rank(const RankSetup& setup) {
+  ::signal(SIGPIPE, SIG_IGN);
+  try {
+    if (setup.rank == 0) return conduct_and_measure(setup);
+    measure(setup, Address::parse(setup.conductor));
+    return 0;
+  } catch (const UsageError& error) {
+    const auto text = "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    return 2;
+  } catch (const std::exception& error) {
+    const auto text = "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+    return 1;
+  }
+}
+
+}  // namespace crosscut

@@ -1,0 +1,86 @@
+#include "rank_process.hpp"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "error.hpp"
+#include "pinning.hpp"
+#include "socket.hpp"
+
+namespace crosscut {
+namespace {
+
+void take_streams(const RankSetup& setup) {
+  const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing || ::dup2(nothing.get(), STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    throw_errno("redirecting the streams of rank " + std::to_string(setup.rank));
+}
+
+// Rank 0 conducts: it alone acts on a request to stop, and the node ends the others if need be. A batch
+// system or a terminal signals every process; the others must outlive that, to finish the block in flight.
+void take_signals(const RankProcess& process) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    action.sa_handler = process.setup.rank == 0 ? SIG_DFL : SIG_IGN;
+    ::sigaction(number, &action, nullptr);
+  }
+  ::sigprocmask(SIG_SETMASK, &process.signals, nullptr);
+}
+
+int run_child(const RankProcess& process, const RankBody& body) {
+  const RankSetup& setup = process.setup;
+  try {
+    for (const int fd : process.closed) ::close(fd);
+    if (setup.rank != 0) take_streams(setup);
+    // A group of its own, so that a signal to the node's group reaches a rank once, through the node. Not
+    // where rank 0 reads a terminal: only the foreground group may.
+    if (setup.rank != 0 || ::isatty(setup.requests_fd) == 0) ::setpgid(0, 0);
+    take_signals(process);
+    if (process.core) pin_to(*process.core);
+    return body(setup);
+  } catch (const UsageError& error) {
+    std::cerr << "crosscut-core: rank " << setup.rank << ": " << error.what() << std::endl;
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "crosscut-core: rank " << setup.rank << ": " << error.what() << std::endl;
+    return 1;
+  }
+}
+
+}  // namespace
+
+void die_with(pid_t parent) {
+  // The parent may have ended between fork and prctl; then nobody would ever signal.
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) ::_exit(1);
+}
+
+pid_t fork_rank(const RankProcess& process, const RankBody& body) {
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0)
+    throw_errno("starting the process of rank " + std::to_string(process.setup.rank) +
+                " (ulimit -u bounds the number of processes)");
+  if (child > 0) return child;
+  die_with(parent);
+  std::exit(run_child(process, body));
+}
+
+std::string describe_end(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const int number = WTERMSIG(wait_status);
+    std::string text = "was killed by signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
+    if (number == SIGKILL) text += ", by a person or by the kernel for lack of memory (dmesg tells)";
+    return text;
+  }
+  return "exited with status " + std::to_string(WEXITSTATUS(wait_status));
+}
+
+bool ended_well(int wait_status) { return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0; }
+
+}  // namespace crosscut

@@ -1,0 +1,58 @@
+// What there is: every pattern and backend, each one file and one line in a .def file.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parameters.hpp"
+#include "program.hpp"
+
+namespace crosscut {
+
+struct PatternInfo {
+  std::string_view name;     // "simple-pairwise"
+  std::string_view summary;  // one sentence: what it does
+  std::string_view answers;  // one sentence: the question it answers
+  std::string_view formula;  // its bandwidth formula, as text: "2 m / t_slowest"
+  // Where the method comes from: "Fatoohi et al. 2005, algorithm 2".
+  std::string_view source;
+  // What `credited_bytes` is per: "rank" (rate of a rank, slowest sets it) or "phase" (sum of ranks).
+  std::string_view formula_per;
+  std::span<const Parameter> parameters;
+  std::unique_ptr<Pattern> (*make)(const Parameters&);
+};
+
+class Backend;
+struct BackendContext;
+
+struct BackendInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const Parameter> parameters;
+  bool live = true;  // moves bytes between processes; false: null, sim
+  bool tolerates_failure = false;
+  bool lossy = false;  // may lose bytes; records how many (udp)
+  // Empty: can be used in this executable. Else why not, and what to do.
+  std::string_view unavailable{};
+  // Makes the backend on one rank (backend.hpp); null where `unavailable` says why.
+  std::unique_ptr<Backend> (*make)(const BackendContext&, const Parameters&) = nullptr;
+};
+
+std::span<const PatternInfo* const> patterns();
+std::span<const BackendInfo* const> backends();
+
+// Throw UsageError with the nearest names for an unknown one.
+const PatternInfo& find_pattern(std::string_view name);
+const BackendInfo& find_backend(std::string_view name);
+
+// In one file of core/patterns/: `CROSSCUT_DEFINE_PATTERN(simple_pairwise, {.name = "simple-pairwise", ...})`
+#define CROSSCUT_DEFINE_PATTERN(id, ...)        \
+  namespace crosscut::registered {              \
+  extern const PatternInfo pattern_##id;        \
+  const PatternInfo pattern_##id = __VA_ARGS__; \
+  }
+
+}  // namespace crosscut

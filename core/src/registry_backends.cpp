@@ -1,0 +1,38 @@
+// Apart from registry.cpp: which backends there are is settled for each executable, and a test of patterns
+// links none.
+#include <array>
+
+#include "error.hpp"
+#include "registry.hpp"
+#include "words.hpp"
+
+namespace crosscut {
+
+// CROSSCUT_BACKEND_NEEDS: a backend that needs a library beyond libc, and which.
+namespace registered {
+#define CROSSCUT_BACKEND(id) extern const BackendInfo backend_##id;
+#define CROSSCUT_BACKEND_NEEDS(id, ...) CROSSCUT_BACKEND(id)
+#include "../backends/backends.def"
+#undef CROSSCUT_BACKEND
+}  // namespace registered
+
+std::span<const BackendInfo* const> backends() {
+#define CROSSCUT_BACKEND(id) &registered::backend_##id,
+  static constexpr std::array all = {
+#include "../backends/backends.def"
+  };
+#undef CROSSCUT_BACKEND
+#undef CROSSCUT_BACKEND_NEEDS
+  return all;
+}
+
+const BackendInfo& find_backend(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const BackendInfo* backend : backends()) {
+    if (backend->name == name) return *backend;
+    names.push_back(backend->name);
+  }
+  throw UsageError("unknown backend " + shown(name) + suggestion(name, names));
+}
+
+}  // namespace crosscut

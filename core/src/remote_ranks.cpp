@@ -1,0 +1,347 @@
+#include "remote_ranks.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <thread>
+
+#include "machine.hpp"
+
+namespace crosscut {
+namespace {
+
+// After the first loss: time for others' to be heard, and for the launcher's report of the cause.
+constexpr double aftermath_seconds = 0.3;
+
+std::vector<Rank> ranks_of(const std::vector<LostRank>& lost) {
+  std::vector<Rank> ranks;
+  for (const auto& one : lost) ranks.push_back(one.rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+}  // namespace
+
+std::string RemoteRanks::node_name(Rank rank) const {
+  if (node_.empty()) return "?";
+  const auto& facts = node_facts_[static_cast<std::size_t>(node_[static_cast<std::size_t>(rank)])];
+  const auto* name = facts.find("name");
+  return name != nullptr && name->is_string() ? name->string() : "?";
+}
+
+void RemoteRanks::assemble(double patience_seconds, const std::function<void()>& idle) {
+  const auto frames = server_.await_all(patience_seconds, idle);
+  Welcome welcome;
+  welcome.epoch = epoch_;
+  welcome.living = server_.all_living();
+  std::map<std::string, std::int32_t> known;
+  for (const auto& frame : frames) {
+    if (frame.type == FrameType::refused) throw UsageError(unpack<Refusal>(frame.payload).message);
+    const auto joined = unpack<Joined>(frame.payload);
+    const auto [at, is_new] = known.emplace(joined.node, static_cast<std::int32_t>(known.size()));
+    if (is_new) node_facts_.push_back(json::parse(joined.facts));
+    node_.push_back(at->second);
+    if (!welcome.listeners.empty() && welcome.listeners.size() != joined.listeners.size()) {
+      throw UsageError("ranks disagree on the number of interfaces: name as many on every node");
+    }
+    welcome.listeners.resize(joined.listeners.size());
+    for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail) {
+      welcome.listeners[rail].push_back(joined.listeners[rail]);
+    }
+  }
+  welcome.node = node_;
+  server_.broadcast(FrameType::welcome, pack(welcome));
+  try {
+    estimate_skew(collect(FrameType::ready));
+  } catch (const Failure&) {
+    give_up();
+  }
+}
+
+// Trial barriers, each rank's reading of its own clock put on the root's: how far apart the ranks leave.
+void RemoteRanks::estimate_skew(const std::vector<Frame>& ready) {
+  std::vector<double> first, last;
+  double uncertainty = 0;
+  for (const auto& frame : ready) {
+    if (frame.payload.empty()) continue;
+    const auto said = unpack<Ready>(frame.payload);
+    uncertainty = std::max(uncertainty, said.offset.uncertainty_seconds);
+    first.resize(said.exits.size(), std::numeric_limits<double>::infinity());
+    last.resize(said.exits.size(), -std::numeric_limits<double>::infinity());
+    for (std::size_t i = 0; i < said.exits.size(); ++i) {
+      const auto at = static_cast<double>(said.exits[i]) * 1e-9 - said.offset.seconds;
+      first[i] = std::min(first[i], at);
+      last[i] = std::max(last[i], at);
+    }
+    if (clock_.empty() && !said.facts.empty()) clock_ = json::parse(said.facts).object();
+  }
+  std::vector<double> skews;
+  for (std::size_t i = 0; i < first.size(); ++i) skews.push_back(last[i] - first[i]);
+  const auto largest = skews.empty() ? 0.0 : *std::max_element(skews.begin(), skews.end());
+  sync_ = {{"skew_median_seconds", median(skews)},
+           {"skew_largest_seconds", largest},
+           {"skew_uncertainty_seconds", uncertainty},
+           {"trial_barriers", static_cast<std::int64_t>(skews.size())}};
+}
+
+json::Object RemoteRanks::attributes() const {
+  return {{"nodes", json::Array(node_facts_.begin(), node_facts_.end())}, {"sync", sync_}, {"clock", clock_}};
+}
+
+json::Value RemoteRanks::ready_event() const {
+  json::Array nodes;
+  for (std::size_t i = 0; i < node_facts_.size(); ++i) {
+    json::Array on_it;
+    for (std::size_t rank = 0; rank < node_.size(); ++rank) {
+      if (node_[rank] == static_cast<std::int32_t>(i)) on_it.emplace_back(static_cast<std::int64_t>(rank));
+    }
+    nodes.emplace_back(json::Object{{"name", node_facts_[i].at("name")}, {"ranks", std::move(on_it)}});
+  }
+  return json::Object{
+      {"event", "ready"}, {"ranks", static_cast<std::int64_t>(ranks())}, {"nodes", std::move(nodes)}};
+}
+
+void RemoteRanks::note_loss(Rank rank, const std::string& reason) {
+  const auto known =
+      std::any_of(lost_.begin(), lost_.end(), [&](const auto& one) { return one.rank == rank; });
+  if (known) return;
+  std::string cause;
+  // The launcher's word may take a moment longer than the connection's end.
+  for (int i = 0; i < 20 && cause.empty(); ++i) {
+    cause = hooks_.cause(rank);
+    if (cause.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  lost_.push_back({rank, node_name(rank), cause.empty() ? reason : cause});
+  server_.drop(rank);
+  hooks_.lost(lost_.back());
+}
+
+void RemoteRanks::give_up() {
+  const auto& first = lost_.front();
+  throw RunError("rank " + std::to_string(first.rank) + " on node " + first.node +
+                 " was lost: " + first.reason);
+}
+
+// A rank lost its connection to another. Mostly that one is dead, and its control connection says so in a
+// moment.
+void RemoteRanks::handle_complaint(Rank from, const Complaint& complaint) {
+  if (complaint.peer >= 0 && complaint.peer < ranks() && !server_.living(complaint.peer)) return;
+  const auto deadline = after_seconds(2);
+  while (milliseconds_left(deadline) > 0) {
+    const auto heard = server_.hear(0.1, false);
+    if (heard.what == ControlServer::Heard::What::lost) {
+      note_loss(heard.rank, heard.reason);
+      return;
+    }
+    if (heard.what == ControlServer::Heard::What::input) hooks_.input(heard.fd);
+    if (!lost_.empty() && lost_.size() > lost_handled_) return;
+  }
+  const auto reason =
+      "rank " + std::to_string(from) + " on node " + node_name(from) + ": " + complaint.reason;
+  if (tolerant_ && complaint.peer > 0 && complaint.peer < ranks()) {
+    note_loss(complaint.peer, reason);
+    return;
+  }
+  throw RunError(reason);
+}
+
+// One frame of the wanted type from every living rank, in order of rank; of lost ones an empty frame. Throws
+// Failure when a rank was lost meanwhile; frames of an earlier epoch are passed over by the ranks' ordered
+// answers.
+std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
+  std::vector<Frame> frames(static_cast<std::size_t>(ranks()));
+  std::vector<bool> got(frames.size());
+  auto missing = server_.all_living().size();
+  while (missing > 0) {
+    auto heard = server_.hear(1, true);
+    using What = ControlServer::Heard::What;
+    if (heard.what == What::input) hooks_.input(heard.fd);
+    if (heard.what == What::lost) {
+      note_loss(heard.rank, heard.reason);
+      throw Failure{};
+    }
+    if (heard.what == What::stalled) {
+      std::string names;
+      for (const auto rank : server_.all_living()) {
+        if (!got[static_cast<std::size_t>(rank)] && names.size() < 80) names += " " + std::to_string(rank);
+      }
+      throw RunError("all ranks are alive, but nothing moves any more; still at work:" + names);
+    }
+    if (heard.what != What::frame) continue;
+    if (heard.frame.type == FrameType::complaint) {
+      if (wanted == FrameType::aborted) continue;  // about what is being cleared away
+      handle_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
+      throw Failure{};
+    }
+    if (heard.frame.type == FrameType::refused && wanted != FrameType::aborted) {
+      const auto refusal = unpack<Refusal>(heard.frame.payload);
+      if (refusal.usage) throw UsageError(refusal.message);
+      throw RunError("rank " + std::to_string(heard.rank) + " on node " + node_name(heard.rank) + ": " +
+                     refusal.message);
+    }
+    const auto at = static_cast<std::size_t>(heard.rank);
+    if (heard.frame.type != wanted || got[at]) continue;
+    got[at] = true;
+    frames[at] = std::move(heard.frame);
+    --missing;
+  }
+  return frames;
+}
+
+json::Object RemoteRanks::begin(const Job& job) {
+  const auto& info = find_pattern(job.pattern);
+  made_ = info.make(Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
+  pattern_ = made_.get();
+  const auto& backend = find_backend(job.backend);
+  tolerant_ = job.tolerate_failures && backend.tolerates_failure;
+  real_time_ = backend.live;
+  if (lost_.size() > lost_handled_) recover();
+  server_.broadcast(FrameType::job, Writer().add(json::write(to_json(job))).bytes());
+  json::Object before;
+  try {
+    for (const auto& frame : collect(FrameType::ready)) {
+      if (frame.payload.empty()) continue;
+      const auto facts = unpack<Ready>(frame.payload).facts;
+      if (facts.empty()) continue;
+      auto said = json::parse(facts);
+      for (auto& [key, value] : said.object()) {
+        if (key == "counters") before.emplace_back(said.at("node").string(), std::move(value));
+      }
+      if (const auto* wait = said.find("wait"); wait != nullptr && sync_.size() == 4)
+        sync_.emplace_back("wait", *wait);
+    }
+  } catch (const Failure&) {
+    give_up();
+  }
+  json::Object attributes{{"counters_before", std::move(before)}, {"tcp", tcp_settings()}};
+  if (sync_.size() > 4) attributes.emplace_back("wait", sync_.back().second);
+  return attributes;
+}
+
+void RemoteRanks::merge(Rank rank, const RankSamples& samples, BlockOutcome& outcome) const {
+  auto& data = outcome.data;
+  const auto cells = data.status.size() / static_cast<std::size_t>(ranks());
+  const auto slots = static_cast<std::size_t>(slots_);
+  if (samples.rank_seconds.size() != cells || samples.status.size() != cells ||
+      samples.message_seconds.size() % cells != 0 || samples.message_seconds.size() / cells > slots) {
+    throw RunError("rank " + std::to_string(rank) + " sent samples of another block");
+  }
+  const auto its_slots = samples.message_seconds.size() / cells;
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    const auto at = cell * static_cast<std::size_t>(ranks()) + static_cast<std::size_t>(rank);
+    data.rank_seconds[at] = samples.rank_seconds[cell];
+    data.status[at] = samples.status[cell];
+    if (!samples.compute_fraction.empty()) data.compute_fraction[at] = samples.compute_fraction.at(cell);
+    for (std::size_t slot = 0; slot < its_slots; ++slot) {
+      data.message_seconds[at * slots + slot] = samples.message_seconds[cell * its_slots + slot];
+      if (!samples.message_lost_bytes.empty()) {
+        data.message_lost_bytes[at * slots + slot] = samples.message_lost_bytes.at(cell * its_slots + slot);
+      }
+    }
+  }
+  outcome.wrong.insert(outcome.wrong.end(), samples.wrong.begin(), samples.wrong.end());
+  outcome.wrong_count += samples.wrong_count;
+}
+
+BlockOutcome RemoteRanks::run(const BlockRequest& request) {
+  while (true) {
+    const RunOrder order{epoch_, request, ranks_of(lost_)};
+    server_.broadcast(FrameType::run, pack(order));
+    try {
+      const auto frames = collect(FrameType::result);
+      BlockOutcome outcome;
+      auto& data = outcome.data;
+      data.block = request.block;
+      slots_ = pattern_->extent(ranks(), request.bytes).slots;
+      const auto cells =
+          static_cast<std::size_t>((request.block.phase_end - request.block.phase_first) *
+                                   (request.block.repetition_end - request.block.repetition_first) * ranks());
+      constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
+      data.rank_seconds.assign(cells, nothing);
+      data.status.assign(cells, Status::failed);
+      data.message_seconds.assign(cells * static_cast<std::size_t>(slots_), nothing);
+      for (Rank rank = 0; rank < ranks(); ++rank) {
+        if (!server_.living(rank)) continue;
+        const auto samples = unpack<RankSamples>(frames[static_cast<std::size_t>(rank)].payload);
+        if (!samples.compute_fraction.empty()) data.compute_fraction.resize(cells, nothing);
+        if (!samples.message_lost_bytes.empty()) data.message_lost_bytes.resize(data.message_seconds.size());
+        merge(rank, samples, outcome);
+      }
+      return outcome;
+    } catch (const Failure&) {
+      if (!tolerant_ || !server_.living(0)) give_up();
+      recover();
+    }
+  }
+}
+
+// Everybody lets go of the block, then builds the barrier anew without the lost ranks. Others may be lost
+// meanwhile.
+void RemoteRanks::recover() {
+  while (true) {
+    const auto aftermath = after_seconds(aftermath_seconds);
+    while (milliseconds_left(aftermath) > 0) {
+      const auto heard = server_.hear(aftermath_seconds / 4, false);
+      if (heard.what == ControlServer::Heard::What::lost) note_loss(heard.rank, heard.reason);
+    }
+    lost_handled_ = lost_.size();
+    ++epoch_;
+    if (server_.all_living().size() < 2) throw RunError("fewer than two ranks are left");
+    server_.broadcast(FrameType::abort_block, {});
+    try {
+      collect(FrameType::aborted);
+      Welcome rebuild;
+      rebuild.epoch = epoch_;
+      rebuild.living = server_.all_living();
+      server_.broadcast(FrameType::rebuild, pack(rebuild));
+      estimate_skew(collect(FrameType::ready));
+      return;
+    } catch (const Failure&) {
+      continue;
+    }
+  }
+}
+
+json::Object RemoteRanks::end() {
+  server_.broadcast(FrameType::end_job, {});
+  json::Object after, attributes;
+  json::Value facts;
+  try {
+    for (const auto& frame : collect(FrameType::ready)) {
+      if (frame.payload.empty()) continue;
+      const auto text = unpack<Ready>(frame.payload).facts;
+      if (text.empty()) continue;
+      auto said = json::parse(text);
+      if (auto* counters = said.find("counters")) after.emplace_back(said.at("node").string(), *counters);
+      if (auto* backend = said.find("backend"); backend != nullptr && facts.is_null()) facts = *backend;
+    }
+  } catch (const Failure&) {
+    hooks_.warn("a rank was lost after the last block; the counters after the run are incomplete");
+  }
+  attributes.emplace_back("counters_after", std::move(after));
+  attributes.emplace_back("backend_facts", std::move(facts));
+  return attributes;
+}
+
+void RemoteRanks::reset() {
+  made_.reset();
+  pattern_ = nullptr;
+  if (server_.all_living().size() == static_cast<std::size_t>(ranks())) recover();
+}
+
+void RemoteRanks::dismiss() { server_.broadcast(FrameType::end, {}); }
+
+void RemoteRanks::idle(double seconds) {
+  const auto heard = server_.hear(seconds, false);
+  if (heard.what == ControlServer::Heard::What::input) hooks_.input(heard.fd);
+  if (heard.what == ControlServer::Heard::What::lost) note_loss(heard.rank, heard.reason);
+}
+
+}  // namespace crosscut

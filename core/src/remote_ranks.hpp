@@ -1,0 +1,67 @@
+// The living ranks behind control connections: agreement on epochs, gathering, what to do when one is lost.
+#pragma once
+
+#include <functional>
+
+#include "control_server.hpp"
+#include "ensemble.hpp"
+#include "messages.hpp"
+
+namespace crosscut {
+
+class RemoteRanks final : public Ensemble {
+ public:
+  struct Hooks {
+    std::function<void(int fd)> input;  // a watched descriptor is readable
+    std::function<void(const LostRank&)> lost;
+    std::function<void(const std::string&)> warn;
+    // Why a rank ended, where the launcher saw it (a signal); empty: unknown.
+    std::function<std::string(Rank)> cause;
+  };
+  RemoteRanks(ControlServer& server, Hooks hooks) : server_(server), hooks_(std::move(hooks)) {}
+
+  // Awaits all ranks and has them build the barrier.
+  void assemble(double patience_seconds, const std::function<void()>& idle);
+  // After a job that failed with all ranks alive: everybody lets go of it and is ready for the next.
+  void reset();
+  // Tells everybody to go. Safe to call whatever has happened before.
+  void dismiss();
+  // Serves inputs until one arrives or so many seconds pass; losses between jobs are noticed, too.
+  void idle(double seconds);
+
+  Rank ranks() const override { return server_.ranks(); }
+  std::vector<std::int32_t> nodes() const override { return node_; }
+  json::Object attributes() const override;
+  json::Object begin(const Job& job) override;
+  BlockOutcome run(const BlockRequest& request) override;
+  json::Object end() override;
+  const std::vector<LostRank>& lost() const override { return lost_; }
+  bool real_time() const override { return real_time_; }
+  json::Value ready_event() const;
+
+ private:
+  struct Failure {};  // a rank was lost while something was awaited
+  std::vector<Frame> collect(FrameType wanted);
+  void note_loss(Rank rank, const std::string& reason);
+  void handle_complaint(Rank from, const Complaint& complaint);
+  void recover();
+  void estimate_skew(const std::vector<Frame>& ready);
+  void merge(Rank rank, const RankSamples& samples, BlockOutcome& outcome) const;
+  std::string node_name(Rank rank) const;
+  [[noreturn]] void give_up();
+
+  ControlServer& server_;
+  Hooks hooks_;
+  std::uint32_t epoch_ = 1;
+  std::vector<std::int32_t> node_;
+  std::vector<json::Value> node_facts_;
+  json::Object sync_, clock_;
+  std::vector<LostRank> lost_;
+  std::size_t lost_handled_ = 0;  // of lost_: the survivors have rebuilt the barrier without them
+  bool tolerant_ = false, real_time_ = true;
+  std::int32_t slots_ = 1;
+  const Pattern* pattern_ = nullptr;
+  std::unique_ptr<Pattern> made_;
+};
+
+}  // namespace crosscut

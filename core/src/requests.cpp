@@ -1,0 +1,65 @@
+#include "requests.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "error.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::size_t line_bytes_max = std::size_t{16} << 20;
+
+bool is_stop(const std::string& line) {
+  try {
+    const auto request = json::parse(line);
+    const auto* word = request.is_object() ? request.find("do") : nullptr;
+    return word != nullptr && word->is_string() && word->string() == "stop";
+  } catch (const UsageError&) {
+    return false;  // said to be wrong when its turn comes
+  }
+}
+
+}  // namespace
+
+void Requests::read() {
+  while (!ended_) {
+    pollfd waiting{fd_, POLLIN, 0};
+    if (::poll(&waiting, 1, 0) <= 0) return;
+    std::array<char, 65536> buffer;
+    const auto got = ::read(fd_, buffer.data(), buffer.size());
+    if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return;
+    if (got <= 0) {
+      ended_ = true;
+      return;
+    }
+    partial_.append(buffer.data(), static_cast<std::size_t>(got));
+    std::size_t from = 0;
+    for (auto newline = partial_.find('\n'); newline != std::string::npos;
+         newline = partial_.find('\n', from)) {
+      if (newline > from) lines_.push_back(partial_.substr(from, newline - from));
+      from = newline + 1;
+    }
+    partial_.erase(0, from);
+    if (partial_.size() > line_bytes_max) throw UsageError("a request is longer than 16 MiB");
+  }
+}
+
+std::string Requests::take() {
+  auto line = std::move(lines_.front());
+  lines_.pop_front();
+  return line;
+}
+
+bool Requests::take_stop() {
+  const auto stop = std::find_if(lines_.begin(), lines_.end(), is_stop);
+  if (stop == lines_.end()) return false;
+  lines_.erase(stop);
+  return true;
+}
+
+}  // namespace crosscut

@@ -1,0 +1,126 @@
+#include "resolve_interface.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "error.hpp"
+#include "parameters.hpp"
+#include "socket.hpp"
+
+namespace crosscut {
+namespace {
+
+struct Local {
+  Address address;
+  unsigned flags = 0;
+};
+
+bool is_internet(int family) { return family == AF_INET || family == AF_INET6; }
+
+std::vector<Local> local_addresses() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) throw_errno("reading this node's network interfaces");
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
+  std::vector<Local> found;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || !is_internet(entry->ifa_addr->sa_family)) continue;
+    const socklen_t length =
+        entry->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    found.push_back({Address(entry->ifa_addr, length), entry->ifa_flags});
+  }
+  return found;
+}
+
+// The address as bytes in network order: 4 or 16 of them.
+std::vector<unsigned char> bytes_of(const Address& address) {
+  std::vector<unsigned char> bytes;
+  if (address.family() == AF_INET) {
+    sockaddr_in internet{};
+    std::memcpy(&internet, address.data(), sizeof internet);
+    bytes.resize(sizeof internet.sin_addr);
+    std::memcpy(bytes.data(), &internet.sin_addr, bytes.size());
+  } else {
+    sockaddr_in6 internet{};
+    std::memcpy(&internet, address.data(), sizeof internet);
+    bytes.resize(sizeof internet.sin6_addr);
+    std::memcpy(bytes.data(), &internet.sin6_addr, bytes.size());
+  }
+  return bytes;
+}
+
+bool same_prefix(const std::vector<unsigned char>& a, const std::vector<unsigned char>& b, std::size_t bits) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t bit = 0; bit < bits; ++bit)
+    if (((a[bit / 8] ^ b[bit / 8]) >> (7 - bit % 8)) & 1) return false;
+  return true;
+}
+
+std::string in_subnet(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const std::string prefix(text.substr(0, slash));
+  const std::int64_t bits = parse_integer(text.substr(slash + 1));
+  unsigned char network[16];
+  const bool is_v4 = ::inet_pton(AF_INET, prefix.c_str(), network) == 1;
+  if (!is_v4 && ::inet_pton(AF_INET6, prefix.c_str(), network) != 1)
+    throw UsageError("interface '" + std::string(text) + "': '" + prefix + "' is no numeric address");
+  const std::vector<unsigned char> wanted(network, network + (is_v4 ? 4 : 16));
+  if (bits < 0 || bits > static_cast<std::int64_t>(wanted.size()) * 8)
+    throw UsageError("interface '" + std::string(text) + "': no such prefix length");
+  std::string others;
+  for (const Local& local : local_addresses()) {
+    if (same_prefix(bytes_of(local.address), wanted, static_cast<std::size_t>(bits)))
+      return local.address.host();
+    others += (others.empty() ? "" : ", ") + local.address.host();
+  }
+  throw UsageError("no address of this node is in " + std::string(text) + "; it has " + others);
+}
+
+// The kernel's choice of source address: connecting a datagram socket sends nothing.
+std::string source_towards(const addrinfo& target) {
+  const Fd probe(::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!probe || ::connect(probe.get(), target.ai_addr, target.ai_addrlen) != 0) return {};
+  return local_address(probe.get()).host();
+}
+
+std::string towards_host(std::string_view towards) {
+  std::string host(towards);
+  try {
+    host = Address::parse(towards).host();
+  } catch (const UsageError&) {  // a name, as the launcher knows the host
+  }
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* list = nullptr;
+  // A port is needed for connect() to choose a route; which one does not matter (9: discard).
+  if (::getaddrinfo(host.c_str(), "9", &hints, &list) != 0) return {};
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next)
+    if (std::string source = source_towards(*entry); !source.empty()) return source;
+  return {};
+}
+
+std::string first_outside() {
+  for (const int family : {AF_INET, AF_INET6})
+    for (const Local& local : local_addresses())
+      if (local.address.family() == family && (local.flags & IFF_UP) && !(local.flags & IFF_LOOPBACK))
+        return local.address.host();
+  return "127.0.0.1";
+}
+
+}  // namespace
+
+std::string resolve_interface(std::string_view interface, std::string_view towards) {
+  if (interface.find('/') != std::string_view::npos) return in_subnet(interface);
+  if (interface != "auto") return std::string(interface);
+  if (!towards.empty())
+    if (std::string source = towards_host(towards); !source.empty()) return source;
+  return first_outside();
+}
+
+}  // namespace crosscut

@@ -1,0 +1,181 @@
+// `crosscut-core run`: a session of one job on this machine, without Python.
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.hpp"
+#include "error.hpp"
+#include "job.hpp"
+#include "launch.hpp"
+#include "machine.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::string_view help = R"(usage: crosscut-core run PATTERN -n RANKS --out DIR [OPTION ...]
+
+  --backend NAME          tcp (default), null, udp, ... (see list)
+  --size A[,B...]         message sizes, such as 1KB,1MB; default: the pattern's own
+  --phases A-B            only these phases
+  --repetitions N         (20)            --warm-up N        (1)
+  --interval P            adaptive: until the 95 % interval of every median is that narrow, such as 5%
+  --iterations N          runs of a phase for one sample; default: found for each size
+  --sync barrier|none     --wait auto|block|poll
+  --memory BYTES          buffers of a rank, at most (2GiB)
+  --time-limit SECONDS    --seed N        --timeout SECONDS
+  --interface ADDRESS     that the ranks listen on (127.0.0.1)
+  --verify --compute --tolerate-failures --resume --force --no-pin
+  --NAME VALUE            a parameter of the pattern or backend (see list)
+
+Events go to standard output, one JSON object a line.
+)";
+
+struct Asked {
+  SessionConfig session;
+  json::Value job{json::Object{}};
+};
+
+bool is_parameter(std::span<const Parameter> known, std::string_view name) {
+  for (const auto& parameter : known) {
+    if (parameter.name == name) return true;
+  }
+  return false;
+}
+
+json::Value sizes_of(std::string_view text) {
+  json::Array sizes;
+  for (const auto bytes : parse_sizes(text)) sizes.emplace_back(bytes);
+  return sizes;
+}
+
+json::Value phases_of(std::string_view text) {
+  const auto dash = text.find('-');
+  const auto first = parse_integer(text.substr(0, dash));
+  return json::Array{first, dash == std::string_view::npos ? first : parse_integer(text.substr(dash + 1))};
+}
+
+double fraction_of(std::string_view text) {
+  if (text.ends_with('%')) return parse_real(text.substr(0, text.size() - 1)) / 100;
+  return parse_real(text);
+}
+
+bool take_flag(std::string_view name, Asked& asked) {
+  if (name == "verify" || name == "compute" || name == "resume" || name == "force") {
+    asked.job.set(name, true);
+  } else if (name == "tolerate-failures") {
+    asked.job.set("tolerate_failures", true);
+  } else if (name == "no-pin") {
+    asked.session.pin = false;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool take_value(std::string_view name, const std::string& value, Asked& asked) {
+  if (name == "size") return asked.job.set("sizes", sizes_of(value)), true;
+  if (name == "phases") return asked.job.set("phases", phases_of(value)), true;
+  if (name == "interval") return asked.job.set("interval", fraction_of(value)), true;
+  if (name == "warm-up") return asked.job.set("warm_up", parse_integer(value)), true;
+  if (name == "memory") return asked.job.set("memory_bytes", parse_bytes(value)), true;
+  if (name == "time-limit") return asked.job.set("time_limit_seconds", parse_seconds(value)), true;
+  if (name == "repetitions" || name == "iterations") return asked.job.set(name, parse_integer(value)), true;
+  if (name == "sync" || name == "wait" || name == "out" || name == "backend")
+    return asked.job.set(name, value), true;
+  if (name == "timeout") return asked.session.timeout_seconds = parse_seconds(value), true;
+  if (name == "interface") return asked.session.interface = value, true;
+  return false;
+}
+
+// Also gives the seed to the job when the pattern has no parameter of that name.
+void take_parameter(std::string_view name, const std::string& value, const PatternInfo& pattern,
+                    const BackendInfo& backend, Asked& asked, json::Object& pattern_given,
+                    json::Object& backend_given) {
+  if (name == "seed") asked.job.set("seed", parse_integer(value));
+  if (is_parameter(pattern.parameters, name)) {
+    pattern_given.emplace_back(std::string(name), value);
+  } else if (is_parameter(backend.parameters, name)) {
+    backend_given.emplace_back(std::string(name), value);
+  } else if (name != "seed") {
+    throw UsageError("unknown option --" + std::string(name) + " for pattern " + std::string(pattern.name) +
+                     " and backend " + std::string(backend.name) + "; see crosscut-core run --help and list");
+  }
+}
+
+Asked parse(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-')
+    throw UsageError("run needs the name of a pattern first; see crosscut-core run --help");
+  Asked asked;
+  asked.session.ranks = 0;
+  const auto& pattern = find_pattern(argv[1]);
+  asked.job.set("pattern", pattern.name);
+  std::vector<std::pair<std::string_view, std::string>> rest;
+  for (int i = 2; i < argc; ++i) {
+    std::string_view word = argv[i];
+    std::string value;
+    if (word == "-n") word = "--ranks";
+    if (!word.starts_with("--")) throw UsageError("not an option: '" + std::string(word) + "'");
+    word.remove_prefix(2);
+    if (take_flag(word, asked)) continue;
+    if (const auto equals = word.find('='); equals != std::string_view::npos) {
+      value = word.substr(equals + 1);
+      word = word.substr(0, equals);
+    } else if (++i < argc) {
+      value = argv[i];
+    } else {
+      throw UsageError("option --" + std::string(word) + " needs a value");
+    }
+    if (word == "ranks") {
+      const auto ranks = parse_integer(value);
+      if (ranks < 2 || ranks > 1'000'000)
+        throw UsageError("-n " + value + ": from 2 to 1000000 ranks are possible");
+      asked.session.ranks = static_cast<Rank>(ranks);
+    } else if (!take_value(word, value, asked)) {
+      rest.emplace_back(word, value);
+    }
+  }
+  const auto* named = asked.job.find("backend");
+  const auto& backend = find_backend(named != nullptr ? named->string() : "tcp");
+  json::Object pattern_given, backend_given;
+  for (const auto& [name, value] : rest) {
+    take_parameter(name, value, pattern, backend, asked, pattern_given, backend_given);
+  }
+  asked.job.set("pattern_parameters", std::move(pattern_given));
+  asked.job.set("backend_parameters", std::move(backend_given));
+  if (asked.session.ranks == 0) throw UsageError("run needs -n RANKS");
+  if (asked.job.find("out") == nullptr) throw UsageError("run needs --out DIR, the directory of the run");
+  asked.session.count = asked.session.ranks;
+  json::Array words;
+  words.emplace_back("crosscut-core");
+  for (int i = 0; i < argc; ++i) words.emplace_back(argv[i]);
+  asked.job.set("metadata", json::Object{{"command_line", std::move(words)}});
+  return asked;
+}
+
+}  // namespace
+
+int run_main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h") {
+      std::fwrite(help.data(), 1, help.size(), stdout);
+      return 0;
+    }
+  }
+  const auto asked = parse(argc, argv);
+  parse_job(asked.job);  // refuses early, before any rank is started
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) throw_errno("making a pipe");
+  const Fd requests(ends[0]), writing(ends[1]);
+  const auto lines = json::write(json::Object{{"do", "run"}, {"job", asked.job}}) + "\n{\"do\":\"end\"}\n";
+  if (lines.size() > 60'000) throw UsageError("the command line is too long for a job; use crosscut run");
+  if (::write(writing.get(), lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
+    throw_errno("writing the job");
+  return launch_local(asked.session, requests.get(), STDOUT_FILENO);
+}
+
+}  // namespace crosscut

@@ -1,0 +1,191 @@
+#include "schedule.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace crosscut {
+namespace {
+
+std::vector<std::vector<Op>> emit_all(const Phase& phase, Rank ranks) {
+  std::vector<std::vector<Op>> all(static_cast<std::size_t>(ranks));
+  for (Rank rank = 0; rank < ranks; ++rank) phase.emit(rank, all[static_cast<std::size_t>(rank)]);
+  return all;
+}
+
+// Which operations cannot run: a fixed point over "partner lost", "comes after one", "meets one".
+class Casualties {
+ public:
+  Casualties(const std::vector<std::vector<Op>>& all, std::span<const Rank> lost)
+      : all_(all), dead_(all.size()) {
+    for (std::size_t rank = 0; rank < all.size(); ++rank) dead_[rank].resize(all[rank].size());
+    match();
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      const bool gone = std::binary_search(lost.begin(), lost.end(), static_cast<Rank>(rank));
+      for (std::size_t i = 0; i < all[rank].size(); ++i) {
+        if (gone || std::binary_search(lost.begin(), lost.end(), all[rank][i].peer)) kill(rank, i);
+      }
+    }
+    spread();
+  }
+  const std::vector<bool>& of(Rank rank) const { return dead_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  using Spot = std::pair<std::size_t, std::size_t>;  // rank, operation
+  using Lane = std::tuple<std::size_t, std::size_t, std::uint8_t, std::uint8_t>;
+
+  void match() {
+    std::map<Lane, std::pair<std::vector<Spot>, std::vector<Spot>>> lanes;
+    for (std::size_t rank = 0; rank < all_.size(); ++rank) {
+      for (std::size_t i = 0; i < all_[rank].size(); ++i) {
+        const auto& op = all_[rank][i];
+        const auto peer = static_cast<std::size_t>(op.peer);
+        if (op.kind == Op::Kind::send) {
+          lanes[{rank, peer, op.channel, op.rail}].first.emplace_back(rank, i);
+        } else {
+          lanes[{peer, rank, op.channel, op.rail}].second.emplace_back(rank, i);
+        }
+      }
+    }
+    for (const auto& [lane, ends] : lanes) {
+      for (std::size_t i = 0; i < std::min(ends.first.size(), ends.second.size()); ++i) {
+        partner_[ends.first[i]] = ends.second[i];
+        partner_[ends.second[i]] = ends.first[i];
+      }
+    }
+  }
+  void kill(std::size_t rank, std::size_t op) {
+    if (dead_[rank][op]) return;
+    dead_[rank][op] = true;
+    work_.emplace_back(rank, op);
+  }
+  void spread() {
+    while (!work_.empty()) {
+      const auto [rank, op] = work_.back();
+      work_.pop_back();
+      if (const auto partner = partner_.find({rank, op}); partner != partner_.end()) {
+        kill(partner->second.first, partner->second.second);
+      }
+      for (std::size_t later = op + 1; later < all_[rank].size(); ++later) {
+        const auto& after = all_[rank][later].after;
+        if (after[0] == static_cast<OpIndex>(op) || after[1] == static_cast<OpIndex>(op)) kill(rank, later);
+      }
+    }
+  }
+
+  const std::vector<std::vector<Op>>& all_;
+  std::vector<std::vector<bool>> dead_;
+  std::map<Spot, Spot> partner_;
+  std::vector<Spot> work_;
+};
+
+// Removes the operations marked and renumbers what refers to others. A sample whose start is gone starts with
+// the phase; its end then is gone as well, or it never depended on it.
+void remove(std::vector<Op>& ops, const std::vector<bool>& dead) {
+  std::vector<OpIndex> renumbered(ops.size(), phase_start);
+  std::vector<Op> kept;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (dead[i]) continue;
+    renumbered[i] = static_cast<OpIndex>(kept.size());
+    kept.push_back(ops[i]);
+  }
+  const auto moved = [&](OpIndex& index) {
+    if (index >= 0) index = renumbered[static_cast<std::size_t>(index)];
+  };
+  for (auto& op : kept) {
+    moved(op.after[0]), moved(op.after[1]), moved(op.since), moved(op.forwards);
+  }
+  ops = std::move(kept);
+}
+
+// A receive of its own begins on a cache line of its own.
+std::size_t line_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+void count_dependencies(Schedule& schedule) {
+  const auto count = schedule.ops.size();
+  schedule.wants_posted.assign(count, 0);
+  schedule.waits_for.assign(count, 0);
+  schedule.first_dependent.assign(count + 1, 0);
+  schedule.linear = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& op = schedule.ops[i];
+    if (op.since >= 0) schedule.wants_posted[static_cast<std::size_t>(op.since)] = 1;
+    for (const auto before : op.after) {
+      if (before < 0) continue;
+      ++schedule.waits_for[i];
+      ++schedule.first_dependent[static_cast<std::size_t>(before) + 1];
+    }
+    if (schedule.waits_for[i] == 0) schedule.roots.push_back(static_cast<OpIndex>(i));
+    const auto previous = static_cast<OpIndex>(i) - 1;
+    if (i > 0 && op.after[0] != previous && op.after[1] != previous) schedule.linear = false;
+  }
+  for (std::size_t i = 0; i < count; ++i) schedule.first_dependent[i + 1] += schedule.first_dependent[i];
+  schedule.dependents.resize(static_cast<std::size_t>(schedule.first_dependent[count]));
+  auto next = schedule.first_dependent;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const auto before : schedule.ops[i].after) {
+      if (before < 0) continue;
+      schedule.dependents[static_cast<std::size_t>(next[static_cast<std::size_t>(before)]++)] =
+          static_cast<OpIndex>(i);
+    }
+  }
+}
+
+}  // namespace
+
+Schedule make_schedule(const Pattern& pattern, Rank rank, Rank ranks, std::int64_t bytes, std::int64_t phase,
+                       std::span<const Rank> lost) {
+  Schedule schedule;
+  schedule.phase = phase;
+  const auto made = pattern.phase(ranks, bytes, phase);
+  if (lost.empty()) {
+    made->emit(rank, schedule.ops);
+  } else {
+    auto all = emit_all(*made, ranks);
+    const Casualties casualties(all, lost);
+    const auto& dead = casualties.of(rank);
+    schedule.ops = std::move(all[static_cast<std::size_t>(rank)]);
+    schedule.skipped = std::find(dead.begin(), dead.end(), true) != dead.end();
+    remove(schedule.ops, dead);
+  }
+  count_dependencies(schedule);
+  return schedule;
+}
+
+std::size_t bytes_apart(const Schedule& schedule) {
+  std::size_t bytes = 0;
+  for (const auto& op : schedule.ops) {
+    if (op.kind == Op::Kind::receive) bytes += line_up(static_cast<std::size_t>(op.bytes));
+  }
+  return bytes;
+}
+
+void assign_memory(Schedule& schedule, const Buffers& buffers) {
+  schedule.data.resize(schedule.ops.size());
+  std::size_t apart = 0;
+  for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
+    const auto& op = schedule.ops[i];
+    if (op.forwards >= 0) {
+      const auto& brought = schedule.ops[static_cast<std::size_t>(op.forwards)];
+      schedule.data[i] = schedule.data[static_cast<std::size_t>(op.forwards)] + (op.offset - brought.offset);
+    } else if (op.kind == Op::Kind::receive && !buffers.apart.empty()) {
+      schedule.data[i] = buffers.apart.data() + apart;
+      apart += line_up(static_cast<std::size_t>(op.bytes));
+    } else {
+      const auto& buffer = op.kind == Op::Kind::send ? buffers.send : buffers.receive;
+      schedule.data[i] = buffer.data() + op.offset;
+    }
+  }
+}
+
+std::vector<Link> links_of(std::span<const Schedule> schedules) {
+  std::vector<Link> links;
+  for (const auto& schedule : schedules) {
+    for (const auto& op : schedule.ops) links.push_back({op.peer, op.channel, op.rail});
+  }
+  std::sort(links.begin(), links.end());
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  return links;
+}
+
+}  // namespace crosscut

@@ -1,0 +1,53 @@
+// One file of an array: the samples of one size, in chunks at fixed places behind an index.
+//
+// The codec is Zarr's `sharding_indexed` with the index at the start: chunk i lies at
+// index bytes + i * chunk bytes, and readers see it once its index entry says so.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "file.hpp"
+#include "layout.hpp"
+
+namespace crosscut {
+
+struct ShardPlan {
+  ChunkGrid grid;
+  std::int64_t cell_bytes = 0;  // one repetition and phase, all ranks
+  std::array<std::byte, 8> fill{};
+
+  std::int64_t chunk_bytes() const { return grid.chunk_repetitions * grid.chunk_phases * cell_bytes; }
+  std::int64_t index_bytes() const { return grid.chunks() * 16; }
+  std::int64_t chunk_offset(std::int64_t chunk) const { return index_bytes() + chunk * chunk_bytes(); }
+};
+
+class Shard {
+ public:
+  // An empty one: its index complete and on disk before the file has its name.
+  static void create(const std::filesystem::path& path, const ShardPlan& plan);
+  // Checks every index entry. Throws RunError naming the first bad one.
+  Shard(const std::filesystem::path& path, const ShardPlan& plan);
+
+  // Writes the cells of a block, C order. Returns the chunks that no reader can see yet: they are filled up
+  // with the fill value, and must be synced, then published.
+  [[nodiscard]] std::vector<std::int64_t> write(const Block& block, std::span<const std::byte> cells);
+  void publish(std::span<const std::int64_t> chunks);
+  void sync() { file_.sync(); }
+  // The cells of a block; the fill value where nothing was written.
+  void read(const Block& block, std::span<std::byte> cells) const;
+  bool visible(std::int64_t chunk) const;
+
+ private:
+  void write_chunk(std::int64_t chunk, const Block& part, const Block& block,
+                   std::span<const std::byte> cells);
+
+  ShardPlan plan_;
+  File file_;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,213 @@
+#include "socket.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include "error.hpp"
+
+namespace crosscut {
+
+Deadline after_seconds(double seconds) {
+  const auto bounded = std::clamp(seconds, 0.0, 1e9);
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                std::chrono::duration<double>(bounded));
+}
+
+int milliseconds_left(Deadline deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000'000));
+}
+
+void Fd::reset(int fd) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
+}
+
+void throw_errno(std::string_view doing) { throw RunError(std::string(doing) + ": " + std::strerror(errno)); }
+
+Address::Address(const sockaddr* address, socklen_t length)
+    : length_(std::min<socklen_t>(length, sizeof storage_)) {
+  std::memcpy(&storage_, address, length_);
+}
+
+Address Address::parse(std::string_view text) {
+  const auto colon = text.rfind(':');
+  const auto wrong = [&] {
+    return UsageError("not an address: '" + std::string(text.substr(0, 80)) +
+                      "'; expected a number and a port, such as 10.0.0.1:4000 or [fd00::1]:4000");
+  };
+  if (colon == std::string_view::npos || text.size() > 80) throw wrong();
+  unsigned port = 0;
+  const auto digits = text.substr(colon + 1);
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (parsed.ec != std::errc{} || parsed.ptr != digits.data() + digits.size() || port > 65535) throw wrong();
+  auto host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  const std::string name(host);
+  sockaddr_in v4{};
+  if (::inet_pton(AF_INET, name.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    return Address(reinterpret_cast<const sockaddr*>(&v4), sizeof v4)
+        .with_port(static_cast<std::uint16_t>(port));
+  }
+  sockaddr_in6 v6{};
+  if (::inet_pton(AF_INET6, name.c_str(), &v6.sin6_addr) == 1) {
+    v6.sin6_family = AF_INET6;
+    return Address(reinterpret_cast<const sockaddr*>(&v6), sizeof v6)
+        .with_port(static_cast<std::uint16_t>(port));
+  }
+  throw wrong();
+}
+
+Address Address::of_interface(std::string_view name) {
+  const std::string text(name);
+  try {
+    return parse(text.find(':') != std::string::npos ? "[" + text + "]:0" : text + ":0");
+  } catch (const UsageError&) {  // not numeric: an interface's name
+  }
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) throw_errno("listing the network interfaces");
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
+  std::string known;
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const auto* it = list; it != nullptr; it = it->ifa_next) {
+      if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != family) continue;
+      const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+      if (text == it->ifa_name) return Address(it->ifa_addr, length);
+      if (known.find(it->ifa_name) == std::string::npos)
+        known += std::string(known.empty() ? "" : ", ") + it->ifa_name;
+    }
+  }
+  throw UsageError("no interface '" + text + "' with an address on this machine; there are: " + known);
+}
+
+std::string Address::host() const {
+  std::array<char, INET6_ADDRSTRLEN> buffer{};
+  const void* raw =
+      family() == AF_INET6
+          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr)
+          : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr);
+  if (::inet_ntop(family(), raw, buffer.data(), buffer.size()) == nullptr) return "?";
+  return buffer.data();
+}
+
+std::uint16_t Address::port() const {
+  return ntohs(family() == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_port
+                                    : reinterpret_cast<const sockaddr_in*>(&storage_)->sin_port);
+}
+
+std::string Address::text() const {
+  const auto name = family() == AF_INET6 ? "[" + host() + "]" : host();
+  return name + ":" + std::to_string(port());
+}
+
+Address Address::with_port(std::uint16_t port) const {
+  Address copy = *this;
+  if (family() == AF_INET6) {
+    reinterpret_cast<sockaddr_in6*>(&copy.storage_)->sin6_port = htons(port);
+  } else {
+    reinterpret_cast<sockaddr_in*>(&copy.storage_)->sin_port = htons(port);
+  }
+  return copy;
+}
+
+Fd listen_on(const Address& address, int backlog) {
+  Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) throw_errno("making a listening socket");
+  const int one = 1;
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+  if (::bind(fd.get(), address.data(), address.length()) != 0) throw_errno("listening on " + address.text());
+  if (::listen(fd.get(), backlog) != 0) throw_errno("listening on " + address.text());
+  return fd;
+}
+
+Address local_address(int fd) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0)
+    throw_errno("reading a socket's address");
+  return {reinterpret_cast<const sockaddr*>(&storage), length};
+}
+
+Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline deadline) {
+  Fd fd(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) throw_errno("making a socket");
+  const auto lost = [&](int error) {
+    return ConnectionLost("connecting to " + to.text() + ": " + std::strerror(error));
+  };
+  if (from && ::bind(fd.get(), from->data(), from->length()) != 0) throw lost(errno);
+  if (::connect(fd.get(), to.data(), to.length()) != 0) {
+    if (errno != EINPROGRESS) throw lost(errno);
+    pollfd waiting{fd.get(), POLLOUT, 0};
+    int ready = 0;
+    do {
+      ready = ::poll(&waiting, 1, milliseconds_left(deadline));
+    } while (ready < 0 && errno == EINTR);
+    if (ready == 0) throw lost(ETIMEDOUT);
+    int error = 0;
+    socklen_t length = sizeof error;
+    ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0) throw lost(error);
+  }
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
+    throw_errno("setting a socket's mode");
+  const int one = 1;
+  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  return fd;
+}
+
+namespace {
+
+void await(int fd, short events, Deadline deadline) {
+  pollfd waiting{fd, events, 0};
+  const int ready = ::poll(&waiting, 1, milliseconds_left(deadline));
+  if (ready == 0) throw ConnectionLost("no answer in time");
+  if (ready < 0 && errno != EINTR) throw_errno("waiting for a socket");
+}
+
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
+
+}  // namespace
+
+void send_all(int fd, std::span<const std::byte> bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    const auto sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(sent));
+    } else if (would_block()) {
+      await(fd, POLLOUT, deadline);
+    } else if (errno != EINTR) {
+      throw ConnectionLost(std::string("sending: ") + std::strerror(errno));
+    }
+  }
+}
+
+void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    const auto got = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(got));
+    } else if (got == 0) {
+      throw ConnectionLost("the other end closed the connection");
+    } else if (would_block()) {
+      await(fd, POLLIN, deadline);
+    } else if (errno != EINTR) {
+      throw ConnectionLost(std::string("receiving: ") + std::strerror(errno));
+    }
+  }
+}
+
+}  // namespace crosscut

@@ -1,0 +1,78 @@
+// Sockets with owners, deadlines and errors that name the other end. Every system call is checked here.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace crosscut {
+
+using Deadline = std::chrono::steady_clock::time_point;
+Deadline after_seconds(double seconds);
+int milliseconds_left(Deadline deadline);  // 0 when past
+
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~Fd() { reset(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset(int fd = -1);
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+class Address {
+ public:
+  Address() = default;
+  Address(const sockaddr* address, socklen_t length);
+  // "10.0.0.1:4000", "[fd00::1]:4000". Numeric only: no name look-up. Throws UsageError.
+  static Address parse(std::string_view text);
+  // A numeric address, or the name of an interface of this machine ("ib0"); port 0. Throws UsageError.
+  static Address of_interface(std::string_view name);
+  std::string text() const;  // "10.0.0.1:4000"
+  std::string host() const;  // "10.0.0.1"
+  std::uint16_t port() const;
+  Address with_port(std::uint16_t port) const;
+  const sockaddr* data() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  socklen_t length() const { return length_; }
+  int family() const { return storage_.ss_family; }
+
+ private:
+  sockaddr_storage storage_{};
+  socklen_t length_ = 0;
+};
+
+// The peer closed, reset, or was shut down by us. what() says which.
+class ConnectionLost : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+[[noreturn]] void throw_errno(std::string_view doing);  // RunError: "doing: strerror(errno)"
+
+Fd listen_on(const Address& address, int backlog = 4096);
+Address local_address(int fd);
+// Connects, optionally from a given local interface. Throws ConnectionLost with the cause.
+Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline deadline);
+
+// Whole buffers or ConnectionLost; a deadline passed is ConnectionLost too.
+void send_all(int fd, std::span<const std::byte> bytes, Deadline deadline);
+void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline);
+
+}  // namespace crosscut

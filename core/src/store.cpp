@@ -1,0 +1,279 @@
+#include "store.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "error.hpp"
+#include "store_metadata.hpp"
+#include "zarr_store.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::size_t most_open_shards = 16;
+
+std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+template <typename T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
+
+std::int64_t cells_of(const Block& block) {
+  return (block.repetition_end - block.repetition_first) * (block.phase_end - block.phase_first);
+}
+
+bool all_done(std::span<const Status> status) {
+  return std::ranges::all_of(status, [](Status s) { return s == Status::measured || s == Status::skipped; });
+}
+
+void check_count(std::string_view what, std::size_t found, std::int64_t expected) {
+  if (std::cmp_not_equal(found, expected))
+    throw RunError("internal error: " + std::string(what) + " has " + std::to_string(found) +
+                   " values, expected " + std::to_string(expected) + "; please report it");
+}
+
+}  // namespace
+
+Shards::Shards(std::filesystem::path directory, const std::vector<ArrayLayout>& layouts)
+    : directory_(std::move(directory)), layouts_(layouts) {}
+
+const ArrayLayout& Shards::layout(std::string_view array) const {
+  return *std::ranges::find(layouts_, array, &ArrayLayout::name);
+}
+
+Shard& Shards::get(std::string_view array, std::int32_t size_index) {
+  if (Shard* shard = find(array, size_index)) return *shard;
+  const ArrayLayout& made = layout(array);
+  Shard::create(chunk_path(directory_, made, size_index),
+                {made.grid(), made.cell_bytes(), made.fill_bytes()});
+  return open({made.name, size_index}, made);
+}
+
+Shard* Shards::find(std::string_view array, std::int32_t size_index) {
+  if (const auto found = open_.find({array, size_index}); found != open_.end()) {
+    found->second.second = ++uses_;
+    return &found->second.first;
+  }
+  const ArrayLayout& wanted = layout(array);
+  if (!std::filesystem::exists(chunk_path(directory_, wanted, size_index))) return nullptr;
+  return &open({wanted.name, size_index}, wanted);
+}
+
+Shard& Shards::open(const Key& key, const ArrayLayout& layout) {
+  if (open_.size() >= most_open_shards)
+    open_.erase(std::ranges::min_element(open_, {}, [](const auto& entry) { return entry.second.second; }));
+  Shard shard(chunk_path(directory_, layout, key.second),
+              {layout.grid(), layout.cell_bytes(), layout.fill_bytes()});
+  return open_.emplace(key, std::pair(std::move(shard), ++uses_)).first->second.first;
+}
+
+ZarrStore::ZarrStore(File lock, Options options, json::Object attributes)
+    : lock_(std::move(lock)),
+      directory_(lock_.path()),
+      options_(std::move(options)),
+      attributes_(std::move(attributes)),
+      layouts_(array_layouts(options_)),
+      grid_(chunk_grid(options_.shape, options_.summaries)),
+      shards_(directory_, layouts_),
+      summaries_(options_.shape),
+      iterations_(read_numbers("iterations")),
+      repetitions_done_(read_numbers("repetitions_done")) {}
+
+void ZarrStore::check_size(std::int32_t size_index) const {
+  if (size_index < 0 || std::cmp_greater_equal(size_index, options_.shape.sizes.size()))
+    throw RunError("internal error: there is no size " + std::to_string(size_index) + "; please report it");
+}
+
+void ZarrStore::check(const BlockData& data) const {
+  const Block& block = data.block;
+  check_size(block.size_index);
+  if (block.phase_first < 0 || block.phase_first >= block.phase_end ||
+      block.phase_end > options_.shape.phases || block.repetition_first < 0 ||
+      block.repetition_first >= block.repetition_end || block.repetition_end > options_.shape.repetitions)
+    throw RunError("internal error: a block lies outside its run; please report it");
+  const std::int64_t cells = cells_of(block) * options_.shape.ranks;
+  check_count("message_seconds", data.message_seconds.size(), cells * options_.shape.slots);
+  check_count("rank_seconds", data.rank_seconds.size(), cells);
+  check_count("status", data.status.size(), cells);
+  check_count("compute_fraction", data.compute_fraction.size(), options_.compute ? cells : 0);
+  check_count("message_lost_bytes", data.message_lost_bytes.size(),
+              options_.lossy ? cells * options_.shape.slots : 0);
+}
+
+void ZarrStore::commit(const BlockData& data) {
+  check(data);
+  if (options_.summaries) return commit_summed(data);
+  std::vector<Piece> pieces{{"message_seconds", data.block, bytes_of(data.message_seconds)},
+                            {"rank_seconds", data.block, bytes_of(data.rank_seconds)}};
+  if (options_.compute) pieces.push_back({"compute_fraction", data.block, bytes_of(data.compute_fraction)});
+  if (options_.lossy) pieces.push_back({"message_lost_bytes", data.block, bytes_of(data.message_lost_bytes)});
+  write(pieces);
+  write(std::array{Piece{"status", data.block, bytes_of(data.status)}});
+}
+
+// The order is the contract: cells of new chunks, sync, their index entries, sync.
+void ZarrStore::write(std::span<const Piece> pieces) {
+  for (const auto& [array, block, cells] : pieces) {
+    Shard& shard = shards_.get(array, block.size_index);
+    const std::vector<std::int64_t> invisible = shard.write(block, cells);
+    if (invisible.empty()) continue;
+    shard.sync();
+    shard.publish(invisible);
+  }
+  for (const auto& [array, block, cells] : pieces) shards_.get(array, block.size_index).sync();
+}
+
+void ZarrStore::commit_summed(const BlockData& data) {
+  if (!summaries_.continues(data.block)) {
+    flush_summaries();
+    if (data.block.repetition_first != 0)
+      throw RunError(
+          "internal error: with summaries, repetitions of a phase must follow one another; please report it");
+  }
+  summaries_.add(data);
+  if (data.block.repetition_end == options_.shape.repetitions) flush_summaries();
+}
+
+void ZarrStore::flush_summaries() {
+  if (summaries_.empty()) return;
+  const std::vector<Summary> messages = summaries_.messages(), ranks = summaries_.ranks();
+  Block all = summaries_.extent();
+  all.repetition_end = 1;  // these arrays have no repetitions
+  std::vector<Piece> pieces{{"message_summary", all, bytes_of(messages)},
+                            {"rank_summary", all, bytes_of(ranks)}};
+  for (const BlockData& data : summaries_.blocks()) {
+    if (options_.compute) pieces.push_back({"compute_fraction", data.block, bytes_of(data.compute_fraction)});
+    if (options_.lossy)
+      pieces.push_back({"message_lost_bytes", data.block, bytes_of(data.message_lost_bytes)});
+  }
+  write(pieces);
+  std::vector<Piece> status;
+  for (const BlockData& data : summaries_.blocks())
+    status.push_back({"status", data.block, bytes_of(data.status)});
+  write(status);
+  summaries_.clear();
+}
+
+std::vector<Status> ZarrStore::read_status(const Block& block) const {
+  std::vector<Status> status(index(cells_of(block) * options_.shape.ranks));
+  if (const Shard* shard = shards_.find("status", block.size_index))
+    shard->read(block, std::as_writable_bytes(std::span(status)));
+  return status;
+}
+
+// A row (one repetition) or column (one phase) at a time: the status of a whole size need not fit in memory.
+std::vector<bool> ZarrStore::done(const Block& block) const {
+  check_size(block.size_index);
+  const auto of_phases = [&](std::int64_t repetition) {
+    const std::vector<Status> status =
+        read_status({block.size_index, block.phase_first, block.phase_end, repetition, repetition + 1});
+    std::vector<bool> row;
+    for (std::size_t cell = 0; cell < status.size(); cell += index(options_.shape.ranks))
+      row.push_back(all_done(std::span(status).subspan(cell, index(options_.shape.ranks))));
+    return row;
+  };
+  if (options_.summaries) return summaries_done(block);
+  std::vector<bool> result;
+  for (std::int64_t repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
+    const std::vector<bool> row = of_phases(repetition);
+    result.insert(result.end(), row.begin(), row.end());
+  }
+  return result;
+}
+
+// What is held counts as done, so that repetitions of its phases go on; it is on disk with the last of them.
+std::vector<bool> ZarrStore::summaries_done(const Block& block) const {
+  std::vector<bool> closed;
+  for (std::int64_t phase = block.phase_first; phase < block.phase_end; ++phase)
+    closed.push_back(summary_closed(block.size_index, phase));
+  std::vector<bool> result;
+  for (std::int64_t repetition = block.repetition_first; repetition < block.repetition_end; ++repetition)
+    for (std::int64_t phase = block.phase_first; phase < block.phase_end; ++phase)
+      result.push_back(closed[index(phase - block.phase_first)] ||
+                       summaries_.holds(block.size_index, phase, repetition));
+  return result;
+}
+
+// A summary cannot be continued: a phase is done with all its repetitions, or begins anew.
+bool ZarrStore::summary_closed(std::int32_t size_index, std::int64_t phase) const {
+  const std::vector<Status> status =
+      read_status({size_index, phase, phase + 1, 0, options_.shape.repetitions});
+  const std::int64_t repetitions = repetitions_done_[index(size_index * options_.shape.phases + phase)];
+  const auto counted =
+      index((repetitions > 0 ? repetitions : options_.shape.repetitions) * options_.shape.ranks);
+  return all_done(std::span(status).first(std::min(counted, status.size())));
+}
+
+std::vector<double> ZarrStore::read_rank_seconds(const Block& block) const {
+  check_size(block.size_index);
+  std::vector<double> seconds(index(cells_of(block) * options_.shape.ranks),
+                              std::numeric_limits<double>::quiet_NaN());
+  if (options_.summaries) return seconds;
+  if (const Shard* shard = shards_.find("rank_seconds", block.size_index))
+    shard->read(block, std::as_writable_bytes(std::span(seconds)));
+  return seconds;
+}
+
+Block ZarrStore::largest_block(std::int32_t size_index, std::int64_t repetition, std::int64_t phase) const {
+  const auto chunk_end = [](std::int64_t at, std::int64_t chunk, std::int64_t extent) {
+    return std::min(extent, (at / chunk + 1) * chunk);
+  };
+  Block block{size_index, phase, chunk_end(phase, grid_.chunk_phases, grid_.phases), repetition,
+              repetition + 1};
+  if (phase % grid_.chunk_phases == 0)
+    block.repetition_end = chunk_end(repetition, grid_.chunk_repetitions, grid_.repetitions);
+  return block;
+}
+
+const ArrayLayout& ZarrStore::layout(std::string_view array) const {
+  return *std::ranges::find(layouts_, array, &ArrayLayout::name);
+}
+
+std::int64_t ZarrStore::iterations(std::int32_t size_index) const {
+  check_size(size_index);
+  return iterations_[index(size_index)];
+}
+
+void ZarrStore::set_iterations(std::int32_t size_index, std::int64_t iterations) {
+  check_size(size_index);
+  write_numbers("iterations", size_index, std::span(&iterations, 1));
+  iterations_[index(size_index)] = iterations;
+}
+
+void ZarrStore::set_repetitions_done(std::int32_t size_index, std::span<const std::int64_t> by_phase) {
+  check_size(size_index);
+  if (std::cmp_greater(by_phase.size(), options_.shape.phases))
+    check_count("repetitions_done", by_phase.size(), options_.shape.phases);
+  flush_summaries();
+  const std::int64_t first = size_index * options_.shape.phases;
+  write_numbers("repetitions_done", first, by_phase);
+  std::ranges::copy(by_phase, repetitions_done_.begin() + first);
+}
+
+void ZarrStore::write_numbers(std::string_view array, std::int64_t first,
+                              std::span<const std::int64_t> values) {
+  File file(chunk_path(directory_, layout(array)), File::Mode::update);
+  file.write_at(std::as_bytes(values), first * element_bytes(Element::int64));
+  file.sync();
+}
+
+std::vector<std::int64_t> ZarrStore::read_numbers(std::string_view array) const {
+  std::vector<std::int64_t> values(index(layout(array).file_bytes() / element_bytes(Element::int64)));
+  File(chunk_path(directory_, layout(array)), File::Mode::read)
+      .read_at(std::as_writable_bytes(std::span(values)), 0);
+  return values;
+}
+
+void ZarrStore::set_attributes(const json::Object& changed) {
+  for (const auto& [name, value] : changed) attributes_.set(name, value);
+  write_group(directory_, group_metadata(layouts_, attributes_.object()));
+}
+
+void ZarrStore::finish(std::string_view state, const json::Object& changed) {
+  flush_summaries();
+  for (const auto& [name, value] : changed) attributes_.set(name, value);
+  set_attributes({{"state", state}, {"end", utc_now()}});
+}
+
+}  // namespace crosscut

@@ -1,0 +1,21 @@
+// The zarr.json files of a run (Zarr core specification, version 3).
+#pragma once
+
+#include <span>
+
+#include "json.hpp"
+#include "layout.hpp"
+
+namespace crosscut {
+
+inline constexpr std::string_view schema_name = "crosscut-run";
+inline constexpr std::int64_t schema_version = 1;
+
+json::Value array_metadata(const ArrayLayout& layout);
+// With the metadata of all arrays inline ("consolidated"), so that a reader opens one file.
+json::Value group_metadata(std::span<const ArrayLayout> layouts, const json::Object& attributes);
+
+// Equal but for the order of members, which means nothing and which other programs change.
+bool same(const json::Value& a, const json::Value& b);
+
+}  // namespace crosscut

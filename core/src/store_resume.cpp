@@ -1,0 +1,288 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "error.hpp"
+#include "store_metadata.hpp"
+#include "zarr_store.hpp"
+
+namespace crosscut {
+namespace {
+
+namespace fs = std::filesystem;
+using json::Value;
+
+constexpr std::int64_t most_metadata_bytes = std::int64_t{64} << 20;
+constexpr std::size_t most_blocks_listed = 1000;
+
+struct Difference {
+  std::string text;
+  bool may_be_forced = false;
+};
+
+// Attributes that must agree. Those that say what was measured cannot be forced: the arrays would mix.
+struct Setting {
+  std::string_view attribute, member;
+  bool may_be_forced;
+};
+constexpr std::array settings = {
+    Setting{"pattern", "name", false}, Setting{"pattern", "parameters", false},
+    Setting{"job", "pattern", false},  Setting{"job", "seed", false},
+    Setting{"backend", "name", true},  Setting{"backend", "parameters", true},
+    Setting{"job", "sync", true},      Setting{"job", "wait", true},
+    Setting{"job", "warm_up", true},   Setting{"job", "iterations", true},
+    Setting{"job", "interval", true},  Setting{"job", "minimum_repetitions", true},
+    Setting{"job", "verify", true},    Setting{"place", "", true},
+    Setting{"cadence", "", true},      Setting{"tcp", "", true},
+    Setting{"network", "", true},      Setting{"faults", "", true},
+};
+
+Value load(const fs::path& directory) {
+  const fs::path path = directory / "zarr.json";
+  std::error_code error;
+  if (!fs::exists(path, error))
+    throw UsageError(directory.string() +
+                     " is no run (it has no zarr.json): nothing to resume; leave out --resume");
+  try {
+    return json::parse(read_file(path, most_metadata_bytes));
+  } catch (const UsageError& bad) {
+    throw RunError(path.string() + ": " + bad.what() + "; the file is damaged: run `crosscut fsck`");
+  }
+}
+
+const Value& member(const Value& value, std::string_view name, const fs::path& directory) {
+  const Value* found = value.is_object() ? value.find(name) : nullptr;
+  if (found != nullptr) return *found;
+  throw RunError((directory / "zarr.json").string() + ": no member \"" + std::string(name) +
+                 "\"; this is no run of crosscut, or damaged: run `crosscut fsck`");
+}
+
+void check_schema(const Value& attributes, const fs::path& directory) {
+  const Value& schema = member(attributes, "schema", directory);
+  const Value& name = member(schema, "name", directory);
+  const Value& version = member(schema, "version", directory);
+  if (name != Value(schema_name) || !version.is_integer() || version.integer() < 1)
+    throw RunError(directory.string() + " is not a run of crosscut: its schema is " + json::write(schema));
+  if (version.integer() > schema_version)
+    throw RunError(directory.string() + " was written by a newer crosscut (schema version " +
+                   std::to_string(version.integer()) + "; this one knows " + std::to_string(schema_version) +
+                   "): resume it with that one");
+}
+
+std::string shortened(const Value* value) {
+  constexpr std::size_t longest = 120;
+  std::string text = value == nullptr ? "nothing" : json::write(*value);
+  if (text.size() > longest) text = text.substr(0, longest) + "…";
+  return text;
+}
+
+std::string differs(std::string_view what, const std::string& found, const std::string& wanted) {
+  return std::string(what) + " (the run: " + found + "; now: " + wanted + ")";
+}
+
+const Value* setting_of(const Value& attributes, const Setting& setting) {
+  const Value* found = attributes.find(setting.attribute);
+  if (found == nullptr || setting.member.empty()) return found;
+  return found->is_object() ? found->find(setting.member) : nullptr;
+}
+
+void compare_settings(const Value& found, const Value& wanted, std::vector<Difference>& differences) {
+  for (const Setting& setting : settings) {
+    const Value* now = setting_of(wanted, setting);
+    const Value* then = setting_of(found, setting);
+    if (now == nullptr || (then != nullptr && same(*then, *now))) continue;
+    std::string name(setting.attribute);
+    if (!setting.member.empty()) name.append(".").append(setting.member);
+    differences.push_back({differs(name, shortened(then), shortened(now)), setting.may_be_forced});
+  }
+}
+
+// What identifies each node from run to run: counters and clocks in its description may change.
+Value node_ids(const Value* nodes) {
+  json::Array ids;
+  if (nodes == nullptr || !nodes->is_array()) return ids;
+  for (const Value& node : nodes->array()) {
+    const Value* id = node.is_object() ? node.find("id") : nullptr;
+    if (id == nullptr && node.is_object()) id = node.find("name");
+    ids.push_back(id == nullptr ? node : *id);
+  }
+  return ids;
+}
+
+void compare_nodes(const Value& found, const Value& wanted, std::vector<Difference>& differences) {
+  if (wanted.find("nodes") == nullptr) return;
+  const Value then = node_ids(found.find("nodes")), now = node_ids(wanted.find("nodes"));
+  if (!same(then, now)) differences.push_back({differs("nodes", shortened(&then), shortened(&now)), true});
+}
+
+void compare_arrays(const Value& found, std::span<const ArrayLayout> wanted,
+                    std::vector<Difference>& differences) {
+  for (const ArrayLayout& layout : wanted) {
+    const std::string name(layout.name);
+    const Value metadata = array_metadata(layout);
+    const Value* then = found.find(name);
+    if (then == nullptr) {
+      differences.push_back({"array " + name + " (absent in the run)"});
+    } else if (!same(*then, metadata)) {
+      const Value* shape = then->is_object() ? then->find("shape") : nullptr;
+      const Value& now = metadata.at("shape");
+      if (shape == nullptr || same(*shape, now))
+        differences.push_back({"array " + name + " (type or chunks)"});
+      else
+        differences.push_back({differs("shape of " + name + " " + json::write(metadata.at("dimension_names")),
+                                       shortened(shape), shortened(&now))});
+    }
+  }
+  for (const auto& [name, metadata] : found.object())
+    if (std::ranges::find(wanted, name, &ArrayLayout::name) == wanted.end())
+      differences.push_back({"array " + name + " (only in the run)"});
+}
+
+void compare_coordinates(const fs::path& directory, const Store::Options& options,
+                         std::span<const ArrayLayout> layouts, std::vector<Difference>& differences) {
+  for (const ArrayLayout& layout : layouts) {
+    const std::span<const std::byte> wanted = coordinate_bytes(options, layout.name);
+    if (wanted.empty()) continue;
+    const fs::path path = chunk_path(directory, layout);
+    const std::string found = read_file(path, layout.file_bytes());
+    if (std::cmp_not_equal(found.size(), layout.file_bytes()))
+      throw RunError(path.string() + " was cut short; run `crosscut fsck`");
+    if (!std::ranges::equal(std::as_bytes(std::span(found)), wanted))
+      differences.push_back({"coordinate " + std::string(layout.name), layout.name == "node"});
+  }
+}
+
+[[noreturn]] void refuse(const fs::path& directory, const std::vector<Difference>& differences) {
+  std::string list;
+  for (const Difference& difference : differences)
+    list.append(list.empty() ? "" : ", ").append(difference.text);
+  const bool force_helps = std::ranges::all_of(differences, &Difference::may_be_forced);
+  throw UsageError(directory.string() + " was measured differently: " + list +
+                   (force_helps ? "; --force goes on all the same and records it"
+                                : "; measure into a new directory, or resume with the run's own settings"));
+}
+
+json::Value resumed(const Value& attributes, const std::vector<Difference>& differences, const Value& wanted,
+                    Value blocks) {
+  json::Array texts;
+  for (const Difference& difference : differences) texts.push_back(difference.text);
+  Value entry =
+      json::Object{{"start", utc_now()}, {"forced", !differences.empty()}, {"differences", std::move(texts)}};
+  entry.set("blocks", std::move(blocks));
+  if (const Value* nodes = wanted.find("nodes"); nodes != nullptr && !differences.empty())
+    entry.set("nodes", *nodes);
+  const Value* before = attributes.find("resumed");
+  Value list = before != nullptr && before->is_array() ? *before : Value(json::Array{});
+  list.array().push_back(std::move(entry));
+  return list;
+}
+
+json::Array ranges_of(const std::vector<bool>& done) {
+  json::Array ranges;
+  for (std::size_t first = 0; first < done.size();) {
+    const std::size_t end = static_cast<std::size_t>(
+        std::find(done.begin() + static_cast<std::ptrdiff_t>(first), done.end(), !done[first]) -
+        done.begin());
+    if (!done[first])
+      ranges.push_back(json::Array{static_cast<std::int64_t>(first), static_cast<std::int64_t>(end)});
+    first = end;
+  }
+  return ranges;
+}
+
+}  // namespace
+
+void ZarrStore::check_shards() {
+  for (std::int32_t size = 0; std::cmp_less(size, options_.shape.sizes.size()); ++size) {
+    if (shards_.find("status", size) == nullptr) continue;
+    for (std::int64_t chunk = 0; chunk < grid_.chunks(); ++chunk)
+      if (shards_.find("status", size)->visible(chunk)) check_chunk(size, chunk);
+  }
+}
+
+void ZarrStore::check_chunk(std::int32_t size_index, std::int64_t chunk) {
+  const std::int64_t r = chunk / grid_.phase_chunks(), p = chunk % grid_.phase_chunks();
+  const Block whole{size_index, p * grid_.chunk_phases, std::min(grid_.phases, (p + 1) * grid_.chunk_phases),
+                    r * grid_.chunk_repetitions,
+                    std::min(grid_.repetitions, (r + 1) * grid_.chunk_repetitions)};
+  std::optional<bool> any_measured;
+  for (const ArrayLayout& layout : layouts_) {
+    if (!layout.sharded || layout.name == "status") continue;
+    const Shard* shard = shards_.find(layout.name, size_index);
+    if (shard != nullptr && shard->visible(chunk)) continue;
+    if (!any_measured) any_measured = std::ranges::count(read_status(whole), Status::measured) > 0;
+    if (*any_measured)
+      throw RunError(chunk_path(directory_, layout, size_index).string() +
+                     " lacks samples that were measured; run `crosscut fsck` to see what is lost, "
+                     "`crosscut fsck --repair` to have it measured again");
+  }
+}
+
+bool ZarrStore::nothing_visible(std::int32_t size_index, std::int64_t repetition_chunk) const {
+  const Shard* status = shards_.find("status", size_index);
+  if (status == nullptr) return true;
+  for (std::int64_t p = 0; p < grid_.phase_chunks(); ++p)
+    if (status->visible(repetition_chunk * grid_.phase_chunks() + p)) return false;
+  return true;
+}
+
+std::vector<bool> ZarrStore::done_row(std::int32_t size_index, std::int64_t repetition) const {
+  return done({size_index, 0, grid_.phases, repetition, repetition + 1});
+}
+
+Value ZarrStore::missing_blocks() const {
+  json::Array blocks;
+  for (std::int32_t size = 0; std::cmp_less(size, options_.shape.sizes.size()); ++size) {
+    json::Array open;  // phases that the repetitions from `since` on lack
+    std::int64_t since = 0;
+    const auto close = [&](std::int64_t end) {
+      for (const Value& phases : open)
+        if (blocks.size() < most_blocks_listed)
+          blocks.push_back(
+              json::Object{{"size", size}, {"phases", phases}, {"repetitions", json::Array{since, end}}});
+      since = end;
+    };
+    for (std::int64_t r = 0; r < grid_.repetitions;) {
+      const bool untouched =
+          r % grid_.chunk_repetitions == 0 && nothing_visible(size, r / grid_.chunk_repetitions);
+      json::Array lacking{json::Array{0, grid_.phases}};
+      if (!untouched) lacking = ranges_of(done_row(size, r));
+      if (lacking != open) {
+        close(r);
+        open = std::move(lacking);
+      }
+      r = std::min(grid_.repetitions, r + (untouched ? grid_.chunk_repetitions : 1));
+    }
+    close(grid_.repetitions);
+  }
+  return blocks;
+}
+
+std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options, bool force) {
+  const Value group = load(directory);
+  const Value& attributes = member(group, "attributes", directory);
+  check_schema(attributes, directory);
+  const Value& arrays = member(member(group, "consolidated_metadata", directory), "metadata", directory);
+  if (!arrays.is_object()) member(Value(), "metadata", directory);
+  File lock(directory, File::Mode::directory);
+  if (!lock.lock()) throw UsageError(directory.string() + " is being written by another process");
+
+  const std::vector<ArrayLayout> layouts = array_layouts(options);
+  const Value wanted = options.attributes;
+  std::vector<Difference> differences;
+  compare_settings(attributes, wanted, differences);
+  compare_nodes(attributes, wanted, differences);
+  compare_arrays(arrays, layouts, differences);
+  const bool same_arrays = std::ranges::all_of(differences, &Difference::may_be_forced);
+  if (same_arrays) compare_coordinates(directory, options, layouts, differences);
+  if (!std::ranges::all_of(differences, &Difference::may_be_forced) || (!differences.empty() && !force))
+    refuse(directory, differences);
+
+  auto store = std::make_unique<ZarrStore>(std::move(lock), std::move(options), attributes.object());
+  store->check_shards();
+  store->set_attributes(
+      {{"state", "running"}, {"resumed", resumed(attributes, differences, wanted, store->missing_blocks())}});
+  return store;
+}
+
+}  // namespace crosscut

@@ -1,0 +1,46 @@
+// What stands in place of raw samples when they would be too many: five exact numbers a cell.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "layout.hpp"
+#include "store.hpp"
+
+namespace crosscut {
+
+using Summary = std::array<double, statistics.size()>;
+
+// Exact. The median of an even count is the mean of the middle two; p99 is the smallest sample that at least
+// 99 % of the samples do not exceed (nearest rank). Reorders `samples`. Without any: count 0, the rest NaN.
+Summary summarise(std::span<double> samples);
+
+// The samples of a few phases, held until all their repetitions have come.
+class SummaryBuffer {
+ public:
+  explicit SummaryBuffer(const Shape& shape) : shape_(shape) {}
+
+  bool empty() const { return blocks_.empty(); }
+  // Whether a block continues what is held: the same phases, later repetitions.
+  bool continues(const Block& block) const;
+  bool holds(std::int32_t size_index, std::int64_t phase, std::int64_t repetition) const;
+  void add(BlockData data);
+  const std::vector<BlockData>& blocks() const { return blocks_; }
+  // Phases held, all repetitions held.
+  Block extent() const;
+  std::vector<Summary> messages() const;  // [phase, rank, slot]
+  std::vector<Summary> ranks() const;     // [phase, rank]
+  void clear() { blocks_.clear(); }
+
+ private:
+  // `values` picks the samples of a block; `per_rank` of them belong to a rank of a phase.
+  std::vector<Summary> summarise_all(std::vector<double> BlockData::*values, std::int64_t per_rank) const;
+
+  Shape shape_;
+  std::vector<BlockData> blocks_;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,45 @@
+// What the live loop asks of a transport. tcp, mpi, rma and fabric differ only here.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend.hpp"
+#include "program.hpp"
+
+namespace crosscut {
+
+// One lane between this rank and a peer, used in both directions.
+struct Link {
+  Rank peer = 0;
+  std::uint8_t channel = 0;
+  std::uint8_t rail = 0;
+  friend auto operator<=>(const Link&, const Link&) = default;
+};
+
+template <class T>
+concept Transport = requires(T t, const T c, std::span<const Link> links, const Op& op, OpIndex index,
+                             std::byte* data, std::vector<OpIndex>& completed, std::uint32_t epoch) {
+  { T::is_synchronised } -> std::convertible_to<bool>;
+  { T::is_lossy } -> std::convertible_to<bool>;
+  // Before a block, untimed, on all ranks: these lanes will be used, and no others.
+  t.connect(links, epoch);
+  // The whole memory that operations will point into, for transports that register it.
+  t.reserve(std::span<std::byte>{}, std::span<std::byte>{});
+  t.start_phase(std::span<const Op>{});       // just before the first operation of a phase
+  { t.now() } -> std::same_as<std::int64_t>;  // nanoseconds; virtual where time does not pass
+  t.post(op, index, data);                    // starts an operation; may complete it
+  t.wait(completed);                          // appends indices of completed operations, at least one
+  t.execute(op, data);                        // one operation from start to end: the shortest way there is
+  {
+    c.lost_bytes(index)
+    } -> std::convertible_to<std::int64_t>;  // lossy transports: of a receive of this phase
+  t.disconnect();
+  t.interrupt();
+  { c.facts() } -> std::same_as<json::Value>;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,113 @@
+// Frames between ranks and conductor, after the handshake: length, type, payload; all little-endian.
+#pragma once
+
+#include <bit>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "error.hpp"
+#include "socket.hpp"
+
+namespace crosscut {
+
+static_assert(std::endian::native == std::endian::little, "wire and store formats are little-endian");
+
+enum class FrameType : std::uint32_t {
+  // rank to conductor
+  joined = 1,
+  ready,
+  result,
+  refused,
+  aborted,
+  pong,
+  complaint,
+  answer,
+  // conductor to rank
+  welcome = 32,
+  job,
+  run,
+  abort_block,
+  rebuild,
+  ping,
+  ask,
+  end_job,
+  end,
+};
+
+struct Frame {
+  FrameType type{};
+  std::vector<std::byte> payload;
+};
+
+// A frame's payload is bounded; what exceeds it is refused before memory is taken for it.
+inline constexpr std::uint32_t most_frame_bytes = 256u << 20;
+
+void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Deadline deadline);
+Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit = most_frame_bytes);
+
+class Writer {
+ public:
+  template <class T>
+  requires std::is_trivially_copyable_v<T> Writer& add(const T& value) {
+    return raw(std::as_bytes(std::span(&value, 1)));
+  }
+  template <class T>
+  requires std::is_trivially_copyable_v<T> Writer& add(const std::vector<T>& values) {
+    add(static_cast<std::uint64_t>(values.size()));
+    return raw(std::as_bytes(std::span(values)));
+  }
+  Writer& add(const std::string& text) {
+    add(static_cast<std::uint64_t>(text.size()));
+    return raw(std::as_bytes(std::span(text)));
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  Writer& raw(std::span<const std::byte> bytes) {
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    return *this;
+  }
+  std::vector<std::byte> bytes_;
+};
+
+// Reads what a Writer wrote; RunError when the payload is shorter or longer than what is read.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <class T>
+  requires std::is_trivially_copyable_v<T> T get() {
+    T value;
+    copy(std::as_writable_bytes(std::span(&value, 1)));
+    return value;
+  }
+  template <class T>
+  std::vector<T> list() {
+    std::vector<T> values(count(sizeof(T)));
+    copy(std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+  std::string text() {
+    std::string value(count(1), '\0');
+    copy(std::as_writable_bytes(std::span(value)));
+    return value;
+  }
+  bool at_end() const { return bytes_.empty(); }
+
+ private:
+  std::size_t count(std::size_t item_bytes) {
+    const auto items = get<std::uint64_t>();
+    if (items > bytes_.size() / item_bytes) throw RunError("a frame is shorter than it says");
+    return static_cast<std::size_t>(items);
+  }
+  void copy(std::span<std::byte> to) {
+    if (to.size() > bytes_.size()) throw RunError("a frame is shorter than it says");
+    if (!to.empty()) std::memcpy(to.data(), bytes_.data(), to.size());
+    bytes_ = bytes_.subspan(to.size());
+  }
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace crosscut

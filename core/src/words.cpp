@@ -1,0 +1,74 @@
+#include "words.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <vector>
+
+namespace crosscut {
+namespace {
+
+// Levenshtein's distance, where '-', '_' and capitals do not count: users write "Simple_Pairwise".
+std::size_t distance(std::string_view a, std::string_view b) {
+  const auto plain = [](char c) {
+    return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  };
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (plain(a[i]) == plain(b[j]) ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string joined(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t shown_at_most = 80;
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string result = "\"";
+  for (const char c : text.substr(0, shown_at_most)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      result += c;
+    } else {
+      result += "\\x";
+      result += digits[byte >> 4];
+      result += digits[byte & 15];
+    }
+  }
+  if (text.size() > shown_at_most) result += "...";
+  return result + '"';
+}
+
+std::string suggestion(std::string_view wrong, std::span<const std::string_view> names) {
+  constexpr std::size_t longest_name = 64;  // bounds the work that hostile input can ask for
+  std::vector<std::string_view> near;
+  if (wrong.size() <= longest_name) {
+    for (const std::string_view name : names) {
+      const bool part = wrong.size() >= 3 && name.find(wrong) != std::string_view::npos;
+      if (part || distance(wrong, name) <= std::clamp<std::size_t>(name.size() / 2, 1, 3))
+        near.push_back(name);
+    }
+  }
+  std::stable_sort(near.begin(), near.end(), [&](std::string_view a, std::string_view b) {
+    return distance(wrong, a) < distance(wrong, b);
+  });
+  if (near.size() > 3) near.resize(3);
+  if (!near.empty()) return "; did you mean " + joined(near) + "?";
+  return names.empty() ? std::string("; there are none") : "; there are " + joined(names);
+}
+
+}  // namespace crosscut

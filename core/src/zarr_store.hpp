@@ -1,0 +1,101 @@
+// The only Store there is; apart from store.hpp so that what writes a run and what resumes one can be two
+// files.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "file.hpp"
+#include "layout.hpp"
+#include "shard.hpp"
+#include "store.hpp"
+#include "summary.hpp"
+
+namespace crosscut {
+
+// An array that is one chunk, hence one file.
+std::filesystem::path chunk_path(const std::filesystem::path& directory, const ArrayLayout& layout,
+                                 std::int32_t size_index = 0);
+// What the coordinate of that name holds; empty for what is not a coordinate.
+std::span<const std::byte> coordinate_bytes(const Store::Options& options, std::string_view name);
+std::string utc_now();
+void write_group(const std::filesystem::path& directory, const json::Value& metadata);
+
+// The shards in use, few at a time: a run of many sizes must not use up the descriptors that sockets need.
+class Shards {
+ public:
+  Shards(std::filesystem::path directory, const std::vector<ArrayLayout>& layouts);
+  // Makes the file when there is none.
+  Shard& get(std::string_view array, std::int32_t size_index);
+  // nullptr: nothing was ever written there.
+  Shard* find(std::string_view array, std::int32_t size_index);
+
+ private:
+  using Key = std::pair<std::string_view, std::int32_t>;
+  const ArrayLayout& layout(std::string_view array) const;
+  Shard& open(const Key& key, const ArrayLayout& layout);
+
+  std::filesystem::path directory_;
+  const std::vector<ArrayLayout>& layouts_;
+  std::map<Key, std::pair<Shard, std::uint64_t>> open_;  // with the time of last use
+  std::uint64_t uses_ = 0;
+};
+
+class ZarrStore : public Store {
+ public:
+  // The directory has its metadata; `lock` holds it against a second writer.
+  ZarrStore(File lock, Options options, json::Object attributes);
+
+  void commit(const BlockData& data) override;
+  std::vector<bool> done(const Block& block) const override;
+  std::int64_t iterations(std::int32_t size_index) const override;
+  void set_iterations(std::int32_t size_index, std::int64_t iterations) override;
+  void set_repetitions_done(std::int32_t size_index, std::span<const std::int64_t> by_phase) override;
+  std::vector<double> read_rank_seconds(const Block& block) const override;
+  bool phase_by_phase() const override { return options_.summaries; }
+  Block largest_block(std::int32_t size_index, std::int64_t repetition, std::int64_t phase) const override;
+  void set_attributes(const json::Object& changed) override;
+  void finish(std::string_view state, const json::Object& changed) override;
+
+  // Of a resume. Whether all that the status calls measured is in the other arrays' files; RunError if not.
+  void check_shards();
+  // What is still to be measured: list of {size, phases: [first, end), repetitions: [first, end)}, by index.
+  json::Value missing_blocks() const;
+
+ private:
+  struct Piece {
+    std::string_view array;
+    Block block;
+    std::span<const std::byte> cells;
+  };
+
+  void check(const BlockData& data) const;
+  void write(std::span<const Piece> pieces);
+  void commit_summed(const BlockData& data);
+  void flush_summaries();
+  std::vector<Status> read_status(const Block& block) const;
+  std::vector<bool> summaries_done(const Block& block) const;
+  bool summary_closed(std::int32_t size_index, std::int64_t phase) const;
+  void write_numbers(std::string_view array, std::int64_t first, std::span<const std::int64_t> values);
+  std::vector<std::int64_t> read_numbers(std::string_view array) const;
+  const ArrayLayout& layout(std::string_view array) const;
+  void check_size(std::int32_t size_index) const;
+  void check_chunk(std::int32_t size_index, std::int64_t chunk);
+  std::vector<bool> done_row(std::int32_t size_index, std::int64_t repetition) const;
+  bool nothing_visible(std::int32_t size_index, std::int64_t repetition_chunk) const;
+
+  File lock_;
+  std::filesystem::path directory_;
+  Options options_;
+  json::Value attributes_;
+  std::vector<ArrayLayout> layouts_;
+  ChunkGrid grid_;
+  mutable Shards shards_;
+  SummaryBuffer summaries_;
+  std::vector<std::int64_t> iterations_, repetitions_done_;
+};
+
+}  // namespace crosscut

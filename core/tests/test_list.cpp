@@ -1,0 +1,47 @@
+// `crosscut-core list --json` names everything there is, with what the Python side builds its options from.
+#include "check.hpp"
+#include "error.hpp"
+#include "list.hpp"
+#include "registry.hpp"
+
+namespace crosscut {
+
+TEST(list_names_every_pattern_and_backend_with_its_parameters) {
+  const json::Value listed = describe();
+  CHECK(!listed.at("version").string().empty());
+  CHECK_EQ(listed.at("patterns").array().size(), patterns().size());
+  CHECK_EQ(listed.at("backends").array().size(), backends().size());
+  for (const char* kind : {"patterns", "backends"}) {
+    for (const json::Value& entry : listed.at(kind).array()) {
+      CHECK(!entry.at("name").string().empty() && !entry.at("summary").string().empty());
+      for (const json::Value& parameter : entry.at("parameters").array()) {
+        for (const char* member : {"name", "kind", "unit", "default", "help"})
+          static_cast<void>(parameter.at(member).string());
+        static_cast<void>(parameter.at("choices").array());
+        CHECK_EQ(parameter.at("minimum").is_null(), parameter.at("maximum").is_null());
+      }
+    }
+  }
+}
+
+TEST(list_survives_writing_and_reading) {
+  const json::Value listed = describe();
+  CHECK(json::parse(json::write(listed, 2)) == listed);
+}
+
+TEST(limits_of_whole_numbers_are_whole) {
+  for (const json::Value& pattern : describe().at("patterns").array()) {
+    if (pattern.at("name").string() != "chain") continue;
+    const json::Value& segment = pattern.at("parameters").array().at(0);
+    CHECK_EQ(segment.at("name").string(), "segment");
+    CHECK(segment.at("minimum").is_integer() && segment.at("minimum").integer() == 1);
+  }
+}
+
+TEST(an_unavailable_backend_says_why) {
+  for (const json::Value& backend : describe().at("backends").array())
+    CHECK_EQ(backend.at("available").boolean(), backend.at("unavailable").string().empty());
+  CHECK_THROWS_SAYING(UsageError, "did you mean tcp", find_backend("tpc"));
+}
+
+}  // namespace crosscut

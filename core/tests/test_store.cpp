@@ -1,0 +1,340 @@
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "check.hpp"
+#include "error.hpp"
+#include "layout.hpp"
+#include "sample_run.hpp"
+#include "shard.hpp"
+#include "summary.hpp"
+
+using namespace crosscut;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "crosscut-store-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  fs::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+const Shape small{{1000, 2000}, 5, 7, 4, 2};
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void overwrite(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+json::Value attributes_of(const fs::path& run) {
+  return json::parse(text_of(run / "zarr.json")).at("attributes");
+}
+
+bool all(const std::vector<bool>& values) { return std::ranges::find(values, false) == values.end(); }
+bool none(const std::vector<bool>& values) { return std::ranges::find(values, true) == values.end(); }
+
+void replace_in(const fs::path& path, const std::string& from, const std::string& to) {
+  std::string text = text_of(path);
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  overwrite(path, text.replace(at, from.size(), to));
+}
+
+}  // namespace
+
+TEST(chunks_hold_whole_phases_within_their_limit_and_tile_every_shape) {
+  for (const std::int64_t phases : {1, 7, 63, 511, 65535})
+    for (const std::int64_t repetitions : {1, 20, 200})
+      for (const std::int64_t ranks : {2, 64, 512, 65536}) {
+        const Shape shape{{1}, repetitions, phases, ranks, 2};
+        const ChunkGrid grid = chunk_grid(shape, false);
+        const std::int64_t bytes = grid.chunk_phases * grid.chunk_repetitions * ranks * 2 * 8;
+        CHECK(bytes <= largest_chunk_bytes || (grid.chunk_phases == 1 && grid.chunk_repetitions == 1));
+        CHECK(grid.chunk_repetitions == 1 || grid.chunk_phases == phases);
+        CHECK(grid.phase_chunks() * grid.chunk_phases >= phases);
+        CHECK(grid.repetition_chunks() * grid.chunk_repetitions >= repetitions);
+        CHECK((grid.phase_chunks() - 1) * grid.chunk_phases < phases);
+      }
+}
+
+TEST(shapes_that_cannot_be_stored_are_refused) {
+  CHECK_THROWS_SAYING(UsageError, "0 sizes", chunk_grid({{}, 1, 1, 2, 1}, false));
+  CHECK_THROWS_SAYING(UsageError, "0 phases", chunk_grid({{1}, 1, 0, 2, 1}, false));
+  CHECK_THROWS_SAYING(UsageError, "chunks", chunk_grid({{1}, 1'000'000, 100'000, 64, 1}, false));
+  CHECK_THROWS_SAYING(UsageError, "phases", chunk_grid({{1}, 5, std::int64_t{1} << 62, 64, 1}, false));
+  CHECK_THROWS_SAYING(UsageError, "summed up", chunk_grid({{1}, 1'000'000, 1, 64, 1}, true));
+}
+
+TEST(blocks_tile_the_run_and_what_is_committed_is_read_back) {
+  // The second shape is cut by phases, the first by repetitions.
+  for (const Shape& shape : {small, Shape{{10, 20}, 2, 11, 3000, 3}}) {
+    const Folder folder;
+    const Store::Options options = sample::options(shape);
+    const auto store = Store::create(folder / "run.zarr", options);
+    for (std::int32_t size = 0; size < 2; ++size) {
+      Block block = store->largest_block(size, 0, 0);
+      do {
+        CHECK(none(store->done(block)));
+        const BlockData data = sample::data(options, block);
+        store->commit(data);
+        CHECK(all(store->done(block)));
+        CHECK(store->read_rank_seconds(block) == data.rank_seconds);
+      } while (sample::next_block(*store, shape, block));
+      const Block whole{size, 0, shape.phases, 0, shape.repetitions};
+      CHECK(all(store->done(whole)));
+      CHECK(store->read_rank_seconds(whole) == sample::data(options, whole).rank_seconds);
+    }
+  }
+}
+
+TEST(a_block_smaller_than_a_chunk_leaves_its_neighbours_unmeasured_and_intact) {
+  const Folder folder;
+  const Store::Options options = sample::options(small);
+  const auto store = Store::create(folder / "run.zarr", options);
+  const Block first{0, 2, 4, 1, 3}, second{0, 3, 7, 3, 5};
+  store->commit(sample::data(options, first));
+  store->commit(sample::data(options, second));
+  CHECK(all(store->done(first)) && all(store->done(second)));
+  CHECK(none(store->done({0, 0, 2, 0, 5})) && none(store->done({0, 2, 4, 0, 1})));
+  CHECK(store->read_rank_seconds(first) == sample::data(options, first).rank_seconds);
+  const std::vector<double> beside = store->read_rank_seconds({0, 0, 2, 0, 5});
+  CHECK(std::ranges::all_of(beside, [](double value) { return std::isnan(value); }));
+}
+
+TEST(failed_cells_are_measured_again_and_skipped_ones_are_not) {
+  const Folder folder;
+  const Store::Options options = sample::options(small);
+  const auto store = Store::create(folder / "run.zarr", options);
+  BlockData data = sample::data(options, {0, 0, 2, 0, 1});
+  data.status[1] = Status::failed;
+  data.status[4] = Status::skipped;
+  store->commit(data);
+  CHECK(store->done(data.block) == std::vector<bool>({false, true}));
+}
+
+TEST(a_directory_that_cannot_be_a_new_run_is_refused_by_name) {
+  const Folder folder;
+  const Store::Options options = sample::options(small);
+  overwrite(folder / "file", "x");
+  CHECK_THROWS_SAYING(UsageError, "file is a file", Store::create(folder / "file", options));
+  CHECK_THROWS_SAYING(RunError, "file/run: Not a directory", Store::create(folder / "file" / "run", options));
+  fs::create_directory(folder / "full");
+  overwrite(folder / "full" / "x", "x");
+  CHECK_THROWS_SAYING(UsageError, "full is not empty", Store::create(folder / "full", options));
+  fs::create_directory(folder / "empty");
+  { const auto store = Store::create(folder / "empty", options); }
+  CHECK_THROWS_SAYING(UsageError, "--resume", Store::create(folder / "empty", options));
+  CHECK_THROWS_SAYING(UsageError, "nothing to resume", Store::resume(folder / "full", options, false));
+}
+
+TEST(a_directory_without_permission_is_refused_with_the_cause) {
+  if (::geteuid() == 0) {
+    std::cout << "  skipped for root, who may write everywhere\n";
+    return;
+  }
+  const Folder folder;
+  fs::create_directory(folder / "locked");
+  ::chmod((folder / "locked").c_str(), 0500);
+  CHECK_THROWS_SAYING(RunError, "Permission denied",
+                      Store::create(folder / "locked" / "run", sample::options(small)));
+  ::chmod((folder / "locked").c_str(), 0700);
+}
+
+TEST(two_writers_of_one_run_are_not_allowed) {
+  const Folder folder;
+  const auto store = Store::create(folder / "run.zarr", sample::options(small));
+  CHECK_THROWS_SAYING(UsageError, "another process",
+                      Store::resume(folder / "run.zarr", sample::options(small), true));
+}
+
+TEST(a_resumed_run_knows_what_was_done_and_records_what_was_not) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  const Store::Options options = sample::options(small);
+  const Block block{0, 0, 7, 0, 2};
+  {
+    const auto store = Store::create(run, options);
+    store->commit(sample::data(options, block));
+    store->set_iterations(0, 12);
+    store->finish("stopped", {});
+    CHECK_EQ(attributes_of(run).at("state").string(), "stopped");
+  }
+  const auto store = Store::resume(run, options, false);
+  CHECK(all(store->done(block)) && none(store->done({0, 0, 7, 2, 5})));
+  CHECK_EQ(store->iterations(0), 12);
+  CHECK_EQ(attributes_of(run).at("state").string(), "running");
+  CHECK_EQ(json::write(attributes_of(run).at("resumed").array().at(0).at("blocks")),
+           R"([{"size": 0, "phases": [0, 7], "repetitions": [2, 5]}, )"
+           R"({"size": 1, "phases": [0, 7], "repetitions": [0, 5]}])");
+}
+
+TEST(resuming_something_else_is_refused_and_every_difference_named) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  const Store::Options options = sample::options(small);
+  { const auto store = Store::create(run, options); }
+  Shape more = small;
+  more.repetitions = 6;
+  CHECK_THROWS_SAYING(UsageError, "shape of status", Store::resume(run, sample::options(more), true));
+  Store::Options other = options;
+  other.shape.sizes[1] = 3000;
+  CHECK_THROWS_SAYING(UsageError, "coordinate size", Store::resume(run, other, true));
+  other = options;
+  other.coordinates.peer[3] = 0;
+  CHECK_THROWS_SAYING(UsageError, "coordinate peer", Store::resume(run, other, true));
+  other = options;
+  other.compute = true;
+  CHECK_THROWS_SAYING(UsageError, "array compute_fraction", Store::resume(run, other, true));
+  other = options;
+  json::Value attributes = other.attributes;
+  attributes.find("job")->set("seed", 2);
+  other.attributes = attributes.object();
+  CHECK_THROWS_SAYING(UsageError, "job.seed (the run: 1; now: 2)", Store::resume(run, other, true));
+}
+
+TEST(other_nodes_and_settings_are_refused_unless_forced_and_then_recorded) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  Store::Options options = sample::options(small);
+  { const auto store = Store::create(run, options); }
+  json::Value attributes = options.attributes;
+  attributes.find("job")->set("sync", "none");
+  attributes.find("nodes")->array()[1].set("id", "another");
+  options.attributes = attributes.object();
+  CHECK_THROWS_SAYING(UsageError, "job.sync", Store::resume(run, options, false));
+  CHECK_THROWS_SAYING(UsageError, "another", Store::resume(run, options, false));
+  { const auto store = Store::resume(run, options, true); }
+  const json::Value entry = attributes_of(run).at("resumed").array().at(0);
+  CHECK(entry.at("forced").boolean());
+  CHECK_EQ(entry.at("differences").array().size(), 2U);
+  CHECK_EQ(attributes_of(run).at("job").at("sync").string(), "barrier");
+}
+
+TEST(damaged_metadata_is_an_error_that_names_the_file) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  const Store::Options options = sample::options(small);
+  { const auto store = Store::create(run, options); }
+  const std::string good = text_of(run / "zarr.json");
+  for (std::size_t length = 0; length < good.size() - 2; length += 97) {
+    overwrite(run / "zarr.json", good.substr(0, length));
+    CHECK_THROWS_SAYING(RunError, "zarr.json: line", Store::resume(run, options, false));
+  }
+  overwrite(run / "zarr.json", "[1]");
+  CHECK_THROWS_SAYING(RunError, "no member \"attributes\"", Store::resume(run, options, false));
+  overwrite(run / "zarr.json", good);
+  replace_in(run / "zarr.json", "\"version\": 1", "\"version\": 2");
+  CHECK_THROWS_SAYING(RunError, "newer crosscut (schema version 2", Store::resume(run, options, false));
+  replace_in(run / "zarr.json", "\"crosscut-run\"", "\"else\"");
+  CHECK_THROWS_SAYING(RunError, "not a run of crosscut", Store::resume(run, options, false));
+}
+
+TEST(missing_and_truncated_samples_are_found_on_resuming) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr", chunk = run / "message_seconds/c/0/0/0/0/0";
+  const Store::Options options = sample::options(small);
+  {
+    const auto store = Store::create(run, options);
+    store->commit(sample::data(options, {0, 0, 7, 0, 5}));
+  }
+  const std::string good = text_of(chunk);
+  for (const std::size_t length : {std::size_t{0}, std::size_t{15}, std::size_t{16}, good.size() - 1}) {
+    overwrite(chunk, good.substr(0, length));
+    CHECK_THROWS_SAYING(RunError, "crosscut fsck", Store::resume(run, options, false));
+  }
+  std::string elsewhere = good;
+  elsewhere[0] = 1;
+  overwrite(chunk, elsewhere);
+  CHECK_THROWS_SAYING(RunError, "another place", Store::resume(run, options, false));
+  fs::remove(chunk);
+  CHECK_THROWS_SAYING(RunError, "crosscut fsck", Store::resume(run, options, false));
+  overwrite(chunk, good);
+  CHECK(all(Store::resume(run, options, false)->done({0, 0, 7, 0, 5})));
+}
+
+TEST(summaries_are_exact) {
+  std::vector<double> samples;
+  for (int i = 1; i <= 200; ++i) samples.push_back((i * 37) % 200 + 1);
+  CHECK(summarise(samples) == Summary({200, 1, 100.5, 198, 200}));
+  std::vector<double> one{4};
+  CHECK(summarise(one) == Summary({1, 4, 4, 4, 4}));
+  CHECK_EQ(summarise({})[0], 0);
+  CHECK(std::isnan(summarise({})[2]));
+}
+
+TEST(summaries_stand_for_all_repetitions_however_they_arrive) {
+  const Folder folder;
+  Store::Options options = sample::options(small);
+  options.summaries = true;
+  const auto store = Store::create(folder / "run.zarr", options);
+  const auto arrive = [&](std::int32_t size, std::int64_t first, std::int64_t end) {
+    store->commit(sample::data(options, {size, 0, 7, first, end}));
+  };
+  arrive(0, 0, 5);
+  arrive(1, 0, 2);
+  CHECK(all(store->done({1, 0, 7, 0, 2})) && none(store->done({1, 0, 7, 2, 5})));
+  arrive(1, 2, 5);
+  CHECK(all(store->done({0, 0, 7, 0, 5})) && all(store->done({1, 0, 7, 0, 5})));
+  const std::string by_one = text_of(folder / "run.zarr" / "rank_summary/c/0/0/0/0");
+  const std::string by_two = text_of(folder / "run.zarr" / "rank_summary/c/1/0/0/0");
+  CHECK_EQ(by_one.size(), by_two.size());
+  std::array<double, 5> first;  // behind the index of one chunk
+  std::copy_n(by_two.data() + 16, sizeof first, reinterpret_cast<char*>(first.data()));
+  const double least = -sample::seconds_at(small, 1, 4, 0, 0, 0),
+               most = -sample::seconds_at(small, 1, 0, 0, 0, 0);
+  CHECK(first == std::array<double, 5>{5, least, (least + most) / 2, most, most});
+}
+
+TEST(an_adaptive_phase_of_fewer_repetitions_is_summed_up_when_its_count_is_set) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  Store::Options options = sample::options(small);
+  options.summaries = true;
+  {
+    const auto store = Store::create(run, options);
+    store->commit(sample::data(options, {0, 0, 7, 0, 3}));
+    store->set_repetitions_done(0, std::vector<std::int64_t>(7, 3));
+    store->commit(sample::data(options, {1, 0, 7, 0, 3}));  // lost: the run ends before its count is known
+  }
+  const auto store = Store::resume(run, options, false);
+  CHECK(all(store->done({0, 0, 7, 0, 5})));
+  CHECK(none(store->done({1, 0, 7, 0, 5})));
+}
+
+TEST(few_descriptors_are_open_however_many_sizes_there_are) {
+  const Folder folder;
+  Shape shape = small;
+  shape.sizes.clear();
+  for (int i = 1; i <= 60; ++i) shape.sizes.push_back(i);
+  const Store::Options options = sample::options(shape);
+  const auto open_files = [] {
+    return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+  };
+  const auto before = open_files();
+  const auto store = Store::create(folder / "run.zarr", options);
+  for (std::int32_t size = 0; size < 60; ++size) store->commit(sample::data(options, {size, 0, 7, 0, 5}));
+  CHECK(open_files() - before <= 20);
+  CHECK(all(store->done({3, 0, 7, 0, 5})));
+}
