@@ -38,6 +38,7 @@ constexpr std::string_view summary =
 #include "clock.hpp"
 #include "live.hpp"
 #include "rank.hpp"
+#include "resolve_interface.hpp"
 #include "session_config.hpp"
 
 namespace crosscut {
@@ -215,14 +216,15 @@ std::string broadcast(std::string text) {
 }
 
 int run_as(int rank, int size) {
-  std::string line;
-  if (rank == 0) {
-    const auto read = read_line(0, configuration_bytes_max, after_seconds(60));
-    if (!read) throw UsageError("no session configuration on standard input");
-    line = *read;
+  // Rank 0 says something in any case: the others wait for it.
+  std::string line, why = "no session configuration on standard input of rank 0";
+  try {
+    if (rank == 0) line = read_line(0, configuration_bytes_max, after_seconds(60)).value_or("");
+  } catch (const UsageError& error) {
+    why = error.what();
   }
-  // Singletons under another library's launcher would each read nothing, or measure themselves.
   line = broadcast(std::move(line));
+  if (line.empty()) throw UsageError(why);
   const auto config = parse_session(line);
   if (config.ranks != size) {
     throw UsageError("MPI started " + std::to_string(size) + " ranks in one job, but " +
@@ -234,13 +236,13 @@ int run_as(int rank, int size) {
   setup.ranks = size;
   setup.local_ranks = size;
   setup.secret = bytes_of_secret(config.secret);
-  setup.interface = config.interface;
   setup.backend = "mpi";
   setup.place = config.place;
   setup.timeout_seconds = config.timeout_seconds;
   setup.oversubscribed = config.oversubscribed.value_or(false);
   setup.announce = [](const std::string& address) { broadcast(address); };
   if (rank != 0) setup.conductor = broadcast({});
+  setup.interface = resolve_interface(config.interface, rank == 0 ? config.towards : setup.conductor);
   return run_rank(setup);
 }
 

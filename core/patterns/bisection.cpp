@@ -36,7 +36,7 @@ class Bisection final : public Pattern {
                                         std::move(label));
   }
   std::string refuse(Rank ranks) const override {
-    const std::string absent = absent_rank("half", half_, ranks);
+    std::string absent = absent_rank("half", half_, ranks);
     if (!absent.empty() || half_.size() < static_cast<std::size_t>(ranks)) return absent;
     return "--half names all " + std::to_string(ranks) + " ranks; the other half is empty";
   }

@@ -126,8 +126,13 @@ class Congestor final : public Pattern {
   }
   std::vector<std::int64_t> default_sizes() const override { return {131'072}; }  // as GPCNeT
   std::string refuse(Rank ranks) const override {
+    constexpr std::int64_t most_chunks = 1'000'000;  // operations of the incast's sink
     if (ranks < 4) return "two victims and two congestors are needed: 4 ranks or more";
-    const std::string absent = absent_rank("victims", settings_.victims, ranks);
+    if (settings_.load_bytes / settings_.chunk_bytes >
+        most_chunks / std::min<std::int64_t>(settings_.fan_in, ranks))
+      return "--load in chunks of --chunk bytes from --fan-in ranks makes more than " +
+             std::to_string(most_chunks) + " messages at one rank; choose a larger --chunk";
+    std::string absent = absent_rank("victims", settings_.victims, ranks);
     if (!absent.empty() || settings_.victims.empty()) return absent;
     if (settings_.victims.size() < 2) return "--victims names one rank; two are needed to measure";
     if (std::ssize(settings_.victims) > ranks - 2)

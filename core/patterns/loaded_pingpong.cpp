@@ -78,7 +78,7 @@ class LoadedPingpong final : public Pattern {
   Extent extent(Rank, std::int64_t bytes) const override {
     for (const std::int64_t size : settings_.sizes)
       if (size > bytes)
-        throw UsageError("pattern loaded-pingpong: --sizes names " + std::to_string(size) +
+        throw UsageError("pattern loaded-pingpong: --mix names " + std::to_string(size) +
                          " bytes, more than the message size, " + std::to_string(bytes));
     return {.phases = 1,
             .slots = static_cast<std::int32_t>(settings_.messages),
@@ -168,7 +168,7 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
   settings.groups = chosen_groups(parameters, settings.partners);
   settings.messages = parameters.integer("messages");
   settings.minimum = parameters.integer("minimum");
-  if (!parameters.text("sizes").empty()) settings.sizes = parse_sizes(parameters.text("sizes"));
+  if (!parameters.text("mix").empty()) settings.sizes = parse_sizes(parameters.text("mix"));
   settings.seed = static_cast<std::uint64_t>(parameters.integer("seed"));
   return std::make_unique<LoadedPingpong>(std::move(settings));
 }
@@ -199,7 +199,7 @@ const std::array parameters = {
               .unit = "bytes",
               .initial = "1",
               .help = "The smallest message; the largest is the message size, each doubling as likely"},
-    Parameter{.name = "sizes",
+    Parameter{.name = "mix",
               .kind = Parameter::Kind::text,
               .unit = "bytes",
               .help = "In place of the range: these sizes, each as likely, as 64,1KB,64KB"},

@@ -92,12 +92,15 @@ inline std::vector<Rank> all_but(Rank self, Rank ranks) {
   return others;
 }
 
-// The peers of patterns with few phases: whom the operations name.
+// Whom the operations of all phases name. For patterns whose programs are short; with very many phases all
+// others are named, which is allowed.
 inline std::vector<Rank> peers_of_phases(const Pattern& pattern, Rank self, Rank ranks) {
   constexpr std::int64_t bytes = 1;
+  constexpr std::int64_t most_phases = 10'000;
   std::vector<Rank> peers;
   std::vector<Op> ops;
   const std::int64_t phases = pattern.extent(ranks, bytes).phases;
+  if (phases > most_phases) return all_but(self, ranks);
   for (std::int64_t index = 0; index < phases; ++index) {
     ops.clear();
     pattern.phase(ranks, bytes, index)->emit(self, ops);

@@ -143,8 +143,8 @@ class Streams final : public Pattern {
 };
 
 std::string Streams::refuse(Rank ranks) const {
-  constexpr std::int64_t most_channels = 255;
-  const std::string absent = absent_rank("receiver-ranks", settings_.receiver_ranks, ranks);
+  constexpr std::int64_t most_channels = 255, most_streams = 1'000'000;
+  std::string absent = absent_rank("receiver-ranks", settings_.receiver_ranks, ranks);
   if (!absent.empty()) return absent;
   for (const Rank receivers : settings_.receivers) {
     if (!settings_.receiver_ranks.empty() && receivers > std::ssize(settings_.receiver_ranks))
@@ -158,6 +158,9 @@ std::string Streams::refuse(Rank ranks) const {
                " senders are more than " + std::to_string(ranks) + " ranks";
     }
     for (const Rank streams : settings_.streams) {
+      if (std::int64_t{streams} * ranks > most_streams)
+        return "--streams " + std::to_string(streams) + " of " + std::to_string(ranks) +
+               " ranks are more than " + std::to_string(most_streams) + " streams in all";
       if ((streams - 1) / there + 1 > most_channels)
         return "--streams " + std::to_string(streams) + " with " + std::to_string(there) +
                " receivers are more than " + std::to_string(most_channels) + " between the same two ranks";
@@ -185,6 +188,13 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
   if (direction == "in" || direction == "all") settings.directions.push_back(Direction::in);
   if (direction == "out" || direction == "all") settings.directions.push_back(Direction::out);
   if (direction == "both" || direction == "all") settings.directions.push_back(Direction::both);
+  constexpr double most_phases = 10'000;
+  const double phases = static_cast<double>(settings.senders.size()) *
+                        static_cast<double>(settings.streams.size()) *
+                        static_cast<double>(settings.receivers.size()) * 3;
+  if (phases > most_phases)
+    throw UsageError(
+        "pattern streams: senders, streams, receivers and directions make more than 10000 phases");
   return std::make_unique<Streams>(std::move(settings));
 }
 

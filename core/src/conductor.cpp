@@ -170,6 +170,7 @@ void Conductor::run_job(const json::Value& value) {
     JobRun job(
         parse_job(value), ranks_, events_, [this] { return stop_asked(); }, setup_.place);
     job.run();
+    if (!ranks_.lost().empty() || !job.all_bytes_right()) note_status(1);
   } catch (const UsageError&) {
     ranks_.reset();
     throw;

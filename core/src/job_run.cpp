@@ -5,28 +5,24 @@
 #include <cmath>
 #include <limits>
 
+#include "block_plan.hpp"
 #include "error.hpp"
-#include "median_interval.hpp"
 
 namespace crosscut {
 namespace {
 
-// A block is so long at most, so that little is lost, a stop is soon obeyed, and progress is seen.
-constexpr double block_seconds = 1.0;
 // Share of a sample that the skew of the barrier may be.
 constexpr double skew_share = 0.05;
-constexpr double shortest_sample_seconds = 100e-6;
+constexpr double warm_up_block_seconds = 1.0;
+constexpr double margin = 1.5;  // the skew varies, too
+constexpr double shortest_sample = 100e-6;
+// Computing is counted in units of microseconds, and shares its core in time slices of milliseconds.
+constexpr double shortest_sample_beside_computing = 20e-3;
 constexpr std::int64_t most_iterations = 1'000'000;
 constexpr std::int64_t most_wrong_reported = 100;
 
 double seconds_since(Deadline start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double largest(std::span<const double> values) {
-  double most = std::numeric_limits<double>::quiet_NaN();
-  for (const auto value : values) most = std::fmax(most, value);
-  return most;
 }
 
 }  // namespace
@@ -39,8 +35,11 @@ JobRun::JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()
       stop_asked_(std::move(stop_asked)),
       place_(std::move(place)),
       info_(find_pattern(job_.pattern)),
-      backend_(find_backend(job_.backend)),
-      pattern_(info_.make(Parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern))) {
+      backend_(find_backend(job_.backend)) {
+  const Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
+  // A value read from a file is read here, once: other nodes may not have the file.
+  for (auto& [name, value] : job_.pattern_parameters) value = parameters.text(name);
+  pattern_ = info_.make(parameters);
   const auto ranks = ensemble_.ranks();
   if (ranks < 2) throw UsageError("a pattern needs at least 2 ranks");
   if (const auto why = pattern_->refuse(ranks); !why.empty())
@@ -110,35 +109,54 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
   for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
     std::int64_t step = 1;
     for (std::int64_t phase = 0; phase < phases && !should_stop(); phase += step) {
-      if (phase_seconds_ > 0) step = std::max<std::int64_t>(1, std::llround(block_seconds / phase_seconds_));
+      if (phase_seconds_ > 0)
+        step = std::max<std::int64_t>(1, std::llround(warm_up_block_seconds / phase_seconds_));
       step = std::min(step, phases - phase);
       // Repetition -1: what is verified differs from all that is measured.
       const auto outcome = run_block(size_index, {size_index, phase, phase + step, -1, 0}, 1);
       const auto ranks = static_cast<std::size_t>(shape_.ranks);
       for (std::size_t i = 0; i < static_cast<std::size_t>(step); ++i) {
-        seconds.push_back(largest(std::span(outcome.data.rank_seconds).subspan(i * ranks, ranks)));
+        seconds.push_back(largest_of(std::span(outcome.data.rank_seconds).subspan(i * ranks, ranks)));
       }
     }
   }
   return seconds;
 }
 
-// So many that the skew with which ranks leave the barrier is a small share of a sample.
-std::int64_t JobRun::find_iterations(std::int32_t size_index, std::vector<double> phase_seconds) const {
+// Seconds that a sample should take at least: the skew with which ranks leave the barrier is then a small
+// share.
+double JobRun::shortest_sample_seconds() const {
+  auto seconds = job_.compute ? shortest_sample_beside_computing : shortest_sample;
+  if (job_.sync != "barrier") return seconds;
+  for (const auto& [key, value] : ensemble_.attributes()) {
+    const auto* skew = key == "sync" ? value.find("skew_median_seconds") : nullptr;
+    if (skew != nullptr) seconds = std::max(seconds, margin * skew->number() / skew_share);
+  }
+  return seconds;
+}
+
+// From the warm-up's times (seconds of the slowest rank, [phase]); then once more from a trial with as many,
+// since a phase alone takes longer than one of many back to back.
+std::int64_t JobRun::find_iterations(std::int32_t size_index, std::span<const double> phase_seconds) {
   if (job_.iterations > 0) return job_.iterations;
   const auto extent = pattern_->extent(ensemble_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
-  std::erase_if(phase_seconds, [](double seconds) { return !(seconds > 0); });
-  if (!extent.iterable || !ensemble_.real_time() || phase_seconds.empty()) return 1;
-  std::sort(phase_seconds.begin(), phase_seconds.end());
-  const auto typical = phase_seconds[phase_seconds.size() / 2];
-  auto wanted = shortest_sample_seconds;
-  const auto attributes = ensemble_.attributes();
-  for (const auto& [key, value] : attributes) {
-    if (key != "sync" || job_.sync != "barrier") continue;
-    if (const auto* skew = value.find("skew_median_seconds"))
-      wanted = std::max(wanted, skew->number() / skew_share);
+  std::vector<std::pair<double, std::int64_t>> times;
+  for (std::size_t i = 0; i < phase_seconds.size(); ++i) {
+    if (phase_seconds[i] > 0)
+      times.emplace_back(phase_seconds[i], static_cast<std::int64_t>(i) % phases_of(size_index));
   }
-  return std::clamp<std::int64_t>(std::llround(std::ceil(wanted / typical)), 1, most_iterations);
+  if (!extent.iterable || !ensemble_.real_time() || times.empty()) return 1;
+  std::sort(times.begin(), times.end());
+  const auto [typical, phase] = times[times.size() / 2];
+  const auto wanted = shortest_sample_seconds();
+  const auto needed = [&](double seconds) {
+    return std::clamp<std::int64_t>(std::llround(std::ceil(wanted / seconds)), 1, most_iterations);
+  };
+  const auto first = needed(typical);
+  if (first == 1) return 1;
+  const auto trial = run_block(size_index, {size_index, phase, phase + 1, -1, 0}, first);
+  const auto seconds = largest_of(trial.data.rank_seconds);
+  return seconds > 0 ? needed(seconds) : first;
 }
 
 bool JobRun::should_stop() {
@@ -150,119 +168,33 @@ bool JobRun::should_stop() {
   return stopped_;
 }
 
-// Repetitions that may go into one block: with adaptive repetition only up to the next look at the intervals.
-std::int64_t JobRun::repetitions_at_once(std::int64_t from) const {
-  if (job_.interval <= 0) return shape_.repetitions - from;
-  if (from < job_.minimum_repetitions) return std::min(job_.minimum_repetitions, shape_.repetitions) - from;
-  return std::min(std::max<std::int64_t>(1, from / 4), shape_.repetitions - from);
-}
-
-std::optional<Block> JobRun::next_block(std::int32_t size_index) {
-  const auto phases = phases_of(size_index);
-  const auto row = [&](std::int64_t repetition) {
-    return store_->done({size_index, 0, phases, repetition, repetition + 1});
-  };
-  for (; repetition_ < shape_.repetitions; ++repetition_) {
-    const auto done = row(repetition_);
-    const auto open = std::find(done.begin(), done.end(), false);
-    if (open == done.end()) {
-      recall(size_index, repetition_, done);
-      if (precise_enough()) return std::nullopt;
-      continue;
-    }
-    const auto first = open - done.begin();
-    auto block = store_->largest_block(size_index, repetition_, first);
-    const auto end = std::find(open, done.end(), true) - done.begin();
-    block.phase_end = std::min({block.phase_end, end, phases});
-    const auto cells = phase_seconds_ > 0 ? std::max(1.0, block_seconds / phase_seconds_) : 1.0;
-    const auto wide = static_cast<double>(block.phase_end - first);
-    if (first > 0 || block.phase_end < phases || cells < 2 * wide) {
-      block.repetition_end = repetition_ + 1;
-      if (cells < wide) block.phase_end = first + static_cast<std::int64_t>(cells);
-      return block;
-    }
-    auto most = std::min<std::int64_t>(block.repetition_end - repetition_, repetitions_at_once(repetition_));
-    most = std::min(most, static_cast<std::int64_t>(cells / wide));
-    block.repetition_end = repetition_ + 1;
-    while (block.repetition_end < repetition_ + most) {
-      const auto next = row(block.repetition_end);
-      if (std::find(next.begin(), next.end(), true) != next.end()) break;
-      ++block.repetition_end;
-    }
-    return block;
-  }
-  return std::nullopt;
-}
-
-// A repetition found done: what this process measured is remembered already, what an earlier one did is read
-// back.
-void JobRun::recall(std::int32_t size_index, std::int64_t repetition, const std::vector<bool>& done) {
-  const auto phases = static_cast<std::int64_t>(done.size());
-  if (phases == 0 || done_[0] > repetition) return;
-  for (auto& count : done_) count = std::max(count, repetition + 1);
-  if (job_.interval <= 0) return;
-  const auto seconds = store_->read_rank_seconds({size_index, 0, phases, repetition, repetition + 1});
-  const auto ranks = static_cast<std::size_t>(shape_.ranks);
-  for (std::size_t phase = 0; phase < done.size(); ++phase) {
-    auto& history = slowest_[phase];
-    if (history.size() <= static_cast<std::size_t>(repetition)) {
-      history.push_back(largest(std::span(seconds).subspan(phase * ranks, ranks)));
-    }
-  }
-}
-
-void JobRun::remember(const BlockOutcome& outcome) {
-  const auto& block = outcome.data.block;
-  const auto ranks = static_cast<std::size_t>(shape_.ranks);
-  std::size_t cell = 0;
-  for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
-    for (auto phase = block.phase_first; phase < block.phase_end; ++phase, ++cell) {
-      const auto at = static_cast<std::size_t>(phase);
-      done_[at] = std::max(done_[at], repetition + 1);
-      if (job_.interval > 0) {
-        slowest_[at].push_back(largest(std::span(outcome.data.rank_seconds).subspan(cell * ranks, ranks)));
-      }
-    }
-  }
-}
-
-bool JobRun::precise_enough() const {
-  if (job_.interval <= 0 || repetition_ + 1 < job_.minimum_repetitions) return false;
-  return std::all_of(slowest_.begin(), slowest_.end(), [&](const auto& seconds) {
-    return seconds.empty() || std::isnan(seconds.front()) ||
-           relative_interval_width(seconds) <= job_.interval;
-  });
-}
-
 void JobRun::measure_size(std::int32_t size_index) {
-  const auto phases = phases_of(size_index);
-  repetition_ = 0;
-  done_.assign(static_cast<std::size_t>(phases), 0);
-  slowest_.assign(static_cast<std::size_t>(phases), {});
+  const BlockPlan::Repetition repetition{job_.minimum_repetitions, shape_.repetitions, job_.interval};
+  BlockPlan plan(*store_, size_index, phases_of(size_index), shape_.ranks, repetition);
   iterations_ = store_->iterations(size_index);
-  if (phases == 0 || !next_block(size_index)) return;
+  phase_seconds_ = 0;
+  if (!plan.next(0)) return;
   const auto seconds = warm_up(size_index);
   if (should_stop()) return;
   if (iterations_ == 0) {
     iterations_ = find_iterations(size_index, seconds);
     store_->set_iterations(size_index, iterations_);
-    phase_seconds_ *= static_cast<double>(iterations_);
   }
   while (!should_stop()) {
-    const auto block = next_block(size_index);
+    const auto block = plan.next(phase_seconds_);
     if (!block) break;
     const auto outcome = run_block(size_index, *block, iterations_);
     store_->commit(outcome.data);
-    remember(outcome);
-    say_progress(size_index, outcome);
+    plan.remember(outcome.data, !ensemble_.lost().empty());
+    say_progress(size_index, outcome, plan.cells_left());
   }
-  store_->set_repetitions_done(size_index, done_);
+  store_->set_repetitions_done(size_index, plan.repetitions_done());
   costs_.emplace_back(static_cast<double>(shape_.sizes[static_cast<std::size_t>(size_index)]),
                       phase_seconds_);
 }
 
 // Sizes still to come are estimated on a line through the last two measured (time = start-up + bytes / rate).
-double JobRun::seconds_left(std::int32_t size_index) const {
+double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) const {
   const auto at = static_cast<std::size_t>(size_index);
   const auto all = static_cast<double>(shape_.repetitions);
   const auto here = static_cast<double>(shape_.sizes[at]);
@@ -270,9 +202,7 @@ double JobRun::seconds_left(std::int32_t size_index) const {
   if (!costs_.empty() && costs_.back().first < here) {
     slope = std::max(0.0, (phase_seconds_ - costs_.back().second) / (here - costs_.back().first));
   }
-  std::int64_t cells = 0;
-  for (const auto count : done_) cells += shape_.repetitions - count;
-  double seconds = phase_seconds_ * static_cast<double>(cells);
+  double seconds = phase_seconds_ * static_cast<double>(cells_left);
   for (std::size_t later = at + 1; later < shape_.sizes.size(); ++later) {
     const auto more = std::max(0.0, static_cast<double>(shape_.sizes[later]) - here);
     const auto cost = phase_seconds_ + slope * more;
@@ -282,7 +212,7 @@ double JobRun::seconds_left(std::int32_t size_index) const {
   return seconds;
 }
 
-void JobRun::say_progress(std::int32_t size_index, const BlockOutcome& outcome) {
+void JobRun::say_progress(std::int32_t size_index, const BlockOutcome& outcome, std::int64_t cells_left) {
   if (seconds_since(last_progress_) < 0.1) return;
   last_progress_ = std::chrono::steady_clock::now();
   const auto& data = outcome.data;
@@ -292,8 +222,8 @@ void JobRun::say_progress(std::int32_t size_index, const BlockOutcome& outcome) 
   const auto messages = std::span(data.message_seconds)
                             .last(data.message_seconds.size() / (data.rank_seconds.size() / phase_cells));
   const auto elapsed = seconds_since(started_);
-  const auto left = seconds_left(size_index);
-  const auto slowest = largest(messages);
+  const auto left = seconds_left(size_index, cells_left);
+  const auto slowest = largest_of(messages);
   events_.say(json::Object{{"event", "progress"},
                            {"size", bytes},
                            {"size_index", size_index},
@@ -302,7 +232,7 @@ void JobRun::say_progress(std::int32_t size_index, const BlockOutcome& outcome) 
                            {"repetition", data.block.repetition_end},
                            {"repetitions", shape_.repetitions},
                            {"done", elapsed / (elapsed + left)},
-                           {"phase_seconds", largest(newest)},
+                           {"phase_seconds", largest_of(newest)},
                            {"rate", static_cast<double>(bytes) / slowest},
                            {"elapsed", elapsed},
                            {"eta", left}});

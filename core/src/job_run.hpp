@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ensemble.hpp"
@@ -30,17 +31,13 @@ class JobRun {
   Coordinates coordinates() const;
   void measure_size(std::int32_t size_index);
   std::vector<double> warm_up(std::int32_t size_index);
-  std::int64_t find_iterations(std::int32_t size_index, std::vector<double> phase_seconds) const;
+  double shortest_sample_seconds() const;
+  std::int64_t find_iterations(std::int32_t size_index, std::span<const double> phase_seconds);
   std::int64_t phases_of(std::int32_t size_index) const;
-  std::optional<Block> next_block(std::int32_t size_index);
-  std::int64_t repetitions_at_once(std::int64_t from) const;
   BlockOutcome run_block(std::int32_t size_index, const Block& block, std::int64_t iterations);
-  void recall(std::int32_t size_index, std::int64_t repetition, const std::vector<bool>& done);
-  void remember(const BlockOutcome& outcome);
-  bool precise_enough() const;
   void report_wrong(const BlockOutcome& outcome);
-  void say_progress(std::int32_t size_index, const BlockOutcome& outcome);
-  double seconds_left(std::int32_t size_index) const;
+  void say_progress(std::int32_t size_index, const BlockOutcome& outcome, std::int64_t cells_left);
+  double seconds_left(std::int32_t size_index, std::int64_t cells_left) const;
   bool should_stop();
 
   Job job_;
@@ -57,11 +54,7 @@ class JobRun {
 
   // Of the size in work.
   std::int64_t iterations_ = 1;
-  std::int64_t repetition_ = 0;     // the first that is not known to be done
-  double phase_seconds_ = 0;        // wall time of a phase with all that is around it; 0: unknown
-  std::vector<std::int64_t> done_;  // [phase] repetitions
-  std::vector<std::vector<double>>
-      slowest_;  // [phase][repetition] seconds of the slowest rank; only if adaptive
+  double phase_seconds_ = 0;  // wall time of a phase with all that is around it; 0: unknown
 
   Deadline started_{}, last_progress_{};
   std::vector<std::pair<double, double>> costs_;  // of finished sizes: bytes, wall seconds a phase

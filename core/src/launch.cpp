@@ -16,6 +16,10 @@ namespace {
 constexpr double configuration_seconds = 30;
 constexpr std::size_t conductor_line_bytes_max = 4096;
 
+// Of a node without rank 0 that could not go on: whoever started it must not take that for its own end, as 1
+// would be, of which all has been reported.
+constexpr int node_broke = 3;
+
 // Pipes opened later must not become standard streams of the ranks.
 void open_standard_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
@@ -51,7 +55,8 @@ int refuse(const std::exception& error, bool is_usage, bool tell_event) {
         json::Object{{"event", "error"}, {"message", error.what()}, {"kind", is_usage ? "usage" : "run"}};
     std::cout << json::write(event) << "\n{\"event\": \"ended\"}" << std::endl;
   }
-  return is_usage ? 2 : 1;
+  if (is_usage) return 2;
+  return tell_event ? 1 : node_broke;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ void LineBuffer::take(std::string_view bytes, std::vector<std::string>& lines) {
     const std::size_t taken = std::min({newline, bytes.size(), room});
     partial_ += bytes.substr(0, taken);
     const bool complete = taken == newline;
+    if (complete && partial_.ends_with('\r')) partial_.pop_back();  // ssh ends its own lines so
     if (complete || partial_.size() == bytes_max) lines.push_back(std::exchange(partial_, {}));
     bytes.remove_prefix(taken + (complete ? 1 : 0));
   }

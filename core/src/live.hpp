@@ -47,6 +47,8 @@ class LiveBackend final : public Backend {
   void fill(const Schedule& schedule, const Task& task, std::int64_t repetition);
   void check(const Schedule& schedule, const Task& task, std::int64_t repetition, RankSamples& samples) const;
   void start(const Schedule& schedule, OpIndex index, bool first);
+  std::int64_t end_of(OpIndex index) const;
+  static bool may_be_incomplete(const T& transport, const Schedule& schedule, std::size_t op);
 
   BackendContext context_;
   T transport_;
@@ -123,7 +125,11 @@ RankSamples LiveBackend<T>::run(const Task& task) {
   completed_.reserve(most_operations);
   const auto links = links_of(schedules);
   transport_.connect(links, task.epoch);
-  if (task.compute && !compute_) compute_.emplace();
+  if (task.compute && !compute_) {
+    // All at the same time, as they will compute beside the pattern: ranks may share cores.
+    if (T::is_synchronised) context_.barrier.wait();
+    compute_.emplace();
+  }
   // Everybody is connected before anybody listens no more.
   if (T::is_synchronised) context_.barrier.wait();
   context_.attendant.listen(false);
@@ -163,7 +169,15 @@ void LiveBackend<T>::run_phase(const Schedule& schedule, std::int64_t iterations
       run_overlapping(schedule, first, last);
     }
   }
-  times_.end = transport_.now();
+  times_.end = end_of(phase_start);
+  if constexpr (T::is_lossy) transport_.settle();
+}
+
+// When an operation that is complete now ended; phase_start: when the phase did.
+template <Transport T>
+std::int64_t LiveBackend<T>::end_of(OpIndex index) const {
+  if constexpr (T::is_lossy) return std::max(transport_.moved_at(index), times_.start);
+  return transport_.now();
 }
 
 template <Transport T>
@@ -172,7 +186,7 @@ void LiveBackend<T>::run_linear(const Schedule& schedule, bool first, bool last)
   for (std::size_t i = 0; i < count; ++i) {
     if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
     transport_.execute(schedule.ops[i], schedule.data[i]);
-    if (last && schedule.ops[i].slot >= 0) times_.done[i] = transport_.now();
+    if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<OpIndex>(i));
   }
 }
 
@@ -194,7 +208,7 @@ void LiveBackend<T>::run_overlapping(const Schedule& schedule, bool first, bool 
     left -= completed_.size();
     for (const auto done : completed_) {
       const auto i = static_cast<std::size_t>(done);
-      times_.done[i] = now;
+      times_.done[i] = T::is_lossy && last ? end_of(done) : now;
       const auto from = static_cast<std::size_t>(schedule.first_dependent[i]);
       const auto to = static_cast<std::size_t>(schedule.first_dependent[i + 1]);
       for (auto k = from; k < to; ++k) {
@@ -238,6 +252,14 @@ void LiveBackend<T>::fill(const Schedule& schedule, const Task& task, std::int64
                from);
 }
 
+// Lost here, or perhaps on the way to whoever passed it on.
+template <Transport T>
+bool LiveBackend<T>::may_be_incomplete(const T& transport, const Schedule& schedule, std::size_t i) {
+  const auto& op = schedule.ops[i];
+  const bool passed_on = op.origin >= 0 && op.origin != op.peer;
+  return passed_on || transport.lost_bytes(static_cast<OpIndex>(i)) > 0;
+}
+
 template <Transport T>
 void LiveBackend<T>::check(const Schedule& schedule, const Task& task, std::int64_t repetition,
                            RankSamples& samples) const {
@@ -245,6 +267,7 @@ void LiveBackend<T>::check(const Schedule& schedule, const Task& task, std::int6
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const auto& op = schedule.ops[i];
     if (op.kind != Op::Kind::receive || op.bytes == 0) continue;
+    if (T::is_lossy && may_be_incomplete(transport_, schedule, i)) continue;
     const auto origin = op.origin >= 0 ? op.origin : op.peer;
     const auto key = payload_key(task.verify_seed, origin, schedule.phase, repetition, task.bytes);
     const auto began = op.origin_offset >= 0 ? op.origin_offset : op.offset;

@@ -123,9 +123,10 @@ void Node::read_address() {
 }
 
 void Node::start_others() {
+  // Said first: ranks may all have met, and the session be ready, before a later word came through ssh.
+  take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
   for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
     start_rank(setup_of(rank));
-  take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
   if (!config_.tree) return;
   tree_ = std::make_unique<SpawnTree>(config_, [this](const NodeReport& report) { take_report(report); });
   tree_->start();

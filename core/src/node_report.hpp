@@ -12,7 +12,7 @@ namespace crosscut {
 
 struct NodeReport {
   enum class Kind : std::uint8_t {
-    up,           // the node has started its ranks
+    up,           // the node runs, and starts its ranks
     failed_rank,  // a rank ended in a way it should not; `first_rank` is the rank
     unreachable,  // the node could not be started; the session cannot begin
     lost,         // the node was up, and is gone

@@ -30,8 +30,8 @@ std::vector<std::pair<Lane, Place>> by_lane(const Programs& programs, Op::Kind k
   for (std::size_t rank = 0; rank < programs.size(); ++rank)
     for (std::size_t i = 0; i < programs[rank].size(); ++i)
       if (programs[rank][i].kind == kind)
-        found.push_back(
-            {lane_of(static_cast<Rank>(rank), programs[rank][i]), Place{static_cast<Rank>(rank), i}});
+        found.emplace_back(lane_of(static_cast<Rank>(rank), programs[rank][i]),
+                           Place{static_cast<Rank>(rank), i});
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   return found;

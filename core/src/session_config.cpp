@@ -1,7 +1,6 @@
 #include "session_config.hpp"
 
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,12 +12,10 @@
 
 #include "error.hpp"
 #include "parameters.hpp"
-#include "sha256.hpp"
 
 namespace crosscut {
 namespace {
 
-constexpr std::size_t secret_hex_digits = 64;
 constexpr Rank ranks_max = 1 << 20;
 constexpr int fanout_max = 1024;
 
@@ -40,15 +37,6 @@ std::string host_name(const json::Value& value) {
       });
   if (!fine) throw UsageError("`host`: '" + name + "' is no host name");
   return name;
-}
-
-std::string secret_of(const json::Value& value) {
-  const std::string& hex = value.string();
-  const bool digits = std::ranges::all_of(
-      hex, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); });
-  // The text itself stays out of the message: it is a secret.
-  if (hex.size() != secret_hex_digits || !digits) throw UsageError("`secret` must be 64 hex digits");
-  return hex;
 }
 
 double timeout_of(const json::Value& value) {
@@ -195,7 +183,7 @@ SessionConfig parse_session(std::string_view line) {
       {"first_rank", [&](const json::Value& v) { config.first_rank = rank_in(v, "first_rank", 0); }},
       {"count", [&](const json::Value& v) { config.count = rank_in(v, "count", 1); }},
       {"host", [&](const json::Value& v) { config.host = host_name(v); }},
-      {"secret", [&](const json::Value& v) { config.secret = secret_of(v); }},
+      {"secret", [&](const json::Value& v) { config.secret = checked_secret(v.string()); }},
       {"backend", text(config.backend)},
       {"interface", text(config.interface)},
       {"towards", text(config.towards)},
@@ -286,34 +274,6 @@ std::string parse_conductor_line(std::string_view line) {
   const std::string address = value.at("conductor").string();
   Address::parse(address);
   return address;
-}
-
-std::string secret_from_environment() {
-  char* text = std::getenv("CROSSCUT_SECRET");
-  if (text == nullptr) return {};
-  const std::string secret = secret_of(json::Value(std::string_view(text)));
-  ::explicit_bzero(text, std::string_view(text).size());  // /proc/PID/environ shows this very memory
-  ::unsetenv("CROSSCUT_SECRET");
-  return secret;
-}
-
-std::string random_secret() {
-  std::uint8_t bytes[secret_hex_digits / 2];
-  fill_random(bytes);
-  std::string hex;
-  for (const std::uint8_t byte : bytes) {
-    hex += "0123456789abcdef"[byte >> 4];
-    hex += "0123456789abcdef"[byte & 15];
-  }
-  return hex;
-}
-
-std::string bytes_of_secret(std::string_view hex) {
-  const auto nibble = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<char>(nibble(hex[i]) * 16 + nibble(hex[i + 1])));
-  return bytes;
 }
 
 }  // namespace crosscut

@@ -69,6 +69,8 @@ std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline dea
 // The line that tells a node on which rank 0 is not where rank 0 is: {"conductor": "10.0.0.1:40123"}.
 std::string parse_conductor_line(std::string_view line);
 
+// secret.cpp. 64 hex digits, or UsageError that does not repeat them.
+std::string checked_secret(const std::string& hex);
 // From the environment (CROSSCUT_SECRET), for launchers without standard input; removes it there.
 std::string secret_from_environment();
 std::string random_secret();

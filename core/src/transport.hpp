@@ -20,6 +20,15 @@ struct Link {
   friend auto operator<=>(const Link&, const Link&) = default;
 };
 
+// What a transport that may lose bytes adds.
+template <class T>
+concept CountsLosses = requires(T t, const T c, OpIndex index) {
+  t.settle();  // after a phase, untimed: peers that miss something learn that it will not come
+  // When the last byte of an operation moved; phase_start: of all operations of the phase. So no sample
+  // contains the wait for what did not come (but where nothing came: then until it was given up).
+  { c.moved_at(index) } -> std::same_as<std::int64_t>;
+};
+
 template <class T>
 concept Transport = requires(T t, const T c, std::span<const Link> links, const Op& op, OpIndex index,
                              std::byte* data, std::vector<OpIndex>& completed, std::uint32_t epoch) {
@@ -40,6 +49,7 @@ concept Transport = requires(T t, const T c, std::span<const Link> links, const 
   t.disconnect();
   t.interrupt();
   { c.facts() } -> std::same_as<json::Value>;
-};
+}
+&&(!T::is_lossy || CountsLosses<T>);
 
 }  // namespace crosscut

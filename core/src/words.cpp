@@ -59,7 +59,7 @@ std::string suggestion(std::string_view wrong, std::span<const std::string_view>
   if (wrong.size() <= longest_name) {
     for (const std::string_view name : names) {
       const bool part = wrong.size() >= 3 && name.find(wrong) != std::string_view::npos;
-      if (part || distance(wrong, name) <= std::clamp<std::size_t>(name.size() / 2, 1, 3))
+      if (part || distance(wrong, name) <= std::clamp<std::size_t>(name.size() / 2, 2, 3))
         near.push_back(name);
     }
   }

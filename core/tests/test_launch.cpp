@@ -203,7 +203,7 @@ TEST(lines_are_cut_from_pieces_and_the_last_needs_no_newline) {
   LineBuffer lines;
   CHECK_EQ(::write(pipe.write.get(), "one\ntw", 6), 6);
   CHECK_EQ(lines.read(pipe.read.get()), (std::vector<std::string>{"one"}));
-  CHECK_EQ(::write(pipe.write.get(), "o\n\nend", 6), 6);
+  CHECK_EQ(::write(pipe.write.get(), "o\r\n\nend", 7), 7);
   pipe.write.reset();
   CHECK_EQ(lines.read(pipe.read.get()), (std::vector<std::string>{"two", "", "end"}));
   CHECK(lines.ended());

@@ -30,7 +30,8 @@ TEST(list_survives_writing_and_reading) {
 }
 
 TEST(limits_of_whole_numbers_are_whole) {
-  for (const json::Value& pattern : describe().at("patterns").array()) {
+  const json::Value listed = describe();
+  for (const json::Value& pattern : listed.at("patterns").array()) {
     if (pattern.at("name").string() != "chain") continue;
     const json::Value& segment = pattern.at("parameters").array().at(0);
     CHECK_EQ(segment.at("name").string(), "segment");
@@ -39,7 +40,8 @@ TEST(limits_of_whole_numbers_are_whole) {
 }
 
 TEST(an_unavailable_backend_says_why) {
-  for (const json::Value& backend : describe().at("backends").array())
+  const json::Value listed = describe();
+  for (const json::Value& backend : listed.at("backends").array())
     CHECK_EQ(backend.at("available").boolean(), backend.at("unavailable").string().empty());
   CHECK_THROWS_SAYING(UsageError, "did you mean tcp", find_backend("tpc"));
 }

@@ -146,6 +146,9 @@ TEST(streams_sweep_every_combination) {
   CHECK_EQ(pattern->refuse(8), "");
   CHECK_THROWS_SAYING(UsageError, "1 or more", make_pattern("streams", {{"streams", "0"}}));
   CHECK(!make_pattern("streams", {{"streams", "256"}})->refuse(8).empty());
+  CHECK(!make_pattern("streams", {{"streams", "200"}})->refuse(100'000).empty());
+  CHECK_THROWS_SAYING(UsageError, "more than 10000 phases",
+                      make_pattern("streams", {{"senders", "1-100"}, {"streams", "1-100"}}));
 }
 
 TEST(receivers_may_be_named_and_both_ways_doubles_the_messages) {
@@ -225,7 +228,7 @@ TEST(loaded_pingpong_keeps_to_groups_and_lists) {
   CHECK(program(*within, 12, 13, 0).empty() && program(*across, 12, 13, 0).empty());
   CHECK(within->refuse(11).find("--groups names rank 11") != std::string::npos);
   const auto given =
-      make_pattern("loaded-pingpong", {{"partners", "pairs"}, {"pairs", "0-5"}, {"sizes", "8,64"}});
+      make_pattern("loaded-pingpong", {{"partners", "pairs"}, {"pairs", "0-5"}, {"mix", "8,64"}});
   for (const Op& op : program(*given, 5, 6, 0)) CHECK(op.peer == 0 && (op.bytes == 8 || op.bytes == 64));
   CHECK_EQ(given->default_sizes(), (std::vector<std::int64_t>{64}));
 }
@@ -241,7 +244,7 @@ TEST(loaded_pingpong_says_what_is_missing) {
   CHECK_THROWS_SAYING(UsageError, "0-3/4-7",
                       make_pattern("loaded-pingpong", {{"partners", "within"}, {"groups", "0-3/"}}));
   CHECK_THROWS_SAYING(UsageError, "more than the message size",
-                      make_pattern("loaded-pingpong", {{"sizes", "2KB"}})->extent(8, 1000));
+                      make_pattern("loaded-pingpong", {{"mix", "2KB"}})->extent(8, 1000));
 }
 
 TEST(congestor_measures_alone_first_and_then_with_everybody_else_busy) {
@@ -286,6 +289,7 @@ TEST(congestors_send_their_load_and_time_its_end) {
     }
     CHECK_EQ(sources, std::vector<std::int64_t>({7, 8, 4})[static_cast<std::size_t>(index) - 1]);
   }
+  CHECK(make_pattern("congestor", {{"load", "1TB"}})->refuse(8).find("larger --chunk") != std::string::npos);
   CHECK(!pattern->refuse(3).empty());
   CHECK(!make_pattern("congestor", {{"victims", "0-6"}})->refuse(8).empty());
   CHECK(!make_pattern("congestor", {{"victims", "4"}})->refuse(8).empty());

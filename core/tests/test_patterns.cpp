@@ -109,6 +109,8 @@ TEST(random_pairwise_pairs_all_but_an_odd_rank_anew_each_phase) {
   CHECK(pairs_of(*pattern, 64, 0) != pairs_of(*make_pattern("random-pairwise", {{"seed", "2"}}), 64, 0));
   CHECK_EQ(make_pattern("random-pairwise", {{"random-phases", "1234"}})->extent(8, 1).phases, 1234);
   CHECK(pattern->phase(9, 1, 0)->label().starts_with("idle: "));
+  // Asked for more phases than anybody could look through, everybody may be a partner.
+  CHECK_EQ(make_pattern("random-pairwise", {{"random-phases", "1000000000"}})->peers(3, 9).size(), 8);
 }
 
 TEST(random_pairwise_draws_every_pair_about_as_often) {

@@ -8,12 +8,19 @@
 namespace crosscut {
 namespace {
 
+// Long programs, cut short where many numbers of ranks are tried; as they are, they are checked once.
+Given lighter(std::string_view name) {
+  if (name == "loaded-pingpong") return {{"messages", "20"}};
+  if (name == "congestor") return {{"load", "2MB"}, {"pings", "5"}};
+  return {};
+}
+
 // The defaults, and each value of each choice and switch with the others left alone.
 std::vector<Given> settings_of(const PatternInfo& info) {
   std::vector<Given> all{{}};
   for (const Parameter& parameter : info.parameters) {
     for (const std::string_view choice : parameter.choices)
-      all.push_back({{std::string(parameter.name), std::string(choice)}});
+      if (choice != parameter.initial) all.push_back({{std::string(parameter.name), std::string(choice)}});
     if (parameter.kind == Parameter::Kind::boolean)
       all.push_back({{std::string(parameter.name), parameter.initial == "true" ? "false" : "true"}});
   }
@@ -56,18 +63,21 @@ void check_ranks(const std::vector<Rank>& counts, const ProgramCheck& check) {
 TEST(every_pattern_with_few_ranks_runs_to_its_end_and_matches) {
   std::vector<Rank> counts;
   for (Rank ranks = 2; ranks <= 33; ++ranks) counts.push_back(ranks);
-  check_ranks(counts, {.most_phases = 40});
+  check_ranks(counts, {.most_phases = 12});
 }
 
 TEST(every_pattern_with_many_ranks_runs_to_its_end_and_matches) {
-  check_ranks({64, 100, 257}, {.most_phases = 4});
+  check_ranks({64, 100, 257}, {.most_phases = 3});
+}
+
+TEST(every_pattern_as_it_is_without_parameters_is_sound) {
+  for (const PatternInfo* info : patterns()) CHECK_EQ(check_one(std::string(info->name), {}, 12, 100'000), 1);
 }
 
 TEST(every_pattern_with_messages_of_no_byte_or_one_is_sound) {
   for (const std::int64_t bytes : {0, 1})
     for (const PatternInfo* info : patterns())
-      for (const Given& given : settings_of(*info))
-        for (const Rank ranks : {4, 9}) check_one(std::string(info->name), given, ranks, bytes, {});
+      for (const Rank ranks : {4, 9}) check_one(std::string(info->name), lighter(info->name), ranks, bytes);
 }
 
 TEST(patterns_with_parameters_that_must_be_given_are_sound) {
@@ -89,7 +99,7 @@ TEST(patterns_with_parameters_that_must_be_given_are_sound) {
       {"loaded-pingpong", {{"partners", "within"}, {"groups", "0-3/4-8/10"}}},
       {"loaded-pingpong", {{"partners", "across"}, {"groups", "0-3/4-8/10"}}},
       {"loaded-pingpong", {{"partners", "across"}, {"groups", "0,2,4,6/1,3,5,7/8,10,11/9"}}},
-      {"loaded-pingpong", {{"partners", "pairs"}, {"pairs", "0-11,3-4"}, {"sizes", "0,1,512B"}}},
+      {"loaded-pingpong", {{"partners", "pairs"}, {"pairs", "0-11,3-4"}, {"mix", "0,1,512B"}}},
       {"bisection", {{"half", "0-5"}}},
       {"bisection", {{"half", "0,7,9"}, {"cuts", "3"}}},
       {"congestor", {{"victims", "0,5,11"}, {"fan-in", "2"}, {"load", "3000"}, {"chunk", "1024"}}},

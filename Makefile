@@ -1,0 +1,120 @@
+# crosscut: what people and CI run. `make help` lists the targets.
+#
+# Everything is made inside .venv and build. What has been done is remembered by stamps in .venv/.made, so that a
+# second `make` is quick, and `rm -rf .venv` starts afresh.
+
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(shell \
+    command -v $(name) >/dev/null && $(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+    && command -v $(name))) python3)
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+FUZZ_ARGUMENTS ?= -max_total_time=$(FUZZ_SECONDS)
+PYTEST_ARGUMENTS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+MADE := $(VENV)/.made
+BUILD := build/make
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PIP_INSTALL := $(PIP) install --quiet
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+CORE_SOURCES := $(shell find core -path core/tests -prune -o -type f -print) CMakeLists.txt
+CPP_FORMATTED := $(shell find core -name '*.cpp' -o -name '*.hpp')
+PYTHON_FORMATTED := src tests tools benchmarks docs
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz bench wheel clean
+
+help:  ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
+	    printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+demo: install  ## Measure four patterns over TCP and MPI on this machine and show what came out
+	$(BIN)/python -m crosscut.demo
+
+test: test-core test-python  ## Test the core and the Python side
+
+install: $(MADE)/install  ## Build everything into .venv: bin/crosscut, bin/crosscut-core, bin/crosscut-core-mpi
+
+$(MADE)/venv: tools/make_venv.py
+	$(PYTHON) tools/make_venv.py $(VENV)
+	@mkdir -p $(MADE) && touch $@
+
+# $(call requirements,EXTRA...): installs what pyproject.toml asks for under these names.
+requirements = $(BIN)/python tools/requirements.py $(1) > $(MADE)/requirements.txt \
+    && $(PIP_INSTALL) -r $(MADE)/requirements.txt
+
+$(MADE)/build-tools: $(MADE)/venv pyproject.toml tools/requirements.py
+	@echo "make: installing what crosscut builds with and depends on"
+	@$(call requirements,build run mpich)
+	@touch $@
+
+$(MADE)/test-tools $(MADE)/lint-tools $(MADE)/docs-tools: $(MADE)/%-tools: $(MADE)/venv pyproject.toml tools/requirements.py
+	@echo "make: installing the tools for: $*"
+	@$(call requirements,$*)
+	@touch $@
+
+# Without build isolation: the RUNPATH and the headers are those of the mpich in .venv. The tests of the core are
+# configured in the same build folder but built by `make test` alone. The installation is editable: a changed Python
+# file needs no `make`.
+$(MADE)/install: $(MADE)/build-tools $(CORE_SOURCES) pyproject.toml
+	@echo "make: building crosscut (about two minutes on two cores; much less when little has changed)"
+	@$(PIP_INSTALL) --no-build-isolation --no-deps --force-reinstall --config-settings=build-dir=$(BUILD) \
+	    --config-settings=cmake.define.CROSSCUT_TESTS=ON --config-settings=cmake.define.CROSSCUT_MPI=ON \
+	    --config-settings='build.targets=crosscut-core;crosscut-core-mpi' --editable .
+	@touch $@
+
+test-core: install  ## Test the core alone (ctest)
+	cmake --build $(BUILD) --parallel $(JOBS)
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(JOBS)
+
+test-python: install $(MADE)/test-tools $(MADE)/debian-packages  ## Test the Python side alone; PYTEST_ARGUMENTS='-k run' chooses
+	$(BIN)/python -m pytest tests $(PYTEST_ARGUMENTS)
+
+$(MADE)/debian-packages: packaging/debian-test-packages.txt tools/debian_test_packages.sh | $(MADE)/venv
+	@tools/debian_test_packages.sh
+	@touch $@
+
+lint: $(MADE)/lint-tools $(MADE)/build-tools  ## Check format, style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP_FORMATTED)
+
+format: $(MADE)/lint-tools  ## Format C++ and Python
+	$(BIN)/clang-format -i $(CPP_FORMATTED)
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+tidy: install $(MADE)/lint-tools  ## clang-tidy over the core (slow)
+	printf '%s\n' $(filter core/src/%.cpp core/patterns/%.cpp core/backends/%.cpp,$(CPP_FORMATTED)) \
+	    | xargs -P $(JOBS) -n 4 $(BIN)/clang-tidy --quiet --warnings-as-errors='*' -p $(BUILD)
+
+docs: install $(MADE)/docs-tools  ## Build the documentation into build/docs; broken links are errors
+	$(BIN)/python docs/generate.py
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --builder html docs build/docs
+
+linkcheck: install $(MADE)/docs-tools  ## Also visit the documentation's links to other sites
+	$(BIN)/python docs/generate.py
+	$(BIN)/sphinx-build --builder linkcheck docs build/linkcheck
+
+sanitize: $(MADE)/build-tools  ## Test the core under AddressSanitizer, UBSan and ThreadSanitizer
+	for preset in asan tsan; do \
+	    cmake --preset $$preset && cmake --build --preset $$preset && ctest --preset $$preset || exit 1; done
+
+fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	tools/fuzz.sh build/fuzz/core/tests $(FUZZ_ARGUMENTS)
+
+bench: install $(MADE)/test-tools  ## Run the benchmarks
+	for script in benchmarks/*/run.py; do $(BIN)/python $$script || exit 1; done
+
+wheel: $(MADE)/build-tools  ## Build a wheel into dist
+	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+
+clean:  ## Remove what make has made
+	rm -rf $(VENV) build dist

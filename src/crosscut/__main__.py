@@ -1,0 +1,10 @@
+"""`python -m crosscut` is `crosscut`."""
+
+from __future__ import annotations
+
+import sys
+
+from crosscut.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

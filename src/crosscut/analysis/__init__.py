@@ -1,0 +1,1 @@
+"""Pure functions: measured arrays in, figures out."""

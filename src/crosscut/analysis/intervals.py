@@ -1,0 +1,82 @@
+"""The median and its non-parametric 95 % confidence interval.
+
+The interval is bounded by two order statistics whose ranks come from the binomial distribution; it
+assumes independent samples of one distribution, and nothing of that distribution's shape. (J.-Y. Le
+Boudec, Performance Evaluation of Computer and Communication Systems, EPFL Press 2010, theorem 2.1;
+recommended for measurements of networks by Hoefler and Belli, SC15, section 3.1.3.)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+# Below this no pair of order statistics reaches 95 %: 1 - 2 * 0.5^5 is 93.75 %.
+FEWEST_FOR_INTERVAL = 6
+# Above it the normal approximation of the binomial is exact to the integer in practice.
+_LARGEST_EXACT = 1000
+
+
+@dataclass(frozen=True)
+class Medians:
+    """Medians along an axis; `low` and `high` are NaN where there are too few samples for an interval."""
+
+    median: Floats
+    low: Floats
+    high: Floats
+    count: NDArray[np.int64]
+
+    def relative_width(self) -> Floats:
+        """Width of the interval as a share of the median."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((self.high - self.low) / self.median, dtype=np.float64)
+
+
+@lru_cache(maxsize=4096)
+def interval_ranks(count: int) -> tuple[int, int] | None:
+    """Ranks (from 0) of the order statistics that bound the interval; None where there are too few."""
+    if count < FEWEST_FOR_INTERVAL:
+        return None
+    if count > _LARGEST_EXACT:
+        low = math.floor(0.5 * count - 0.98 * math.sqrt(count)) - 1  # 0.98: half of 1.96
+        return low, count - 1 - low
+    tail, below = (1 - CONFIDENCE) / 2, 0
+    # The largest k with P(fewer than k of the samples lie below the median) <= tail.
+    cumulative, k = 0, 0
+    while True:
+        cumulative += math.comb(count, k)
+        if cumulative > tail * 2**count:
+            break
+        k += 1
+        below = k
+    return below - 1, count - below
+
+
+def medians(values: Floats) -> Medians:
+    """Medians along the first axis, NaN cells left out."""
+    ordered = np.sort(values, axis=0)  # NaN goes last
+    counts = np.isfinite(values).sum(axis=0, dtype=np.int64)
+    low = np.full(counts.shape, np.nan)
+    high, middle = low.copy(), low.copy()
+    for count in np.unique(counts):
+        cells = counts == count
+        if count == 0:
+            continue
+        column = ordered[:, cells]
+        middle[cells] = (column[(count - 1) // 2] + column[count // 2]) / 2
+        if (ranks := interval_ranks(int(count))) is not None:
+            low[cells], high[cells] = column[ranks[0]], column[ranks[1]]
+    return Medians(middle, low, high, counts)
+
+
+def inverted(times: Medians, numerator: Floats) -> Medians:
+    """Rates from times: the median is numerator / median, and the interval's bounds change places."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return Medians(numerator / times.median, numerator / times.high, numerator / times.low, times.count)

@@ -1,0 +1,88 @@
+"""What one message size of a run holds, as arrays ready to compute with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from crosscut.analysis.intervals import Floats
+
+MEASURED = 1
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One size. R repetitions, P phases, N ranks, K slots; NaN in every cell that is not measured."""
+
+    size_bytes: int
+    phase: NDArray[np.int64]  # [P] the pattern's own numbers
+    peer: NDArray[np.int32]  # [P, N, K], -1: no sample
+    bytes: Floats  # [P, N, K]
+    message_seconds: Floats  # [R, P, N, K]
+    rank_seconds: Floats  # [R, P, N]
+    credited_bytes: Floats  # [P]
+    node: NDArray[np.int32]  # [N]
+    iterations: int
+    summarised: bool
+    """True: medians stand in place of raw samples (R is 1), so there are no intervals."""
+
+    @property
+    def ranks(self) -> int:
+        return int(self.rank_seconds.shape[2])
+
+    def measured_phases(self) -> NDArray[np.bool_]:
+        """[P] phases of which at least one repetition is there."""
+        return np.asarray(np.isfinite(self.rank_seconds).any(axis=(0, 2)))
+
+
+def _array(dataset: xr.Dataset, name: str, index: int) -> Floats:
+    """Array `name` of one size."""
+    return np.asarray(dataset[name].isel(size=index).values, dtype=np.float64)
+
+
+def load(dataset: xr.Dataset, index: int) -> Samples:
+    """Samples of the size at `index`; reads that size's arrays, no others."""
+    status = np.asarray(dataset["status"].isel(size=index).values)
+    summarised = "message_seconds" not in dataset
+    if summarised:
+        messages = _summary(dataset, "message_summary", index)
+        ranks = _summary(dataset, "rank_summary", index)
+        measured = (status == MEASURED).any(axis=0, keepdims=True)
+    else:
+        messages = _array(dataset, "message_seconds", index)
+        ranks = _array(dataset, "rank_seconds", index)
+        measured = status == MEASURED
+    size = int(dataset["size"].values[index])
+    peer = np.asarray(dataset["peer"].values, dtype=np.int32)
+    # Negative: equal to `size`, in a pattern whose other samples have sizes of their own.
+    stored = dataset["bytes"].values if "bytes" in dataset else np.full(peer.shape, -1)
+    sample_bytes = np.where(stored < 0, size, stored)
+    count, phases = ranks.shape[2], ranks.shape[1]
+    return Samples(
+        size_bytes=size,
+        phase=np.asarray(dataset["phase"].values, dtype=np.int64),
+        peer=peer,
+        bytes=np.asarray(sample_bytes, dtype=np.float64),
+        message_seconds=np.where(measured[..., None] & (peer >= 0), messages, np.nan),
+        rank_seconds=np.where(measured, ranks, np.nan),
+        credited_bytes=_array(dataset, "credited_bytes", index)
+        if "credited_bytes" in dataset
+        else np.full(phases, np.nan),
+        node=np.asarray(dataset["node"].values, dtype=np.int32)
+        if "node" in dataset
+        else np.zeros(count, np.int32),
+        iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
+        summarised=summarised,
+    )
+
+
+# Order of the coordinate `statistic` (docs/reference/run-format.md).
+_STATISTICS = ("count", "minimum", "median", "p99", "maximum")
+
+
+def _summary(dataset: xr.Dataset, name: str, index: int) -> Floats:
+    """Medians as one repetition."""
+    return _array(dataset, name, index)[..., _STATISTICS.index("median")][None]

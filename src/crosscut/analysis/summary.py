@@ -1,0 +1,127 @@
+"""Rates of phases and routes, and what stands out among them. Pure functions of `Samples`.
+
+Rates are bytes per second and direction. The rate of a phase is what the busiest rank moves in one
+direction, over the time of the slowest rank; the rate of a message is its bytes over its own time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.intervals import Floats, Medians, inverted, medians
+from crosscut.analysis.samples import Samples
+
+
+def phase_seconds(samples: Samples) -> Floats:
+    """[R, P] time of the slowest rank."""
+    times = samples.rank_seconds
+    slowest = np.where(np.isfinite(times), times, -np.inf).max(axis=2)
+    return np.where(np.isfinite(slowest), slowest, np.nan)
+
+
+def moved_bytes(samples: Samples) -> Floats:
+    """[P] bytes that the busiest rank sends or receives, whichever is more."""
+    phases, ranks, _ = samples.peer.shape
+    present = samples.peer >= 0
+    amounts = np.where(present, samples.bytes, 0)
+    received = amounts.sum(axis=2)
+    sent = np.zeros((phases, ranks))
+    rows = np.broadcast_to(np.arange(phases)[:, None, None], samples.peer.shape)
+    np.add.at(sent, (rows[present], samples.peer[present]), amounts[present])
+    busiest: Floats = np.maximum(received, sent).max(axis=1)
+    return busiest
+
+
+def phase_rates(samples: Samples) -> Medians:
+    """[P] rate of each phase."""
+    return inverted(medians(phase_seconds(samples)), moved_bytes(samples))
+
+
+def formula_rates(samples: Samples) -> Medians:
+    """[P] what the pattern's own formula gives: credited bytes over the slowest rank's time."""
+    return inverted(medians(phase_seconds(samples)), samples.credited_bytes)
+
+
+@dataclass(frozen=True)
+class Routes:
+    """One entry a route (source, destination), over all its samples of one size."""
+
+    source: NDArray[np.int32]
+    destination: NDArray[np.int32]
+    rates: Medians
+    """Bytes per second; seconds where times were asked for."""
+    same_node: NDArray[np.bool_]
+    timed: bool = False
+
+    def slowest(self, count: int) -> NDArray[np.int64]:
+        """Indices of the slowest routes, slowest first."""
+        order = np.argsort(-self.rates.median if self.timed else self.rates.median, kind="stable")
+        return order[np.isfinite(self.rates.median[order])][:count]
+
+
+def routes(samples: Samples, *, timed: bool = False) -> Routes:
+    """Every route's median rate, or `timed` its median time, for messages whose sizes differ. The rank that
+    timed a sample is the destination, its peer the source."""
+    phase, rank, slot = np.nonzero(samples.peer >= 0)
+    source = samples.peer[phase, rank, slot].astype(np.int64)
+    values = samples.message_seconds[:, phase, rank, slot]
+    if not timed:
+        with np.errstate(divide="ignore"):
+            values = samples.bytes[phase, rank, slot] / values
+    order = np.argsort(source * samples.ranks + rank, kind="stable")
+    keys, first, cells = np.unique(
+        (source * samples.ranks + rank)[order], return_index=True, return_counts=True
+    )
+    figures = np.full((4, len(keys)), np.nan)
+    for number in np.unique(cells):  # routes with equally many samples together
+        group = np.nonzero(cells == number)[0]
+        columns = order[first[group][:, None] + np.arange(number)]  # [group, number]
+        pooled = np.moveaxis(values[:, columns], 1, 2).reshape(-1, len(group))
+        found = medians(pooled)
+        figures[:, group] = found.median, found.low, found.high, found.count
+    sources, destinations = keys // samples.ranks, keys % samples.ranks
+    measured = figures[3] > 0
+    return Routes(
+        source=sources[measured].astype(np.int32),
+        destination=destinations[measured].astype(np.int32),
+        rates=Medians(
+            figures[0, measured],
+            figures[1, measured],
+            figures[2, measured],
+            figures[3, measured].astype(np.int64),
+        ),
+        same_node=samples.node[sources[measured]] == samples.node[destinations[measured]],
+        timed=timed,
+    )
+
+
+@dataclass(frozen=True)
+class Histogram:
+    edges: Floats
+    counts: NDArray[np.int64]
+
+
+def nice_step(span: float, most: int) -> float:
+    """The smallest of 1, 2, 2.5 or 5 times a power of ten of which at most `most` cover `span`."""
+    if span <= 0 or most < 1:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(span / most))
+    return float(next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power * most >= span))
+
+
+def histogram(values: Floats, most_bins: int = 12) -> Histogram:
+    """Counts over bins whose edges are round numbers."""
+    finite = values[np.isfinite(values)]
+    if len(finite) == 0:
+        return Histogram(np.zeros(1), np.zeros(0, dtype=np.int64))
+    low, high = float(finite.min()), float(finite.max())
+    # All but equal values get one bin of a tenth of a per cent, not twelve of rounding noise.
+    step = nice_step(max(high - low, abs(high) * 1e-3), most_bins - 1)
+    bins = np.floor(finite / step)  # by number, not by edge: no value falls between two roundings
+    first = bins.min()
+    counts = np.bincount((bins - first).astype(np.int64))
+    edges = (first + np.arange(len(counts) + 1)) * step
+    return Histogram(edges.astype(np.float64), counts.astype(np.int64))

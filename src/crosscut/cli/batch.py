@@ -1,0 +1,45 @@
+"""`crosscut run … --on slurm --batch`: the same command, as a batch job."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from crosscut.errors import EXIT_OK, UsageError
+from crosscut.measure import Decided
+from crosscut.places.slurm_batch import batch_script, submit
+
+FLAG = "--batch"
+_WORDS_FOR_SBATCH = "--launcher-args"
+
+
+def submit_run(decided: Decided, words: Sequence[str]) -> int:
+    """Submits and says where the output will be; `words` is the command line as typed."""
+    if decided.place.name != "slurm":
+        raise UsageError(f"{FLAG}: only --on slurm knows batch jobs, not --on {decided.on}")
+    script = batch_script(batch_command(words), decided.options.ranks, decided.options.launcher_arguments)
+    job = submit(script)
+    print(f"submitted as job {job}; its output comes in crosscut-{job}.log here")
+    return EXIT_OK
+
+
+def batch_command(words: Sequence[str]) -> list[str]:
+    """The command for within the job: what was meant for sbatch is in the script's head already."""
+    command = [str(_program())]
+    rest = iter(words[1:])
+    for word in rest:
+        if word == _WORDS_FOR_SBATCH:
+            next(rest, None)
+        elif word != FLAG and not word.startswith(f"{_WORDS_FOR_SBATCH}="):
+            command.append(word)
+    return command
+
+
+def _program() -> Path:
+    """crosscut by its full path: a batch job has a PATH of its own."""
+    found = shutil.which(sys.argv[0]) or shutil.which("crosscut")
+    if found is None:
+        raise UsageError(f"{FLAG}: cannot find the program crosscut; is its folder in PATH?")
+    return Path(found).absolute()

@@ -1,0 +1,163 @@
+"""`crosscut evaluate`: the whole methodology in one go."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from crosscut import core, units
+from crosscut.campaign import Step, StepResult, load_plan, measure_steps, save_plan
+from crosscut.cli import options
+from crosscut.cli.parser import quantity, whole
+from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.measure import Decided, Launch, checked_out, decide, default_out, open_session
+from crosscut.progress import reporter
+
+NAME = "evaluate"
+HELP = "the whole methodology in one go: sweep, dense patterns, streams, chain, load"
+EPILOG = """
+examples:
+  crosscut evaluate --quick                  a few minutes: what this machine's own paths give
+  crosscut evaluate --on hosts:hosts.txt --out evaluation
+  crosscut evaluate --resume evaluation      measure only what is missing
+
+One directory holds a run for each step, the plan (campaign.json) and the summary (summary.txt,
+summary.json). Ctrl-C stops after the block in flight.
+"""
+
+# Message sizes of Fatoohi et al. 2005 ("1K .. 1000K").
+PAPER_SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+QUICK_SIZES = (1_000, 30_000, 1_000_000)
+QUICK_REPETITIONS = 6  # the fewest that give a 95 % interval
+# Order: the idle network first, then ever more load.
+SWEEP = "pingpong"
+DENSE = ("aapc", "simple-pairwise", "cumulative-pairwise", "random-pairwise", "pairwise", "aapc-burst")
+OTHERS = ("streams", "chain", "bisection", "congestor", "loaded-pingpong")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    known = core.load()
+    group = parser.add_argument_group("what is measured")
+    group.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"{len(QUICK_SIZES)} sizes and {QUICK_REPETITIONS} repetitions in place of "
+        f"{len(PAPER_SIZES)} and 20",
+    )
+    group.add_argument(
+        "--size",
+        dest="sizes",
+        type=quantity(units.parse_sizes),
+        metavar="SIZE[,…]",
+        help="sizes of the dense patterns (those of Fatoohi et al.: 1KB to 1MB)",
+    )
+    group.add_argument("--repetitions", type=whole(1), metavar="N", help="repetitions of each step (20)")
+    group.add_argument("--only", metavar="PATTERN[,…]", help="only these patterns")
+    group.add_argument(
+        "--step-time-limit",
+        type=quantity(units.parse_seconds),
+        metavar="TIME",
+        help="no step takes much longer; what it lacks can be resumed",
+    )
+    options.add_where(parser, options.backend_names(known))
+    group = parser.add_argument_group("output")
+    group.add_argument("--out", type=options.folder, metavar="DIR", help="directory of all runs")
+    group.add_argument("--resume", type=options.folder, metavar="DIR", help="go on with this evaluation")
+    group.add_argument("--json", action="store_true", help="one JSON object on standard output at the end")
+    group.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def plan(known: core.Core, given: Mapping[str, Any]) -> list[Step]:
+    """The steps that this core has."""
+    quick = given.get("quick", False)
+    sizes = given.get("sizes") or (QUICK_SIZES if quick else PAPER_SIZES)
+    shared: dict[str, object] = {}
+    if repetitions := given.get("repetitions") or (QUICK_REPETITIONS if quick else None):
+        shared["repetitions"] = repetitions
+    if limit := given.get("step_time_limit"):
+        shared["time_limit_seconds"] = limit
+    wanted = [name for name in (SWEEP, *DENSE, *OTHERS) if known.pattern(name) is not None]
+    if only := given.get("only"):
+        chosen = only.split(",")
+        if unknown := [name for name in chosen if name not in wanted]:
+            raise UsageError(
+                f"--only {unknown[0]}: not a step of an evaluation; there is {', '.join(wanted)}"
+            )
+        wanted = [name for name in wanted if name in chosen]
+    return [Step(name, name, sizes=tuple(sizes) if name in DENSE else (), options=shared) for name in wanted]
+
+
+def execute(args: argparse.Namespace) -> int:
+    given = {key: value for key, value in vars(args).items() if value is not None}
+    known = core.load()
+    directory, decided, steps = _begin(known, given)
+    results: list[StepResult] = []
+    with ExitStack() as stack:
+        listener = stack.enter_context(reporter(args.quiet))
+        session = stack.enter_context(open_session(decided, listener))
+        stack.enter_context(session.interruptible())
+        session.wait_ready()
+        # One by one: what was measured before an error stays in the list.
+        results.extend(measure_steps(session, steps, directory, decided, listener=listener, words=args.words))
+        interrupted = session.interrupted
+    return _conclude(directory, results, interrupted, as_json=args.json)
+
+
+def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, list[Step]]:
+    """Directory, launch and steps: of an evaluation begun before, or of a new one, whose plan is written."""
+    typed = options.launch(given)
+    if "resume" in given:
+        if "out" in given:
+            raise UsageError("--out and --resume exclude each other: a resumed evaluation stays where it is")
+        directory = given["resume"].absolute()
+        before, steps = load_plan(directory)
+        launch = Launch(
+            **(before | {k: v for k, v in vars(typed).items() if k in _LAUNCH and v != getattr(Launch(), k)})
+        )
+        return directory, decide(known, launch), steps
+    decided = decide(known, typed)
+    directory = checked_out(
+        given.get("out") or default_out("evaluate", decided.options.backend, Path.cwd()).with_suffix("")
+    )
+    steps = plan(known, given)
+    directory.mkdir(exist_ok=True)
+    recorded = {
+        "on": decided.on,
+        "backend": decided.options.backend,
+        "ranks": decided.options.ranks,
+        "interface": typed.interface,
+        "pin": typed.pin,
+    }
+    save_plan(directory, recorded, steps)
+    return directory, decided, steps
+
+
+_LAUNCH = frozenset(Launch.__dataclass_fields__)
+
+
+def _conclude(directory: Path, results: list[StepResult], interrupted: bool, as_json: bool) -> int:
+    from crosscut.reports import campaign  # imports numpy and xarray
+
+    summary = campaign.as_json(directory, results)
+    (directory / "summary.json").write_text(
+        json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8"
+    )
+    with (directory / "summary.txt").open("w", encoding="utf-8") as file:
+        campaign.render(directory, results, file)
+    if as_json:
+        print(json.dumps(summary, allow_nan=False))
+    else:
+        campaign.render(directory, results, sys.stdout)
+    unfinished = interrupted or any(result.state not in ("complete", "refused") for result in results)
+    if unfinished:
+        print(
+            f"crosscut: not all is measured; go on: crosscut evaluate --resume {directory}", file=sys.stderr
+        )
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_FAILED if any(result.state == "failed" for result in results) else EXIT_OK

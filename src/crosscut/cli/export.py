@@ -1,0 +1,49 @@
+"""`crosscut export`: a run as a table, for other programs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from crosscut.errors import EXIT_OK, UsageError
+
+NAME = "export"
+HELP = "write a run as a table: CSV, Parquet, JSON"
+EPILOG = """
+examples:
+  crosscut export aapc.zarr > aapc.csv                       a row a message
+  crosscut export aapc.zarr --table ranks --out ranks.csv    a row a rank and phase
+  crosscut export aapc.zarr --out aapc.parquet               for pandas, polars, DuckDB, R
+  crosscut export aapc.zarr --format json | jq '.[0]'
+
+Times are seconds, rates bytes per second and direction. Repetitions and phases count from 1.
+"""
+
+FORMATS = ("csv", "parquet", "json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", type=Path, metavar="DIR", help="a run")
+    parser.add_argument("--table", choices=("messages", "ranks"), default="messages",
+                        help="a row a message, or a row a rank and phase (messages)")  # fmt: skip
+    parser.add_argument(
+        "--format", choices=FORMATS, help="csv, parquet or json (by the file's name; else csv)"
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the file to write (standard output)")
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from crosscut import export, export_formats  # numpy and xarray take a second to import
+    from crosscut.run import Run
+
+    name = args.format or (export_formats.format_of(args.out) if args.out else "csv")
+    if args.out is None and name == "parquet" and sys.stdout.isatty():
+        raise UsageError("Parquet is not for the screen; name a file with --out")
+    pieces = export.tables(Run.open(args.run), args.table)
+    if args.out is not None:
+        export_formats.write_file(pieces, args.out, name, overwrite=args.force)
+    else:
+        export_formats.FORMATS[name](pieces, sys.stdout.buffer)
+    return EXIT_OK

@@ -1,0 +1,113 @@
+"""`crosscut list`: what there is to measure with."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+
+from rich.text import Text
+
+from crosscut import core
+from crosscut.errors import EXIT_OK, UsageError
+from crosscut.places import all_places
+from crosscut.reports.screen import Rows, Screen, screen_for
+
+NAME = "list"
+HELP = "list patterns, backends and places"
+EPILOG = """
+examples:
+  crosscut list                              everything, a line each
+  crosscut list aapc                         one pattern or backend with its parameters
+  crosscut list --json                       the same for a script
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a pattern or backend, to see all of it")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def execute(args: argparse.Namespace) -> int:
+    known = core.load()
+    if args.name is not None:
+        _one(known, args.name, args.json)
+    elif args.json:
+        print(json.dumps(_as_json(known)))
+    else:
+        _overview(known)
+    return EXIT_OK
+
+
+def _as_json(known: core.Core) -> dict[str, object]:
+    return {
+        "version": known.version,
+        "executable": str(known.executable),
+        "patterns": [dataclasses.asdict(pattern) for pattern in known.patterns],
+        "backends": [dataclasses.asdict(backend) for backend in known.backends],
+        "places": [
+            {"name": place.name, "summary": place.help, "unavailable": place.available() or ""}
+            for place in all_places()
+        ],
+    }
+
+
+def _section(screen: Screen, title: str, entries: list[tuple[str, str, str]]) -> None:
+    """(name, text, why not) a line each, under a title."""
+    screen.title(title)
+    table = Rows("<", "<")
+    for name, text, why_not in entries:
+        shown = Text(screen.glyphs.plain(text))
+        if why_not:
+            shown.append(screen.glyphs.plain(f"\nnot here: {why_not}"), style="yellow")
+        table.add(Text(name, style="dim" if why_not else "bold cyan"), shown)
+    screen.table(table)
+
+
+def _overview(known: core.Core) -> None:
+    screen = screen_for()
+    _section(
+        screen,
+        "Patterns: crosscut run PATTERN",
+        [(p.name, p.answers or p.summary, "") for p in known.patterns],
+    )
+    _section(screen, "Backends: --backend NAME", [(b.name, b.summary, b.unavailable) for b in known.backends])
+    places = [
+        (place.name + (f":{place.argument}" if place.argument else ""), place) for place in all_places()
+    ]
+    _section(
+        screen, "Places: --on PLACE", [(name, place.help, place.available() or "") for name, place in places]
+    )
+    screen.line()
+    screen.line("One of them with its parameters: crosscut list NAME", "dim")
+
+
+def _one(known: core.Core, name: str, as_json: bool) -> None:
+    entry = known.pattern(name) or known.backend(name)
+    if entry is None:
+        names = ", ".join([*(one.name for one in known.patterns), *(one.name for one in known.backends)])
+        raise UsageError(f"there is no pattern or backend '{name}'; there is {names}")
+    if as_json:
+        print(json.dumps(dataclasses.asdict(entry)))
+        return
+    screen = screen_for()
+    screen.line(entry.name, "bold")
+    screen.line(entry.summary)
+    if isinstance(entry, core.Pattern):
+        for title, text in (("answers", entry.answers), ("rate", entry.formula), ("source", entry.source)):
+            screen.field(title, text)
+    elif entry.unavailable:
+        screen.line(f"not here: {entry.unavailable}", "yellow")
+    if entry.parameters:
+        prefix = "" if isinstance(entry, core.Pattern) else f"{entry.name}-"
+        _parameters(screen, entry.parameters, prefix)
+
+
+def _parameters(screen: Screen, parameters: tuple[core.Parameter, ...], prefix: str) -> None:
+    screen.title("Parameters")
+    table = Rows("<option", "<kind", "<default", "<meaning")
+    for one in parameters:
+        kind = "|".join(one.choices) if one.choices else one.kind
+        unit = f" [{one.unit}]" if one.unit else ""
+        table.add(f"--{prefix}{one.name.removeprefix(prefix)}", kind, one.default, one.help + unit)
+    screen.table(table)

@@ -1,0 +1,238 @@
+"""The options of measuring, shared by `run` and `evaluate`: argparse on one side, a job on the other.
+
+Every option is absent from the namespace unless it was typed (`SUPPRESS`): the core alone knows the
+defaults of a job (core/src/job.hpp), and options may stand before or after the pattern's name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from crosscut import units
+from crosscut.cli.parser import quantity, whole
+from crosscut.core import Backend, Core, Parameter, Pattern
+from crosscut.measure import Launch
+from crosscut.places import PLACES
+
+# Members of the job that are options of the same name.
+_JOB_MEMBERS = (
+    "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "sync", "wait", "seed",
+    "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds", "raw_budget_bytes",
+)  # fmt: skip
+
+
+def _add(group: argparse._ArgumentGroup, *flags: str, **options: Any) -> None:
+    group.add_argument(*flags, default=argparse.SUPPRESS, **options)
+
+
+def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
+    """Options of the launch: place, backend, ranks."""
+    places = ", ".join(f"{name}:FILE" if name == "hosts" else name for name in PLACES)
+    group = parser.add_argument_group("where and over what")
+    _add(
+        group,
+        "-n",
+        "--ranks",
+        type=whole(2),
+        metavar="RANKS",
+        help="measuring processes; without it all that the place has (here: one a core, 2 to 8)",
+    )
+    _add(group, "--backend", metavar="NAME", help=f"{backends} (tcp; with --on mpi: mpi)")
+    _add(group, "--on", metavar="PLACE", help=f"where ranks run: {places} (local; with --backend mpi: mpi)")
+    _add(group, "--interface", metavar="NAME", help="address or interface that ranks listen on")
+    _add(
+        group,
+        "--timeout",
+        type=quantity(units.parse_seconds),
+        metavar="TIME",
+        help="a rank silent for about twice this is named, and the run ended (30s)",
+    )
+    _add(
+        group,
+        "--pin",
+        action=argparse.BooleanOptionalAction,
+        help="bind each rank to a core of its own while there are enough (yes)",
+    )
+    _add(group, "--launcher", metavar="PATH", help="mpiexec, srun or ssh to start ranks with (found on PATH)")
+    _add(
+        group,
+        "--launcher-args",
+        type=shlex.split,
+        metavar="WORDS",
+        help="further words for the launcher, as one argument: '--partition=debug'",
+    )
+    _add(group, "--core-path", metavar="PATH", help="crosscut-core on other nodes (the same as here)")
+
+
+def add_how(parser: argparse.ArgumentParser) -> None:
+    """Options of the measurement itself."""
+    group = parser.add_argument_group("how it is measured")
+    _add(
+        group, "--repetitions", type=whole(1), metavar="N", help="repetitions; with --interval: at most (20)"
+    )
+    _add(
+        group,
+        "--interval",
+        type=quantity(units.parse_fraction),
+        metavar="SHARE",
+        help="repeat until the 95%% interval of every phase's median is this narrow: 5%%",
+    )
+    _add(group, "--minimum-repetitions", type=whole(1), metavar="N", help="with --interval: at least (6)")
+    _add(group, "--warm-up", type=whole(0), metavar="N", help="repetitions before, not recorded (1)")
+    _add(
+        group,
+        "--iterations",
+        type=whole(0),
+        metavar="N",
+        help="runs of a phase per sample; 0: found for each size (0)",
+    )
+    _add(
+        group,
+        "--sync",
+        choices=("barrier", "none"),
+        help="barrier: phases one by one; none: streaming: another question (barrier)",
+    )
+    _add(
+        group,
+        "--wait",
+        choices=("auto", "block", "poll"),
+        help="how ranks wait for data; auto: poll while each has a core of its own (auto)",
+    )
+    _add(group, "--seed", type=whole(0), metavar="N", help="of everything random (1)")
+    _add(
+        group,
+        "--memory",
+        dest="memory_bytes",
+        type=quantity(units.parse_bytes),
+        metavar="SIZE",
+        help="buffers of a rank, at most: more is refused before anything starts (2GiB)",
+    )
+    _add(
+        group,
+        "--raw-budget",
+        dest="raw_budget_bytes",
+        type=quantity(units.parse_bytes),
+        metavar="SIZE",
+        help="raw samples on disk, at most; above it, summaries take their place (4GiB)",
+    )
+    _add(
+        group,
+        "--time-limit",
+        dest="time_limit_seconds",
+        type=quantity(units.parse_seconds),
+        metavar="TIME",
+        help="stop after the block in which it is reached; resumable",
+    )
+    _add(
+        group, "--verify", action="store_true", help="check every byte received; a wrong one names its route"
+    )
+    _add(
+        group,
+        "--compute",
+        action="store_true",
+        help="ranks also compute; the run records how much of it was still done",
+    )
+    _add(group, "--tolerate-failures", action="store_true", help="go on without a lost rank")
+
+
+def _option_help(parameter: Parameter) -> str:
+    """The parameter's help, with what is allowed, its unit and its default."""
+    unit = f" [{parameter.unit}]" if parameter.unit else ""
+    default = f" ({parameter.default})" if parameter.default else ""
+    return f"{parameter.help}{unit}{default}".replace("%", "%%")
+
+
+def _add_parameter(group: argparse._ArgumentGroup, flag: str, dest: str, parameter: Parameter) -> None:
+    choices = tuple(parameter.choices)
+    if parameter.kind == "boolean":
+        # `--flag` alone says true; the core parses whatever else is given
+        _add(
+            group,
+            flag,
+            dest=dest,
+            nargs="?",
+            const="true",
+            choices=("true", "false"),
+            help=_option_help(parameter),
+        )
+    else:
+        metavar = None if choices else parameter.kind.upper()
+        _add(group, flag, dest=dest, choices=choices or None, metavar=metavar, help=_option_help(parameter))
+
+
+def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) -> None:
+    """`--stride` for the parameter `stride`; `--pairwise-seed` where `--seed` is an option of every run."""
+    if not pattern.parameters:
+        return
+    taken = set(vars(parser)["_option_string_actions"])
+    group = parser.add_argument_group(f"parameters of {pattern.name}")
+    for parameter in pattern.parameters:
+        flag = f"--{parameter.name}"
+        if flag in taken:
+            flag = f"--{pattern.name}-{parameter.name}"
+        _add_parameter(group, flag, f"pattern.{parameter.name}", parameter)
+
+
+def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Backend, ...]) -> None:
+    """`--tcp-nodelay`: always with the backend's name, so that a new pattern never renames an option."""
+    for backend in backends:
+        if backend.parameters:
+            group = parser.add_argument_group(f"parameters of the backend {backend.name}")
+            for parameter in backend.parameters:
+                name = parameter.name.removeprefix(f"{backend.name}-")
+                dest = f"backend.{backend.name}.{parameter.name}"
+                _add_parameter(group, f"--{backend.name}-{name}", dest, parameter)
+
+
+def pattern_parameters(given: Mapping[str, Any]) -> dict[str, str]:
+    """What was typed for the pattern, as text."""
+    return {
+        key.removeprefix("pattern."): str(value) for key, value in given.items() if key.startswith("pattern.")
+    }
+
+
+def backend_parameters(given: Mapping[str, Any], backend: str) -> dict[str, str]:
+    """What was typed for this backend; parameters of another are left to nobody (`foreign_parameters`)."""
+    prefix = f"backend.{backend}."
+    return {key.removeprefix(prefix): str(value) for key, value in given.items() if key.startswith(prefix)}
+
+
+def foreign_parameters(given: Mapping[str, Any], backend: str) -> list[str]:
+    """Backends other than `backend` for which something was typed."""
+    return sorted({key.split(".")[1] for key in given if key.startswith("backend.")} - {backend})
+
+
+def job_options(given: Mapping[str, Any]) -> dict[str, object]:
+    """Members of the job that were typed."""
+    return {name: given[name] for name in _JOB_MEMBERS if name in given}
+
+
+def launch(given: Mapping[str, Any]) -> Launch:
+    """Where and how, as typed."""
+    return Launch(
+        on=given.get("on", ""),
+        backend=given.get("backend", ""),
+        ranks=given.get("ranks"),
+        interface=given.get("interface", ""),
+        timeout_seconds=given.get("timeout", 30.0),
+        pin=given.get("pin", True),
+        launcher=given.get("launcher", ""),
+        launcher_arguments=tuple(given.get("launcher_args", ())),
+        core_path=given.get("core_path", ""),
+    )
+
+
+def folder(text: str) -> Path:
+    """A directory named on the command line, as a path."""
+    return Path(text).expanduser()
+
+
+def backend_names(core: Core) -> str:
+    """`tcp, null, udp (not here: reason)`, for help."""
+    return ", ".join(
+        backend.name + (" (not here)" if backend.unavailable else "") for backend in core.backends
+    )

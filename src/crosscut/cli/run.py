@@ -1,0 +1,256 @@
+"""`crosscut run`: measures one pattern."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from crosscut import __version__, core, units
+from crosscut.cli import options
+from crosscut.cli.batch import submit_run
+from crosscut.cli.parser import Parser, epilog, quantity
+from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
+from crosscut.job import Job
+from crosscut.measure import Decided, Launch, checked_out, decide, default_out, open_session
+from crosscut.progress import reporter
+from crosscut.session import Outcome
+
+NAME = "run"
+HELP = "measure one pattern"
+EPILOG = """
+examples:
+  crosscut run aapc -n 8 --size 1MB
+  crosscut run pingpong -n 2 --backend mpi
+  crosscut run pairwise -n 16 --size 1KB,100KB,1MB --repetitions 50 --out pairwise.zarr
+  crosscut run aapc --on hosts:hosts.txt --size 1MB --interval 5%
+  crosscut run aapc --help                   parameters of one pattern
+  crosscut run --resume pairwise.zarr        measure only what is missing
+
+Ctrl-C stops after the block in flight; the run can be shown, and resumed.
+"""
+
+
+def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
+    group = parser.add_argument_group("what is measured")
+    group.add_argument(
+        "--size",
+        dest="sizes",
+        type=quantity(units.parse_sizes),
+        default=argparse.SUPPRESS,
+        metavar="SIZE[,…]",
+        help="message sizes: 1KB,64KiB,1MB (the pattern's own)",
+    )
+    group.add_argument(
+        "--phases",
+        type=quantity(units.parse_phases),
+        default=argparse.SUPPRESS,
+        metavar="FIRST-LAST",
+        help="only these phases of the pattern: 1-30 (all)",
+    )
+    options.add_how(parser)
+    options.add_where(parser, options.backend_names(known))
+    group = parser.add_argument_group("output")
+    path: dict[str, Any] = {"type": options.folder, "default": argparse.SUPPRESS, "metavar": "DIR"}
+    group.add_argument("--out", help="the run's directory (PATTERN-BACKEND-DATE-TIME.zarr here)", **path)
+    group.add_argument("--resume", help="go on with this run: measure only what is missing", **path)
+    flag: dict[str, Any] = {"action": "store_true", "default": argparse.SUPPRESS}
+    group.add_argument("--force", help="resume although nodes or settings differ; the run records it", **flag)
+    group.add_argument("--batch", help="with --on slurm: submit this as a batch job, and return", **flag)
+    group.add_argument("--json", help="one JSON object on standard output at the end", **flag)
+    group.add_argument("--quiet", help="no progress and no summary, only what went wrong", **flag)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    known = core.load()
+    _add_common(parser, known)
+    subparsers = parser.add_subparsers(
+        title="patterns", metavar="PATTERN", dest="pattern", parser_class=Parser, required=False
+    )
+    for pattern in known.patterns:
+        one = subparsers.add_parser(
+            pattern.name,
+            help=pattern.summary.replace("%", "%%"),
+            description=f"{pattern.summary}.\nAnswers: {pattern.answers}\nRate: {pattern.formula}\n"
+            f"Source: {pattern.source}".replace("%", "%%"),
+            epilog=epilog(f"example:\n  crosscut run {pattern.name} -n 8 --size 1MB"),
+        )
+        _add_common(one, known)
+        options.add_pattern_parameters(one, pattern)
+        options.add_backend_parameters(one, known.backends)
+
+
+def execute(args: argparse.Namespace) -> int:
+    given = {key: value for key, value in vars(args).items() if value is not None}
+    known = core.load()
+    if "resume" in given and "pattern" not in given:
+        job, decided = _resumed(known, given)
+    else:
+        job, decided = _typed(known, given)
+    if given.get("batch", False):
+        return submit_run(decided, given["words"])
+    outcome, interrupted = measure(job, decided, quiet=given.get("quiet", False))
+    return report(outcome, interrupted, as_json=given.get("json", False), quiet=given.get("quiet", False))
+
+
+def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
+    """What `--resume` needs to start the same ranks again, and what was typed."""
+    return {
+        "command_line": words,
+        "crosscut": __version__,
+        "on": decided.on,
+        "ranks": decided.options.ranks,
+        "interface": decided.options.interface,
+        "pin": decided.options.pin,
+    }
+
+
+def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
+    """The job as typed; `--resume` beside a pattern leaves the comparing to the core."""
+    if "pattern" not in given:
+        names = ", ".join(pattern.name for pattern in known.patterns)
+        raise UsageError(f"say which pattern: crosscut run PATTERN. There is {names}")
+    decided = decide(known, options.launch(given))
+    backend = decided.options.backend
+    if foreign := options.foreign_parameters(given, backend):
+        raise UsageError(f"options of the backend {foreign[0]} were given, but the backend is {backend}")
+    resume = "resume" in given
+    if resume and "out" in given:
+        raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
+    if resume:
+        out = given["resume"].absolute()
+    else:
+        out = checked_out(given.get("out") or default_out(given["pattern"], backend, Path.cwd()))
+    job = Job(
+        pattern=given["pattern"],
+        out=out,
+        pattern_parameters=options.pattern_parameters(given),
+        backend=backend,
+        backend_parameters=options.backend_parameters(given, backend),
+        sizes=given.get("sizes", ()),
+        phases=given.get("phases"),
+        options=options.job_options(given) | _resume_flags(resume, given),
+        metadata=_metadata(decided, given["words"]),
+    )
+    return job, decided
+
+
+def _resume_flags(resume: bool, given: Mapping[str, Any]) -> dict[str, object]:
+    return {"resume": True, "force": bool(given.get("force", False))} if resume else {}
+
+
+def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
+    """The job that the run on disk records, with ranks as they were started then."""
+    out: Path = given["resume"].absolute()
+    recorded = recorded_job(out)
+    metadata = recorded.get("metadata")
+    before: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
+    typed = options.launch(given)
+    launch = Launch(
+        on=typed.on or str(before.get("on", "")),
+        backend=typed.backend or str(recorded["backend"]),
+        ranks=typed.ranks if typed.ranks is not None else _recorded_ranks(before),
+        interface=typed.interface or str(before.get("interface", "")),
+        timeout_seconds=typed.timeout_seconds,
+        pin=bool(given.get("pin", before.get("pin", True))),
+        launcher=typed.launcher,
+        launcher_arguments=typed.launcher_arguments,
+        core_path=typed.core_path,
+    )
+    decided = decide(known, launch)
+    members = {
+        key: value for key, value in recorded.items() if key not in ("out", "pattern", "backend", "metadata")
+    }
+    if given.get("sizes") or given.get("phases"):
+        raise UsageError("--resume: sizes and phases are the run's own; leave --size and --phases out")
+    job = Job(
+        pattern=str(recorded["pattern"]),
+        out=out,
+        backend=decided.options.backend,
+        options=members | options.job_options(given) | _resume_flags(True, given),
+        metadata=dict(before) | _metadata(decided, list(before.get("command_line", given["words"]))),
+    )
+    return job, decided
+
+
+def _recorded_ranks(before: Mapping[str, Any]) -> int | None:
+    ranks = before.get("ranks")
+    return ranks if isinstance(ranks, int) else None
+
+
+def recorded_job(out: Path) -> dict[str, Any]:
+    """Attribute `job` of a run; UsageError where `out` is no run."""
+    try:
+        text = (out / "zarr.json").read_bytes()
+        job = json.loads(text)["attributes"]["job"]
+        if (
+            not isinstance(job, dict)
+            or not isinstance(job["pattern"], str)
+            or not isinstance(job["backend"], str)
+        ):
+            raise TypeError("it records no job")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"--resume {out}: not a run that can be resumed ({error})") from error
+    return job
+
+
+def measure(job: Job, decided: Decided, quiet: bool) -> tuple[Outcome, bool]:
+    """Starts ranks, measures one job, ends them; says whether a signal asked for an end."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(reporter(quiet))
+        session = stack.enter_context(open_session(decided, listener))
+        stack.enter_context(session.interruptible())
+        session.wait_ready()
+        try:
+            return session.run(job), session.interrupted
+        except (SessionError, Interrupted) as error:
+            if not (job.out / "zarr.json").is_file():
+                raise
+            how = f"what was measured is in {_short(job.out)}; go on: crosscut run --resume {_short(job.out)}"
+            raise type(error)(f"{error}\n{how}") from error
+
+
+def exit_status(outcome: Outcome, interrupted: bool) -> int:
+    """A tolerated loss or a wrong byte is a failure too: a script must notice."""
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_FAILED if outcome.failures or outcome.state == "failed" else EXIT_OK
+
+
+def report(outcome: Outcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
+    """What was found, where it is, and how to go on."""
+    from crosscut.reports import headline  # imports numpy and xarray
+
+    shown = _short(outcome.out)
+    if as_json:
+        print(json.dumps(headline.as_json(outcome.out) | _as_json(outcome), allow_nan=False))
+    elif not quiet:
+        headline.print_summary(outcome.out)
+        print(f"show it:  crosscut show {shown}")
+    for failure in outcome.failures:
+        print(f"crosscut: {failure}", file=sys.stderr)
+    if outcome.state != "complete":
+        print(f"crosscut: the run is {outcome.state}; go on: crosscut run --resume {shown}", file=sys.stderr)
+    return exit_status(outcome, interrupted)
+
+
+def _as_json(outcome: Outcome) -> dict[str, object]:
+    return {
+        "out": str(outcome.out),
+        "state": outcome.state,
+        "elapsed_seconds": outcome.elapsed_seconds,
+        "warnings": list(outcome.warnings),
+        "failures": list(outcome.failures),
+    }
+
+
+def _short(path: Path) -> str:
+    """The path as it is typed from here."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

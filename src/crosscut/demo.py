@@ -1,0 +1,94 @@
+"""`make demo`: four patterns over TCP and over MPI on this machine, in a few minutes.
+
+Run as `python -m crosscut.demo [DIRECTORY]`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from crosscut import core, units
+from crosscut.campaign import Step, StepResult, measure_steps
+from crosscut.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
+from crosscut.measure import Launch, decide, open_session
+from crosscut.progress import reporter
+from crosscut.reports import terminal
+from crosscut.reports.screen import Screen, screen_for
+from crosscut.reports.sentences import figures_of
+from crosscut.reports.view import open_view
+
+RANKS = 8
+# With 8 ranks on 2 cores an MPI that polls takes many times as long as TCP: the limit keeps the whole
+# demonstration within three minutes whatever the machine, and what it cuts off is said.
+STEP_LIMIT_SECONDS = 15.0
+OPTIONS: dict[str, object] = {"repetitions": 20, "time_limit_seconds": STEP_LIMIT_SECONDS}
+
+STEPS = (
+    Step("pingpong", "pingpong", sizes=(1, 100, 1_000, 10_000, 100_000, 1_000_000), options=OPTIONS),
+    Step("aapc", "aapc", sizes=(1_000, 100_000, 1_000_000), options=OPTIONS),
+    Step("cumulative-pairwise", "cumulative-pairwise", sizes=(1_000_000,), options=OPTIONS),
+    Step("chain", "chain", sizes=(10_000_000,), options=OPTIONS),
+)
+
+
+def _measure(known: core.Core, backend: str, directory: Path, screen: Screen) -> list[StepResult]:
+    """All steps over one backend; a backend that is not here is said so, with the reason."""
+    screen.title(f"Over {backend}, {RANKS} ranks on this machine")
+    try:
+        decided = decide(known, Launch(backend=backend, ranks=RANKS))
+    except UsageError as error:
+        screen.line(f"left out: {error}", "yellow")
+        return []
+    folder = directory / backend
+    folder.mkdir(parents=True)
+    results: list[StepResult] = []
+    with ExitStack() as stack:
+        listener = stack.enter_context(reporter(quiet=False))
+        session = stack.enter_context(open_session(decided, listener))
+        stack.enter_context(session.interruptible())
+        session.wait_ready()
+        words = ["python", "-m", "crosscut.demo"]
+        results += measure_steps(session, STEPS, folder, decided, listener=listener, words=words)
+    for result in results:
+        screen.line(result.step.name, "bold cyan")
+        lines = figures_of(open_view(result.out)) if result.measured else [result.reason]
+        for line in lines + ([f"({result.state})"] if result.state != "complete" else []):
+            screen.line(f"  {line}")
+    return results
+
+
+def run(directory: Path, screen: Screen) -> int:
+    """Measures, shows, names the runs."""
+    known = core.load()
+    results = {backend: _measure(known, backend, directory, screen) for backend in ("tcp", "mpi")}
+    measured = [result for found in results.values() for result in found if result.measured]
+    shown = next((result.out for result in measured if result.step.name == "aapc"), None)
+    if shown is not None:
+        screen.console.rule(style="dim")
+        terminal.render(screen, open_view(shown))
+    screen.title("Runs")
+    for result in measured:
+        screen.line(f"crosscut show {result.out}")
+    failed = not results["tcp"] or any(result.state not in ("complete", "stopped") for result in measured)
+    return EXIT_FAILED if failed or len(measured) < len(STEPS) else EXIT_OK
+
+
+def main(words: Sequence[str]) -> int:
+    start = time.monotonic()
+    name = words[0] if words else f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
+    screen = screen_for()
+    try:
+        status = run(Path(name), screen)
+    except CrosscutError as error:
+        print(f"crosscut demo: {error}", file=sys.stderr)
+        return error.exit_code
+    screen.line(f"took {units.duration(time.monotonic() - start)}", "dim")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,39 @@
+"""What may go wrong, and the exit status that says so. A person sees the text, never a traceback."""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
+EXIT_CODES = (
+    "exit status: 0 done; 1 the measurement or the machine failed; 2 wrong usage or unreadable input; "
+    "130 interrupted"
+)
+
+
+class CrosscutError(Exception):
+    """Something a person can act on: what was wrong, where, what to do."""
+
+    exit_code = EXIT_FAILED
+
+
+class UsageError(CrosscutError):
+    """The input (option, file, run) is wrong."""
+
+    exit_code = EXIT_USAGE
+
+
+class SessionError(CrosscutError):
+    """The ranks did not start, died, or spoke something other than the session protocol."""
+
+
+class PlaceError(CrosscutError):
+    """A place cannot start what was asked; the text says why and what to do."""
+
+
+class Interrupted(CrosscutError):
+    """Asked to stop by a signal; what was measured is on disk."""
+
+    exit_code = EXIT_INTERRUPTED

@@ -1,0 +1,40 @@
+"""One measurement asked for, as handed to a session (core/src/job.hpp has the members and defaults)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Job:
+    pattern: str
+    out: Path
+    pattern_parameters: Mapping[str, str] = field(default_factory=dict)
+    backend: str = "tcp"
+    backend_parameters: Mapping[str, str] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
+    """Bytes; empty: the pattern's own."""
+    phases: tuple[int, int] | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Further members of the job, only those that differ from the core's defaults."""
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """The object of a `run` request."""
+        value: dict[str, object] = {
+            "pattern": self.pattern,
+            "pattern_parameters": dict(self.pattern_parameters),
+            "backend": self.backend,
+            "backend_parameters": dict(self.backend_parameters),
+            "out": str(self.out),
+        }
+        if self.sizes:
+            value["sizes"] = list(self.sizes)
+        if self.phases is not None:
+            value["phases"] = list(self.phases)
+        value.update(self.options)
+        if self.metadata:
+            value["metadata"] = dict(self.metadata)
+        return value

@@ -1,0 +1,294 @@
+"""What this machine offers to a measurement. Each probe reads, changes nothing, and never raises."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut import core
+from crosscut.errors import CrosscutError
+
+PROBE_TIMEOUT_SECONDS = 10
+# A rank of a full TCP mesh holds a connection to every other rank; ranks of one node add up.
+FEWEST_DESCRIPTORS = 4096
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fact. `good`: True fine, False something is missing, None neither: a fact to know."""
+
+    section: str
+    name: str
+    value: str
+    good: bool | None = None
+    advice: str = ""
+
+
+def _first_line(*command: str) -> str | None:
+    """First line that a command prints; None where it is missing or fails."""
+    return next(iter(_lines(*command)), None)
+
+
+def _lines(*command: str) -> list[str]:
+    """What a command prints; nothing where it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    text = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
+    return text.splitlines() if done.returncode == 0 else []
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def probe_core() -> list[Finding]:
+    """The measuring core and its backends."""
+    try:
+        known = core.load()
+    except CrosscutError as error:
+        return [Finding("core", "crosscut-core", "not usable", False, str(error))]
+    found = [Finding("core", "crosscut-core", f"{known.executable} ({known.version})", True)]
+    if known.mpi_executable is None:
+        found.append(
+            Finding(
+                "core",
+                "crosscut-core-mpi",
+                "not built",
+                False,
+                "pip install 'crosscut[mpich]' and build again, or 'crosscut build-mpi --mpicxx PATH' "
+                "for a site's MPI",
+            )
+        )
+    else:
+        found.append(Finding("core", "crosscut-core-mpi", str(known.mpi_executable), True))
+    for backend in known.backends:
+        value = backend.summary if not backend.unavailable else "cannot be used"
+        found.append(Finding("backends", backend.name, value, not backend.unavailable, backend.unavailable))
+    return found
+
+
+def mpi_launchers() -> list[Path]:
+    """mpiexec and srun: beside this Python (the PyPI package mpich), then on PATH; each once."""
+    places = [str(Path(sys.executable).parent), *os.environ.get("PATH", "").split(os.pathsep)]
+    found: list[Path] = []
+    for name in ("mpiexec", "mpiexec.hydra", "mpirun", "srun"):
+        for place in places:
+            path = Path(place) / name
+            if (
+                os.access(path, os.X_OK)
+                and path.is_file()
+                and path.resolve() not in [one.resolve() for one in found]
+            ):
+                found.append(path)
+    return found
+
+
+def _version(launcher: Path) -> str | None:
+    """What a launcher says of itself: one line, the one with the number (Hydra's is its second)."""
+    lines = _lines(str(launcher), "--version")
+    return " ".join(next((line for line in lines if any(map(str.isdigit, line))), "").split()) or None
+
+
+def probe_mpi() -> list[Finding]:
+    """Launchers and their versions, compilers."""
+    found = []
+    for launcher in mpi_launchers():
+        version = _version(launcher) or "gives no version"
+        found.append(Finding("mpi", launcher.name, f"{launcher}: {version}", True))
+    if not found:
+        found.append(
+            Finding(
+                "mpi",
+                "mpiexec",
+                "none on PATH or beside this Python",
+                False,
+                "pip install 'crosscut[mpich]' (brings MPICH), or load the site's MPI module",
+            )
+        )
+    compiler = shutil.which("mpicxx") or shutil.which("mpicxx_abi", path=str(Path(sys.executable).parent))
+    found.append(
+        Finding(
+            "mpi",
+            "mpicxx",
+            compiler or "none",
+            None if compiler is None else True,
+            "" if compiler else "needed only to build for a site's MPI",
+        )
+    )
+    return found
+
+
+def clock_cost_seconds(reads: int = 20_000) -> float:
+    """Mean cost of reading the monotonic clock from Python: an upper bound for the core's."""
+    start = time.perf_counter()
+    for _ in range(reads):
+        time.monotonic_ns()
+    return (time.perf_counter() - start) / reads
+
+
+def probe_clock() -> list[Finding]:
+    """Resolution, cost, and the kernel's source of time (without vDSO each reading is a system call)."""
+    from crosscut import units
+
+    resolution = time.clock_getres(time.CLOCK_MONOTONIC)
+    found = [
+        Finding(
+            "clock",
+            "resolution",
+            units.seconds(resolution, 2),
+            resolution <= 1e-6,
+            "" if resolution <= 1e-6 else "too coarse for short messages",
+        ),
+        Finding("clock", "cost", f"at most {units.seconds(clock_cost_seconds(), 2)} a reading"),
+    ]
+    source = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    if source is not None:
+        fast = source in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
+        found.append(
+            Finding(
+                "clock",
+                "source",
+                source,
+                fast,
+                "" if fast else "slow to read: prefer tsc where the BIOS allows",
+            )
+        )
+    return found
+
+
+def probe_machine() -> list[Finding]:
+    """Cores, memory, limits."""
+    usable, there = len(os.sched_getaffinity(0)), os.cpu_count() or 1
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    enough = hard == resource.RLIM_INFINITY or hard >= FEWEST_DESCRIPTORS
+    found = [
+        Finding("machine", "kernel", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        Finding(
+            "machine",
+            "cores",
+            f"{usable} usable of {there}",
+            usable >= 2,
+            "" if usable >= 2 else "two ranks will share a core",
+        ),
+        Finding("machine", "memory", f"{memory:.1f} GiB"),
+        Finding(
+            "machine",
+            "open files",
+            f"{soft} (hard limit {hard})",
+            enough,
+            "" if enough else f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks a node",
+        ),
+    ]
+    governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    if governor is not None:
+        steady = governor == "performance"
+        found.append(
+            Finding(
+                "machine",
+                "frequency",
+                f"governor {governor}",
+                steady,
+                "" if steady else "'performance' keeps short times steady",
+            )
+        )
+    return found
+
+
+def probe_permissions() -> list[Finding]:
+    """What an emulated cluster needs: root, or user namespaces."""
+    root = os.geteuid() == 0
+    found = [Finding("permissions", "root", "yes" if root else "no")]
+    works = _first_line("unshare", "-Urn", "echo", "works")
+    if works is not None:
+        found.append(Finding("permissions", "user namespaces", "work", True))
+    else:
+        found.append(
+            Finding(
+                "permissions",
+                "user namespaces",
+                "do not work",
+                root,
+                ""
+                if root
+                else "only emulated clusters need them (or root): sysctl kernel.unprivileged_userns_clone=1",
+            )
+        )
+    tools = [name for name in ("ip", "tc") if shutil.which(name) is None]
+    if tools:
+        found.append(
+            Finding("permissions", "tools", f"no {' and no '.join(tools)}", None, "package iproute2")
+        )
+    return found
+
+
+def probe_places() -> list[Finding]:
+    """Where ranks can be started, and the programs that it takes."""
+    from crosscut.places import all_places
+
+    found = []
+    for place in all_places():
+        reason = place.available()
+        found.append(Finding("places", place.name, place.help, reason is None, reason or ""))
+    for program in ("ssh", "sshd", "srun", "sbatch"):
+        path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+        found.append(Finding("places", program, path or "not installed", None if path is None else True))
+    return found
+
+
+def probe_tcp() -> list[Finding]:
+    """Settings of the kernel's TCP that change what is measured."""
+    folder = "/proc/sys/net/ipv4/"
+    found = []
+    control = _read(folder + "tcp_congestion_control")
+    if control is None:
+        return [Finding("tcp", "settings", f"cannot read {folder}", None)]
+    others = _read(folder + "tcp_available_congestion_control") or "?"
+    found.append(Finding("tcp", "congestion control", f"{control} (available: {others})"))
+    idle = _read(folder + "tcp_slow_start_after_idle")
+    if idle is not None:
+        found.append(
+            Finding(
+                "tcp",
+                "slow start after idle",
+                "on" if idle == "1" else "off",
+                idle == "0",
+                ""
+                if idle == "0"
+                else "a connection that paused starts slowly again; the run records it; "
+                "sysctl net.ipv4.tcp_slow_start_after_idle=0",
+            )
+        )
+    for name, path in (("send buffer", "tcp_wmem"), ("receive buffer", "tcp_rmem")):
+        if (value := _read(folder + path)) is not None:
+            found.append(Finding("tcp", name, f"{' / '.join(value.split())} bytes (least, first, most)"))
+    return found
+
+
+PROBES: tuple[Callable[[], list[Finding]], ...] = (
+    probe_core,
+    probe_places,
+    probe_mpi,
+    probe_machine,
+    probe_clock,
+    probe_tcp,
+    probe_permissions,
+)
+
+
+def examine() -> list[Finding]:
+    """Everything, in the order in which it is shown."""
+    return [finding for probe in PROBES for finding in probe()]

@@ -1,0 +1,100 @@
+"""From what a person asked for to a running session: place, backend, number of ranks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut import core as core_module
+from crosscut.errors import UsageError
+from crosscut.places import find_place
+from crosscut.places.base import Place, PlaceOptions
+from crosscut.session import Listener, Session
+
+MOST_RANKS = 1 << 20
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Where and how ranks are to be started; None and empty: to be decided."""
+
+    on: str = ""
+    backend: str = ""
+    ranks: int | None = None
+    interface: str = ""
+    timeout_seconds: float = 30.0
+    pin: bool = True
+    launcher: str = ""
+    launcher_arguments: tuple[str, ...] = ()
+    core_path: str = ""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A launch with everything decided."""
+
+    place: Place
+    on: str
+    options: PlaceOptions
+
+
+def decide(core: core_module.Core, launch: Launch) -> Decided:
+    """Fills in what was left open; raises UsageError for what cannot be had here, with the reason."""
+    backend = launch.backend or ("mpi" if launch.on == "mpi" else "tcp")
+    on = launch.on or ("mpi" if backend == "mpi" else "local")
+    place, argument = find_place(on)
+    if (reason := place.available()) is not None:
+        raise UsageError(f"--on {on}: {reason}")
+    known = core.backend(backend)
+    if known is None:
+        names = ", ".join(entry.name for entry in core.backends)
+        raise UsageError(f"--backend {backend}: there is no such backend; there is {names}")
+    if known.unavailable:
+        raise UsageError(f"--backend {backend} cannot be used here: {known.unavailable}")
+    ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument)
+    if not 2 <= ranks <= MOST_RANKS:
+        raise UsageError(f"-n {ranks}: a measurement has between 2 and {MOST_RANKS:,} ranks")
+    options = PlaceOptions(
+        executable=core.executable,
+        mpi_executable=core.mpi_executable,
+        ranks=ranks,
+        backend=backend,
+        argument=argument,
+        interface=launch.interface,
+        timeout_seconds=launch.timeout_seconds,
+        pin=launch.pin,
+        launcher=launch.launcher,
+        launcher_arguments=launch.launcher_arguments,
+        core_path=launch.core_path,
+    )
+    return Decided(place, on, options)
+
+
+def open_session(decided: Decided, listener: Listener) -> Session:
+    """Starts the ranks; the caller closes the session."""
+    return Session(decided.place.start(decided.options), listener)
+
+
+def default_out(pattern: str, backend: str, folder: Path, now: Callable[[], float] = time.time) -> Path:
+    """`aapc-tcp-20250131-142501.zarr` in `folder`, with a number where that is taken."""
+    stem = f"{pattern}-{backend}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now()))}"
+    path = folder / f"{stem}.zarr"
+    attempt = 2
+    while path.exists():
+        path = folder / f"{stem}-{attempt}.zarr"
+        attempt += 1
+    return path
+
+
+def checked_out(path: Path) -> Path:
+    """An absolute path at which a run can be made; refuses to write where something is."""
+    path = path.absolute()
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise UsageError(
+            f"--out {path}: something is there already; name another, or go on with --resume {path}"
+        )
+    if not path.parent.is_dir():
+        raise UsageError(f"--out {path}: the folder {path.parent} does not exist")
+    return path

@@ -1,0 +1,60 @@
+"""Where ranks are started. A place is one file in this folder and one line here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from crosscut.errors import UsageError
+from crosscut.places.base import Place
+
+# Each module of this folder that is named here has a member `PLACE`.
+PLACES = (
+    "local",
+    "hosts",
+    "mpi",
+    "slurm",
+)
+
+# Named in the documentation, part of a later release.
+_NOT_YET = {
+    "lab": "emulated clusters (lab:NETWORK)",
+    "sim": "simulated networks (sim:NETWORK)",
+}
+
+
+def load_place(name: str) -> Place:
+    """The place `name`; raises UsageError where this installation has none of that name."""
+    try:
+        place: Place = import_module(f"crosscut.places.{name}").PLACE
+    except ModuleNotFoundError as error:
+        if error.name != f"crosscut.places.{name}":
+            raise
+        raise UsageError(f"the place '{name}' is not part of this installation") from error
+    return place
+
+
+def all_places() -> list[Place]:
+    """Every place of this installation."""
+    places = []
+    for name in PLACES:
+        try:
+            places.append(load_place(name))
+        except UsageError:
+            continue
+    return places
+
+
+def find_place(text: str) -> tuple[Place, str]:
+    """The place and argument of what was typed after `--on`: `hosts:nodes.txt`."""
+    name, _, argument = text.partition(":")
+    known = [f"{place.name}:{place.argument}" if place.argument else place.name for place in all_places()]
+    if name in _NOT_YET:
+        raise UsageError(f"--on {text}: {_NOT_YET[name]} are not built yet; there is {', '.join(known)}")
+    if name not in PLACES:
+        raise UsageError(f"--on {text}: there is no place '{name}'; there is {', '.join(known)}")
+    place = load_place(name)
+    if place.argument and not argument:
+        raise UsageError(f"--on {text}: say which {place.argument}: --on {name}:{place.argument}")
+    if argument and not place.argument:
+        raise UsageError(f"--on {text}: '{name}' takes nothing after a colon")
+    return place, argument

@@ -1,0 +1,195 @@
+"""What a place is: somewhere ranks are started, and how.
+
+A place is one file in this folder and one line in ``PLACES`` (``places/__init__.py``): a module-level
+object with the members of `Place`. Whatever a place starts, the result is one process that speaks the
+session protocol (docs/reference/session-protocol.md) on its standard input and output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import signal
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from crosscut.errors import PlaceError
+
+# Of what the ranks print on standard error, this much is kept for an error message.
+STDERR_LINES_KEPT = 40
+
+# An event of the session protocol, as parsed from one line of JSON.
+Event = Mapping[str, object]
+
+
+def new_secret() -> str:
+    """The run's secret: 64 hex digits. It never goes on a command line (it would show in `ps`)."""
+    return secrets.token_hex(32)
+
+
+@dataclass(frozen=True)
+class PlaceOptions:
+    """What a place is asked to start."""
+
+    executable: Path
+    """`crosscut-core`."""
+    ranks: int
+    backend: str = "tcp"
+    argument: str = ""
+    """What follows the colon: `hosts:FILE` has the argument `FILE`."""
+    mpi_executable: Path | None = None
+    """`crosscut-core-mpi`, or None where it was not built."""
+    interface: str = ""
+    """Numeric address or interface name that listeners bind to; empty: the place's own choice."""
+    timeout_seconds: float = 30.0
+    pin: bool = True
+    launcher: str = ""
+    """`mpi`: mpiexec or srun, found on PATH or named; empty: the place finds one."""
+    launcher_arguments: tuple[str, ...] = ()
+    """Words for the launcher (`mpi`, `slurm`), as typed: a partition, an account."""
+    core_path: str = ""
+    """`hosts`, `slurm`: path of `crosscut-core` on the other nodes; empty: the same as here."""
+    secret: str = field(default_factory=new_secret, repr=False)
+
+
+class Place(Protocol):
+    """One way to start ranks."""
+
+    @property
+    def name(self) -> str:
+        """As typed after `--on`."""
+
+    @property
+    def help(self) -> str:
+        """One sentence, no full stop."""
+
+    @property
+    def argument(self) -> str:
+        """Name of what follows the colon (`FILE`), or empty where nothing may."""
+
+    def available(self) -> str | None:
+        """None where it can be used here, else why not and what to do."""
+
+    def default_ranks(self, argument: str) -> int:
+        """Ranks without `-n`: all hosts, the allocation's tasks, or a sensible number here."""
+
+    def start(self, options: PlaceOptions) -> Launched:
+        """Starts the ranks and writes the session's first line (`configuration`); raises PlaceError."""
+
+
+def configuration(options: PlaceOptions, place: str, interface: str) -> dict[str, object]:
+    """The session's first line. `interface`: the place's choice where the options name none."""
+    return {
+        "ranks": options.ranks,
+        "secret": options.secret,
+        "backend": options.backend,
+        "interface": options.interface or interface,
+        "timeout_seconds": options.timeout_seconds,
+        "place": place,
+        "pin": options.pin,
+    }
+
+
+class Launched:
+    """A running session: the process to talk to, and everything that was started with it."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        *,
+        observe: Callable[[Event], None] | None = None,
+        release: Callable[[], None] | None = None,
+    ) -> None:
+        """`observe` gets every event before the session acts on it (a place that starts further nodes
+        waits for `listening`); `release` ends whatever else was started (ssh, a batch job), called
+        once, after the process has ended."""
+        self.process = process
+        self._observe = observe
+        self._release = release
+        self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
+        self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
+        self._drain.start()
+
+    def _drain_stderr(self) -> None:
+        if self.process.stderr is None:
+            return
+        for line in self.process.stderr:
+            self._stderr.append(line.decode("utf-8", "replace").rstrip())
+
+    def observe(self, event: Event) -> None:
+        """Called by the session with every event, in order."""
+        if self._observe is not None:
+            self._observe(event)
+
+    def stderr_tail(self) -> list[str]:
+        """The last lines that the started processes wrote for people."""
+        self._drain.join(timeout=0.5)
+        return list(self._stderr)
+
+    def kill(self, number: int = signal.SIGTERM) -> None:
+        """Signals the process and its group; harmless once it has ended."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, number)
+
+    def close(self, patience_seconds: float = 10.0) -> int:
+        """Ends everything that was started; returns the exit status. Waits `patience_seconds` for a
+        voluntary end (end of file means stop, then end), then terminates, then kills."""
+        if self.process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError, OSError, ValueError):
+                self.process.stdin.close()
+        try:
+            status = self._end(patience_seconds)
+        finally:
+            release, self._release = self._release, None
+            if release is not None:
+                release()
+            self._drain.join(timeout=0.5)
+            if not self._drain.is_alive() and self.process.stderr is not None:
+                self.process.stderr.close()
+        return status
+
+    def _end(self, patience_seconds: float) -> int:
+        for number, patience in ((None, patience_seconds), (signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)):
+            if number is not None:
+                self.kill(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self.process.wait(timeout=patience)
+        return self.process.poll() or 1
+
+
+def spawn(
+    command: Sequence[str | Path],
+    first_line: Mapping[str, object],
+    *,
+    environment: Mapping[str, str] | None = None,
+    observe: Callable[[Event], None] | None = None,
+    release: Callable[[], None] | None = None,
+) -> Launched:
+    """Starts `command` with pipes, in a process group of its own (Ctrl-C reaches crosscut alone, which
+    then stops the session in order), and writes the session's first line."""
+    try:
+        process = subprocess.Popen(
+            [os.fspath(word) for word in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=None if environment is None else dict(environment),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise PlaceError(f"cannot start {command[0]}: {error.strerror or error}") from error
+    launched = Launched(process, observe=observe, release=release)
+    assert process.stdin is not None
+    # A process that died at once is reported by the session, with its standard error.
+    with contextlib.suppress(BrokenPipeError, OSError):
+        process.stdin.write(json.dumps(dict(first_line)).encode() + b"\n")
+        process.stdin.flush()
+    return launched

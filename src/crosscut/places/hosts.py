@@ -1,0 +1,103 @@
+"""Ranks on the hosts of a file, reached through ssh and started as a tree.
+
+This process starts the first host's node alone; that node starts the heads of up to `fanout` parts of the
+other hosts, each head the rest of its part (core/src/spawn_tree.hpp). The session's first line, with the
+secret, goes through ssh's standard input, which is also the life-line: when it closes, the ranks end.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.errors import UsageError
+from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.host_file import Host, Share, read_host_file, share_out
+
+# After the user's own words, for ssh takes the first value it is given. A host that is switched off is known
+# after ConnectTimeout (seconds); one that goes silent later, after 3 intervals.
+_SSH_OPTIONS = (
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+)
+
+
+@dataclass(frozen=True)
+class HostsPlace:
+    fanout: int = 16
+    name: str = "hosts"
+    help: str = "hosts of a file (`name slots=4` a line, n[001-064] for many), through ssh, started as a tree"
+    argument: str = "FILE"
+
+    def available(self) -> str | None:
+        return None  # ssh is not needed where the file names localhost alone
+
+    def default_ranks(self, argument: str) -> int:
+        """All slots of the file."""
+        return sum(host.slots for host in read_host_file(Path(argument)))
+
+    def start(self, options: PlaceOptions) -> Launched:
+        hosts = local_first(read_host_file(Path(options.argument)))
+        shares = share_out(options.ranks, hosts)
+        first_line = self.first_line(options, shares)
+        if is_this_machine(shares[0].host):
+            return spawn([options.executable, "node"], first_line)
+        ssh = ssh_command(options)
+        return spawn([*ssh, shares[0].host, f"{shlex.quote(remote_core(options))} node"], first_line)
+
+    def first_line(self, options: PlaceOptions, shares: Sequence[Share]) -> dict[str, object]:
+        """The configuration of the first host's node, with everything that is started from there."""
+        head, others = shares[0], shares[1:]
+        line = configuration(options, self.name, "auto")
+        line |= {"host": head.host, "first_rank": head.first_rank, "count": head.count}
+        if others:
+            line["tree"] = {
+                "command": ssh_command(options),
+                "core": remote_core(options),
+                "fanout": self.fanout,
+                "hosts": [
+                    {"host": share.host, "first_rank": share.first_rank, "count": share.count}
+                    for share in others
+                ],
+            }
+        return line
+
+
+def local_first(hosts: Sequence[Host]) -> list[Host]:
+    """`localhost` means this machine, and only while it is not reached from another one: so it is first."""
+    return sorted(hosts, key=lambda host: host.name != "localhost")
+
+
+def is_this_machine(host: str) -> bool:
+    return host in ("localhost", socket.gethostname(), socket.getfqdn())
+
+
+def remote_core(options: PlaceOptions) -> str:
+    """Path of crosscut-core on the hosts; without one named it is where it is here."""
+    return options.core_path or str(options.executable.absolute())
+
+
+def ssh_command(options: PlaceOptions) -> list[str]:
+    """ssh, found or named, with the user's words."""
+    words = shlex.split(options.launcher) or ["ssh"]
+    program = shutil.which(words[0])
+    if program is None:
+        raise UsageError(
+            f"cannot find {words[0]}, which reaches the hosts; install an OpenSSH client, or name another "
+            "program with --launcher"
+        )
+    command = [program, *words[1:], *options.launcher_arguments]
+    if Path(program).name == "ssh":
+        for option in _SSH_OPTIONS:
+            command += ["-o", option]
+        command += ["-T", "-x"]
+    return command
+
+
+PLACE = HostsPlace()

@@ -1,0 +1,34 @@
+"""Ranks as processes of this machine."""
+
+from __future__ import annotations
+
+import os
+
+from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+
+# More ranks than this say little more about one machine's own paths.
+MOST_DEFAULT_RANKS = 8
+
+
+def cores() -> int:
+    """Cores that this process may use (an affinity mask or a batch system may leave fewer than there are)."""
+    return len(os.sched_getaffinity(0))
+
+
+class LocalPlace:
+    name = "local"
+    help = "processes on this machine, each pinned to a core while there are enough"
+    argument = ""
+
+    def available(self) -> str | None:
+        return None
+
+    def default_ranks(self, argument: str) -> int:  # noqa: ARG002  # a place on one machine takes none
+        """A rank a core, between 2 and 8."""
+        return max(2, min(cores(), MOST_DEFAULT_RANKS))
+
+    def start(self, options: PlaceOptions) -> Launched:
+        return spawn([options.executable, "node"], configuration(options, self.name, "127.0.0.1"))
+
+
+PLACE = LocalPlace()

@@ -1,0 +1,123 @@
+"""Ranks as tasks of an MPI job, started by mpiexec or srun.
+
+The launcher gives its standard input to task 0, which reads the session's first line there and broadcasts it
+through MPI (core: `mpi-rank`). The core checks that the job has the ranks that were asked for: an executable
+of one MPI under the launcher of another becomes n jobs of one rank each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.errors import PlaceError, UsageError
+from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.local import LocalPlace, cores
+
+# Looked for in this order: beside crosscut-core-mpi (the PyPI mpich of the same environment), then on PATH.
+_LAUNCHERS = ("mpiexec", "mpirun", "srun")
+
+# While they wait, MPI libraries poll. With more ranks than cores each then holds its core for a whole time
+# slice: a barrier of 8 ranks on 2 cores took 20 ms with PyPI's MPICH 5.0.2 as it comes, and 0.2 ms with these
+# (sched_yield, its default after 1,000 polls, gives little away on kernels with EEVDF; these sleep instead).
+# docs/howto-slurm.md, "More ranks than cores", says what that does to a measurement.
+YIELDING = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+    "MPIR_CVAR_POLLS_BEFORE_YIELD": "10",
+    "OMPI_MCA_mpi_yield_when_idle": "1",  # Open MPI
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",  # Open MPI up to 4 refuses otherwise
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # Open MPI 5
+}
+
+# Words that send ranks to other machines (MPICH, Open MPI, Intel MPI): the cores here say nothing then.
+_HOST_WORDS = re.compile(r"--?(f|H|hosts?|hostfile|machine|machinefile|ppn|perhost|rr)(=.*)?")
+
+
+@dataclass(frozen=True)
+class Launcher:
+    program: str
+
+    @property
+    def is_srun(self) -> bool:
+        return Path(self.program).name == "srun"
+
+    def command(self, ranks: int) -> list[str]:
+        if self.is_srun:
+            # Requests are for rank 0 alone; the others would each get a copy.
+            return [self.program, f"--ntasks={ranks}", "--input=0", "--overlap", "--kill-on-bad-exit=1"]
+        return [self.program, "-n", str(ranks)]
+
+
+def find_launcher(named: str, mpi_executable: Path | None) -> Launcher | None:
+    """The launcher that was named, or else the one that belongs to the executable, or one on PATH."""
+    if named:
+        program = shutil.which(named)
+        return Launcher(program) if program else None
+    folders = [str(mpi_executable.parent)] if mpi_executable else []
+    for path in [*folders, os.environ.get("PATH", os.defpath)]:
+        for name in _LAUNCHERS:
+            if program := shutil.which(name, path=path):
+                return Launcher(program)
+    return None
+
+
+def stays_here(launcher: Launcher, words: Sequence[str]) -> bool:
+    """Whether all ranks run on this machine, as far as the command line tells."""
+    return not launcher.is_srun and not any(_HOST_WORDS.fullmatch(word) for word in words)
+
+
+def environment_for(crowded: bool, base: Mapping[str, str]) -> dict[str, str]:
+    """The ranks' environment; what a person has set stays. `crowded`: more ranks than cores here."""
+    return {**YIELDING, **base} if crowded else dict(base)
+
+
+class MpiPlace:
+    name = "mpi"
+    help = "tasks of an MPI job, started by mpiexec or srun, found or named with --launcher"
+    argument = ""
+
+    def available(self) -> str | None:
+        return None  # what is missing depends on the options: see start
+
+    def default_ranks(self, argument: str) -> int:  # noqa: ARG002  # it takes none
+        """The tasks of the Slurm allocation we are in; else as on this machine."""
+        tasks = os.environ.get("SLURM_NTASKS", "")
+        if tasks.isascii() and tasks.isdigit():
+            return max(2, int(tasks))
+        return LocalPlace().default_ranks("")
+
+    def start(self, options: PlaceOptions) -> Launched:
+        if options.mpi_executable is None:
+            raise PlaceError(
+                "crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`, or build "
+                "one for this site's MPI with `crosscut build-mpi --mpicxx PATH`"
+            )
+        launcher = find_launcher(options.launcher, options.mpi_executable)
+        if launcher is None and options.launcher:
+            raise UsageError(f"--launcher {options.launcher}: there is no such program")
+        if launcher is None:
+            raise PlaceError(
+                "there is no mpiexec, mpirun or srun; load the MPI's module, name one with --launcher, or "
+                "`pip install 'crosscut[mpich]'`"
+            )
+        executable = options.mpi_executable.absolute()
+        here = stays_here(launcher, options.launcher_arguments)
+        crowded = here and options.ranks > cores()
+        line = configuration(options, self.name, "127.0.0.1" if here else "auto")
+        if crowded:
+            line["oversubscribed"] = True  # the cores are one node's, which no rank under MPI knows
+        bound = ["--bind-to", "core"] if here and options.pin and not crowded else []
+        return spawn(
+            [*launcher.command(options.ranks), *bound, *options.launcher_arguments, executable, "mpi-rank"],
+            line,
+            environment=environment_for(crowded, os.environ),
+        )
+
+
+PLACE = MpiPlace()

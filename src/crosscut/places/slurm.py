@@ -1,0 +1,214 @@
+"""Ranks on the nodes of a Slurm allocation: the one we are in, or one that salloc gets.
+
+srun starts one `crosscut-core node` a node and copies its standard input to all of them: the session's first
+line with the ranks by node (`layout`), then, when rank 0 listens, a line with its address. The secret so
+travels in Slurm's own authenticated messages, never on a command line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from crosscut.errors import PlaceError, UsageError
+from crosscut.places import mpi
+from crosscut.places.base import Event, Launched, PlaceOptions, configuration, spawn
+from crosscut.places.host_file import Host, share_out
+
+_COUNT = re.compile(r"([0-9]{1,7})(?:\(x([0-9]{1,6})\))?")
+_NODES_WORD = re.compile(r"(?:--nodes=|-N=?)([0-9]{1,6})")
+SLURM_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """What Slurm's environment says of the allocation we are in."""
+
+    node_list: str
+    tasks: tuple[int, ...]
+    """By node: tasks asked for."""
+    cpus: tuple[int, ...]
+    """By node: cores allocated."""
+
+
+def parse_counts(text: str) -> tuple[int, ...]:
+    """`4(x2),3` as 4, 4, 3. Raises ValueError."""
+    counts: list[int] = []
+    for part in text.split(","):
+        found = _COUNT.fullmatch(part)
+        if found is None:
+            raise ValueError(f"'{text}' is no list of counts such as 4(x2),3")
+        counts += [int(found.group(1))] * int(found.group(2) or 1)
+    return tuple(counts)
+
+
+def allocation(environment: Mapping[str, str] = os.environ) -> Allocation | None:
+    """The allocation we are in; None outside. Raises PlaceError where the environment makes no sense."""
+    if "SLURM_JOB_ID" not in environment:
+        return None
+    try:
+        nodes = int(environment["SLURM_JOB_NUM_NODES"])
+        cpus = parse_counts(environment.get("SLURM_JOB_CPUS_PER_NODE") or f"1(x{nodes})")
+        tasks = parse_counts(environment.get("SLURM_TASKS_PER_NODE") or f"1(x{nodes})")
+    except (KeyError, ValueError) as error:
+        raise PlaceError(
+            f"Slurm's environment (SLURM_JOB_ID is set) cannot be understood: {error}"
+        ) from error
+    if len(cpus) != nodes:
+        raise PlaceError(f"SLURM_JOB_CPUS_PER_NODE names {len(cpus)} nodes, SLURM_JOB_NUM_NODES {nodes}")
+    if len(tasks) != nodes:  # inside `srun --pty` the variable is that step's, not the job's
+        tasks = (1,) * nodes
+    return Allocation(environment.get("SLURM_JOB_NODELIST", ""), tasks, cpus)
+
+
+def layout_in(found: Allocation, ranks: int) -> list[int]:
+    """Ranks by node, as evenly as tasks allow, or where they are too few, cores."""
+    slots = found.tasks if ranks <= sum(found.tasks) else found.cpus
+    if ranks > sum(slots):
+        raise PlaceError(
+            f"{ranks} ranks do not fit this allocation: {len(slots)} nodes with {sum(slots)} cores; "
+            "ask Slurm for more (--nodes, --ntasks-per-node) or give a smaller -n"
+        )
+    hosts = [Host(str(node), count) for node, count in enumerate(slots) if count > 0]
+    return [share.count for share in share_out(ranks, hosts)]
+
+
+def nodes_asked(words: Sequence[str]) -> int | None:
+    """The number of nodes in words for Slurm: `--nodes=4`, `-N4`, `-N 4`."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in ("--nodes", "-N"):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    for word in joined:
+        if found := _NODES_WORD.fullmatch(word):
+            return int(found.group(1))
+        if word.startswith("--nodes") or word == "-N":
+            raise UsageError(f"{word}: crosscut needs one number of nodes, such as --nodes=4")
+    return None
+
+
+def layout_outside(ranks: int, words: Sequence[str]) -> list[int]:
+    """Ranks by node of an allocation to be asked for: one a node unless the words say how many nodes."""
+    nodes = nodes_asked(words) or ranks
+    if nodes > ranks:
+        raise UsageError(
+            f"--nodes={nodes} with {ranks} ranks would leave nodes without a rank; give -n {nodes}"
+        )
+    return [ranks // nodes + (1 if node < ranks % nodes else 0) for node in range(nodes)]
+
+
+def srun_command(layout: Sequence[int], name: str) -> list[str]:
+    """One `node` process a node, free to use all that the allocation has there."""
+    nodes = len(layout)
+    return [
+        "srun",
+        f"--job-name={name}",
+        f"--nodes={nodes}",
+        f"--ntasks={nodes}",
+        "--ntasks-per-node=1",
+        "--distribution=block",
+        "--cpu-bind=none",
+        "--overlap",
+        "--mpi=none",
+        "--kill-on-bad-exit=0",  # rank 0 decides whether to go on without a node
+    ]
+
+
+def salloc_command(layout: Sequence[int], words: Sequence[str], name: str) -> list[str]:
+    asked = [] if nodes_asked(words) is not None else [f"--nodes={len(layout)}"]
+    return ["salloc", "--quiet", f"--job-name={name}", *words, *asked, f"--ntasks-per-node={max(layout)}"]
+
+
+def cancel(name: str) -> None:
+    """Ends the steps and jobs of that name, of this user. An srun that was killed leaves its step running:
+    slurmstepd waits for it to come back."""
+    for steps in (["--steps"], []):
+        listed = _output(["squeue", "--noheader", "--me", *steps, "--format=%i %j"])
+        ids = [words[0] for line in listed.splitlines() if (words := line.split()) and words[-1] == name]
+        if ids:
+            _output(["scancel", *ids])
+
+
+def _output(command: Sequence[str]) -> str:
+    """What a command of Slurm's prints; empty where it fails."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=SLURM_SECONDS
+        ).stdout
+    return ""
+
+
+def second_host(node_list: str) -> str:
+    """Towards which rank 0's node chooses its address; empty where there is none."""
+    names = _output(["scontrol", "show", "hostnames", node_list]).split()
+    return names[1] if len(names) > 1 else ""
+
+
+class SlurmPlace:
+    name = "slurm"
+    help = "nodes of the Slurm allocation we are in, or of one that salloc gets, through srun"
+    argument = ""
+
+    def available(self) -> str | None:
+        if shutil.which("srun") is None:
+            return "there is no srun here; is this a Slurm cluster, and its module loaded?"
+        if "SLURM_JOB_ID" not in os.environ and shutil.which("salloc") is None:
+            return "there is no salloc here; start crosscut within an allocation"
+        return None
+
+    def default_ranks(self, argument: str) -> int:  # noqa: ARG002  # it takes none
+        """The allocation's tasks, at least one a node; outside, two: one on each of two nodes."""
+        found = allocation()
+        return max(2, sum(found.tasks)) if found else 2
+
+    def start(self, options: PlaceOptions) -> Launched:
+        if options.backend == "mpi":
+            return mpi.PLACE.start(replace(options, launcher=options.launcher or "srun"))
+        found = allocation()
+        line = configuration(options, self.name, "auto")
+        name = f"crosscut-{secrets.token_hex(4)}"
+        if found is not None:
+            if nodes_asked(options.launcher_arguments) is not None:
+                raise UsageError("--nodes: an allocation has the nodes it has; choose with -n how many ranks")
+            layout = layout_in(found, options.ranks)
+            command = [*srun_command(layout, name), *options.launcher_arguments]
+            if len(layout) > 1 and (towards := second_host(found.node_list)):
+                line["towards"] = towards
+        else:
+            layout = layout_outside(options.ranks, options.launcher_arguments)
+            allocate = salloc_command(layout, options.launcher_arguments, name)
+            command = [*allocate, *srun_command(layout, name)]
+        core = options.core_path or str(options.executable.absolute())
+        line |= {"layout": layout, "launcher": "slurm"}
+        return _spawn([*command, core, "node"], line, name)
+
+
+def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) -> Launched:
+    """Tells all nodes where rank 0 is, once it says so; leaves no step behind, however srun ended."""
+
+    def tell(event: Event) -> None:
+        stdin = launched.process.stdin
+        if event["event"] == "listening" and stdin is not None:
+            # A step that ended meanwhile is told of by the session, with its standard error.
+            with contextlib.suppress(OSError, ValueError):
+                stdin.write(json.dumps({"conductor": event["address"]}).encode() + b"\n")
+                stdin.flush()
+
+    def release() -> None:
+        if (launched.process.returncode or 0) < 0:
+            cancel(name)
+
+    launched = spawn(command, first_line, observe=tell, release=release)
+    return launched
+
+
+PLACE = SlurmPlace()

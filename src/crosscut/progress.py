@@ -1,0 +1,198 @@
+"""What a person sees while a session works: a bar on a terminal, plain lines elsewhere. Always on
+standard error: standard output belongs to results."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Protocol, TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+
+from crosscut import units
+from crosscut.places.base import Event
+
+# Plain lines: one when a size begins, then one every so many seconds.
+PLAIN_INTERVAL_SECONDS = 10.0
+
+
+def _number(event: Event, key: str) -> float:
+    value = event.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else float("nan")
+
+
+def _whole(event: Event, key: str) -> str:
+    value = event.get(key)
+    return str(value) if isinstance(value, int) else "?"
+
+
+def position(event: Event) -> str:
+    """`1 MB  phase 12/63  repetition 3/20`"""
+    size = _number(event, "size")
+    return "  ".join(
+        [
+            units.size(size) if math.isfinite(size) else "?",
+            f"phase {_whole(event, 'phase')}/{_whole(event, 'phases')}",
+            f"repetition {_whole(event, 'repetition')}/{_whole(event, 'repetitions')}",
+        ]
+    )
+
+
+def pace(event: Event) -> str:
+    """`81.0 MB/s  ETA 4.6 s`: the rate of the slowest rank in the newest phase, and time still needed."""
+    rate, eta = _number(event, "rate"), _number(event, "eta")
+    parts = []
+    if rate > 0:
+        parts.append(units.rate(rate))
+    if eta >= 0:
+        parts.append(f"ETA {units.duration(eta)}")
+    return "  ".join(parts)
+
+
+def notice(event: Event) -> str | None:
+    """A line for people where an event is worth one."""
+    kind = event["event"]
+    if kind == "warning":
+        return f"warning: {event.get('message')}"
+    if kind == "failed-rank":
+        return f"lost rank {event.get('rank')} on {event.get('node')}: {event.get('reason')}"
+    if kind == "verify-failed":
+        return (
+            f"wrong byte: {event.get('source')} -> {event.get('destination')}, phase {event.get('phase')}, "
+            f"offset {event.get('offset')}"
+        )
+    if kind == "stopping":
+        return "stopping after the block in flight (interrupt again to end at once)"
+    return None
+
+
+def step(event: Event) -> str:
+    """`3/9 `: which of several jobs is in work (an event of crosscut's own, not of the session)."""
+    return f"{_whole(event, 'index')}/{_whole(event, 'count')} "
+
+
+class Reporter(Protocol):
+    """A listener to a session that shows what it hears, while it is entered."""
+
+    def __enter__(self) -> Reporter: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def __call__(self, event: Event) -> None: ...
+
+
+class Quiet:
+    """Shows nothing but what went wrong."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> Quiet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __call__(self, event: Event) -> None:
+        line = notice(event)
+        if line is not None and event["event"] != "stopping":
+            print(f"crosscut: {line}", file=self._stream, flush=True)
+
+
+class Plain:
+    """Lines at intervals, for a log file."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._last = float("-inf")
+        self._size: object = None
+        self._title = ""
+        self._step = ""
+
+    def __enter__(self) -> Plain:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __call__(self, event: Event) -> None:
+        if (line := notice(event)) is not None:
+            self._print(line)
+        elif event["event"] == "started":
+            self._title = f"{self._step}{event.get('pattern')}"
+            self._size, self._last = None, float("-inf")
+        elif event["event"] == "step":
+            self._step = step(event)
+        elif event["event"] == "progress":
+            self._progress(event)
+
+    def _progress(self, event: Event) -> None:
+        due = self._clock() - self._last >= PLAIN_INTERVAL_SECONDS
+        if due or event.get("size") != self._size:
+            self._size, self._last = event.get("size"), self._clock()
+            done = _number(event, "done")
+            share = units.percent(done) if math.isfinite(done) else ""
+            self._print(f"{self._title}  {position(event)}  {share}  {pace(event)}".rstrip())
+
+    def _print(self, line: str) -> None:
+        print(f"crosscut: {line}", file=self._stream, flush=True)
+
+
+class Bar:
+    """A bar a job, with notices above it."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[position]}"),
+            TextColumn("[cyan]{task.fields[pace]}"),
+            console=console,
+            transient=True,
+        )
+        self._task: TaskID | None = None
+        self._step = ""
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        self._show("starting ranks", None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def _show(self, description: str, total: float | None) -> None:
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(description, total=total, position="", pace="")
+
+    def __call__(self, event: Event) -> None:
+        kind = event["event"]
+        if (line := notice(event)) is not None:
+            self._progress.console.print(f"[yellow]{escape(line)}", highlight=False)
+        elif kind == "started":
+            self._show(f"{self._step}{event.get('pattern')}", 1.0)
+        elif kind == "step":
+            self._step = step(event)
+        elif kind == "progress" and self._task is not None:
+            self._progress.update(
+                self._task, completed=_number(event, "done"), position=position(event), pace=pace(event)
+            )
+
+
+def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
+    """The reporter that fits the stream (standard error)."""
+    stream = stream or sys.stderr
+    if quiet:
+        return Quiet(stream)
+    console = Console(file=stream)
+    return Bar(console) if console.is_terminal and not console.is_dumb_terminal else Plain(stream)

@@ -1,0 +1,1 @@
+"""What people read: one file a reporter."""

@@ -1,0 +1,140 @@
+"""The lines that say what was measured, where, when and how; and what to beware of."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crosscut import units
+from crosscut.analysis import cautions
+from crosscut.analysis.cautions import Caution, Kind
+from crosscut.analysis.samples import Samples
+from crosscut.reports.view import View, dig, items, number, text
+
+
+def what(view: View) -> str:
+    """`aapc over tcp: 8 ranks, 7 phases`"""
+    backend = text(view.attributes, "backend", "name") or text(view.attributes, "job", "backend") or "?"
+    phases = int(view.dataset.sizes["phase"])
+    return f"{view.pattern} over {backend}: {units.count(view.ranks, 'rank')}, {units.count(phases, 'phase')}"
+
+
+def where(view: View) -> str:
+    """`local: n001 (8 ranks)`"""
+    place = text(view.attributes, "place") or "?"
+    counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
+    if len(view.nodes) == 1:
+        return f"{place}: {view.nodes[0]}"
+    shares = set(counts.tolist())
+    each = (
+        f"{units.count(int(counts[0]), 'rank')} on each"
+        if len(shares) == 1
+        else f"{min(shares)} to {max(shares)} ranks on each"
+    )
+    return f"{place}: {len(view.nodes)} nodes ({view.nodes[0]} … {view.nodes[-1]}), {each}"
+
+
+def when(view: View) -> str:
+    """`2025-01-31 14:25:01 UTC, took 7.9 s`"""
+    start = text(view.attributes, "start").replace("T", " ").split(".")[0].removesuffix("Z")
+    start = start.removesuffix("+00:00")
+    elapsed = view.elapsed_seconds()
+    # Both ends are recorded in whole seconds.
+    took = (
+        f", took {units.duration(elapsed)}"
+        if elapsed >= 1
+        else ", took less than 1 s"
+        if elapsed >= 0
+        else ""
+    )
+    return f"{start} UTC{took}" if start else "?"
+
+
+def skew_seconds(view: View) -> float:
+    """Median skew with which ranks leave the barrier, to hold against medians of phases; the largest of the
+    trials is one scheduling accident."""
+    return number(view.attributes, "sync", "skew_median_seconds")
+
+
+def how(view: View) -> list[str]:
+    """How it was measured, a clause each: cadence, skew, repetitions, waits, clock."""
+    clauses = []
+    cadence = text(view.attributes, "cadence")
+    middle, largest = skew_seconds(view), number(view.attributes, "sync", "skew_largest_seconds")
+    if cadence:
+        clauses.append(cadence if cadence != "streaming" else "streaming: no barrier between phases")
+    if math.isfinite(middle):
+        most = f", {units.seconds(largest, 2)} at most" if math.isfinite(largest) else ""
+        clauses.append(f"skew {units.seconds(middle, 2)} median{most}")
+    clauses.append(repetitions(view))
+    if wait := text(view.attributes, "wait", "mode") or text(view.attributes, "wait"):
+        clauses.append({"block": "waits block", "poll": "waits poll"}.get(wait, f"wait {wait}"))
+    resolution = number(view.attributes, "clock", "resolution_seconds")
+    if not math.isfinite(resolution):
+        resolution = number(view.attributes, "clock", "resolution")
+    if math.isfinite(resolution):
+        clauses.append(f"clock {units.seconds(resolution, 2)}")
+    if dig(view.attributes, "job", "verify") is True:
+        clauses.append("every byte verified")
+    return clauses
+
+
+def repetitions(view: View) -> str:
+    """`20 repetitions`, or the range over sizes and phases where it was adaptive or is unfinished."""
+    done = view.dataset["repetitions_done"].values if "repetitions_done" in view.dataset else None
+    measured = (view.dataset["status"] == 1).any(dim="rank").sum(dim="repetition").values
+    counts = measured if done is None or not done.any() else done
+    low, high = int(counts.min()), int(counts.max())
+    text_ = units.count(high, "repetition") if low == high else f"{low} to {high} repetitions"
+    interval = number(view.attributes, "job", "interval")
+    if interval > 0:
+        text_ += f", until the 95 % interval is {units.percent(interval)} wide"
+    return text_
+
+
+def beware(view: View, shown: list[Samples]) -> list[Caution]:
+    """Everything a reader must know, worst first."""
+    found = _state(view)
+    cores = [number(node, "cores") for node in items(view.attributes, "nodes")]
+    cores += [math.nan] * (len(view.nodes) - len(cores))
+    counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()
+    if text(view.attributes, "backend", "name") != "null":
+        found += cautions.of_nodes(counts, cores, view.nodes)
+    found += cautions.of_samples(shown, skew_seconds(view))
+    if text(view.attributes, "backend", "name") == "null":
+        found.append(
+            Caution(Kind.NOTHING_MOVED, "the backend null moves nothing: these are crosscut's own costs")
+        )
+    return found
+
+
+def _state(view: View) -> list[Caution]:
+    found = []
+    if view.state != "complete":
+        reason = {
+            "running": "the run is not finished: it is being written, or was killed",
+            "stopped": "the run was stopped before its end",
+            "failed": "the run failed before its end",
+        }.get(view.state, f"the run's state is '{view.state}'")
+        share = float((view.dataset["status"] == 1).mean())
+        found.append(
+            Caution(
+                Kind.UNFINISHED,
+                f"{reason}; {units.percent(share)} of its cells are measured",
+                f"crosscut run --resume {view.path}",
+            )
+        )
+    lost = [
+        Caution(
+            Kind.FAILED_RANKS,
+            f"rank {dig(entry, 'rank')} on {dig(entry, 'node')} was lost: {dig(entry, 'reason')}",
+        )
+        for entry in items(view.attributes, "failed_ranks")
+    ]
+    forced = [
+        Caution(Kind.RESUMED_ELSEWHERE, f"resumed by force: {dig(entry, 'differences')}")
+        for entry in items(view.attributes, "resumed")
+        if dig(entry, "forced") is True
+    ]
+    return found + lost + forced

@@ -1,0 +1,81 @@
+"""Characters to draw with: blocks and lines where the terminal has them, ASCII elsewhere."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TextIO
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    eighths: str  # partly filled cells, from below, empty first, full last
+    bar: str  # partly filled cells, from the left
+    shade: str
+    vertical: str
+    tick: str
+    corner: str
+    horizontal: str
+    density: str  # none, few … many
+    arrow: str
+    both_ways: str
+    dot: str
+    dash: str
+    warning: str
+    ellipsis: str
+
+    def plain(self, text: str) -> str:
+        """`text` in characters that this set may use."""
+        if self is UNICODE:
+            return text
+        for special, simple in _REPLACED.items():
+            text = text.replace(special, simple)
+        return text.encode("ascii", "replace").decode("ascii")
+
+
+UNICODE = Glyphs(
+    eighths=" ▁▂▃▄▅▆▇█",
+    bar=" ▏▎▍▌▋▊▉█",
+    shade="░",
+    vertical="│",
+    tick="┤",
+    corner="└",
+    horizontal="─",
+    density=" ·∘○●",
+    arrow="→",
+    both_ways="↔",
+    dot="·",
+    dash="–",
+    warning="⚠",
+    ellipsis="…",
+)
+
+ASCII = Glyphs(
+    eighths="    #####",
+    bar="    #####",
+    shade=":",
+    vertical="|",
+    tick="+",
+    corner="+",
+    horizontal="-",
+    density=" .oO@",
+    arrow="->",
+    both_ways="<->",
+    dot="-",
+    dash="-",
+    warning="!",
+    ellipsis="..",
+)
+
+_REPLACED = {"µ": "u", "–": "-", "·": "-", "×": "x", "→": "->", "↔": "<->", "…": "..", "±": "+/-", "≤": "<="}
+
+
+def glyphs_for(stream: TextIO) -> Glyphs:
+    """ASCII where the stream's encoding cannot carry block characters, or CROSSCUT_ASCII is set."""
+    if os.environ.get("CROSSCUT_ASCII"):
+        return ASCII
+    try:
+        (UNICODE.eighths + UNICODE.arrow).encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return ASCII
+    return UNICODE

@@ -1,0 +1,82 @@
+"""The few lines after a run, and the same as JSON."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TextIO
+
+from crosscut.analysis import summary
+from crosscut.analysis.pingpong import sweep
+from crosscut.analysis.samples import Samples
+from crosscut.reports import about, figures
+from crosscut.reports.screen import screen_for
+from crosscut.reports.sentences import figures_of
+from crosscut.reports.view import View, open_view, text
+
+SLOWEST_IN_JSON = 10
+
+
+def print_summary(path: Path, stream: TextIO | None = None) -> None:
+    """What was measured, how, the figures, what to beware of: five lines, more only for cautions."""
+    view, screen = open_view(path), screen_for(stream)
+    screen.line(f"{about.what(view)} ({about.where(view)}), {view.state}", "bold")
+    screen.line("; ".join(about.how(view)), "dim")
+    for line in figures_of(view):
+        screen.line(line)
+    measured = [view.samples(index) for index in view.measured_sizes()]
+    for caution in about.beware(view, measured):
+        screen.line(f"{screen.glyphs.warning} {caution.text}", "yellow")
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def as_json(path: Path) -> dict[str, object]:
+    """Everything that `show` draws, for scripts. Rates in bytes per second, times in seconds."""
+    view = open_view(path)
+    measured = [view.samples(index) for index in view.measured_sizes()]
+    return {
+        "out": str(path),
+        "state": view.state,
+        "pattern": view.pattern,
+        "backend": text(view.attributes, "backend", "name"),
+        "place": text(view.attributes, "place"),
+        "ranks": view.ranks,
+        "nodes": view.nodes,
+        "cadence": text(view.attributes, "cadence"),
+        "skew_seconds": _number(about.skew_seconds(view)),
+        "cautions": [
+            {"kind": caution.kind.value, "text": caution.text, "advice": caution.advice}
+            for caution in about.beware(view, measured)
+        ],
+        "sizes": [_size_json(view, samples) for samples in measured],
+    }
+
+
+def _size_json(view: View, samples: Samples) -> dict[str, object]:
+    rates, routes = summary.phase_rates(samples), summary.routes(samples)
+    formula, found = summary.formula_rates(samples), sweep([samples])
+    return {
+        "size_bytes": samples.size_bytes,
+        "message_seconds": figures.at(found.seconds, 0).as_json(),
+        "message_bytes_per_second": figures.at(found.rates, 0).as_json(),
+        "phases": [
+            {
+                "phase": int(samples.phase[index]),
+                "label": view.phase_labels[index] if index < len(view.phase_labels) else "",
+                "bytes_per_second": figures.at(rates, index).as_json(),
+                "formula_bytes_per_second": figures.at(formula, index).as_json(),
+            }
+            for index in range(len(samples.phase))
+        ],
+        "slowest_routes": [
+            {
+                "source": view.rank_name(int(routes.source[index])),
+                "destination": view.rank_name(int(routes.destination[index])),
+                "bytes_per_second": figures.at(routes.rates, int(index)).as_json(),
+            }
+            for index in routes.slowest(SLOWEST_IN_JSON)
+        ],
+    }

@@ -1,0 +1,86 @@
+"""A run's figures in one to three sentences: what stands after a run and in a summary of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from crosscut import units
+from crosscut.analysis import summary
+from crosscut.analysis.pingpong import sweep
+from crosscut.analysis.samples import Samples
+from crosscut.analysis.slowdown import conditions, slowdowns
+from crosscut.reports import figures
+from crosscut.reports.terminal_loaded import messages
+from crosscut.reports.view import View
+
+
+def figures_of(view: View) -> list[str]:
+    """The figures, a sentence each."""
+    measured = [view.samples(index) for index in view.measured_sizes()]
+    if not measured:
+        return ["nothing is measured yet"]
+    return _SENTENCES.get(view.pattern, _dense)(view, measured)
+
+
+def _pingpong(_view: View, measured: list[Samples]) -> list[str]:
+    found = sweep(measured)
+    if not np.isfinite(found.rates.median).any():
+        return ["no size has a rate: no bytes moved"]
+    first, peak = found.latency_index(), found.peak_index()
+    return [
+        f"latency {figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}",
+        f"peak rate {figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}",
+    ]
+
+
+def _loaded(_view: View, measured: list[Samples]) -> list[str]:
+    _, seconds = messages(measured)
+    median, p99, longest = np.median(seconds), np.percentile(seconds, 99), seconds.max()
+    return [
+        f"half round trip of {units.count(len(seconds), 'message')} under load: "
+        f"median {units.seconds(float(median))}, 99th percentile {units.seconds(float(p99))}, "
+        f"longest {units.seconds(float(longest))}"
+    ]
+
+
+def _congestor(view: View, measured: list[Samples]) -> list[str]:
+    largest = max(measured, key=lambda samples: samples.size_bytes)
+    found = slowdowns(conditions(largest, view.labels(largest)))
+    congested = [entry for entry in found if entry.condition.label != found[0].condition.label]
+    if not congested:
+        return ["victims were measured under one condition alone: no slowdown"]
+    worst = max(congested, key=lambda entry: entry.p99)
+    median = max(entry.median for entry in congested)
+    return [
+        f"victims' worst slowdown against idle: median × {median:.2f}; 99th percentile × {worst.p99:.1f}, "
+        f"beside {worst.condition.label}, at {units.size(worst.condition.bytes)}"
+    ]
+
+
+def _dense(view: View, measured: list[Samples]) -> list[str]:
+    samples = max(measured, key=lambda samples: samples.size_bytes)
+    rates, routes = summary.phase_rates(samples), summary.routes(samples)
+    worst, route = figures.extreme(rates), figures.extreme(routes.rates)
+    if worst is None:
+        return ["no phase has a rate: no bytes moved"]
+    size, middle = units.size(samples.size_bytes), figures.middle(rates)
+    slowest = f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}"
+    lines = [f"{size}: median phase {units.rate(middle)} per rank and direction; slowest {slowest}"]
+    if len(rates.median) == 1:
+        lines = [f"{size}: {slowest.split(',')[0]} per rank and direction"]
+    if route is not None and len(routes.source) > 1:
+        names = (
+            f"{view.rank_name(int(routes.source[route]))} → {view.rank_name(int(routes.destination[route]))}"
+        )
+        median = units.rate(figures.middle(routes.rates))
+        lines.append(f"median route {median}; slowest {figures.at(routes.rates, route).rate()}, {names}")
+    return lines
+
+
+_SENTENCES: dict[str, Callable[[View, list[Samples]], list[str]]] = {
+    "pingpong": _pingpong,
+    "loaded-pingpong": _loaded,
+    "congestor": _congestor,
+}

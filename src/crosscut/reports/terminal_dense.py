@@ -1,0 +1,149 @@
+"""Report of a dense pattern: rate by phase, histograms of routes and phases, the slowest routes.
+
+The histograms are those of Kurmann, Rauch and Stricker (ETH TR 391, 2003), figures 3 and 11.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut import units
+from crosscut.analysis import summary
+from crosscut.analysis.cautions import skewed_phases
+from crosscut.analysis.intervals import Medians
+from crosscut.analysis.samples import Samples
+from crosscut.analysis.summary import Routes
+from crosscut.reports import about, figures
+from crosscut.reports.screen import Rows, Screen
+from crosscut.reports.terminal_plot import Columns, column_plot, histogram_plot
+from crosscut.reports.view import View, text
+
+SLOWEST_SHOWN = 8
+PLOT_HEIGHT = 8
+FEWEST_FOR_HISTOGRAM = 5  # fewer are better read in the plot and the table
+
+
+def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
+    if len(measured) > 1:
+        _sizes(screen, measured, about.skew_seconds(view))
+    rates = summary.phase_rates(detailed)
+    found = summary.routes(detailed)
+    _headline(screen, view, detailed, rates)
+    phases(screen, detailed, rates)
+    _histograms(screen, found, rates)
+    slowest(screen, view, found)
+
+
+def _sizes(screen: Screen, measured: list[Samples], skew_seconds: float) -> None:
+    """One row a size."""
+    screen.title("By message size")
+    table = Rows("size", "median phase", "slowest phase", "?95 % interval", "?slowest route", "?formula", "<")
+    for samples in measured:
+        rates, formula = summary.phase_rates(samples), summary.formula_rates(samples)
+        worst, routes = figures.extreme(rates), summary.routes(samples)
+        route = figures.extreme(routes.rates)
+        figure = figures.at(rates, worst) if worst is not None else None
+        unit = units.rate_unit(figures.middle(rates))
+        table.add(
+            units.size(samples.size_bytes),
+            units.rate(figures.middle(rates)),
+            f"{figure.in_unit(unit)[0]} {unit[1]}" if figure else "–",
+            figure.in_unit(unit)[1] if figure else "",
+            units.rate(figures.at(routes.rates, route).median) if route is not None else "–",
+            units.rate(figures.middle(formula)),
+            "skew > 5 %" if skewed_phases(samples, skew_seconds) else "",
+        )
+    screen.table(table)
+
+
+def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
+    """The figures that answer the question, and the pattern's own beside."""
+    screen.title(f"{units.size(samples.size_bytes)} messages, rate per rank and direction")
+    worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
+    if worst is None or best is None:
+        screen.line("No phase has a rate: no bytes moved.")
+        return
+    if worst == best:
+        screen.field("rate", f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}")
+    else:
+        screen.field("median phase", units.rate(figures.middle(rates)))
+        screen.field("slowest", f"{figures.at(rates, worst).rate()} in {view.phase_name(samples, worst)}")
+        screen.field("fastest", f"{figures.at(rates, best).rate()} in {view.phase_name(samples, best)}")
+    formula = summary.formula_rates(samples)
+    slowest = figures.extreme(formula)
+    if slowest is not None:
+        per = text(view.attributes, "pattern", "formula_per")
+        formula_text = text(view.attributes, "pattern", "formula") + (f", per {per}" if per else "")
+        rate = figures.at(formula, slowest).rate()
+        if worst != best:
+            rate = f"{units.rate(figures.middle(formula))} in the median phase, {rate} in the slowest"
+        screen.field("formula", f"{rate}: {formula_text}")
+        if source := text(view.attributes, "pattern", "source"):
+            screen.field("", f"({source})")
+    if (compute := _compute_share(view, samples)) is not None:
+        screen.field("computing", f"{units.percent(compute)} of what ranks do alone was done beside (median)")
+
+
+def _compute_share(view: View, samples: Samples) -> float | None:
+    if "compute_fraction" not in view.dataset:
+        return None
+    values = view.dataset["compute_fraction"].isel(size=view.sizes.index(samples.size_bytes)).values
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else None
+
+
+def phases(screen: Screen, samples: Samples, rates: Medians) -> None:
+    """The plot of rate by phase; one phase needs none."""
+    there = np.isfinite(rates.median)
+    if there.sum() < 2:
+        return
+    numbers = samples.phase[there]
+    low = np.where(np.isfinite(rates.low), rates.low, rates.median)[there]
+    high = np.where(np.isfinite(rates.high), rates.high, rates.median)[there]
+    unit = units.rate_unit(float(np.nanmax(high)))
+    lines = column_plot(
+        Columns(numbers.tolist(), low, high), unit=unit, width=screen.width, height=PLOT_HEIGHT,
+        glyphs=screen.glyphs, x_label="phase",
+    )  # fmt: skip
+    if lines:
+        merged = ", neighbours merged" if len(numbers) > screen.width else ""
+        screen.title(f"Rate by phase (shaded: 95 % interval{merged})")
+        screen.show(screen.drawing(lines))
+
+
+def _histograms(screen: Screen, found: Routes, rates: Medians) -> None:
+    values = found.rates.median[np.isfinite(found.rates.median)]
+    phase_values = rates.median[np.isfinite(rates.median)]
+    plots = []
+    for title, figures_ in (("Routes by rate", values), ("Phases by rate", phase_values)):
+        unit = units.rate_unit(float(np.median(figures_))) if len(figures_) else (1.0, "B/s")
+        histogram = summary.histogram(figures_ if len(figures_) >= FEWEST_FOR_HISTOGRAM else figures_[:0])
+        lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
+        plots.append((f"{title} ({len(figures_):,})", lines))
+    screen.beside(plots[0], plots[1])
+
+
+def slowest(screen: Screen, view: View, found: Routes) -> None:
+    """Routes at the slow end, by node and rank."""
+    order = found.slowest(SLOWEST_SHOWN)
+    if len(order) == 0:
+        return
+    middle = figures.middle(found.rates)
+    screen.title("Slowest routes (node:rank)")
+    unit = units.time_unit(middle) if found.timed else units.rate_unit(middle)
+    heading = f"{'time' if found.timed else 'rate'}, {unit[1]}"
+    table = Rows("<from", "<", "<to", heading, "?95 % interval", "?of median", "?samples", "?<")
+    for index in order:
+        figure = figures.at(found.rates, int(index))
+        median, interval = figure.in_unit(unit)
+        table.add(
+            view.rank_name(int(found.source[index])),
+            screen.glyphs.arrow,
+            view.rank_name(int(found.destination[index])),
+            median,
+            interval,
+            units.percent(figure.median / middle),
+            f"{figure.count:,}",
+            "same node" if found.same_node[index] and len(view.nodes) > 1 else "",
+        )
+    screen.table(table)

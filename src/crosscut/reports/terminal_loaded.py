@@ -1,0 +1,78 @@
+"""Report of ping-pongs under load: the scatter of Salmon, Stein and Sterling (SC98), and its tail."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut import units
+from crosscut.analysis import summary
+from crosscut.analysis.intervals import Floats, medians
+from crosscut.analysis.samples import Samples
+from crosscut.reports import figures
+from crosscut.reports.screen import Rows, Screen
+from crosscut.reports.terminal_dense import slowest
+from crosscut.reports.terminal_plot import scatter_plot
+from crosscut.reports.view import View
+
+PLOT_HEIGHT = 14
+MOST_CLASSES = 12
+
+
+def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
+    sizes, seconds = messages(measured)
+    if len(seconds) == 0:
+        screen.line("No message was measured.")
+        return
+    screen.title(f"Half round trip under load: {units.count(len(seconds), 'message')}")
+    lines = scatter_plot(
+        sizes, seconds, width=screen.width, height=PLOT_HEIGHT, glyphs=screen.glyphs,
+        x_text=units.about_size, y_text=lambda value: units.seconds(value, 1),
+        x_label="message size (a denser mark: more messages)",
+    )  # fmt: skip
+    screen.show(screen.drawing([screen.glyphs.plain(line) for line in lines]))
+    _by_size(screen, sizes, seconds)
+    screen.line("The tail is what a program waits for: compare with a ping-pong on the idle network.", "dim")
+    slowest(screen, view, summary.routes(detailed, timed=True))
+
+
+def messages(measured: list[Samples]) -> tuple[Floats, Floats]:
+    """(bytes, seconds) of every message of every size asked for."""
+    sizes, seconds = [], []
+    for samples in measured:
+        there = np.isfinite(samples.message_seconds)
+        sizes.append(np.broadcast_to(samples.bytes, there.shape)[there])
+        seconds.append(samples.message_seconds[there])
+    return np.concatenate(sizes), np.concatenate(seconds)
+
+
+def classes(sizes: Floats) -> list[tuple[float, float]]:
+    """Spans of sizes to tabulate: each size alone, or powers of two (or four, …) where there are many."""
+    distinct = np.unique(sizes)
+    if len(distinct) <= MOST_CLASSES:
+        return [(float(size), float(size)) for size in distinct]
+    powers = np.floor(np.log2(np.maximum(distinct, 1)))
+    step = int(np.ceil((powers[-1] - powers[0] + 1) / MOST_CLASSES))
+    edges = np.arange(powers[0], powers[-1] + step, step)
+    return [(float(2**edge), float(2 ** (edge + step) - 1)) for edge in edges]
+
+
+def _by_size(screen: Screen, sizes: Floats, seconds: Floats) -> None:
+    screen.console.print()
+    table = Rows("size", "messages", "median", "?95 % interval", "99th percentile", "longest")
+    for low, high in classes(sizes):
+        chosen = seconds[(sizes >= low) & (sizes <= high)]
+        if len(chosen) == 0:
+            continue
+        figure = figures.at(medians(chosen[:, None]), 0)
+        unit = units.time_unit(figure.median)
+        median, interval = figure.in_unit(unit)
+        table.add(
+            units.size(low) if low == high else f"{units.size(low)} and up",
+            f"{len(chosen):,}",
+            f"{median} {unit[1]}",
+            interval,
+            # Fewer than 100 samples have no 99th percentile below their longest.
+            units.seconds(float(np.percentile(chosen, 99))) if len(chosen) >= 100 else "–",
+            units.seconds(float(chosen.max())),
+        )
+    screen.table(table)

@@ -1,0 +1,111 @@
+"""Report of a ping-pong sweep: size, half round trip, rate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut import units
+from crosscut.analysis import summary
+from crosscut.analysis.pingpong import Sweep, sweep
+from crosscut.analysis.samples import Samples
+from crosscut.reports import figures
+from crosscut.reports.screen import Rows, Screen
+from crosscut.reports.terminal_dense import slowest
+from crosscut.reports.terminal_plot import bar, scatter_plot
+from crosscut.reports.view import View, text
+
+MOST_ROWS = 24
+PLOT_HEIGHT = 10
+
+
+def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
+    found = sweep(measured)
+    if not np.isfinite(found.rates.median).any():
+        screen.line("No size has a rate: no bytes moved.")
+        return
+    mode = text(view.attributes, "pattern", "parameters", "mode")
+    timed = (
+        "half round trip" if mode in ("", "pingpong", "ping-pong", "half-round-trip") else f"time ({mode})"
+    )
+    _headline(screen, found, timed)
+    _table(screen, found, timed)
+    if len(found.size_bytes) > 2:
+        _plots(screen, found, timed)
+    if len(summary.routes(detailed).source) > 1:
+        screen.title(f"Pairs at {units.size(detailed.size_bytes)}")
+        slowest(screen, view, summary.routes(detailed))
+
+
+def _capital(text_: str) -> str:
+    return text_[:1].upper() + text_[1:]
+
+
+def _headline(screen: Screen, found: Sweep, timed: str) -> None:
+    first, peak = found.latency_index(), found.peak_index()
+    screen.title(f"{_capital(timed)} and rate, by message size")
+    screen.field(
+        "latency", f"{figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}"
+    )
+    screen.field(
+        "peak rate", f"{figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}"
+    )
+    screen.field("half of it", f"from {units.size(found.half_rate_bytes())} on")
+
+
+def _rows(found: Sweep) -> list[int]:
+    """Which sizes to list: all, or evenly spaced ones with the first, the last and the peak."""
+    count = len(found.size_bytes)
+    if count <= MOST_ROWS:
+        return list(range(count))
+    spaced = np.linspace(0, count - 1, MOST_ROWS - 1).round().astype(int).tolist()
+    # Of neighbours the roundest: the sweep's own sizes rather than the perturbations around them.
+    chosen = {
+        min(range(max(0, at - 1), min(count, at + 2)), key=lambda i: _ugliness(found, i)) for at in spaced
+    }
+    return sorted({0, *chosen, count - 1, found.peak_index()})
+
+
+def _ugliness(found: Sweep, index: int) -> int:
+    return len(units.size(found.size_bytes[index]).removesuffix("iB").removesuffix("B"))
+
+
+def _table(screen: Screen, found: Sweep, timed: str) -> None:
+    rows = _rows(found)
+    wide = screen.width >= 76
+    table = Rows("size", timed, "?95 % interval", "rate", "<")
+    peak = float(np.nanmax(found.rates.median))
+    for index in rows:
+        figure = figures.at(found.seconds, index)
+        unit = units.time_unit(figure.median)
+        median, interval = figure.in_unit(unit)
+        table.add(
+            units.size(found.size_bytes[index]),
+            f"{median} {unit[1]}",
+            interval,
+            units.rate(figures.at(found.rates, index).median),
+            bar(float(found.rates.median[index]) / peak, 16 if wide else 8, screen.glyphs),
+        )
+    screen.console.print()
+    screen.table(table)
+    if len(rows) < len(found.size_bytes):
+        screen.line(f"{len(rows)} of {len(found.size_bytes)} sizes; all: crosscut export", "dim")
+
+
+def _plots(screen: Screen, found: Sweep, timed: str) -> None:
+    sizes = np.asarray(found.size_bytes, dtype=np.float64)
+    plots = []
+    for title, values, label in (
+        ("Rate by size", found.rates.median, lambda value: units.rate(value, 1)),
+        (
+            f"{_capital(timed)} by size",
+            found.seconds.median,
+            lambda value: units.seconds(value, 1),
+        ),
+    ):
+        lines = scatter_plot(
+            sizes, values, width=screen.half, height=PLOT_HEIGHT, glyphs=screen.glyphs,
+            x_text=units.about_size, y_text=label,
+            x_label="size, both axes logarithmic",
+        )  # fmt: skip
+        plots.append((title, [screen.glyphs.plain(line) for line in lines]))
+    screen.beside(plots[0], plots[1])

@@ -1,0 +1,133 @@
+"""A run as reports look at it: attributes that may be missing, names of ranks, one size at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from crosscut.analysis import samples
+from crosscut.analysis.samples import Samples
+from crosscut.errors import UsageError
+
+
+def dig(value: object, *keys: str) -> object:
+    """A member of nested objects, or None where any step is missing."""
+    for key in keys:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value
+
+
+def text(value: object, *keys: str) -> str:
+    """A member as text; empty where it is missing or no text."""
+    found = dig(value, *keys)
+    return found if isinstance(found, str) else ""
+
+
+def number(value: object, *keys: str) -> float:
+    """A member as a number; NaN where it is missing or none."""
+    found = dig(value, *keys)
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else float("nan")
+
+
+def items(value: object, *keys: str) -> list[object]:
+    """A member as a list; empty where it is missing or none."""
+    found = dig(value, *keys)
+    return list(found) if isinstance(found, list | tuple) else []
+
+
+def _moment(value: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class View:
+    path: Path
+    dataset: xr.Dataset
+    attributes: Mapping[str, object]
+
+    @property
+    def pattern(self) -> str:
+        return text(self.attributes, "pattern", "name") or text(self.attributes, "job", "pattern") or "?"
+
+    @property
+    def state(self) -> str:
+        return text(self.attributes, "state") or "unknown"
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        return [int(size) for size in self.dataset["size"].values]
+
+    @property
+    def ranks(self) -> int:
+        return int(self.dataset.sizes["rank"])
+
+    @cached_property
+    def nodes(self) -> list[str]:
+        """Name of each node."""
+        named = [text(node, "name") for node in items(self.attributes, "nodes")]
+        return [name or f"node {index}" for index, name in enumerate(named)] or ["?"]
+
+    @cached_property
+    def rank_nodes(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Node index of each rank."""
+        if "node" not in self.dataset:
+            return np.zeros(self.ranks, dtype=np.int64)
+        return np.clip(self.dataset["node"].values.astype(np.int64), 0, len(self.nodes) - 1)
+
+    def rank_name(self, rank: int) -> str:
+        """`n003:5`: node and rank."""
+        return f"{self.nodes[int(self.rank_nodes[rank])]}:{rank}"
+
+    @cached_property
+    def phase_labels(self) -> list[str]:
+        return [str(label) for label in items(self.attributes, "phase_labels")]
+
+    def labels(self, samples: Samples) -> list[str]:
+        """A label for every phase: the pattern's own, else its number."""
+        return [
+            self.phase_labels[index] if index < len(self.phase_labels) else f"phase {number_}"
+            for index, number_ in enumerate(samples.phase)
+        ]
+
+    def phase_name(self, samples: Samples, index: int) -> str:
+        """`phase 12 (stride 3)`"""
+        label = self.phase_labels[index] if index < len(self.phase_labels) else ""
+        return f"phase {samples.phase[index]}" + (f" ({label})" if label else "")
+
+    def samples(self, index: int) -> Samples:
+        return samples.load(self.dataset, index)
+
+    def measured_sizes(self) -> list[int]:
+        """Indices of sizes of which anything was measured."""
+        done = (self.dataset["status"] == samples.MEASURED).any(dim=("repetition", "phase", "rank")).values
+        return [int(index) for index in np.nonzero(done)[0]]
+
+    def elapsed_seconds(self) -> float:
+        """From start to end by the recorded clock; NaN while either is missing."""
+        start, end = _moment(text(self.attributes, "start")), _moment(text(self.attributes, "end"))
+        if start is None or end is None or (start.tzinfo is None) != (end.tzinfo is None):
+            return float("nan")
+        return (end - start).total_seconds()
+
+
+def open_view(path: Path) -> View:
+    """Opens a run for reading; UsageError where it is none."""
+    from crosscut.run import Run
+
+    run = Run.open(path)
+    dataset: xr.Dataset = run.dataset
+    for needed in ("size", "phase", "peer", "status"):
+        if needed not in dataset:
+            raise UsageError(f"{path}: the run has no array '{needed}'; try 'crosscut fsck {path}'")
+    return View(path, dataset, dataset.attrs)

@@ -1,0 +1,250 @@
+"""Jobs in, results out: the client of a session (docs/reference/session-protocol.md)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from types import FrameType, TracebackType
+
+from crosscut.errors import Interrupted, SessionError, UsageError
+from crosscut.job import Job
+from crosscut.places.base import Event, Launched
+
+# A line longer than this is no event; the ready event of 10,000 nodes is well below it.
+LARGEST_LINE_BYTES = 16 << 20
+
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended."""
+
+    out: Path
+    state: str
+    """`complete`, `stopped` or `failed`"""
+    elapsed_seconds: float
+    warnings: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    """Lost ranks and wrong bytes, one sentence each."""
+
+
+@dataclass
+class _Collected:
+    """What the events of one job have said so far."""
+
+    warnings: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+class _Signal:
+    """In the queue of events: a signal arrived."""
+
+
+class _EndOfStream:
+    """In the queue of events: the session closed its output."""
+
+
+class Session:
+    """Ranks that are running and take jobs. A context manager: leaving it ends them."""
+
+    def __init__(self, launched: Launched, listener: Listener | None = None) -> None:
+        self._launched = launched
+        self._listener = listener or _deaf
+        self._queue: SimpleQueue[type[_Signal | _EndOfStream] | bytes] = SimpleQueue()
+        self._interruptions = 0
+        self._measuring = False
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> int:
+        """Ends the session and everything that was started for it; returns the exit status."""
+        if self.alive:
+            with contextlib.suppress(SessionError, Interrupted):
+                self._request({"do": "end"})
+        return self._shut(patience_seconds=10.0)
+
+    def _shut(self, patience_seconds: float) -> int:
+        """Ends what was started, and lets go of its output."""
+        status = self._launched.close(patience_seconds)
+        self._reader.join(timeout=1.0)  # longer only where a stray process still holds the pipe
+        if not self._reader.is_alive() and self._launched.process.stdout is not None:
+            self._launched.process.stdout.close()
+        return status
+
+    def stop(self) -> None:
+        """Ends the job in work after the block in flight."""
+        with contextlib.suppress(SessionError):
+            self._request({"do": "stop"})
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal asked for an end."""
+        return self._interruptions > 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether the ranks can take another job."""
+        return self._launched.process.poll() is None
+
+    def wait_ready(self) -> Event:
+        """Until all ranks have joined; returns the `ready` event."""
+        for event in self._events():
+            if event["event"] == "ready":
+                return event
+            if event["event"] == "error":
+                raise _error_of(event)
+            if event["event"] == "failed-rank":
+                raise SessionError(_failure(event) or "a rank was lost")
+        raise AssertionError("the stream of events ends by an exception")
+
+    def run(self, job: Job) -> Outcome:
+        """Measures; returns when the job's run is closed. Raises what the session refused or lost."""
+        self._request({"do": "run", "job": job.as_json()})
+        self._measuring = True
+        try:
+            return self._follow(job)
+        finally:
+            self._measuring = False
+
+    def _follow(self, job: Job) -> Outcome:
+        """Takes the job's events until its run is closed."""
+        collected = _Collected()
+        for event in self._events():
+            kind = event["event"]
+            if kind == "warning":
+                collected.warnings.append(str(event.get("message", "")))
+            elif (failure := _failure(event)) is not None:
+                collected.failures.append(failure)
+            elif kind == "error":
+                raise _error_of(event, collected.failures)
+            elif kind == "finished" and Path(str(event.get("out", job.out))) == job.out:
+                return _outcome(job, event, collected)
+        raise AssertionError("the stream of events ends by an exception")
+
+    def _request(self, request: dict[str, object]) -> None:
+        stdin = self._launched.process.stdin
+        try:
+            assert stdin is not None
+            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.flush()
+        except (OSError, ValueError) as error:
+            raise self._died() from error
+
+    def _read(self) -> None:
+        """Runs in a thread, so that the main thread can wait for an event or a signal."""
+        stdout = self._launched.process.stdout
+        assert stdout is not None
+        with contextlib.suppress(OSError, ValueError):
+            while line := stdout.readline(LARGEST_LINE_BYTES):
+                self._queue.put(line)
+        self._queue.put(_EndOfStream)
+
+    def _events(self) -> Iterator[Event]:
+        """Events as they come; raises SessionError when there can be no more."""
+        while True:
+            item = self._queue.get()
+            if item is _Signal:
+                self._on_signal()
+                continue
+            if not isinstance(item, bytes):
+                raise self._died()
+            event = _parse(item)
+            self._launched.observe(event)
+            self._listener(event)
+            yield event
+            if event["event"] == "ended":
+                raise self._died()
+
+    def _on_signal(self) -> None:
+        if not self._measuring:
+            raise Interrupted("interrupted before anything was measured")
+        if self._interruptions > 1:
+            self._launched.kill(signal.SIGTERM)
+            raise Interrupted("interrupted twice: ended at once; finished blocks are on disk")
+        self._listener({"event": "stopping"})
+        self.stop()
+
+    def _died(self) -> SessionError | Interrupted:
+        status = self._shut(patience_seconds=2.0)
+        if self.interrupted:
+            return Interrupted("interrupted")
+        said = [line for line in self._launched.stderr_tail() if line.strip()][-8:]
+        text = f"the ranks ended unexpectedly (exit status {status})"
+        return SessionError("\n  ".join([text + (", saying:" if said else ""), *said]))
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """While inside, SIGINT and SIGTERM stop the job in order; a second one ends at once."""
+
+        def note(_number: int, _frame: FrameType | None) -> None:
+            self._interruptions += 1
+            self._queue.put(_Signal)  # SimpleQueue.put is reentrant: safe in a signal handler
+
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = [signal.signal(number, note) for number in numbers]
+        try:
+            yield
+        finally:
+            for number, handler in zip(numbers, before, strict=True):
+                signal.signal(number, handler)
+
+
+def _deaf(_event: Event) -> None:
+    """A listener that does nothing."""
+
+
+def _parse(line: bytes) -> Event:
+    shown = line[:120].decode("utf-8", "replace").rstrip()
+    try:
+        event = json.loads(line)
+    except ValueError as error:
+        raise SessionError(f"the ranks wrote something that is no event: {shown!r}") from error
+    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+        raise SessionError(f"the ranks wrote JSON that is no event: {shown!r}")
+    return event
+
+
+def _error_of(event: Event, failures: list[str] | None = None) -> UsageError | SessionError:
+    text = str(event.get("message", "the session gave no reason"))
+    # A lost rank is in the message already; wrong bytes may be not.
+    text = "\n  ".join([text, *(failure for failure in failures or [] if failure.startswith("wrong"))])
+    return UsageError(text) if event.get("kind") == "usage" else SessionError(text)
+
+
+def _failure(event: Event) -> str | None:
+    """What a `failed-rank` or `verify-failed` event says, as a sentence."""
+    if event["event"] == "failed-rank":
+        return f"rank {event.get('rank')} on {event.get('node')} was lost: {event.get('reason')}"
+    if event["event"] == "verify-failed":
+        return (
+            f"wrong byte on route {event.get('source')} -> {event.get('destination')}, phase "
+            f"{event.get('phase')}, size {event.get('size')}: at offset {event.get('offset')} expected "
+            f"{event.get('expected')}, found {event.get('found')}"
+        )
+    return None
+
+
+def _outcome(job: Job, event: Event, collected: _Collected) -> Outcome:
+    elapsed = event.get("elapsed", 0.0)
+    return Outcome(
+        out=job.out,
+        state=str(event.get("state", "failed")),
+        elapsed_seconds=float(elapsed) if isinstance(elapsed, int | float) else 0.0,
+        warnings=tuple(collected.warnings),
+        failures=tuple(collected.failures),
+    )

@@ -1,0 +1,185 @@
+"""`crosscut run` from the words that are typed to the job that the ranks get."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crosscut import core
+from crosscut.cli import main
+
+FAKE = Path(__file__).parent / "fake_core.py"
+Jobs = Callable[[], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def jobs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Jobs]:
+    """A fake core, and the jobs that it got; the working directory is empty."""
+    core.load.cache_clear()
+    monkeypatch.setenv("CROSSCUT_CORE", str(FAKE))
+    log = tmp_path / "jobs"
+    monkeypatch.setenv("CROSSCUT_FAKE_JOBS", str(log))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    yield lambda: [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    core.load.cache_clear()
+
+
+def usage_error(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What standard error says of words that must be refused."""
+    try:
+        status = main(words)
+    except SystemExit as stop:
+        status = int(str(stop.code))
+    assert status == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said
+
+
+def test_what_is_typed_arrives_in_the_job_and_nothing_else(jobs: Jobs) -> None:
+    words = (
+        "run aapc -n 4 --size 1KB,64KiB --phases 2-3 --stride 3 --aapc-seed 9 --seed 5 --tcp-nodelay false "
+    )
+    words += "--interval 5% --memory 1GiB --time-limit 2min --verify --quiet --out here.zarr"
+    assert main(words.split()) == 0
+    (job,) = jobs()
+    metadata = job.pop("metadata")
+    assert job == {
+        "pattern": "aapc",
+        "pattern_parameters": {"stride": "3", "seed": "9"},
+        "backend": "tcp",
+        "backend_parameters": {"nodelay": "false"},
+        "out": str(Path.cwd() / "here.zarr"),
+        "sizes": [1000, 65536],
+        "phases": [2, 3],
+        "seed": 5,
+        "interval": 0.05,
+        "memory_bytes": 2**30,
+        "time_limit_seconds": 120.0,
+        "verify": True,
+    }
+    assert metadata["ranks"] == 4
+    assert metadata["command_line"] == ["crosscut", *words.split()]
+
+
+def test_options_may_stand_before_the_pattern(jobs: Jobs) -> None:
+    assert main(["run", "-n", "3", "--size", "5", "aapc", "--repetitions", "7", "--quiet"]) == 0
+    (job,) = jobs()
+    assert (job["sizes"], job["repetitions"], job["metadata"]["ranks"]) == ([5], 7, 3)
+
+
+def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs) -> None:
+    assert main(["run", "aapc", "-n", "2", "--backend", "null", "--quiet"]) == 0
+    out = Path(jobs()[0]["out"])
+    assert out.parent == Path.cwd()
+    assert out.name.startswith("aapc-null-2")
+    assert out.suffix == ".zarr"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("run aapcc", "did you mean aapc"),
+        ("run", "say which pattern"),
+        ("run aapc -n 1", "at least 2"),
+        ("run aapc --size 1XB", "1XB"),
+        ("run aapc --backend udp", "no such backend"),
+        ("run aapc --backend mpi --on local", "this executable has no MPI"),
+        ("run aapc --backend null --tcp-nodelay", "backend tcp"),
+        ("run aapc --on lab:x.toml", "not built yet"),
+        ("run aapc --on sim:x.toml", "not built yet"),
+        ("run aapc --on moon", "no place 'moon'"),
+        ("run aapc --on local:here", "takes nothing after a colon"),
+        ("run aapc --mode neither", "there is one, both"),
+        ("run aapc --out a --resume b", "exclude each other"),
+        ("run --resume nowhere", "not a run"),
+        ("run aapc --out no/such/folder/run.zarr", "does not exist"),
+        ("run aapc --unknown", "--unknown"),
+        ("rum", "did you mean run"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_says_what_is_right(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str], words: str, shown: str
+) -> None:
+    assert shown in usage_error(words.split(), capsys)
+    assert jobs() == []
+
+
+def test_an_existing_run_is_never_overwritten(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+    (Path.cwd() / "run.zarr").mkdir()
+    (Path.cwd() / "run.zarr" / "zarr.json").write_text("{}")
+    assert "--resume" in usage_error(["run", "aapc", "--out", "run.zarr"], capsys)
+
+
+def test_resume_takes_pattern_ranks_and_parameters_from_the_run(jobs: Jobs) -> None:
+    recorded = {
+        "pattern": "aapc", "pattern_parameters": {"stride": "2"}, "backend": "null", "backend_parameters": {},
+        "sizes": [1000], "phases": None, "repetitions": 11, "out": "elsewhere",
+        "resume": False, "force": False,
+        "metadata": {"ranks": 5, "on": "local", "command_line": ["crosscut", "run", "aapc"]},
+    }  # fmt: skip
+    run = Path.cwd() / "old.zarr"
+    run.mkdir()
+    (run / "zarr.json").write_text(json.dumps({"attributes": {"job": recorded}}))
+    assert main(["run", "--resume", "old.zarr", "--force", "--quiet"]) == 0
+    (job,) = jobs()
+    assert (job["out"], job["resume"], job["force"]) == (str(run), True, True)
+    assert (job["pattern_parameters"], job["repetitions"], job["phases"]) == ({"stride": "2"}, 11, None)
+    assert job["metadata"]["ranks"] == 5
+    assert job["metadata"]["command_line"] == ["crosscut", "run", "aapc"]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "status"), [("crash", 1), ("garbage", 1), ("wrong-byte", 1), ("refuse", 2)]
+)
+def test_what_goes_wrong_in_the_ranks_decides_the_exit_status(
+    jobs: Jobs,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    behaviour: str,
+    status: int,
+) -> None:
+    core.load()
+    monkeypatch.setenv("CROSSCUT_FAKE", behaviour)
+    assert main(["run", "aapc", "-n", "2", "--quiet"]) == status
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_help_of_a_pattern_shows_its_own_parameters_with_unit_and_default(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "aapc", "--help"])
+    assert stop.value.code == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--stride INTEGER distance of partners, 5 % at least [ranks] (1)" in shown
+    assert "--tcp-nodelay" in shown
+    assert "nobody 2000" in shown
+    assert "exit status: 0 done" in shown
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_patterns_and_their_parameters(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str], shell: str
+) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("doctor", "pingpong", "stride"):
+        assert word in script
+
+
+def test_list_shows_what_cannot_be_used_and_why(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    assert "this executable has no MPI" in " ".join(capsys.readouterr().out.split())
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [pattern["name"] for pattern in listed["patterns"]] == ["aapc", "pingpong"]
+    assert main(["list", "aapc"]) == 0
+    assert "--stride" in capsys.readouterr().out
+    assert main(["list", "nonesuch"]) == 2

@@ -1,0 +1,68 @@
+"""What `doctor` finds, and what it says of things that are missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from crosscut import core, machine
+from crosscut.cli import main
+from crosscut.machine import Finding
+
+
+def by_name(findings: list[Finding], name: str) -> Finding:
+    return next(finding for finding in findings if finding.name == name)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    core.load.cache_clear()
+    monkeypatch.setenv("CROSSCUT_CORE", str(Path(__file__).parent / "fake_core.py"))
+
+
+def test_everything_that_is_missing_comes_with_advice() -> None:
+    for finding in machine.examine():
+        assert finding.value
+        assert finding.good is not False or finding.advice, finding
+
+
+def test_a_backend_that_cannot_be_used_says_why() -> None:
+    findings = machine.probe_core()
+    assert by_name(findings, "mpi").advice == "this executable has no MPI"
+    assert by_name(findings, "tcp").good is True
+
+
+def test_without_an_mpi_the_advice_says_how_to_get_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(machine.sys, "executable", str(tmp_path / "python"))
+    missing = by_name(machine.probe_mpi(), "mpiexec")
+    assert missing.good is False
+    assert "pip install" in missing.advice
+
+
+def test_launchers_are_found_once_each(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("mpiexec", "srun"):
+        (tmp_path / name).write_text("#!/bin/sh\necho version 5\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "mpirun").symlink_to(tmp_path / "mpiexec")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{tmp_path}")
+    monkeypatch.setattr(machine.sys, "executable", str(tmp_path / "python"))
+    assert [path.name for path in machine.mpi_launchers()] == ["mpiexec", "srun"]
+    assert "version 5" in by_name(machine.probe_mpi(), "mpiexec").value
+
+
+def test_doctor_fails_only_where_nothing_can_be_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor"]) == 0
+    assert "congestion control" in capsys.readouterr().out
+    core.load.cache_clear()
+    monkeypatch.setenv("CROSSCUT_CORE", str(tmp_path / "none"))
+    assert main(["doctor", "--json"]) == 1
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert findings[0]["good"] is False
+    assert "CROSSCUT_CORE" in findings[0]["advice"]

@@ -1,0 +1,48 @@
+"""Which launcher the place `mpi` takes, and the environment of its ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crosscut.places.mpi import YIELDING, Launcher, environment_for, find_launcher, stays_here
+
+
+def program(folder: Path, name: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_launcher_beside_the_executable_comes_before_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = program(tmp_path / "own", "crosscut-core-mpi")
+    site = program(tmp_path / "site", "mpiexec")
+    monkeypatch.setenv("PATH", str(site.parent))
+    assert find_launcher("", core) == Launcher(str(site))
+    own = program(tmp_path / "own", "mpiexec")
+    assert find_launcher("", core) == Launcher(str(own))
+    assert find_launcher(str(site), core) == Launcher(str(site))
+    assert find_launcher("absent", core) is None
+
+
+def test_srun_gives_its_input_to_task_0_alone() -> None:
+    assert "--input=0" in Launcher("/usr/bin/srun").command(4)
+    assert Launcher("mpiexec").command(4) == ["mpiexec", "-n", "4"]
+
+
+def test_crowded_ranks_yield_and_what_a_person_set_stays() -> None:
+    assert environment_for(True, {}) == YIELDING
+    assert environment_for(False, {"HOME": "/"}) == {"HOME": "/"}
+    name = "MPIR_CVAR_POLLS_BEFORE_YIELD"
+    assert environment_for(True, {name: "7"})[name] == "7"
+
+
+@pytest.mark.parametrize("word", ["-f", "--hostfile", "-hosts", "--host=a,b", "-H", "-machinefile"])
+def test_words_that_name_hosts_are_known(word: str) -> None:
+    assert not stays_here(Launcher("mpiexec"), [word, "x"])
+    assert stays_here(Launcher("mpiexec"), ["-prepend-rank"])

@@ -1,0 +1,73 @@
+"""What is seen of a measurement while it goes on."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from crosscut.progress import Bar, Plain, Quiet, reporter
+
+STARTED = {"event": "started", "pattern": "aapc"}
+
+
+def progress(done: float, size: int = 1000) -> dict[str, object]:
+    return {
+        "event": "progress", "size": size, "phase": 12, "phases": 63, "repetition": 3, "repetitions": 20,
+        "done": done, "rate": 81.27e6, "eta": 200.0,
+    }  # fmt: skip
+
+
+def test_a_line_says_size_phase_share_rate_and_time_left() -> None:
+    stream = io.StringIO()
+    plain = Plain(stream)
+    plain({"event": "step", "index": 3, "count": 9})
+    plain(STARTED)
+    plain(progress(0.41))
+    assert stream.getvalue() == (
+        "crosscut: 3/9 aapc  1 KB  phase 12/63  repetition 3/20  41 %  81.3 MB/s  ETA 3 min 20 s\n"
+    )
+
+
+def test_lines_come_at_intervals_and_when_a_size_begins() -> None:
+    stream, now = io.StringIO(), [0.0]
+    plain = Plain(stream, clock=lambda: now[0])
+    plain(STARTED)
+    for second in range(25):
+        now[0] = float(second)
+        plain(progress(second / 100, size=1000 if second < 15 else 2000))
+    assert len(stream.getvalue().splitlines()) == 3  # at 0, 10 and 15 seconds
+
+
+def test_members_that_are_missing_or_wrong_are_no_crash() -> None:
+    stream = io.StringIO()
+    plain = Plain(stream)
+    plain({"event": "progress", "size": "big", "done": None, "rate": "fast"})
+    plain({"event": "something new"})
+    assert "phase ?/?" in stream.getvalue()
+
+
+def test_quiet_still_says_what_goes_wrong() -> None:
+    stream = io.StringIO()
+    quiet = Quiet(stream)
+    quiet(progress(0.5))
+    quiet({"event": "failed-rank", "rank": 5, "node": "n003", "reason": "silent"})
+    assert stream.getvalue() == "crosscut: lost rank 5 on n003: silent\n"
+
+
+def test_a_bar_shows_phase_and_rate_and_takes_no_markup_from_events() -> None:
+    stream = io.StringIO()
+    with Bar(Console(file=stream, force_terminal=True, width=120, color_system=None)) as bar:
+        bar(STARTED)
+        bar(progress(0.41))
+        bar({"event": "warning", "message": "an [odd] name"})
+    shown = stream.getvalue()
+    assert "warning: an [odd] name" in shown
+    assert "phase 12/63" in shown
+    assert "81.3 MB/s" in shown
+
+
+def test_without_a_terminal_there_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(reporter(quiet=False, stream=io.StringIO()), Plain)
+    assert isinstance(reporter(quiet=True, stream=io.StringIO()), Quiet)

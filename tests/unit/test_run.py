@@ -1,0 +1,175 @@
+"""Opening runs for reading: what is there is named and exact, what is broken is refused in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stored_run import PHASES, RANKS, REPETITIONS, SIZES, SLOTS, make_run, peers, seconds
+
+from crosscut.errors import CrosscutError, UsageError
+from crosscut.implied import Coordinates, ImpliedArray, add_implied, parse_answer
+from crosscut.run import Run
+from crosscut.run_format import Damaged
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return make_run(tmp_path / "run.zarr")
+
+
+def edit(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Changes the group's metadata."""
+    document = json.loads((path / "zarr.json").read_text())
+    change(document)
+    (path / "zarr.json").write_text(json.dumps(document))
+
+
+def arrays_of(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = document["consolidated_metadata"]["metadata"]
+    return found
+
+
+def test_every_sample_is_read_at_its_place(path: Path) -> None:
+    run = Run.open(path)
+    assert run.sizes_bytes == SIZES
+    assert run.node_names == ("n0", "n0", "n1", "n1")
+    for size_index in range(len(SIZES)):
+        np.testing.assert_array_equal(run.message_seconds(size_index).values, seconds()[size_index])
+
+
+def test_rates_are_bytes_over_seconds_and_a_phase_is_as_fast_as_its_slowest_rank(path: Path) -> None:
+    run = Run.open(path)
+    messages = run.message_rates(1)
+    assert messages.dims == ("repetition", "phase", "rank", "slot")
+    np.testing.assert_allclose(messages.values, 2000 / seconds()[1])
+    slowest = np.nanmax(seconds()[1], axis=(-1, -2))
+    np.testing.assert_allclose(run.phase_rates(1).values, 2000 / slowest)
+    timed = (peers() >= 0).sum(axis=-1) * 2000
+    ranks = run.rank_rates(1).values
+    expected = timed[None] / np.where(timed, np.nanmax(np.nan_to_num(seconds()[1]), axis=-1), np.nan)
+    np.testing.assert_allclose(ranks, expected)
+
+
+def test_what_was_not_measured_is_nan_even_where_a_number_lies(path: Path) -> None:
+    status = path / "status/c/0/0/0/0"
+    content = bytearray(status.read_bytes())
+    content[48] = 0  # behind an index of 3 entries: repetition 0, phase 0, rank 0
+    status.write_bytes(content)
+    run = Run.open(path)
+    assert np.isnan(run.message_seconds(0).values[0, 0, 0]).all()
+    assert np.isnan(run.phase_rates(0).values[0, 0])
+    assert np.isfinite(run.phase_rates(0).values[0, 1])
+
+
+def test_bytes_of_minus_one_are_the_size_asked_for(path: Path) -> None:
+    run = Run.open(path)
+    given = np.full((PHASES, RANKS, SLOTS), -1)
+    given[0, 0, 1] = 77
+    other = Run(path, run.dataset.assign_coords(bytes=(("phase", "rank", "slot"), given)))
+    assert other.message_bytes(1).values[0, 0, 1] == 77
+    assert other.message_bytes(1).values[1, 1, 1] == 2000
+
+
+def _whole(extent: int) -> dict[str, Any]:
+    return {"name": "regular", "configuration": {"chunk_shape": [extent]}}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d["attributes"]["schema"].update(version=2), "newer crosscut"),
+        (lambda d: d["attributes"]["schema"].update(name="x"), "not a run of crosscut"),
+        (lambda d: d["attributes"].pop("schema"), "'schema' is missing"),
+        (lambda d: d.pop("attributes"), "'attributes' is missing"),
+        (lambda d: d.pop("consolidated_metadata"), "'consolidated_metadata' is missing"),
+        (lambda d: arrays_of(d).pop("status"), "no array 'status'"),
+        (lambda d: arrays_of(d).pop("rank_seconds"), "no array 'message_seconds'"),
+        (lambda d: arrays_of(d)["status"].update(shape=[2, 5, 7, 5]), "chunks"),
+        (lambda d: arrays_of(d)["node"].update(shape=[2**70]), "dimensions"),
+        (lambda d: arrays_of(d)["phase"].update(data_type="float32"), "type is not int64"),
+        (lambda d: arrays_of(d)["size"].update(codecs=None), "codecs"),
+        (lambda d: arrays_of(d).update(status=7), "no metadata"),
+        (lambda d: arrays_of(d)["phase"].update(shape=[9], chunk_grid=_whole(9)), "along 'phase'"),
+    ],
+)  # fmt: skip
+def test_metadata_that_is_no_run_is_refused_in_words(
+    path: Path, change: Callable[[dict[str, Any]], object], words: str
+) -> None:
+    edit(path, change)
+    with pytest.raises(CrosscutError, match=words):
+        Run.open(path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, "\xff", '{"attributes": 1}', "null"])
+def test_broken_json_names_the_file(path: Path, text: str) -> None:
+    (path / "zarr.json").write_text(text, encoding="latin-1")
+    with pytest.raises(Damaged, match=r"zarr\.json"):
+        Run.open(path)
+
+
+def test_what_is_no_directory_of_a_run_is_wrong_usage(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for name, words in (
+        ("file", "a run is a directory"),
+        ("none", "no such directory"),
+        ("", "no zarr.json"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            Run.open(tmp_path / name)
+
+
+@pytest.mark.parametrize("length", [0, 47, 48, -1])
+def test_a_shard_that_was_cut_short_is_refused_before_anything_is_read(path: Path, length: int) -> None:
+    shard = path / "message_seconds/c/1/0/0/0/0"
+    content = shard.read_bytes()
+    shard.write_bytes(content[:length])
+    with pytest.raises(Damaged, match="fsck"):
+        Run.open(path)
+
+
+def test_a_coordinate_of_another_length_is_refused(path: Path) -> None:
+    (path / "peer/c/0/0/0").write_bytes(b"short")
+    with pytest.raises(Damaged, match="has 5 bytes, expected"):
+        Run.open(path)
+
+
+def test_implied_peers_are_computed_for_the_phases_asked_for_and_no_others(tmp_path: Path) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def compute(first: int, last: int) -> Coordinates:
+        asked.append((first, last))
+        part = peers()[first - 1 : last]
+        return Coordinates(part, np.full(part.shape, -1))
+
+    stored = Run.open(make_run(tmp_path / "run.zarr")).dataset
+    dataset = add_implied(stored.drop_vars("peer"), compute, SLOTS)
+    assert asked == []
+    np.testing.assert_array_equal(dataset["peer"].isel(phase=slice(2, 4)).values, peers()[2:4])
+    np.testing.assert_array_equal(dataset["peer"].isel(phase=5, rank=slice(1, 3)).values, peers()[5, 1:3])
+    np.testing.assert_array_equal(
+        dataset["peer"].isel(phase=slice(6, 0, -2), rank=1).values, peers()[6:0:-2, 1]
+    )
+    assert asked == [(3, 4), (6, 6), (3, 7)]
+    run = Run(tmp_path, dataset)
+    np.testing.assert_array_equal(run.message_seconds(0).values, seconds()[0])
+    assert isinstance(ImpliedArray(compute, "peer", np.arange(1, 3), (2, RANKS, SLOTS), "int32").shape, tuple)
+
+
+def test_an_answer_of_the_core_that_does_not_fit_is_refused() -> None:
+    line = json.dumps({"phase": 3, "peer": [1, 0], "bytes": [-1, 5]}).encode() + b"\n"
+    assert parse_answer(line, range(3, 4), 2, 1).peer.tolist() == [[[1], [0]]]
+    for bad in (b"", line + line, line.replace(b"3", b"4"), line.replace(b"[1, 0]", b"[1]"), b"x\n",
+                line.replace(b"[1, 0]", b"[1, 99999999999]"), b"[]\n"):  # fmt: skip
+        with pytest.raises(CrosscutError, match="does not fit"):
+            parse_answer(bad, range(3, 4), 2, 1)
+
+
+def test_a_run_half_measured_opens(tmp_path: Path) -> None:
+    run = Run.open(make_run(tmp_path / "run.zarr", measured_repetitions=2, state="running"))
+    assert np.isfinite(run.phase_rates(0).values).all(axis=1).tolist() == [True, True, False, False, False]
+    assert run.repetitions == REPETITIONS

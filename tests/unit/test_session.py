@@ -1,0 +1,136 @@
+"""The client of a session against a core that speaks the protocol, or does not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from crosscut.errors import Interrupted, SessionError, UsageError
+from crosscut.job import Job
+from crosscut.places.base import Event, PlaceOptions
+from crosscut.places.local import PLACE
+from crosscut.session import Session
+
+FAKE = Path(__file__).parent / "fake_core.py"
+Open = Callable[..., Session]
+
+
+@pytest.fixture
+def open_fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    sessions: list[Session] = []
+
+    def opened(behaviour: str = "good", listener: Callable[[Event], None] | None = None) -> Session:
+        monkeypatch.setenv("CROSSCUT_FAKE", behaviour)
+        sessions.append(Session(PLACE.start(PlaceOptions(executable=FAKE, ranks=2)), listener))
+        return sessions[-1]
+
+    yield opened
+    for session in sessions:
+        session.close()
+
+
+def job(tmp_path: Path) -> Job:
+    return Job(pattern="aapc", out=tmp_path / "run.zarr")
+
+
+def test_a_job_is_followed_to_the_end_of_its_own_run(open_fake: Open, tmp_path: Path) -> None:
+    heard: list[str] = []
+    session = open_fake(listener=lambda event: heard.append(str(event["event"])))
+    assert session.wait_ready()["ranks"] == 2
+    outcome = session.run(job(tmp_path))
+    # The fake first reports another run as failed: an old job's end must not be taken for this one's.
+    assert (outcome.state, outcome.elapsed_seconds) == ("complete", 1.5)
+    assert outcome.warnings == ("a [bold] warning",)
+    assert heard == ["ready", "started", "progress", "warning", "finished", "finished"]
+    assert session.run(job(tmp_path)).state == "complete"
+    assert session.close() == 0
+
+
+def test_ranks_that_die_are_an_error_with_what_they_said(open_fake: Open, tmp_path: Path) -> None:
+    session = open_fake("crash")
+    session.wait_ready()
+    with pytest.raises(SessionError, match=r"(?s)exit status 139.*segmentation fault in rank 3"):
+        session.run(job(tmp_path))
+
+
+def test_ranks_that_never_get_ready_are_an_error(open_fake: Open) -> None:
+    with pytest.raises(SessionError, match="ended unexpectedly"):
+        open_fake("silent-end").wait_ready()
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "shown"), [("garbage", "hello, world"), ("no-event", "JSON that is no event")]
+)
+def test_a_line_that_is_no_event_is_shown(
+    open_fake: Open, tmp_path: Path, behaviour: str, shown: str
+) -> None:
+    session = open_fake(behaviour)
+    session.wait_ready()
+    with pytest.raises(SessionError, match=shown):
+        session.run(job(tmp_path))
+
+
+def test_a_refused_job_is_wrong_usage_and_the_session_goes_on(open_fake: Open, tmp_path: Path) -> None:
+    session = open_fake("refuse")
+    session.wait_ready()
+    for _ in range(2):
+        with pytest.raises(UsageError, match="even number"):
+            session.run(job(tmp_path))
+    assert session.alive
+
+
+def test_a_wrong_byte_names_its_route(open_fake: Open, tmp_path: Path) -> None:
+    session = open_fake("wrong-byte")
+    session.wait_ready()
+    (failure,) = session.run(job(tmp_path)).failures
+    assert "3 -> 5" in failure
+    assert "offset 4" in failure
+
+
+def signal_at_progress(monkeypatch_number: int) -> Callable[[Event], None]:
+    """A listener that sends this process a signal when it first hears that the job waits for a stop."""
+
+    def listener(event: Event) -> None:
+        if event["event"] == "progress" and event.get("phase") == 3:
+            threading.Thread(target=os.kill, args=(os.getpid(), monkeypatch_number)).start()
+
+    return listener
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_job_in_order(open_fake: Open, tmp_path: Path, number: int) -> None:
+    session = open_fake("wait-for-stop", signal_at_progress(number))
+    before = signal.getsignal(number)
+    with session.interruptible():
+        session.wait_ready()
+        outcome = session.run(job(tmp_path))
+    assert outcome.state == "stopped"
+    assert session.interrupted
+    assert signal.getsignal(number) is before
+
+
+def wait_long(session: Session) -> None:
+    """For a second `ready`, which never comes: the signal may be heard before or after the first."""
+    for _ in range(2):
+        session.wait_ready()
+
+
+def test_a_signal_before_anything_is_measured_ends_at_once(open_fake: Open) -> None:
+    session = open_fake()
+    with session.interruptible():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Interrupted):
+            wait_long(session)
+
+
+def test_closing_twice_is_harmless(open_fake: Open) -> None:
+    session = open_fake()
+    session.wait_ready()
+    assert session.close() == 0
+    assert session.close() == 0
+    assert not session.alive

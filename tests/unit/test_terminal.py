@@ -1,0 +1,189 @@
+"""What `show` draws of runs whose figures are known."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_runs import SAMPLE, aapc_view, pingpong_view
+from rich.console import Console
+
+from crosscut.errors import UsageError
+from crosscut.reports import about, headline, sentences, terminal
+from crosscut.reports.glyphs import ASCII, UNICODE, Glyphs
+from crosscut.reports.screen import Screen
+from crosscut.reports.terminal_plot import Columns, bar, column_plot, scatter_plot
+from crosscut.reports.view import View
+
+
+def drawn(view: View, *, width: int = 100, glyphs: Glyphs = UNICODE, size: int | None = None) -> str:
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, highlight=False, color_system=None)
+    terminal.render(Screen(console, glyphs), view, size)
+    return stream.getvalue()
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_header_says_what_where_when_and_how() -> None:
+    text = one_line(drawn(aapc_view(ranks=4)))
+    assert "aapc over tcp: 4 ranks, 3 phases" in text
+    assert "hosts: 4 nodes (n001 … n004), 1 rank on each" in text
+    assert "2025-01-31 14:25:01 UTC, took 8.0 s" in text
+    assert "skew 2.0 µs median, 5.0 µs at most; 10 repetitions; waits poll; clock 1.0 ns" in text
+
+
+def test_the_slowest_route_is_named_with_rate_and_interval() -> None:
+    text = drawn(aapc_view(ranks=4, slow_route=(1, 3)))
+    row = next(line for line in text.splitlines() if line.startswith("n002:1"))
+    assert row.split() == ["n002:1", "→", "n004:3", "49.78", "49.60", "–", "49.95", "50", "%", "10"]
+
+
+def test_details_are_of_the_size_asked_for() -> None:
+    view = aapc_view()
+    assert "1 KB messages" in drawn(view, size=1000)
+    assert "1 MB messages" in drawn(view)
+    with pytest.raises(UsageError, match="it has 1 KB, 1 MB"):
+        drawn(view, size=12)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
+@pytest.mark.parametrize("made", [aapc_view(ranks=12), aapc_view(ranks=200, repetitions=2), pingpong_view()])
+def test_nothing_is_wider_than_the_terminal_and_ascii_is_ascii(
+    width: int, glyphs: Glyphs, made: View
+) -> None:
+    text = drawn(made, width=width, glyphs=glyphs)
+    assert max(map(len, text.splitlines())) <= width
+    if glyphs is ASCII and width >= 60:
+        assert text.isascii()
+
+
+def test_a_ping_pong_shows_latency_and_peak() -> None:
+    text = one_line(drawn(pingpong_view()))
+    assert "latency 10.00 µs" in text
+    assert "half round trip" in text
+    assert "peak rate 990.1 MB/s" in text
+
+
+def cautions(view: View) -> list[str]:
+    return [caution.kind.value for caution in about.beware(view, [view.samples(1)])]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({}, []),
+        ({"state": "running"}, ["unfinished"]),
+        ({"sync": {"skew_median_seconds": 6e-4}}, ["skew"]),  # of 10 ms: 6 %
+        ({"failed_ranks": [{"rank": 3, "node": "n004", "reason": "silent"}]}, ["failed ranks"]),
+        ({"backend": {"name": "null"}}, ["null backend"]),
+    ],
+)
+def test_a_run_is_shown_with_what_to_beware_of(attributes: dict[str, Any], expected: list[str]) -> None:
+    assert cautions(aapc_view(attributes=attributes, seconds=10e-3)) == expected
+
+
+def test_few_repetitions_and_crowded_nodes_are_cautions() -> None:
+    assert cautions(aapc_view(repetitions=5)) == ["few repetitions"]
+    view = aapc_view(ranks=4)
+    view.dataset["node"][:] = 0
+    assert cautions(view) == ["oversubscribed"]
+    assert "4 ranks, 2 cores" in one_line(drawn(view))
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["state", "start", "end", "job", "pattern", "backend", "sync", "wait", "clock",
+                         "nodes", "failed_ranks", "resumed", "phase_labels", "cadence", "place"]),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+            lambda inner: st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["name", "cores", "interval", "skew_median_seconds", "mode"]), inner
+            ),
+            max_leaves=6,
+        ),
+    )
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_attributes_of_any_shape_are_no_crash(attributes: dict[str, Any]) -> None:
+    view = aapc_view(ranks=3, repetitions=2, sizes=(1000,), attributes=attributes)
+    assert "made.zarr" in drawn(view)
+    assert sentences.figures_of(view)
+
+
+def test_a_run_of_which_nothing_is_measured_says_so() -> None:
+    view = aapc_view()
+    view.dataset["status"][:] = 0
+    assert "Nothing is measured yet" in drawn(view)
+
+
+def test_a_loaded_ping_pong_shows_the_tail() -> None:
+    view = aapc_view(sizes=(1000,), repetitions=50, attributes={"pattern": {"name": "loaded-pingpong"}})
+    view.dataset["message_seconds"][0, 0, 0, 0, 0] = 3.0
+    text = one_line(drawn(view))
+    assert "600 messages" in text
+    assert "3.00 s" in text
+
+
+def test_congestors_are_compared_with_idle_by_raw_values() -> None:
+    view = aapc_view(
+        sizes=(1000,),
+        attributes={"pattern": {"name": "congestor"}, "phase_labels": ["idle", "incast", "idle"]},
+    )
+    view.dataset["message_seconds"][:, :, 1] *= 3
+    rows = [line.split() for line in drawn(view).splitlines() if line.startswith(("idle", "incast"))]
+    assert [row[0] for row in rows] == ["idle", "incast"]
+    assert rows[0][-3:] == ["1.00", "–", "1.00"]
+    assert rows[1][-3:] == ["3.00", "–", "3.00"]
+
+
+def test_columns_stand_on_zero_and_end_at_a_round_number() -> None:
+    columns = Columns([1, 2, 3], np.array([10.0, 20.0, np.nan]), np.array([10.0, 20.0, np.nan]))
+    lines = column_plot(columns, unit=(1.0, "B/s"), width=40, height=4, glyphs=UNICODE, x_label="phase")
+    assert lines[0].endswith("20 ┤ B/s")
+    assert [line.count("█") for line in lines[1:5]] == [5, 5, 10, 10]
+    assert lines[-2].lstrip().startswith("0 └")
+    assert lines[-1].split() == ["1", "2", "3", "phase"]
+
+
+def test_many_columns_share_one_from_the_least_to_the_greatest() -> None:
+    low = np.full(1000, 5.0)
+    low[500] = 1.0
+    columns = Columns(list(range(1, 1001)), low, np.full(1000, 5.0))
+    lines = column_plot(columns, unit=(1.0, "B/s"), width=60, height=5, glyphs=UNICODE, x_label="phase")
+    assert any(UNICODE.shade in line for line in lines)
+    assert max(map(len, lines)) <= 60
+
+
+@given(st.floats(min_value=0, max_value=1), st.integers(min_value=1, max_value=80))
+def test_a_bar_is_never_longer_than_its_room_and_never_hides_something(share: float, width: int) -> None:
+    drawn_bar = bar(share, width, UNICODE)
+    assert len(drawn_bar) <= width
+    assert bool(drawn_bar) == (share > 0)
+
+
+def test_one_message_in_the_tail_shows_beside_ten_thousand() -> None:
+    x, y = np.full(10_001, 1000.0), np.full(10_001, 1e-4)
+    x[-1], y[-1] = 2000.0, 1.0
+    lines = scatter_plot(x, y, width=50, height=8, glyphs=UNICODE, x_text=str, y_text=str, x_label="x")
+    assert UNICODE.density[1] in lines[0]
+    assert UNICODE.density[-1] in "".join(lines)
+
+
+def test_json_has_the_figures_that_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = aapc_view(ranks=4, slow_route=(1, 3))
+    monkeypatch.setattr(headline, "open_view", lambda path: view)
+    answer: Any = headline.as_json(view.path)
+    assert [size["size_bytes"] for size in answer["sizes"]] == [1000, 1_000_000]
+    slowest = answer["sizes"][1]["slowest_routes"][0]
+    assert (slowest["source"], slowest["destination"]) == ("n002:1", "n004:3")
+    assert slowest["bytes_per_second"]["median"] == pytest.approx(49.776e6, rel=1e-4)
+    assert SAMPLE[0] in view.dataset.dims

@@ -1,0 +1,107 @@
+"""Quantities as people write and read them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crosscut import units
+from crosscut.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("100", 100), ("1KB", 1000), ("1kb", 1000), ("64KiB", 65536), ("1.5MB", 1_500_000), ("2 GB", 2 * 10**9),
+     ("1MiB", 2**20), ("0", 0)],
+)  # fmt: skip
+def test_sizes_are_read_in_decimal_and_binary_units(text: str, expected: int) -> None:
+    assert units.parse_bytes(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "MB", "-1", "1.5", "1TB", "1 M B", "1e400", "nan", "0x10", "9e30"])
+def test_a_bad_size_is_named_in_the_error(text: str) -> None:
+    with pytest.raises(UsageError, match=r"^'"):
+        units.parse_bytes(text)
+
+
+def test_a_size_that_is_named_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="twice"):
+        units.parse_sizes("1KB,1000")
+
+
+def test_times_shares_and_phases_are_read() -> None:
+    assert units.parse_seconds("5ms") == pytest.approx(0.005)
+    assert units.parse_seconds("2min") == 120
+    assert units.parse_fraction("5%") == units.parse_fraction("0.05") == 0.05
+    assert units.parse_phases("1-30") == (1, 30)
+    assert units.parse_phases("7") == (7, 7)
+
+
+@pytest.mark.parametrize("text", ["0-3", "5-2", "a", "1-2-3", "-1"])
+def test_phases_count_from_one_and_upward(text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        units.parse_phases(text)
+
+
+@pytest.mark.parametrize("text", ["101%", "2", "5ms", "%"])
+def test_a_share_is_at_most_all(text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        units.parse_fraction(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(81.27e6, "81.3 MB/s"), (999.7e6, "1.00 GB/s"), (9.996e6, "10.0 MB/s"), (12, "12.0 B/s"), (0, "0 B/s"),
+     (999.4, "999 B/s"), (float("nan"), "–")],
+)  # fmt: skip
+def test_rates_have_three_digits_and_the_unit_that_reads_well(value: float, expected: str) -> None:
+    assert units.rate(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(1.234e-5, "12.3 µs"), (0.9999e-3, "1.00 ms"), (3.2e-9, "3.20 ns"), (75, "75.0 s")],
+)
+def test_times_have_three_digits_and_the_unit_that_reads_well(value: float, expected: str) -> None:
+    assert units.seconds(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1_000_000, "1 MB"),
+        (65536, "64 KiB"),
+        (1500, "1.5 KB"),
+        (1001, "1001 B"),
+        (0, "0 B"),
+        (2**20, "1 MiB"),
+    ],
+)
+def test_sizes_are_written_exactly(value: int, expected: str) -> None:
+    assert units.size(value) == expected
+
+
+@given(st.integers(min_value=0, max_value=2**53))
+def test_a_size_that_is_written_reads_back_as_itself(value: int) -> None:
+    assert units.parse_bytes(units.size(value)) == value
+
+
+@given(st.floats(min_value=1e-3, max_value=1e14))
+def test_a_rate_that_is_written_is_within_half_of_its_last_digit(value: float) -> None:
+    text, unit = units.rate(value, 4).replace(",", "").split()
+    factor = {"B/s": 1.0, "KB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}[unit]
+    assert float(text) * factor == pytest.approx(value, rel=5.1e-4)
+
+
+def test_durations_grow_coarser_with_their_length() -> None:
+    assert [units.duration(value) for value in (4.6, 12.2, 200, 7500)] == [
+        "4.6 s", "12 s", "3 min 20 s", "2 h 05 min",
+    ]  # fmt: skip
+
+
+def test_a_wide_interval_leaves_few_digits() -> None:
+    assert units.significant_digits(0.5) == 2
+    assert units.significant_digits(0.05) == 3
+    assert units.significant_digits(0.005) == 4
+    assert units.significant_digits(float("nan")) == 3

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Usage: fuzz.sh FOLDER ARGUMENT...
+# Runs each fuzz target of FOLDER with ARGUMENTs of libFuzzer (-max_total_time=SECONDS, -runs=NUMBER). What it found worth keeping stays in build/corpus/NAME; seeds come
+# from core/tests/corpus/NAME. An input that crashes, hangs or allocates without bound is kept beside them, as
+# build/corpus/NAME-crash-* (-timeout-*, -oom-*); `TARGET FILE` runs it again.
+set -eu
+folder=$1
+shift
+ran=0
+for target in "$folder"/fuzz_*; do
+  [ -x "$target" ] && [ -f "$target" ] || continue
+  name=$(basename "$target")
+  mkdir -p "build/corpus/$name"
+  seeds=
+  [ ! -d "core/tests/corpus/$name" ] || seeds="core/tests/corpus/$name"
+  echo "fuzz: $name"
+  # shellcheck disable=SC2086  # no word, or one
+  "$target" "$@" -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 \
+    -verbosity=0 -artifact_prefix="build/corpus/$name-" "build/corpus/$name" $seeds
+  ran=$((ran + 1))
+done
+if [ "$ran" = 0 ]; then
+  echo "fuzz: no fuzz target in $folder" >&2
+  exit 1
+fi
+echo "fuzz: $ran targets, no findings"
