@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -106,6 +107,9 @@ class RankLoop {
       for (const auto& text : rail) addresses.push_back(Address::parse(text));
     }
     const auto mine = words.node.at(static_cast<std::size_t>(setup_.rank));
+    // Several launchers may have started ranks on one machine, each knowing only its own.
+    const auto beside = std::count(words.node.begin(), words.node.end(), mine);
+    oversubscribed_ = setup_.oversubscribed || beside > ::sysconf(_SC_NPROCESSORS_ONLN);
     leads_node_ = std::find(words.node.begin(), words.node.end(), mine) == words.node.begin() + setup_.rank;
     rebuild(words);
   }
@@ -156,7 +160,7 @@ class RankLoop {
     if (!backend.unavailable.empty() || backend.make == nullptr) {
       throw UsageError("backend " + job_.backend + " is not available: " + std::string(backend.unavailable));
     }
-    context_.polling = job_.wait == "poll" || (job_.wait == "auto" && !setup_.oversubscribed);
+    context_.polling = job_.wait == "poll" || (job_.wait == "auto" && !oversubscribed_);
     barrier_.poll(context_.polling);
     const Parameters parameters(backend.parameters, job_.backend_parameters, "backend " + job_.backend);
     replace_backend(backend.make(context_, parameters));
@@ -233,7 +237,7 @@ class RankLoop {
   Job job_;
   std::unique_ptr<Pattern> pattern_;
   std::uint32_t epoch_ = 0;
-  bool leads_node_ = false;
+  bool leads_node_ = false, oversubscribed_ = false;
 };
 
 void measure(const RankSetup& setup, const Address& conductor) {

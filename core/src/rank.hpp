@@ -1,4 +1,4 @@
-// One measuring process, from joining the session to its end. Called by `node` (launch.cpp) in each child
+// One measuring process, from joining the session to its end. Called by `node` (node.cpp) in each child
 // and by the MPI executable in each task.
 #pragma once
 
