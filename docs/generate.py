@@ -1,82 +1,149 @@
 """Write the pages that are made from the program itself, so that they cannot say anything else.
 
-docs/reference/patterns.md and backends.md from `crosscut-core list --json`, docs/reference/commands.md from
-the help of each command.
+docs/reference/patterns.md and backends.md from `crosscut-core list --json` and the notes in notes.toml;
+docs/reference/cli.md from the help of each command.
 """
 
+import argparse
 import os
-import subprocess
-import sys
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from routes import routes_table
+
 from crosscut import cli, core
+from crosscut.cli import options
+from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
+NOTES = REFERENCE / "notes.toml"
 HELP_COLUMNS = "100"
+MADE = (
+    "<!-- Made by docs/generate.py: change the program's own help, or notes.toml, in place of this page. -->"
+)
+
+EXIT_STATUS = (
+    (EXIT_OK, "done"),
+    (EXIT_FAILED, "the measurement or the machine failed: a rank was lost (also where that was tolerated), a "
+     "byte was wrong, the disk is full, `fsck` found damage"),
+    (EXIT_USAGE, "wrong usage, or a file that cannot be read as what it should be"),
+    (EXIT_INTERRUPTED, "interrupted (Ctrl-C, SIGTERM); what was measured is on disk"),
+)  # fmt: skip
 
 
 def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
-def parameter_table(parameters: Iterable[core.Parameter]) -> list[str]:
+def parameter_table(parameters: Iterable[core.Parameter], prefix: str = "") -> list[str]:
     rows = []
     for parameter in parameters:
         values = ", ".join(f"`{choice}`" for choice in parameter.choices) or parameter.kind
         default = f"`{parameter.default}`" if parameter.default else ""
-        columns = [f"`--{parameter.name}`", values, cell(parameter.unit), default, cell(parameter.help)]
+        option = f"`--{prefix}{parameter.name.removeprefix(prefix)}`"
+        columns = [option, values, cell(parameter.unit), default, cell(parameter.help)]
         rows.append(f"| {' | '.join(columns)} |")
     if not rows:
         return []
     return ["", "| option | values | unit | default | what |", "| --- | --- | --- | --- | --- |", *rows]
 
 
-def patterns_page(known: core.Core) -> str:
-    lines = ["# Patterns", "", "What `crosscut list` shows; *m* is the message size in bytes, *t* seconds."]
+def common_options() -> set[str]:
+    """Options of every run: a pattern's parameter of that name gets the pattern's name before it."""
+    parser = argparse.ArgumentParser(add_help=False)
+    options.add_how(parser)
+    options.add_where(parser, "")
+    return {option for action in vars(parser)["_actions"] for option in action.option_strings}
+
+
+def pattern_section(pattern: core.Pattern, notes: Mapping[str, str], taken: set[str]) -> list[str]:
+    lines = ["", f"## {pattern.name}", "", f"*{cell(pattern.answers)}*", "", f"{cell(pattern.summary)}."]
+    if note := notes.get("note"):
+        lines += ["", note.strip()]
+    if words := notes.get("routes"):
+        lines += ["", *routes_table(core.load().executable, pattern.name, words)]
+    lines += [
+        "",
+        f"**Rate:** `{pattern.formula}`, per {pattern.formula_per}. **Source:** {cell(pattern.source)}.",
+    ]
+    for parameter in pattern.parameters:
+        prefix = f"{pattern.name}-" if f"--{parameter.name}" in taken else ""
+        table = parameter_table([parameter], prefix)
+        lines += table if parameter is pattern.parameters[0] else table[-1:]
+    if example := notes.get("example"):
+        lines += ["", "```sh", example, "```"]
+    return lines
+
+
+def patterns_page(known: core.Core, notes: Mapping[str, Mapping[str, str]]) -> str:
+    lines = ["# Patterns", "", MADE, "", notes["page"]["patterns"].strip()]
+    lines += ["", "| pattern | question |", "| --- | --- |"]
+    lines += [f"| [{p.name}](#{p.name}) | {cell(p.answers)} |" for p in known.patterns]
+    taken = common_options()
     for pattern in known.patterns:
-        lines += ["", f"## {pattern.name}", "", f"{cell(pattern.summary)}.", ""]
-        lines += [f"Answers\n: {cell(pattern.answers)}", ""]
-        lines += [f"Rate\n: `{pattern.formula}`, per {pattern.formula_per}", ""]
-        lines += [f"Source\n: {cell(pattern.source)}"]
-        lines += parameter_table(pattern.parameters)
+        lines += pattern_section(pattern, notes.get(pattern.name, {}), taken)
+    lines += ["", "## Sources", "", notes["page"]["sources"].strip()]
     return "\n".join(lines) + "\n"
 
 
-def backends_page(known: core.Core) -> str:
-    lines = ["# Backends", "", "What carries the messages."]
+def backends_page(known: core.Core, notes: Mapping[str, Mapping[str, str]]) -> str:
+    lines = ["# Backends", "", MADE, "", notes["page"]["backends"].strip()]
     for backend in known.backends:
         traits = [
-            "moves bytes between processes" if backend.live else "moves no bytes between processes",
-            *(["goes on without a lost rank"] if backend.tolerates_failure else []),
+            "moves bytes between processes" if backend.live else "moves no bytes",
+            "goes on without a lost rank (`--tolerate-failures`)"
+            if backend.tolerates_failure
+            else "ends when a rank is lost",
             *(["may lose bytes, and counts them"] if backend.lossy else []),
         ]
-        lines += ["", f"## {backend.name}", "", f"{cell(backend.summary)}. It {'; '.join(traits)}."]
-        lines += parameter_table(backend.parameters)
+        summary = cell(backend.summary)
+        lines += [
+            "",
+            f"## {backend.name}",
+            "",
+            f"{summary[:1].upper()}{summary[1:]}. It {'; '.join(traits)}.",
+        ]
+        if note := notes.get(backend.name, {}).get("note"):
+            lines += ["", note.strip()]
+        lines += parameter_table(backend.parameters, f"{backend.name}-")
     return "\n".join(lines) + "\n"
 
 
-def help_of(*words: str) -> str:
-    environment = {**os.environ, "COLUMNS": HELP_COLUMNS, "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "crosscut", *words, "--help"]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=environment, check=True
-    ).stdout.rstrip()
+def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    for action in vars(parser)["_actions"]:
+        if isinstance(action.choices, dict):
+            return action.choices
+    return {}
 
 
-def commands_page() -> str:
-    lines = ["# Commands", "", "```text", help_of(), "```"]
-    for command in cli.commands():
-        lines += ["", f"## crosscut {command.NAME}", "", "```text", help_of(command.NAME), "```"]
+def cli_page(notes: Mapping[str, Mapping[str, str]]) -> str:
+    os.environ["COLUMNS"] = HELP_COLUMNS
+    parser = cli.build_parser()
+    commands = subparsers(parser)
+    lines = ["# Commands", "", MADE, "", notes["page"]["cli"].strip()]
+    lines += ["", "## Exit status", "", "| status | meaning |", "| --- | --- |"]
+    lines += [f"| {status} | {meaning} |" for status, meaning in EXIT_STATUS]
+    lines += ["", "## crosscut", "", "```text", parser.format_help().rstrip(), "```"]
+    for name, command in commands.items():
+        lines += ["", f"## crosscut {name}", "", "```text", command.format_help().rstrip(), "```"]
     return "\n".join(lines) + "\n"
+
+
+def pages() -> dict[str, str]:
+    """Name to text, of every page that is made."""
+    known = core.load()
+    notes = tomllib.loads(NOTES.read_text(encoding="utf-8"))
+    return {
+        "patterns.md": patterns_page(known, notes),
+        "backends.md": backends_page(known, notes),
+        "cli.md": cli_page(notes),
+    }
 
 
 def main() -> None:
-    known = core.load()
-    REFERENCE.mkdir(exist_ok=True)
-    (REFERENCE / "patterns.md").write_text(patterns_page(known), encoding="utf-8")
-    (REFERENCE / "backends.md").write_text(backends_page(known), encoding="utf-8")
-    (REFERENCE / "commands.md").write_text(commands_page(), encoding="utf-8")
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
