@@ -110,8 +110,12 @@ fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/core/tests $(FUZZ_ARGUMENTS)
 
-bench: install $(MADE)/test-tools  ## Run the benchmarks
-	for script in benchmarks/*/run.py; do $(BIN)/python $$script || exit 1; done
+bench: install $(MADE)/benchmark-packages  ## Run the benchmarks: beside other programs, at scale, memory (6 minutes)
+	$(BIN)/python -m benchmarks
+
+$(MADE)/benchmark-packages: packaging/debian-benchmark-packages.txt tools/debian_test_packages.sh | $(MADE)/venv
+	@tools/debian_test_packages.sh benchmark
+	@touch $@
 
 wheel: $(MADE)/build-tools  ## Build a wheel into dist
 	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

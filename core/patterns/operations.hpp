@@ -37,13 +37,13 @@ inline void add_exchange(std::vector<Op>& ops, Rank peer, std::int64_t bytes, st
   add(ops, send_to(peer, bytes, place * bytes));
 }
 
-// A ping-pong as its two sides see it, one operation behind the other; pings go on channel 0, pongs on 1.
-// Returns what is complete when all of it is.
+// A ping-pong as its two sides see it, one operation behind the other, so that both directions can share a
+// channel, as in NetPIPE: over TCP each message then carries the acknowledgement of the one before, where two
+// connections would send every acknowledgement by itself. Returns what is complete when all of it is.
 inline After add_ping(std::vector<Op>& ops, Rank peer, std::int64_t bytes, After after, std::int32_t slot) {
   Op ping = send_to(peer, bytes);
   ping.after = after;
   Op pong = receive_from(peer, bytes);
-  pong.channel = 1;
   pong.slot = slot;
   pong.since = add(ops, ping);
   pong.after = {pong.since, phase_start};
@@ -55,7 +55,6 @@ inline After add_pong(std::vector<Op>& ops, Rank peer, std::int64_t bytes, After
   Op ping = receive_from(peer, bytes);
   ping.after = after;
   Op pong = send_to(peer, bytes);
-  pong.channel = 1;
   pong.after = {add(ops, ping), phase_start};
   return {add(ops, pong), phase_start};
 }

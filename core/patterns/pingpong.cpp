@@ -14,6 +14,7 @@ struct Settings {
   PairList pairs;  // empty: all
   Mode mode = Mode::pingpong;
   std::int64_t count = 1;  // messages of a stream
+  bool one_buffer = false;
   std::int64_t perturbation = 0, maximum = 0;
 };
 
@@ -98,8 +99,11 @@ class Pingpong final : public Pattern {
 
   Extent extent(Rank ranks, std::int64_t bytes) const override {
     const std::int64_t buffer_bytes = settings_.mode == Mode::stream ? 2 * bytes : bytes;
-    return {
-        .phases = phases(ranks), .channels = 2, .send_bytes = buffer_bytes, .receive_bytes = buffer_bytes};
+    return {.phases = phases(ranks),
+            .channels = 2,
+            .send_bytes = buffer_bytes,
+            .receive_bytes = buffer_bytes,
+            .one_buffer = settings_.one_buffer};
   }
   std::vector<Rank> peers(Rank self, Rank ranks) const override {
     if (settings_.pairs.empty()) return all_but(self, ranks);
@@ -142,6 +146,10 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
   if (mode == "stream") settings.mode = Mode::stream;
   if (mode == "bidirectional") settings.mode = Mode::bidirectional;
   settings.count = parameters.integer("count");
+  settings.one_buffer = parameters.text("buffers") == "one";
+  if (settings.one_buffer && settings.mode != Mode::pingpong)
+    throw UsageError(
+        "pattern pingpong: --buffers one is for --mode pingpong: the others send and receive at once");
   settings.perturbation = parameters.integer("perturbation");
   settings.maximum = parameters.integer("maximum");
   return std::make_unique<Pingpong>(std::move(settings));
@@ -168,6 +176,12 @@ const std::array parameters = {
               .help = "Messages of a stream before it is acknowledged",
               .minimum = 1,
               .maximum = 1e5},
+    Parameter{.name = "buffers",
+              .kind = Parameter::Kind::choice,
+              .initial = "two",
+              .help = "two: one to send from, one to receive into; one: a message goes back from where it "
+                      "arrived, as in NetPIPE, so that it comes from the cache",
+              .choices = {"two", "one"}},
     Parameter{.name = "perturbation",
               .kind = Parameter::Kind::bytes,
               .unit = "bytes",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "median_interval.hpp"
 
@@ -110,14 +111,15 @@ std::optional<Block> BlockPlan::next(double phase_seconds) {
 // A repetition found done: what this process measured is remembered already, what an earlier one did is read
 // back.
 void BlockPlan::recall(std::int64_t repetition) {
-  if (phases_ == 0 || done_[0] > repetition) return;
   for (auto& count : done_) count = std::max(count, repetition + 1);
   if (asked_.interval <= 0) return;
+  const auto lacks = [&](const auto& history) { return std::cmp_less_equal(history.size(), repetition); };
+  if (std::none_of(slowest_.begin(), slowest_.end(), lacks)) return;
   const auto seconds = store_.read_rank_seconds({size_index_, 0, phases_, repetition, repetition + 1});
   const auto ranks = static_cast<std::size_t>(ranks_);
   for (std::size_t phase = 0; phase < slowest_.size(); ++phase) {
     auto& history = slowest_[phase];
-    if (history.size() <= static_cast<std::size_t>(repetition)) {
+    if (lacks(history)) {
       history.push_back(largest_of(std::span(seconds).subspan(phase * ranks, ranks)));
     }
   }

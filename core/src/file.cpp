@@ -122,10 +122,14 @@ void make_directories(const fs::path& path) {
 fs::path unfinished(const fs::path& path) { return path.string() + ".unfinished"; }
 
 void replace_file(const fs::path& path, std::span<const std::byte> bytes) {
+  replace_file(path, [bytes](File& file) { file.write_at(bytes, 0); });
+}
+
+void replace_file(const fs::path& path, const std::function<void(File&)>& write) {
   const fs::path temporary = unfinished(path);
   try {
     File file(temporary, File::Mode::create);
-    file.write_at(bytes, 0);
+    write(file);
     file.sync();
     if (::rename(temporary.c_str(), path.c_str()) != 0) throw_file_error("replace", path, errno);
   } catch (const RunError&) {

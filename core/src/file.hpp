@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,7 @@ void sync_directory(const std::filesystem::path& directory);
 void make_directories(const std::filesystem::path& path);
 // The whole file at once: whoever opens it, also after a crash, finds the old bytes or the new ones.
 void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& write);
 // What replace_file leaves behind when the process is killed in it.
 std::filesystem::path unfinished(const std::filesystem::path& path);
 // Throws RunError when it is longer than `most_bytes`.

@@ -23,51 +23,100 @@ std::int64_t sample_bytes(const Op& op) { return op.sample_bytes >= 0 ? op.sampl
 
 }  // namespace
 
+// One coordinate `bytes` serves all sizes of a run: a sample's bytes are the message size, or the same for
+// all. Looked at in the first and the last phase.
+void JobRun::refuse_bytes_of_their_own() const {
+  const auto ranks = ensemble_.ranks();
+  const auto first = shape_.sizes.front();
+  std::vector<Op> ops, other;
+  for (const auto size : shape_.sizes) {
+    const auto phases = std::min(pattern_->extent(ranks, first).phases, pattern_->extent(ranks, size).phases);
+    for (const auto index : {first_phase_, std::min(first_phase_ + shape_.phases, phases) - 1}) {
+      const auto phase = pattern_->phase(ranks, first, index);
+      const auto other_phase = pattern_->phase(ranks, size, index);
+      for (Rank rank = 0; rank < ranks; ++rank) {
+        ops.clear(), other.clear();
+        phase->emit(rank, ops);
+        other_phase->emit(rank, other);
+        for (std::size_t i = 0; i < std::min(ops.size(), other.size()); ++i) {
+          if (ops[i].slot < 0 || ops[i].slot != other[i].slot) continue;
+          const auto here = sample_bytes(ops[i]), there = sample_bytes(other[i]);
+          if (there == here || (here == first && there == size)) continue;
+          throw UsageError("pattern " + job_.pattern + " cuts messages of " + std::to_string(first) +
+                           " and of " + std::to_string(size) +
+                           " bytes differently; measure each size in a run of its own");
+        }
+      }
+    }
+  }
+}
+
+std::vector<double> JobRun::credited_bytes() const {
+  std::vector<double> all;
+  const auto ranks = ensemble_.ranks();
+  for (const auto size : shape_.sizes) {
+    const auto phases = pattern_->extent(ranks, size).phases;
+    for (std::int64_t index = first_phase_; index < first_phase_ + shape_.phases; ++index) {
+      auto& credited = all.emplace_back(0);
+      if (index >= phases) continue;
+      const auto phase = pattern_->phase(ranks, size, index);
+      for (Rank rank = 0; rank < ranks; ++rank) {
+        const auto its = phase->credited_bytes(rank);
+        credited = info_.formula_per == "phase" ? credited + its : std::max(credited, its);
+      }
+    }
+  }
+  return all;
+}
+
+// One phase, asked for when it is written or compared.
+PhaseSamples JobRun::samples_of(std::int64_t index) const {
+  const auto cells = static_cast<std::size_t>(shape_.ranks * shape_.slots);
+  PhaseSamples samples{.peer = std::vector<std::int32_t>(cells, -1),
+                       .bytes = std::vector<std::int64_t>(cells, as_size)};
+  const auto ranks = ensemble_.ranks();
+  const auto size = shape_.sizes.front();
+  const auto phase = pattern_->phase(ranks, size, first_phase_ + index);
+  std::vector<Op> ops;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    ops.clear();
+    phase->emit(rank, ops);
+    for (const auto& op : ops) {
+      if (op.slot < 0) continue;
+      const auto at = static_cast<std::size_t>(rank * shape_.slots + op.slot);
+      samples.peer[at] = op.peer;
+      if (sample_bytes(op) != size) samples.bytes[at] = sample_bytes(op);
+    }
+  }
+  return samples;
+}
+
+bool JobRun::bytes_differ() const {
+  for (std::int64_t index = 0; index < shape_.phases; ++index) {
+    const auto bytes = samples_of(index).bytes;
+    if (std::any_of(bytes.begin(), bytes.end(), [](auto b) { return b != as_size; })) return true;
+  }
+  return false;
+}
+
 Coordinates JobRun::coordinates() const {
   Coordinates coordinates;
   const auto ranks = ensemble_.ranks();
   coordinates.node = ensemble_.nodes();
-  const auto cells = shape_.phases * shape_.ranks * shape_.slots;
-  const bool written = cells * 4 <= most_coordinate_bytes;
-  if (written) coordinates.peer.assign(static_cast<std::size_t>(cells), -1);
-  std::vector<std::int64_t> bytes(written ? static_cast<std::size_t>(cells) : 0, as_size);
+  if (shape_.phases * shape_.ranks * shape_.slots * 4 <= most_coordinate_bytes) {
+    coordinates.samples = [this](std::size_t index) { return samples_of(static_cast<std::int64_t>(index)); };
+    coordinates.bytes_differ = bytes_differ();
+  }
   const auto size = shape_.sizes.front();
-  bool labelled = false;
-  std::vector<Op> ops;
   for (std::int64_t index = 0; index < shape_.phases; ++index) {
     coordinates.phase.push_back(first_phase_ + index + 1);
-    const auto phase = pattern_->phase(ranks, size, first_phase_ + index);
-    coordinates.phase_label.push_back(phase->label());
-    labelled = labelled || !coordinates.phase_label.back().empty();
-    for (Rank rank = 0; written && rank < ranks; ++rank) {
-      ops.clear();
-      phase->emit(rank, ops);
-      for (const auto& op : ops) {
-        if (op.slot < 0) continue;
-        const auto at = static_cast<std::size_t>((index * shape_.ranks + rank) * shape_.slots + op.slot);
-        coordinates.peer[at] = op.peer;
-        if (sample_bytes(op) != size) bytes[at] = sample_bytes(op);
-      }
-    }
+    coordinates.phase_label.push_back(pattern_->phase(ranks, size, first_phase_ + index)->label());
   }
-  if (!labelled) coordinates.phase_label.clear();
-  if (std::any_of(bytes.begin(), bytes.end(), [](auto b) { return b != as_size; }))
-    coordinates.bytes = std::move(bytes);
-  for (const auto one : shape_.sizes) {
-    const auto extent = pattern_->extent(ranks, one);
-    for (std::int64_t index = 0; index < shape_.phases; ++index) {
-      double credited = 0;
-      if (first_phase_ + index < extent.phases) {
-        const auto phase = pattern_->phase(ranks, one, first_phase_ + index);
-        for (Rank rank = 0; rank < ranks; ++rank) {
-          const auto bytes_of_rank = phase->credited_bytes(rank);
-          credited =
-              info_.formula_per == "phase" ? credited + bytes_of_rank : std::max(credited, bytes_of_rank);
-        }
-      }
-      coordinates.credited_bytes.push_back(credited);
-    }
+  const auto& labels = coordinates.phase_label;
+  if (std::all_of(labels.begin(), labels.end(), [](const auto& l) { return l.empty(); })) {
+    coordinates.phase_label.clear();
   }
+  coordinates.credited_bytes = credited_bytes();
   return coordinates;
 }
 
@@ -110,7 +159,7 @@ Store::Options JobRun::store_options(const json::Object& begun) const {
   if (job_.metadata.is_object()) {
     for (const auto& [key, value] : job_.metadata.object()) {
       const bool taken = std::any_of(attributes.begin(), attributes.end(),
-                                     [&](const auto& one) { return one.first == key; });
+                                     [&name = key](const auto& one) { return one.first == name; });
       if (!taken) attributes.emplace_back(key, value);
     }
   }

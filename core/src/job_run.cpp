@@ -15,6 +15,8 @@ namespace {
 constexpr double skew_share = 0.05;
 constexpr double warm_up_block_seconds = 1.0;
 constexpr double margin = 1.5;  // the skew varies, too
+// A first contact may take longer by more than this; then a trial is not needed.
+constexpr double clearly_enough = 20;
 constexpr double shortest_sample = 100e-6;
 // Computing is counted in units of microseconds, and shares its core in time slices of milliseconds.
 constexpr double shortest_sample_beside_computing = 20e-3;
@@ -80,6 +82,7 @@ JobRun::JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()
     first_phase_ = first - 1;
     shape_.phases = last - first + 1;
   }
+  refuse_bytes_of_their_own();
 }
 
 std::int64_t JobRun::phases_of(std::int32_t size_index) const {
@@ -152,8 +155,8 @@ std::int64_t JobRun::find_iterations(std::int32_t size_index, std::span<const do
   const auto needed = [&](double seconds) {
     return std::clamp<std::int64_t>(std::llround(std::ceil(wanted / seconds)), 1, most_iterations);
   };
+  if (typical > clearly_enough * wanted) return 1;
   const auto first = needed(typical);
-  if (first == 1) return 1;
   const auto trial = run_block(size_index, {size_index, phase, phase + 1, -1, 0}, first);
   const auto seconds = largest_of(trial.data.rank_seconds);
   return seconds > 0 ? needed(seconds) : first;

@@ -165,9 +165,8 @@ std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
   Catalogue catalogue(options);
   catalogue.whole("size", {"size"}, Element::int64, 0);
   catalogue.whole("phase", {"phase"}, Element::int64, 0);
-  if (!options.coordinates.peer.empty())
-    catalogue.whole("peer", {"phase", "rank", "slot"}, Element::int32, -1);
-  if (!options.coordinates.bytes.empty())
+  if (options.coordinates.samples) catalogue.whole("peer", {"phase", "rank", "slot"}, Element::int32, -1);
+  if (options.coordinates.samples && options.coordinates.bytes_differ)
     catalogue.whole("bytes", {"phase", "rank", "slot"}, Element::int64, -1);
   if (!options.coordinates.node.empty()) catalogue.whole("node", {"rank"}, Element::int32, 0);
   if (!options.coordinates.credited_bytes.empty())

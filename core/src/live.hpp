@@ -97,7 +97,8 @@ std::vector<Schedule> LiveBackend<T>::make_schedules(const Task& task) {
     apart_ = Memory(apart);
     transport_.reserve(send_.span(), apart_.span());
   }
-  const Buffers buffers{send_.span(), receive_.span(), task.verify ? apart_.span() : std::span<std::byte>{}};
+  const Buffers buffers{send_.span(), task.extent.one_buffer ? send_.span() : receive_.span(),
+                        task.verify ? apart_.span() : std::span<std::byte>{}};
   for (auto& schedule : schedules) assign_memory(schedule, buffers);
   return schedules;
 }

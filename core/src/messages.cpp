@@ -19,6 +19,30 @@ std::vector<std::string> get_texts(Reader& reader) {
   return texts;
 }
 
+void add_wrong(Writer& writer, const std::vector<WrongByte>& all) {
+  writer.add(static_cast<std::uint64_t>(all.size()));
+  for (const auto& one : all) {
+    writer.add(one.source).add(one.destination).add(one.phase).add(one.bytes).add(one.offset);
+    writer.add(one.expected).add(one.found);
+  }
+}
+
+std::vector<WrongByte> get_wrong(Reader& reader) {
+  std::vector<WrongByte> all;
+  for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
+    WrongByte one;
+    one.source = reader.get<Rank>();
+    one.destination = reader.get<Rank>();
+    one.phase = reader.get<std::int64_t>();
+    one.bytes = reader.get<std::int64_t>();
+    one.offset = reader.get<std::int64_t>();
+    one.expected = reader.get<std::uint8_t>();
+    one.found = reader.get<std::uint8_t>();
+    all.push_back(one);
+  }
+  return all;
+}
+
 template <class T>
 T finished(const Reader& reader, T value) {
   if (!reader.at_end()) throw RunError("a frame is longer than its message");
@@ -65,21 +89,36 @@ Welcome unpack(std::span<const std::byte> payload) {
 }
 
 std::vector<std::byte> pack(const Ready& message) {
-  return bytes_of(Writer().add(message.offset).add(message.exits).add(message.facts));
+  return bytes_of(Writer()
+                      .add(message.offset.seconds)
+                      .add(message.offset.uncertainty_seconds)
+                      .add(message.exits)
+                      .add(message.facts));
 }
 
 template <>
 Ready unpack(std::span<const std::byte> payload) {
   Reader reader(payload);
   Ready message;
-  message.offset = reader.get<BarrierTree::ClockOffset>();
+  message.offset.seconds = reader.get<double>();
+  message.offset.uncertainty_seconds = reader.get<double>();
   message.exits = reader.list<std::int64_t>();
   message.facts = reader.text();
   return finished(reader, std::move(message));
 }
 
 std::vector<std::byte> pack(const RunOrder& message) {
-  return bytes_of(Writer().add(message.epoch).add(message.request).add(message.lost));
+  const auto& [bytes, block, iterations] = message.request;
+  return bytes_of(Writer()
+                      .add(message.epoch)
+                      .add(bytes)
+                      .add(block.size_index)
+                      .add(block.phase_first)
+                      .add(block.phase_end)
+                      .add(block.repetition_first)
+                      .add(block.repetition_end)
+                      .add(iterations)
+                      .add(message.lost));
 }
 
 template <>
@@ -87,7 +126,14 @@ RunOrder unpack(std::span<const std::byte> payload) {
   Reader reader(payload);
   RunOrder message;
   message.epoch = reader.get<std::uint32_t>();
-  message.request = reader.get<BlockRequest>();
+  message.request.bytes = reader.get<std::int64_t>();
+  auto& block = message.request.block;
+  block.size_index = reader.get<std::int32_t>();
+  block.phase_first = reader.get<std::int64_t>();
+  block.phase_end = reader.get<std::int64_t>();
+  block.repetition_first = reader.get<std::int64_t>();
+  block.repetition_end = reader.get<std::int64_t>();
+  message.request.iterations = reader.get<std::int64_t>();
   message.lost = reader.list<Rank>();
   return finished(reader, std::move(message));
 }
@@ -119,14 +165,15 @@ Refusal unpack(std::span<const std::byte> payload) {
 }
 
 std::vector<std::byte> pack(const RankSamples& message) {
-  return bytes_of(Writer()
-                      .add(message.message_seconds)
-                      .add(message.rank_seconds)
-                      .add(message.status)
-                      .add(message.compute_fraction)
-                      .add(message.message_lost_bytes)
-                      .add(message.wrong)
-                      .add(message.wrong_count));
+  Writer writer;
+  writer.add(message.message_seconds)
+      .add(message.rank_seconds)
+      .add(message.status)
+      .add(message.compute_fraction)
+      .add(message.message_lost_bytes);
+  add_wrong(writer, message.wrong);
+  writer.add(message.wrong_count);
+  return bytes_of(writer);
 }
 
 template <>
@@ -138,7 +185,7 @@ RankSamples unpack(std::span<const std::byte> payload) {
   message.status = reader.list<Status>();
   message.compute_fraction = reader.list<double>();
   message.message_lost_bytes = reader.list<std::int64_t>();
-  message.wrong = reader.list<WrongByte>();
+  message.wrong = get_wrong(reader);
   message.wrong_count = reader.get<std::int64_t>();
   return finished(reader, std::move(message));
 }

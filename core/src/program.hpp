@@ -51,6 +51,9 @@ struct Extent {
   std::int32_t rails = 1;          // op.rail < rails
   std::int64_t send_bytes = 0;     // size of the send buffer of a rank
   std::int64_t receive_bytes = 0;  // size of the receive buffer of a rank
+  // Receives arrive where sends are taken from, as in NetPIPE: a bounced message comes from the cache.
+  // `receive_bytes` is then at most `send_bytes`.
+  bool one_buffer = false;
   // Short messages: may the backend run a phase's operations several times back to back and divide
   // each sample by the count? False where every message is a sample of its own.
   bool iterable = true;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,14 +44,22 @@ struct BlockData {
   std::vector<std::int64_t> message_lost_bytes;  // [repetition, phase, rank, slot]; empty: not lossy
 };
 
-// Coordinates, known before anything is measured. An empty vector: not written (implied).
+// The samples of one phase, [rank, slot].
+struct PhaseSamples {
+  std::vector<std::int32_t> peer;   // -1: no sample
+  std::vector<std::int64_t> bytes;  // -1: equal to `size`
+};
+
+// Coordinates, known before anything is measured. An empty vector: not written.
 struct Coordinates {
   std::vector<std::int64_t> phase;       // [phase] the pattern's phase numbers, from 1
   std::vector<std::string> phase_label;  // [phase]; attribute of the group when any is not empty
-  std::vector<std::int32_t> peer;        // [phase, rank, slot]; -1: no message
-  std::vector<std::int64_t> bytes;       // [phase, rank, slot]; empty: equal to `size`
-  std::vector<double> credited_bytes;    // [size, phase], of the rank credited most, or the phase's sum
-  std::vector<std::int32_t> node;        // [rank] index into attribute `nodes`
+  // What `peer` and `bytes` hold, asked for phase by phase (index into `phase`): nobody has phases x ranks in
+  // memory. Empty: neither is written (implied).
+  std::function<PhaseSamples(std::size_t phase)> samples;
+  bool bytes_differ = false;           // some are not -1, hence `bytes` is written
+  std::vector<double> credited_bytes;  // [size, phase], of the rank credited most, or the phase's sum
+  std::vector<std::int32_t> node;      // [rank] index into attribute `nodes`
 };
 
 class Store {

@@ -32,6 +32,20 @@ void make_empty_directory(const fs::path& directory) {
                            : "name a new directory with --out"));
 }
 
+void write_whole_array(File& file, const Store::Options& options, const ArrayLayout& layout) {
+  if (layout.name == "iterations" || layout.name == "repetitions_done")
+    return file.write_at(std::vector<std::byte>(static_cast<std::size_t>(layout.file_bytes())), 0);
+  std::int64_t written = 0;
+  for_each_piece(options, layout.name, [&](std::span<const std::byte> piece) {
+    file.write_at(piece, written);
+    written += std::ssize(piece);
+  });
+  if (written != layout.file_bytes())
+    throw RunError("internal error: coordinate " + std::string(layout.name) + " has " +
+                   std::to_string(written) + " bytes, expected " + std::to_string(layout.file_bytes()) +
+                   "; please report it");
+}
+
 // Before anything is measured: the values that each array of one chunk begins with.
 void write_whole_arrays(const fs::path& directory, const Store::Options& options,
                         std::span<const ArrayLayout> layouts) {
@@ -41,20 +55,13 @@ void write_whole_arrays(const fs::path& directory, const Store::Options& options
     const std::string metadata = json::write(array_metadata(layout), 2) + "\n";
     replace_file(folder / "zarr.json", text_bytes(metadata));
     if (layout.sharded) continue;
-    const bool counted = layout.name == "iterations" || layout.name == "repetitions_done";
-    const std::vector<std::byte> zeros(counted ? static_cast<std::size_t>(layout.file_bytes()) : 0);
-    const std::span<const std::byte> bytes = counted ? zeros : coordinate_bytes(options, layout.name);
-    if (std::cmp_not_equal(bytes.size(), layout.file_bytes()))
-      throw RunError("internal error: coordinate " + std::string(layout.name) + " has " +
-                     std::to_string(bytes.size()) + " bytes, expected " +
-                     std::to_string(layout.file_bytes()) + "; please report it");
     const fs::path chunk = chunk_path(directory, layout);
     make_directories(chunk.parent_path());
-    replace_file(chunk, bytes);
+    replace_file(chunk, [&](File& file) { write_whole_array(file, options, layout); });
   }
 }
 
-json::Object first_attributes(const Store::Options& options) {
+json::Object first_attributes(const Store::Options& options, std::span<const ArrayLayout> layouts) {
   json::Value attributes;
   attributes.set("schema", nullptr);  // first, for the reader; set below
   for (const auto& [name, value] : options.attributes) attributes.set(name, value);
@@ -63,11 +70,12 @@ json::Object first_attributes(const Store::Options& options) {
   attributes.set("state", "running");
   attributes.set("start", utc_now());
   const Coordinates& coordinates = options.coordinates;
-  attributes.set("peers", coordinates.peer.empty() ? "implied" : "stored");
+  attributes.set("peers", coordinates.samples ? "stored" : "implied");
   // xarray makes coordinates of the arrays named here (CF conventions 1.11, section 5).
   std::string named;
-  for (const std::string_view name : {"node", "peer", "bytes"})
-    if (!coordinate_bytes(options, name).empty()) named.append(named.empty() ? "" : " ").append(name);
+  for (const ArrayLayout& layout : layouts)
+    if (layout.name == "node" || layout.name == "peer" || layout.name == "bytes")
+      named.append(named.empty() ? "" : " ").append(layout.name);
   if (!named.empty()) attributes.set("coordinates", named);
   attributes.set("summaries", options.summaries);
   if (std::ranges::any_of(coordinates.phase_label, [](const std::string& label) { return !label.empty(); }))
@@ -92,15 +100,18 @@ fs::path chunk_path(const fs::path& directory, const ArrayLayout& layout, std::i
   return path;
 }
 
-std::span<const std::byte> coordinate_bytes(const Store::Options& options, std::string_view name) {
+void for_each_piece(const Store::Options& options, std::string_view name,
+                    const std::function<void(std::span<const std::byte>)>& take) {
   const Coordinates& c = options.coordinates;
-  if (name == "size") return std::as_bytes(std::span(options.shape.sizes));
-  if (name == "phase") return std::as_bytes(std::span(c.phase));
-  if (name == "peer") return std::as_bytes(std::span(c.peer));
-  if (name == "bytes") return std::as_bytes(std::span(c.bytes));
-  if (name == "node") return std::as_bytes(std::span(c.node));
-  if (name == "credited_bytes") return std::as_bytes(std::span(c.credited_bytes));
-  return {};
+  if (name == "size") take(std::as_bytes(std::span(options.shape.sizes)));
+  if (name == "phase") take(std::as_bytes(std::span(c.phase)));
+  if (name == "node") take(std::as_bytes(std::span(c.node)));
+  if (name == "credited_bytes") take(std::as_bytes(std::span(c.credited_bytes)));
+  if (name != "peer" && name != "bytes") return;
+  for (std::size_t phase = 0; phase < c.phase.size(); ++phase) {
+    const PhaseSamples samples = c.samples(phase);
+    take(name == "peer" ? std::as_bytes(std::span(samples.peer)) : std::as_bytes(std::span(samples.bytes)));
+  }
 }
 
 void write_group(const fs::path& directory, const json::Value& metadata) {
@@ -114,7 +125,7 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
   File lock(directory, File::Mode::directory);
   if (!lock.lock()) throw UsageError(directory.string() + ": another process is making a run there");
   write_whole_arrays(directory, options, layouts);
-  json::Object attributes = first_attributes(options);
+  json::Object attributes = first_attributes(options, layouts);
   write_group(directory, group_metadata(layouts, attributes));  // last: with it, the run exists
   return std::make_unique<ZarrStore>(std::move(lock), std::move(options), std::move(attributes));
 }

@@ -48,14 +48,18 @@ inline constexpr std::uint32_t most_frame_bytes = 256u << 20;
 void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Deadline deadline);
 Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit = most_frame_bytes);
 
+// What may go on the wire as its bytes: a structure would take along what its padding happens to hold.
+template <class T>
+concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
 class Writer {
  public:
-  template <class T>
-  requires std::is_trivially_copyable_v<T> Writer& add(const T& value) {
+  template <Plain T>
+  Writer& add(T value) {
     return raw(std::as_bytes(std::span(&value, 1)));
   }
-  template <class T>
-  requires std::is_trivially_copyable_v<T> Writer& add(const std::vector<T>& values) {
+  template <Plain T>
+  Writer& add(const std::vector<T>& values) {
     add(static_cast<std::uint64_t>(values.size()));
     return raw(std::as_bytes(std::span(values)));
   }
@@ -77,13 +81,13 @@ class Writer {
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  template <class T>
-  requires std::is_trivially_copyable_v<T> T get() {
+  template <Plain T>
+  T get() {
     T value;
     copy(std::as_writable_bytes(std::span(&value, 1)));
     return value;
   }
-  template <class T>
+  template <Plain T>
   std::vector<T> list() {
     std::vector<T> values(count(sizeof(T)));
     copy(std::as_writable_bytes(std::span(values)));

@@ -19,8 +19,10 @@ namespace crosscut {
 // An array that is one chunk, hence one file.
 std::filesystem::path chunk_path(const std::filesystem::path& directory, const ArrayLayout& layout,
                                  std::int32_t size_index = 0);
-// What the coordinate of that name holds; empty for what is not a coordinate.
-std::span<const std::byte> coordinate_bytes(const Store::Options& options, std::string_view name);
+// Hands over what the coordinate of that name holds, piece by piece and in order; nothing for what is not
+// one.
+void for_each_piece(const Store::Options& options, std::string_view name,
+                    const std::function<void(std::span<const std::byte>)>& take);
 std::string utc_now();
 void write_group(const std::filesystem::path& directory, const json::Value& metadata);
 

@@ -21,6 +21,17 @@ inline double seconds_at(const Shape& shape, std::int64_t size, std::int64_t rep
   return static_cast<double>(cell * shape.slots + slot + 1);
 }
 
+inline PhaseSamples samples_of(const Shape& shape, std::int64_t phase) {
+  PhaseSamples samples;
+  for (std::int64_t rank = 0; rank < shape.ranks; ++rank)
+    for (std::int64_t slot = 0; slot < shape.slots; ++slot) {
+      const auto peer = static_cast<std::int32_t>((rank + phase + 1) % shape.ranks);
+      samples.peer.push_back(has_message(phase, rank, slot) ? peer : -1);
+      samples.bytes.push_back(phase == 1 ? 1 + rank : -1);
+    }
+  return samples;
+}
+
 inline Store::Options options(const Shape& shape) {
   Store::Options options;
   options.shape = shape;
@@ -28,12 +39,8 @@ inline Store::Options options(const Shape& shape) {
   for (std::int64_t phase = 0; phase < shape.phases; ++phase) {
     c.phase.push_back(phase + 1);
     c.phase_label.push_back("stride " + std::to_string(phase + 1));
-    for (std::int64_t rank = 0; rank < shape.ranks; ++rank)
-      for (std::int64_t slot = 0; slot < shape.slots; ++slot)
-        c.peer.push_back(has_message(phase, rank, slot)
-                             ? static_cast<std::int32_t>((rank + phase + 1) % shape.ranks)
-                             : -1);
   }
+  c.samples = [shape](std::size_t phase) { return samples_of(shape, static_cast<std::int64_t>(phase)); };
   for (const std::int64_t size : shape.sizes)
     c.credited_bytes.insert(c.credited_bytes.end(), static_cast<std::size_t>(shape.phases),
                             static_cast<double>(size));

@@ -190,6 +190,29 @@ TEST(a_resumed_run_knows_what_was_done_and_records_what_was_not) {
            R"({"size": 1, "phases": [0, 7], "repetitions": [0, 5]}])");
 }
 
+TEST(coordinates_are_written_phase_by_phase_and_compared_so) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  Store::Options options = sample::options(small);
+  options.coordinates.bytes_differ = true;
+  { const auto store = Store::create(run, options); }
+  std::string peers, bytes;
+  for (std::int64_t phase = 0; phase < small.phases; ++phase) {
+    const PhaseSamples samples = sample::samples_of(small, phase);
+    peers.append(reinterpret_cast<const char*>(samples.peer.data()), samples.peer.size() * 4);
+    bytes.append(reinterpret_cast<const char*>(samples.bytes.data()), samples.bytes.size() * 8);
+  }
+  CHECK(text_of(run / "peer" / "c" / "0" / "0" / "0") == peers);
+  CHECK(text_of(run / "bytes" / "c" / "0" / "0" / "0") == bytes);
+  { const auto store = Store::resume(run, options, false); }
+  options.coordinates.samples = [](std::size_t phase) {
+    PhaseSamples samples = sample::samples_of(small, static_cast<std::int64_t>(phase));
+    if (phase + 1 == static_cast<std::size_t>(small.phases)) samples.bytes.back() = 7;
+    return samples;
+  };
+  CHECK_THROWS_SAYING(UsageError, "coordinate bytes", Store::resume(run, options, true));
+}
+
 TEST(resuming_something_else_is_refused_and_every_difference_named) {
   const Folder folder;
   const fs::path run = folder / "run.zarr";
@@ -202,7 +225,11 @@ TEST(resuming_something_else_is_refused_and_every_difference_named) {
   other.shape.sizes[1] = 3000;
   CHECK_THROWS_SAYING(UsageError, "coordinate size", Store::resume(run, other, true));
   other = options;
-  other.coordinates.peer[3] = 0;
+  other.coordinates.samples = [](std::size_t phase) {
+    PhaseSamples samples = sample::samples_of(small, static_cast<std::int64_t>(phase));
+    if (phase == 1) samples.peer[3] += 1;
+    return samples;
+  };
   CHECK_THROWS_SAYING(UsageError, "coordinate peer", Store::resume(run, other, true));
   other = options;
   other.compute = true;

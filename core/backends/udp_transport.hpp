@@ -1,0 +1,106 @@
+// UDP as a transport: what is lost stays lost and is counted.
+//
+// The timed path is UDP alone. TCP (the authenticated connections that also exchange ports and tokens) says
+// how many messages were handed over: after each phase, untimed, and within one only when a rank has long
+// waited in vain. So every message ends, whatever is lost, and nobody need stay to repeat or acknowledge
+// anything.
+#pragma once
+
+#include <poll.h>
+
+#include <atomic>
+#include <functional>
+#include <map>
+
+#include "tcp_lanes.hpp"
+#include "udp_inbox.hpp"
+#include "udp_lane.hpp"
+#include "udp_socket.hpp"
+
+namespace crosscut {
+
+class UdpTransport {
+ public:
+  static constexpr bool is_synchronised = true;
+  static constexpr bool is_lossy = true;
+  // After so long without a datagram a rank says what it has sent, and hears what its peers have.
+  static constexpr std::int64_t quiet_nanoseconds = 1'000'000;
+  // So often it does in any case.
+  static constexpr std::int64_t busy_nanoseconds = 10'000'000;
+
+  // For tests: what a network may do to datagrams that have come (drop, repeat, reorder).
+  using Tamper = std::function<void(std::vector<Datagram>&)>;
+
+  UdpTransport(const BackendContext& context, const Parameters& given, Tamper tamper = {});
+
+  void connect(std::span<const Link> links, std::uint32_t epoch);
+  void reserve(std::span<std::byte>, std::span<std::byte>) {}
+  void start_phase(std::span<const Op> ops);
+  std::int64_t now() const;
+  void post(const Op& op, OpIndex index, std::byte* data);
+  void wait(std::vector<OpIndex>& completed);
+  void execute(const Op& op, std::byte* data);
+  // After a phase: tells the peers what was sent, so that those who miss some of it can get on.
+  void settle();
+  // Of a receive, all iterations together.
+  std::int64_t lost_bytes(OpIndex index) const;
+  // When the last byte of an operation moved (that ran at least once); phase_start: of all of them. The wait
+  // for what did not come is not in it, unless nothing came at all.
+  std::int64_t moved_at(OpIndex index) const;
+  void disconnect();
+  void interrupt() { tcp_.shut_all(); }
+  json::Value facts() const;
+
+  const UdpInbox::Counts& counts() const { return inbox_.counts(); }
+  std::uint16_t port(std::size_t rail) const { return sockets_.at(rail)->port(); }
+  std::int64_t kernel_drops() const;
+
+ private:
+  void open_sockets(std::span<const Link> links);
+  void introduce(std::span<const Link> links);
+  bool push(std::vector<OpIndex>& completed);
+  bool push(UdpLane& lane, std::vector<OpIndex>& completed);
+  std::size_t batch_of(const UdpOutgoing& message, std::size_t chunk_bytes) const;
+  bool pull(bool may_wait);
+  bool take(std::size_t rail, std::int64_t now);
+  void rest();
+  void confer(std::int64_t now);
+  void sleep(std::int64_t now, bool watching_peers);
+  void speak(bool in_band);
+  void send_mark(const UdpLane& lane);
+  void hear();
+  bool hand_out(std::vector<OpIndex>& completed);
+  void moved();
+  void tell_alive();
+  UdpLane& lane_of(OpIndex index) { return *lanes_[lane_of_[static_cast<std::size_t>(index)]]; }
+
+  const BackendContext& context_;
+  std::atomic<std::uint64_t>& progress_;
+  bool polling_;
+  UdpSocketOptions options_;
+  std::size_t asked_chunk_bytes_;
+  std::vector<std::size_t> chunk_bytes_;  // [rail] that this rank sends
+  double nanoseconds_per_byte_;           // pacing; 0: none
+  Tamper tamper_;
+  TcpLanes tcp_;
+  UdpInbox inbox_;
+  std::vector<std::unique_ptr<UdpSocket>> sockets_;  // [rail]
+  std::vector<Nonce> nonces_;                        // [rail]
+  std::vector<std::unique_ptr<UdpLane>> lanes_;      // [number in the inbox]
+  std::map<Link, std::uint32_t> numbers_;
+  std::vector<UdpLane*> sending_, speaking_, hearing_;
+
+  std::span<const Op> ops_;
+  std::vector<std::uint32_t> lane_of_;  // [op]
+  std::vector<std::int64_t> sent_at_;   // [op]
+  std::vector<OpIndex> executed_;
+  std::vector<Datagram> datagrams_;
+  std::vector<DatagramHeader> headers_;
+  std::vector<pollfd> watched_;
+  std::int64_t moved_at_ = 0, heard_at_ = 0, depart_at_ = 0;
+  std::size_t turn_ = 0;  // in sending_
+  bool emptied_ = false;  // all sockets, at the last look
+  bool blocked_ = false;  // the kernel takes no datagrams at present
+};
+
+}  // namespace crosscut

@@ -1,0 +1,103 @@
+// Ranks as threads of one process, each with its attendant, barrier and acceptor on loopback: enough to run a
+// transport or a live backend without a conductor.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "attendant.hpp"
+#include "barrier_tree.hpp"
+#include "registry.hpp"
+#include "transport.hpp"
+
+namespace crosscut {
+
+class UdpRig {
+ public:
+  struct Member {
+    Member(Fd control, std::vector<Acceptor> acceptors)
+        : attendant(std::move(control), std::move(acceptors)) {}
+    Attendant attendant;
+    BarrierTree barrier;
+    std::unique_ptr<BackendContext> context;
+  };
+
+  explicit UdpRig(Rank ranks, bool polling = false) : interfaces_{Address::parse("127.0.0.1:0")} {
+    addresses_.resize(1);
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      std::vector<Acceptor> acceptors;
+      acceptors.emplace_back(interfaces_[0], secret_);
+      addresses_[0].push_back(acceptors[0].address());
+      auto [ours, theirs] = pair();
+      conductors_.push_back(std::move(ours));
+      members_.push_back(std::make_unique<Member>(std::move(theirs), std::move(acceptors)));
+    }
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      auto& member = *members_[static_cast<std::size_t>(rank)];
+      member.context = std::make_unique<BackendContext>(BackendContext{.rank = rank,
+                                                                       .ranks = ranks,
+                                                                       .secret = secret_,
+                                                                       .attendant = member.attendant,
+                                                                       .barrier = member.barrier,
+                                                                       .addresses = addresses_,
+                                                                       .interfaces = interfaces_,
+                                                                       .polling = polling,
+                                                                       .timeout_seconds = 20});
+    }
+    join_barriers();
+  }
+
+  Member& at(Rank rank) { return *members_[static_cast<std::size_t>(rank)]; }
+  const BackendContext& context(Rank rank) { return *at(rank).context; }
+
+  // Runs `body` as every rank; rethrows what the first of them threw.
+  void run(const std::function<void(Rank)>& body) {
+    std::vector<std::exception_ptr> failures(members_.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          body(static_cast<Rank>(i));
+        } catch (...) {
+          failures[i] = std::current_exception();
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    for (const auto& failure : failures) {
+      if (failure) std::rethrow_exception(failure);
+    }
+  }
+
+  static Parameters parameters(const std::map<std::string, std::string>& given = {}) {
+    return Parameters(find_backend("udp").parameters, given, "backend udp");
+  }
+
+ private:
+  static std::pair<Fd, Fd> pair() {
+    int fds[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) throw_errno("making a socket pair");
+    return {Fd(fds[0]), Fd(fds[1])};
+  }
+  void join_barriers() {  // up to 17 ranks: rank 0 is the parent of all
+    std::vector<Fd> children;
+    for (std::size_t i = 1; i < members_.size(); ++i) {
+      auto [up, down] = pair();
+      children.push_back(std::move(down));
+      members_[i]->barrier.set(std::move(up), {});
+    }
+    members_[0]->barrier.set(Fd(), std::move(children));
+  }
+
+  std::string secret_ = std::string(32, 's');
+  std::vector<Address> interfaces_;
+  std::vector<std::vector<Address>> addresses_;
+  std::vector<Fd> conductors_;
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
+}  // namespace crosscut
