@@ -22,7 +22,6 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 CORE_SOURCES := $(shell find core -path core/tests -prune -o -type f -print) CMakeLists.txt
 CPP_FORMATTED := $(shell find core -name '*.cpp' -o -name '*.hpp')
-PYTHON_FORMATTED := src tests tools benchmarks docs
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -101,9 +100,10 @@ linkcheck: install $(MADE)/docs-tools  ## Also visit the documentation's links t
 	$(BIN)/python docs/generate.py
 	$(BIN)/sphinx-build --builder linkcheck docs build/linkcheck
 
-sanitize: $(MADE)/build-tools  ## Test the core under AddressSanitizer, UBSan and ThreadSanitizer
+sanitize: $(MADE)/build-tools  ## Test the core, and short sessions, under AddressSanitizer, UBSan and ThreadSanitizer
 	for preset in asan tsan; do \
-	    cmake --preset $$preset && cmake --build --preset $$preset && ctest --preset $$preset || exit 1; done
+	    cmake --preset $$preset && cmake --build --preset $$preset && ctest --preset $$preset \
+	    && $(BIN)/python tools/sanitize.py build/$$preset/core/crosscut-core || exit 1; done
 
 fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 	cmake --preset fuzz

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Usage: fuzz.sh FOLDER ARGUMENT...
-# Runs each fuzz target of FOLDER with ARGUMENTs of libFuzzer (-max_total_time=SECONDS, -runs=NUMBER). What it found worth keeping stays in build/corpus/NAME; seeds come
-# from core/tests/corpus/NAME. An input that crashes, hangs or allocates without bound is kept beside them, as
+# Runs each fuzz target of FOLDER with ARGUMENTs of libFuzzer (-max_total_time=SECONDS, -runs=NUMBER). What it found
+# worth keeping stays in build/corpus/NAME; seeds come from core/tests/corpus/NAME. An input that crashes, hangs or allocates without bound is kept beside them, as
 # build/corpus/NAME-crash-* (-timeout-*, -oom-*); `TARGET FILE` runs it again.
 set -eu
 folder=$1
@@ -15,7 +15,7 @@ for target in "$folder"/fuzz_*; do
   [ ! -d "core/tests/corpus/$name" ] || seeds="core/tests/corpus/$name"
   echo "fuzz: $name"
   # shellcheck disable=SC2086  # no word, or one
-  "$target" "$@" -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=1 \
+  "$target" "$@" -timeout=25 -rss_limit_mb=1024 -malloc_limit_mb=512 -print_final_stats=0 -print_funcs=0 \
     -verbosity=0 -artifact_prefix="build/corpus/$name-" "build/corpus/$name" $seeds
   ran=$((ran + 1))
 done

@@ -190,8 +190,8 @@ void TcpTransport::execute(const Op& op, std::byte* data) {
   auto& lane = lanes_.at(op);
   auto left = transfer(op, 0, data);
   const bool sending = op.kind == Op::Kind::send;
-  // Without MSG_WAITALL: taking what is there at once, call by call, was 3 % faster at the peak rate on
-  // loopback.
+  // Without MSG_WAITALL: taking what is there, call by call, gave 2 % more at the peak rate on loopback
+  // (docs/reference/benchmarks.md).
   const int flags = (polling_ ? MSG_DONTWAIT : 0) | (sending ? MSG_NOSIGNAL : 0);
   while (left.left > 0) {
     const auto done = sending ? ::send(lane.fd.get(), left.data, left.left, flags)

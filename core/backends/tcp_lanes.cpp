@@ -27,6 +27,13 @@ bool TcpLanes::fits(std::size_t count) const {
   return count + descriptors_kept_free <= limit.rlim_cur;
 }
 
+TcpLanes::TcpLanes(const BackendContext& context, TcpOptions options)
+    : context_(context), options_(std::move(options)) {
+  const Fd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!trial) throw_errno("opening a socket");
+  configure(trial.get());
+}
+
 void TcpLanes::configure(int fd) const {
   const int no_delay = options_.no_delay ? 1 : 0;
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof no_delay, "TCP_NODELAY");

@@ -51,8 +51,8 @@ struct Lane {
 
 class TcpLanes {
  public:
-  TcpLanes(const BackendContext& context, TcpOptions options)
-      : context_(context), options_(std::move(options)) {}
+  // Throws UsageError for options that this kernel refuses, before anything is measured or made on disk.
+  TcpLanes(const BackendContext& context, TcpOptions options);
   // Opens what is missing. When all lanes ever asked for might exceed the descriptor limit, those not asked
   // for are closed first; both ends decide alike, since both know the job.
   void open(std::span<const Link> links, std::uint32_t epoch);

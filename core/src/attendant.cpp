@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cmath>
 
 namespace crosscut {
 namespace {
@@ -21,10 +23,11 @@ bool same(const Hello& a, const Hello& b) {
 
 }  // namespace
 
-Attendant::Attendant(Fd control, std::vector<Acceptor> acceptors)
+Attendant::Attendant(Fd control, std::vector<Acceptor> acceptors, double silence_seconds)
     : control_(std::move(control)),
       acceptors_(std::move(acceptors)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      silence_seconds_(silence_seconds) {
   if (!wake_) throw_errno("making an eventfd");
   thread_ = std::thread([this] { attend(); });
 }
@@ -43,7 +46,7 @@ void Attendant::wake() const {
 Frame Attendant::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !frames_.empty() || conductor_gone_; });
-  if (frames_.empty()) throw ConnectionLost("the conductor (rank 0) is gone");
+  if (frames_.empty()) throw ConnectionLost(*conductor_gone_);
   Frame frame = std::move(frames_.front());
   frames_.pop_front();
   return frame;
@@ -51,6 +54,7 @@ Frame Attendant::next() {
 
 void Attendant::send(FrameType type, std::span<const std::byte> payload) {
   const std::lock_guard lock(sending_);
+  if (type != FrameType::pong) is_measuring_ = false;
   send_frame(control_.get(), type, payload, after_seconds(writing_patience_seconds));
 }
 
@@ -97,15 +101,15 @@ bool Attendant::hear_conductor() {
   Frame frame;
   try {
     frame = receive_frame(control_.get(), after_seconds(writing_patience_seconds));
+    last_heard_ = std::chrono::steady_clock::now();
+    if (frame.type == FrameType::run) is_measuring_ = true;
     if (frame.type == FrameType::ping) {
       const auto now = progress_.load(std::memory_order_relaxed);
       send(FrameType::pong, Writer().add(now).bytes());
       return true;
     }
   } catch (const std::exception&) {
-    const std::lock_guard lock(mutex_);
-    conductor_gone_ = true;
-    changed_.notify_all();
+    conductor_is_gone("the conductor (rank 0) is gone");
     return false;
   }
   // The shove first, then the word: when the measuring thread hears why, it has been interrupted already, and
@@ -120,6 +124,18 @@ bool Attendant::hear_conductor() {
   return !last;
 }
 
+void Attendant::conductor_is_gone(std::string reason) {
+  const std::lock_guard lock(mutex_);
+  conductor_gone_ = std::move(reason);
+  changed_.notify_all();
+}
+
+std::optional<Deadline> Attendant::end_of_silence() const {
+  if (!is_measuring_ || silence_seconds_ <= 0) return std::nullopt;
+  return last_heard_ +
+         std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(silence_seconds_));
+}
+
 void Attendant::attend() {
   bool over = false;
   while (!ending_) {
@@ -132,14 +148,20 @@ void Attendant::attend() {
         strangers = strangers || acceptor.has_pending();
       }
     }
-    const int limit = over ? last_grace_milliseconds : strangers ? 1000 : -1;
+    const auto silence = over ? std::nullopt : end_of_silence();
+    const int patience = silence ? milliseconds_left(*silence) + 1 : -1;
+    const int limit = over ? last_grace_milliseconds : strangers ? 1000 : patience;
     const int ready = ::poll(watched.data(), watched.size(), limit);
     if (ready == 0 && over && !ending_) ::_exit(1);  // the measuring thread hangs in a library call
     if (watched[0].revents != 0) {
       std::uint64_t count = 0;
       [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
     }
-    if (watched[1].revents != 0 && !hear_conductor()) {
+    const bool silent = ready == 0 && silence && is_measuring_ && milliseconds_left(*silence) == 0;
+    if (silent)
+      conductor_is_gone("the conductor (rank 0) has been silent for " +
+                        std::to_string(std::lround(silence_seconds_)) + " s");
+    if (silent || (watched[1].revents != 0 && !hear_conductor())) {
       over = true;
       interrupt();
     }

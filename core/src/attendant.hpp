@@ -7,6 +7,8 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,8 +19,10 @@ namespace crosscut {
 
 class Attendant {
  public:
-  // `control` is this rank's proven connection to the conductor; one acceptor an interface.
-  Attendant(Fd control, std::vector<Acceptor> acceptors);
+  // `control` is this rank's proven connection to the conductor; one acceptor an interface. While a block is
+  // measured the conductor asks regularly: when it has said nothing for `silence_seconds` (0: for ever), it
+  // is taken for gone.
+  Attendant(Fd control, std::vector<Acceptor> acceptors, double silence_seconds = 0);
   ~Attendant();
   Attendant(const Attendant&) = delete;
   Attendant& operator=(const Attendant&) = delete;
@@ -42,6 +46,8 @@ class Attendant {
  private:
   void attend();
   bool hear_conductor();  // false: gone, or has said the last word
+  void conductor_is_gone(std::string reason);
+  std::optional<Deadline> end_of_silence() const;
   void serve_listeners();
   void wake() const;
   void interrupt();
@@ -49,6 +55,9 @@ class Attendant {
   Fd control_;
   std::vector<Acceptor> acceptors_;
   Fd wake_;
+  double silence_seconds_;
+  Deadline last_heard_{};                  // the attendant's thread alone
+  std::atomic<bool> is_measuring_{false};  // from the order to measure until its answer
   std::atomic<bool> listening_{true}, ending_{false}, interrupted_{false};
   alignas(64) std::atomic<std::uint64_t> progress_{0};
   alignas(64) std::mutex mutex_;  // guards what follows
@@ -56,7 +65,7 @@ class Attendant {
   std::deque<Frame> frames_;
   std::vector<Acceptor::Accepted> connections_;
   std::function<void()> interrupt_;
-  bool conductor_gone_ = false;
+  std::optional<std::string> conductor_gone_;  // why
   std::mutex sending_;
   std::thread thread_;
 };

@@ -46,7 +46,8 @@ Conductor::Conductor(const RankSetup& setup, const Address& interface)
                                                       {"reason", one.reason}});
                            },
                        .warn = [this](const std::string& message) { events_.warn(message); },
-                       .cause = [this](Rank rank) { return cause(rank); }}) {}
+                       .cause = [this](Rank rank) { return cause(rank); },
+                       .launcher_reports = setup.reports_fd >= 0}) {}
 
 void Conductor::announce() {
   const auto line = address().text() + "\n";

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 
 #include "error.hpp"
+#include "machine.hpp"
 #include "pinning.hpp"
 #include "pipe.hpp"
 #include "resolve_interface.hpp"
@@ -143,7 +145,7 @@ std::vector<pollfd> Node::polled() const {
 std::optional<Deadline> Node::next_deadline() const {
   std::optional<Deadline> next = tree_ ? tree_->next_deadline() : std::nullopt;
   for (const std::optional<Deadline>& deadline :
-       {address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_})
+       {address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_, halt_deadline_})
     if (deadline && (!next || *deadline < *next)) next = deadline;
   return next;
 }
@@ -196,8 +198,11 @@ void Node::take_signal(int number, bool from_terminal) {
 
 void Node::reap() {
   int wait_status = 0;
-  for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG)) > 0;) {
-    if (const auto found = ranks_.find(pid); found != ranks_.end()) {
+  for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
+    const auto found = ranks_.find(pid);
+    if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
+      if (found != ranks_.end()) rank_halted(found->second, WIFSTOPPED(wait_status));
+    } else if (found != ranks_.end()) {
       const Rank rank = found->second;
       ranks_.erase(found);
       rank_ended(rank, wait_status);
@@ -205,6 +210,13 @@ void Node::reap() {
       tree_->reaped(pid, wait_status);
     }
   }
+}
+
+// Rank 0 finds out who is silent; only its own silence must be seen from here.
+void Node::rank_halted(Rank rank, bool is_halted) {
+  if (rank != 0) return;
+  halt_deadline_.reset();
+  if (is_halted) halt_deadline_ = after_seconds(2 * config_.timeout_seconds);
 }
 
 void Node::rank_ended(Rank rank, int wait_status) {
@@ -248,6 +260,12 @@ void Node::check_deadlines() {
   };
   if (passed(address_deadline_)) {
     say("rank 0 did not open its port within the time-out");
+    failed_ = true;
+    kill_ranks();
+  }
+  if (passed(halt_deadline_)) {
+    say("rank 0 on node " + host_name() + " was stopped by a signal and has not gone on for " +
+        std::to_string(std::lround(2 * config_.timeout_seconds)) + " s; it conducted the session");
     failed_ = true;
     kill_ranks();
   }

@@ -39,6 +39,7 @@ class Node {
   void take_signal(int number, bool from_terminal);
   void reap();
   void rank_ended(Rank rank, int wait_status);
+  void rank_halted(Rank rank, bool is_halted);
   void read_lifeline();
   void check_deadlines();
 
@@ -68,7 +69,7 @@ class Node {
   LineBuffer address_lines_;
   std::map<pid_t, Rank> ranks_;
   std::unique_ptr<SpawnTree> tree_;
-  std::optional<Deadline> address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_;
+  std::optional<Deadline> address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_, halt_deadline_;
   Rank ranks_up_ = 0;                    // root: on nodes that have started theirs
   std::vector<NodeReport> unreachable_;  // root: found while starting
   Rank ranks_unreachable_ = 0;

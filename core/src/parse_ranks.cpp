@@ -2,7 +2,6 @@
 // space, "#" to the end of the line is a comment.
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "error.hpp"
 #include "parameters.hpp"
@@ -102,11 +101,12 @@ PairList parse_pairs(std::string_view text) {
       throw UsageError("a list of more than " + std::to_string(most_entries) + " pairs");
   }
   if (pairs.empty()) throw UsageError("no pair in " + shown(text) + "; write 0-1,2-3");
-  std::set<std::pair<std::int32_t, std::int32_t>> seen;
-  for (const auto& [a, b] : pairs) {
-    if (!seen.emplace(a, b).second)
-      throw UsageError("pair " + std::to_string(a) + "-" + std::to_string(b) + " is named twice");
-  }
+  PairList sorted = pairs;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end())
+    throw UsageError("pair " + std::to_string(twice->first) + "-" + std::to_string(twice->second) +
+                     " is named twice");
   return pairs;
 }
 

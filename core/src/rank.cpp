@@ -33,6 +33,9 @@ std::vector<Address> interfaces_of(const RankSetup& setup) {
   return interfaces;
 }
 
+// The conductor asks every half time-out, but may first see to a loss for some seconds.
+double silence_seconds(double timeout_seconds) { return 2 * timeout_seconds + 5; }
+
 // The measuring thread of one rank: hears the conductor's words and does them.
 class RankLoop {
  public:
@@ -40,7 +43,7 @@ class RankLoop {
            std::vector<Address> interfaces)
       : setup_(setup),
         interfaces_(std::move(interfaces)),
-        attendant_(std::move(control), std::move(acceptors)),
+        attendant_(std::move(control), std::move(acceptors), silence_seconds(setup.timeout_seconds)),
         context_{.rank = setup.rank,
                  .ranks = setup.ranks,
                  .secret = setup_.secret,

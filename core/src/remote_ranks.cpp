@@ -116,6 +116,7 @@ void RemoteRanks::note_loss(Rank rank, const std::string& reason) {
   // The launcher's word may take a moment longer than the connection's end.
   for (int i = 0; i < 20 && cause.empty(); ++i) {
     cause = hooks_.cause(rank);
+    if (!hooks_.launcher_reports) break;  // MPI's kills us all, too: who was lost must be said at once
     if (cause.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   lost_.push_back({rank, node_name(rank), cause.empty() ? reason : cause});

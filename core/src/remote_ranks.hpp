@@ -17,6 +17,7 @@ class RemoteRanks final : public Ensemble {
     std::function<void(const std::string&)> warn;
     // Why a rank ended, where the launcher saw it (a signal); empty: unknown.
     std::function<std::string(Rank)> cause;
+    bool launcher_reports = true;  // false: nobody will tell a cause later
   };
   RemoteRanks(ControlServer& server, Hooks hooks) : server_(server), hooks_(std::move(hooks)) {}
 

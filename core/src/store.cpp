@@ -260,8 +260,14 @@ void ZarrStore::write_numbers(std::string_view array, std::int64_t first,
 
 std::vector<std::int64_t> ZarrStore::read_numbers(std::string_view array) const {
   std::vector<std::int64_t> values(index(layout(array).file_bytes() / element_bytes(Element::int64)));
-  File(chunk_path(directory_, layout(array)), File::Mode::read)
-      .read_at(std::as_writable_bytes(std::span(values)), 0);
+  const auto path = chunk_path(directory_, layout(array));
+  File(path, File::Mode::read).read_at(std::as_writable_bytes(std::span(values)), 0);
+  // As many as a job may ask for: a rank would loop for as long as a damaged file says.
+  constexpr std::int64_t most_counted = 1'000'000'000;
+  for (const std::int64_t value : values)
+    if (value < 0 || value > most_counted)
+      throw RunError(path.string() + ": " + std::to_string(value) + " is no number of " + std::string(array) +
+                     "; the file is damaged: run `crosscut fsck`");
   return values;
 }
 

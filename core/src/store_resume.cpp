@@ -115,6 +115,24 @@ void compare_nodes(const Value& found, const Value& wanted, std::vector<Differen
   if (!same(then, now)) differences.push_back({differs("nodes", shortened(&then), shortened(&now)), true});
 }
 
+// By dimension, each once: what a person changed is a number of repetitions, not the shapes of nine arrays.
+void compare_shapes(const std::string& array, const Value& then, const Value& metadata,
+                    std::vector<Difference>& differences) {
+  const json::Array& now = metadata.at("shape").array();
+  const json::Array& names = metadata.at("dimension_names").array();
+  if (!then.is_array() || then.array().size() != now.size()) {
+    differences.push_back({"number of dimensions of " + array});
+    return;
+  }
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (same(then.array()[i], now[i])) continue;
+    const std::string text =
+        differs("extent of " + names.at(i).string(), shortened(&then.array()[i]), shortened(&now[i]));
+    if (std::ranges::find(differences, text, &Difference::text) == differences.end())
+      differences.push_back({text});
+  }
+}
+
 void compare_arrays(const Value& found, std::span<const ArrayLayout> wanted,
                     std::vector<Difference>& differences) {
   for (const ArrayLayout& layout : wanted) {
@@ -125,12 +143,10 @@ void compare_arrays(const Value& found, std::span<const ArrayLayout> wanted,
       differences.push_back({"array " + name + " (absent in the run)"});
     } else if (!same(*then, metadata)) {
       const Value* shape = then->is_object() ? then->find("shape") : nullptr;
-      const Value& now = metadata.at("shape");
-      if (shape == nullptr || same(*shape, now))
+      if (shape == nullptr || same(*shape, metadata.at("shape")))
         differences.push_back({"array " + name + " (type or chunks)"});
       else
-        differences.push_back({differs("shape of " + name + " " + json::write(metadata.at("dimension_names")),
-                                       shortened(shape), shortened(&now))});
+        compare_shapes(name, *shape, metadata, differences);
     }
   }
   for (const auto& [name, metadata] : found.object())
@@ -258,8 +274,9 @@ Value ZarrStore::missing_blocks() const {
     for (std::int64_t r = 0; r < grid_.repetitions;) {
       const bool untouched =
           r % grid_.chunk_repetitions == 0 && nothing_visible(size, r / grid_.chunk_repetitions);
-      json::Array lacking{json::Array{0, grid_.phases}};
-      if (!untouched) lacking = ranges_of(done_row(size, r));
+      // Not `Array{Array{…}}`: compilers disagree whether that is a list of one list or a copy (CWG 2137).
+      const json::Value all_phases(json::Array{0, grid_.phases});
+      json::Array lacking = untouched ? json::Array(1, all_phases) : ranges_of(done_row(size, r));
       if (lacking != open) {
         close(r);
         open = std::move(lacking);

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -190,6 +192,20 @@ TEST(a_resumed_run_knows_what_was_done_and_records_what_was_not) {
            R"({"size": 1, "phases": [0, 7], "repetitions": [0, 5]}])");
 }
 
+TEST(a_count_that_no_job_can_have_asked_for_is_not_resumed_with) {
+  for (const std::int64_t value : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max()}) {
+    const Folder folder;
+    const fs::path run = folder / "run.zarr";
+    const Store::Options options = sample::options(small);
+    { const auto store = Store::create(run, options); }
+    const std::array<std::int64_t, 2> counts{3, value};
+    std::string bytes(sizeof counts, '\0');
+    std::memcpy(bytes.data(), counts.data(), sizeof counts);
+    overwrite(run / "iterations/c/0", bytes);
+    CHECK_THROWS_SAYING(RunError, "is no number of iterations", Store::resume(run, options, false));
+  }
+}
+
 TEST(coordinates_are_written_phase_by_phase_and_compared_so) {
   const Folder folder;
   const fs::path run = folder / "run.zarr";
@@ -220,7 +236,7 @@ TEST(resuming_something_else_is_refused_and_every_difference_named) {
   { const auto store = Store::create(run, options); }
   Shape more = small;
   more.repetitions = 6;
-  CHECK_THROWS_SAYING(UsageError, "shape of status", Store::resume(run, sample::options(more), true));
+  CHECK_THROWS_SAYING(UsageError, "extent of repetition", Store::resume(run, sample::options(more), true));
   Store::Options other = options;
   other.shape.sizes[1] = 3000;
   CHECK_THROWS_SAYING(UsageError, "coordinate size", Store::resume(run, other, true));

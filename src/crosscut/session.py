@@ -19,6 +19,9 @@ from crosscut.places.base import Event, Launched
 # A line longer than this is no event; the ready event of 10,000 nodes is well below it.
 LARGEST_LINE_BYTES = 16 << 20
 
+# MPICH's launcher takes eight to say that a process was killed.
+_STRAY_LINES_SHOWN = 12
+
 Listener = Callable[[Event], None]
 
 
@@ -41,6 +44,10 @@ class _Collected:
 
     warnings: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+
+
+class _Ended(SessionError):
+    """The ranks are gone, without having said why."""
 
 
 class _Signal:
@@ -124,6 +131,13 @@ class Session:
     def _follow(self, job: Job) -> Outcome:
         """Takes the job's events until its run is closed."""
         collected = _Collected()
+        try:
+            return self._outcome_of(job, collected)
+        except _Ended as ended:
+            # Who was lost explains the end better than the end itself.
+            raise SessionError("\n  ".join([*collected.failures, str(ended)])) from ended
+
+    def _outcome_of(self, job: Job, collected: _Collected) -> Outcome:
         for event in self._events():
             kind = event["event"]
             if kind == "warning":
@@ -163,7 +177,10 @@ class Session:
                 continue
             if not isinstance(item, bytes):
                 raise self._died()
-            event = _parse(item)
+            try:
+                event = _parse(item)
+            except SessionError as error:
+                raise self._strayed(error) from error
             self._launched.observe(event)
             self._listener(event)
             yield event
@@ -185,7 +202,20 @@ class Session:
             return Interrupted("interrupted")
         said = [line for line in self._launched.stderr_tail() if line.strip()][-8:]
         text = f"the ranks ended unexpectedly (exit status {status})"
-        return SessionError("\n  ".join([text + (", saying:" if said else ""), *said]))
+        return _Ended("\n  ".join([text + (", saying:" if said else ""), *said]))
+
+    def _strayed(self, error: SessionError) -> SessionError | Interrupted:
+        """What is no event is mostly a launcher's word about a rank that died: the rest of it follows."""
+        status = self._shut(patience_seconds=2.0)
+        if self.interrupted:
+            return Interrupted("interrupted")
+        lines = []
+        while not self._queue.empty():
+            item = self._queue.get()
+            if isinstance(item, bytes):
+                lines.append(item)
+        shown = [_shown(line) for line in lines if line.strip(b"= \n") and not line.startswith(b"{")]
+        return _Ended("\n  ".join([f"{error} (exit status {status})", *shown[:_STRAY_LINES_SHOWN]]))
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -208,8 +238,12 @@ def _deaf(_event: Event) -> None:
     """A listener that does nothing."""
 
 
+def _shown(line: bytes) -> str:
+    return line[:120].decode("utf-8", "replace").rstrip()
+
+
 def _parse(line: bytes) -> Event:
-    shown = line[:120].decode("utf-8", "replace").rstrip()
+    shown = _shown(line)
     try:
         event = json.loads(line)
     except ValueError as error:

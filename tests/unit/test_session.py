@@ -75,6 +75,17 @@ def test_a_line_that_is_no_event_is_shown(
         session.run(job(tmp_path))
 
 
+def test_a_launchers_word_about_a_killed_process_comes_with_the_rank_that_was_lost(
+    open_fake: Open, tmp_path: Path
+) -> None:
+    session = open_fake("launcher")
+    session.wait_ready()
+    with pytest.raises(
+        SessionError, match=r"(?s)rank 1 on n001 was lost.*PID 77 RUNNING.*Killed \(signal 9\)"
+    ):
+        session.run(job(tmp_path))
+
+
 def test_a_refused_job_is_wrong_usage_and_the_session_goes_on(open_fake: Open, tmp_path: Path) -> None:
     session = open_fake("refuse")
     session.wait_ready()

@@ -1,0 +1,23 @@
+"""`python -m benchmarks`: all of them, one after the other; results also as JSON in build/benchmarks."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks import memory, scale
+from benchmarks.peers import __main__ as peers
+
+RESULTS = Path(__file__).resolve().parents[1] / "build" / "benchmarks"
+
+
+def main() -> int:
+    status = 0
+    for name, benchmark in (("peers", peers), ("scale", scale), ("memory", memory)):
+        print(f"\n{name}", flush=True)
+        status |= benchmark.main(["--out", str(RESULTS / f"{name}.json")])
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

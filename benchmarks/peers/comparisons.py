@@ -1,0 +1,154 @@
+"""What is compared with what. A comparison is one entry here; both sides run on the same two cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from benchmarks.measuring import local, samples
+from benchmarks.peers import iperf3, netpipe, sockperf
+from benchmarks.peers.mpich import crosscut_mpi, launcher
+from benchmarks.peers.netpipe import (
+    ONE_BYTE,
+    PEAK,
+    crosscut_seconds,
+    latency,
+    mpi_seconds,
+    peak_rate,
+    tcp_seconds,
+)
+from benchmarks.ratios import Measure
+
+
+@dataclass(frozen=True)
+class Comparison:
+    name: str
+    peer: str
+    what: str
+    unit: str
+    """`us` of half a round trip, where less is better, or `GB/s`."""
+    programs: tuple[str, ...]
+    ours: Measure
+    theirs: Measure
+    limit_seconds: float
+    """After this no further pair is begun."""
+
+    @property
+    def less_is_better(self) -> bool:
+        return self.unit == "us"
+
+    def reached(self, low: float, high: float) -> bool:
+        """The interval reaches the peer: 1.00 or below of times, or above of rates."""
+        return low <= 1 if self.less_is_better else high >= 1
+
+
+def two_cores() -> tuple[int, int]:
+    cores = sorted(os.sched_getaffinity(0))
+    return cores[0], cores[1 % len(cores)]
+
+
+def over_tcp(cores: tuple[int, int]) -> list[Comparison]:
+    shared = (cores[1], cores[1])
+    apart = local(f"{cores[0]},{cores[1]}")
+    on_one = local(str(cores[1]))
+
+    def sockperf_twin() -> float:
+        size = sockperf.MESSAGE_BYTES
+        return min(samples(on_one, "pingpong", [size], sockperf.PARTS, sockperf.ITERATIONS, "block")[size])
+
+    return [
+        Comparison(
+            "netpipe-tcp-latency",
+            "NPtcp",
+            "half round trip, 1 byte, both on one core",
+            "us",
+            ("NPtcp",),
+            lambda: latency(crosscut_seconds(on_one, ONE_BYTE, "block")),
+            lambda: latency(tcp_seconds(shared, ONE_BYTE)),
+            40,
+        ),
+        Comparison(
+            "netpipe-tcp-latency-apart",
+            "NPtcp",
+            "half round trip, 1 byte, a core each",
+            "us",
+            ("NPtcp",),
+            lambda: latency(crosscut_seconds(apart, ONE_BYTE, "block")),
+            lambda: latency(tcp_seconds(cores, ONE_BYTE)),
+            50,
+        ),
+        Comparison(
+            "netpipe-tcp-peak",
+            "NPtcp",
+            "peak rate, a core each",
+            "GB/s",
+            ("NPtcp",),
+            lambda: peak_rate(crosscut_seconds(apart, PEAK, "block")),
+            lambda: peak_rate(tcp_seconds(cores, PEAK)),
+            60,
+        ),
+        Comparison(
+            "sockperf-latency",
+            "sockperf",
+            f"half round trip, {sockperf.MESSAGE_BYTES} bytes, both on one core",
+            "us",
+            ("sockperf",),
+            sockperf_twin,
+            partial(sockperf.sockperf_seconds, shared),
+            60,
+        ),
+        Comparison(
+            "iperf3-rate",
+            "iperf3",
+            "one stream, writes of 128 KiB, a core each",
+            "GB/s",
+            ("iperf3",),
+            lambda: iperf3.crosscut_rate(apart, "block"),
+            partial(iperf3.iperf3_rate, cores),
+            50,
+        ),
+    ]
+
+
+def over_mpi(cores: tuple[int, int], core_mpi: Path) -> list[Comparison]:
+    words = launcher(cores)
+    session = crosscut_mpi(words, core_mpi)
+    programs = ("NPmpich2",)
+
+    def theirs(sweep: netpipe.Sweep) -> dict[int, float]:
+        return mpi_seconds(words, sweep)
+
+    def ours(sweep: netpipe.Sweep) -> dict[int, float]:
+        return crosscut_seconds(session, sweep, "poll")
+
+    one_byte = netpipe.Sweep(1, 1, 50_000)
+    peak = netpipe.Sweep(PEAK.first, PEAK.last, 40)
+    return [
+        Comparison(
+            "netpipe-mpich-latency",
+            "NPmpich2",
+            "half round trip, 1 byte, a core each",
+            "us",
+            programs,
+            lambda: latency(ours(one_byte)),
+            lambda: latency(theirs(one_byte)),
+            45,
+        ),
+        Comparison(
+            "netpipe-mpich-peak",
+            "NPmpich2",
+            "peak rate, a core each",
+            "GB/s",
+            programs,
+            lambda: peak_rate(ours(peak)),
+            lambda: peak_rate(theirs(peak)),
+            45,
+        ),
+    ]
+
+
+def chosen(all_of_them: Sequence[Comparison], only: str) -> list[Comparison]:
+    return [one for one in all_of_them if only in one.name]

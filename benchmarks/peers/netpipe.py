@@ -1,0 +1,101 @@
+"""NetPIPE (Debian: NPtcp, NPmpich2): the ping-pong that crosscut's own pattern is modelled on.
+
+It bounces a message n times, thrice, and reports the fastest of the three as time one way (netpipe.c: TRIALS
+3, MIN). Hence crosscut: 3 repetitions of n iterations, the fastest; and `--buffers one`, since NetPIPE
+receives into the memory that it sends from.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.measuring import Session, samples
+from benchmarks.processes import (
+    BenchmarkError,
+    await_listener,
+    free_port,
+    output_of,
+    pinned,
+    running,
+)
+
+TRIALS = 3
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Sizes from `first` to `last` bytes as NetPIPE steps through them, each bounced `bounces` times."""
+
+    first: int
+    last: int
+    bounces: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """netpipe.c, without perturbation: from any power of two 2^k on 1.5 * 2^k, 2^(k+1), ..."""
+        sizes, size, step = [], self.first, max(1, self.first // 2)
+        while size <= self.last:
+            sizes.append(size)
+            if size >= 4 * step:
+                step *= 2
+            size += step
+        return sizes
+
+    def options(self, output: Path) -> list[str]:
+        return [
+            *("-l", str(self.first), "-u", str(self.last), "-p", "0"),
+            *("-n", str(self.bounces), "-o", str(output)),
+        ]
+
+
+ONE_BYTE = Sweep(1, 1, 4000)
+# Where the peak is on loopback and in shared memory: below, calls dominate; above, caches overflow.
+PEAK = Sweep(128 << 10, 768 << 10, 120)
+
+
+def read_seconds(path: Path) -> dict[int, float]:
+    """Lines of `bytes megabits_per_second seconds`."""
+    try:
+        words = [line.split() for line in path.read_text().splitlines()]
+        found = {int(word[0]): float(word[2]) for word in words}
+    except (OSError, ValueError, IndexError) as error:
+        raise BenchmarkError(f"NetPIPE left no table in {path}: {error}") from error
+    if not found:
+        raise BenchmarkError(f"NetPIPE left an empty table in {path}")
+    return found
+
+
+def tcp_seconds(cores: Sequence[int], sweep: Sweep) -> dict[int, float]:
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="crosscut-netpipe-") as folder:
+        table = Path(folder) / "np.out"
+        words = ["NPtcp", "-P", str(port), *sweep.options(table)]
+        server = ["NPtcp", "-P", str(port), *sweep.options(Path(folder) / "receiver.out")]
+        with running(pinned(cores[1], server)) as receiver:
+            await_listener(port, receiver)
+            output_of([*pinned(cores[0], words), "-h", "127.0.0.1"])
+        return read_seconds(table)
+
+
+def mpi_seconds(launcher: Sequence[str], sweep: Sweep) -> dict[int, float]:
+    with tempfile.TemporaryDirectory(prefix="crosscut-netpipe-") as folder:
+        table = Path(folder) / "np.out"
+        output_of([*launcher, "NPmpich2", *sweep.options(table)])
+        return read_seconds(table)
+
+
+def crosscut_seconds(session: Session, sweep: Sweep, wait: str) -> dict[int, float]:
+    found = samples(session, "pingpong", sweep.sizes, TRIALS, sweep.bounces, wait, buffers="one")
+    return {size: min(seconds) for size, seconds in found.items()}
+
+
+def latency(seconds: dict[int, float]) -> float:
+    return seconds[min(seconds)]
+
+
+def peak_rate(seconds: dict[int, float]) -> float:
+    """Bytes per second at the size that is fastest."""
+    return max(size / time for size, time in seconds.items())

@@ -1,0 +1,102 @@
+"""Programs started and ended by their process number, within a time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+# What takes longer than this hangs; everything measured here takes a second or two.
+LIMIT_SECONDS = 60.0
+
+LISTENING = "0A"  # TCP_LISTEN in /proc/net/tcp, proc(5)
+
+
+class BenchmarkError(Exception):
+    """A program that was to be measured did not do its part; one sentence."""
+
+
+def pinned(core: int, words: Sequence[str]) -> list[str]:
+    return ["taskset", "--cpu-list", str(core), *words]
+
+
+def missing_programs(names: Sequence[str]) -> list[str]:
+    return [name for name in names if shutil.which(name) is None]
+
+
+def output_of(words: Sequence[str | Path], said: str = "", limit_seconds: float = LIMIT_SECONDS) -> str:
+    """Standard output of a program that must succeed. Its input stays open after `said`: to a session of
+    crosscut the end of file means stop."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            list(words), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT
+        )
+        try:
+            assert process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(said.encode())
+                process.stdin.flush()
+            process.wait(limit_seconds)
+        except subprocess.TimeoutExpired as error:
+            raise BenchmarkError(f"{words[0]} did not end within {limit_seconds:.0f} s") from error
+        finally:
+            end(process)
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    if process.returncode != 0:
+        tail = " ".join(text.split())[-400:]
+        raise BenchmarkError(f"{shlex.join(map(str, words))} failed (status {process.returncode}): {tail}")
+    return text
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """By its own number, first politely; harmless where it has ended."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is None:
+            process.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(2)
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
+
+
+@contextlib.contextmanager
+def running(words: Sequence[str | Path], patience_seconds: float = 2.0) -> Iterator[subprocess.Popen[bytes]]:
+    """A server beside what is done inside; it may end by itself, and is ended after `patience_seconds`."""
+    process = subprocess.Popen(
+        list(words), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield process
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience_seconds)
+    finally:
+        end(process)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def await_listener(port: int, server: subprocess.Popen[bytes], limit_seconds: float = 5.0) -> None:
+    """Until somebody listens on the port. Looked up, not connected to: some servers serve one client only."""
+    tables = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+    deadline = time.monotonic() + limit_seconds
+    while time.monotonic() < deadline:
+        rows = [line.split() for table in tables if table.exists() for line in table.read_text().splitlines()]
+        if any(row[1].endswith(f":{port:04X}") and row[3] == LISTENING for row in rows):
+            return
+        if server.poll() is not None:
+            raise BenchmarkError(f"the server on port {port} ended with status {server.returncode}")
+        time.sleep(0.005)
+    raise BenchmarkError(f"nobody listens on port {port} after {limit_seconds:.0f} s")

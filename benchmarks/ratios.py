@@ -1,0 +1,60 @@
+"""Ratios of paired measurements: what two programs did right after each other, so that a machine's moods
+cancel. The 95 % interval of the median of the pairs' log ratios is bounded by order statistics
+(crosscut.analysis.intervals has the source): nothing is assumed of their distribution."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.intervals import medians
+
+FEWEST_PAIRS = 20
+HALF_WIDTH = 0.03
+"""Asked of every interval, as a share of the ratio."""
+
+Measure = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """crosscut over its peer; `ours` and `theirs` are the pairs, in the order in which they were taken."""
+
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / (2 * self.ratio)
+
+
+def ratio_of(ours: list[float], theirs: list[float]) -> Ratio:
+    logs = np.log(np.asarray(ours) / np.asarray(theirs))
+    found = medians(logs)
+    low, middle, high = (math.exp(float(value)) for value in (found.low, found.median, found.high))
+    return Ratio(tuple(ours), tuple(theirs), middle, low, high)
+
+
+def compare(ours: Measure, theirs: Measure, most_pairs: int, limit_seconds: float, fewest: int) -> Ratio:
+    """Pairs in alternating order (AB, BA, AB, ...), at least `fewest`; then on until the interval is as
+    narrow as asked or a limit is reached. One pair before, not counted, warms up what is warmed only once."""
+    ours(), theirs()
+    mine: list[float] = []
+    other: list[float] = []
+    deadline = time.monotonic() + limit_seconds
+    while len(mine) < most_pairs:
+        first_is_ours = len(mine) % 2 == 0
+        for is_ours in (first_is_ours, not first_is_ours):
+            (mine if is_ours else other).append(ours() if is_ours else theirs())
+        if len(mine) < fewest:
+            continue
+        if ratio_of(mine, other).half_width <= HALF_WIDTH or time.monotonic() > deadline:
+            break
+    return ratio_of(mine, other)

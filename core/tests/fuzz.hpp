@@ -1,0 +1,41 @@
+// What the fuzz targets share. A target ends the process where an invariant does not hold; UsageError and
+// RunError are answers, any other exception is a finding.
+#pragma once
+
+#include <fuzzer/FuzzedDataProvider.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "error.hpp"
+
+namespace crosscut {
+
+inline void hold(bool condition, std::string_view what) {
+  if (condition) return;
+  std::fprintf(stderr, "does not hold: %.*s\n", static_cast<int>(what.size()), what.data());
+  std::abort();
+}
+
+// True: `body` did its work; false: it refused the input in the way it may.
+template <typename Body>
+bool accepts(Body&& body) {
+  try {
+    body();
+    return true;
+  } catch (const UsageError& error) {
+    hold(error.what()[0] != '\0', "an error says what is wrong");
+  } catch (const RunError& error) {
+    hold(error.what()[0] != '\0', "an error says what is wrong");
+  }
+  return false;
+}
+
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+}  // namespace crosscut

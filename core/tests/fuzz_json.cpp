@@ -1,0 +1,19 @@
+// What is read as JSON is written, and read again as the same.
+#include "fuzz.hpp"
+#include "json.hpp"
+
+using namespace crosscut;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto text = text_of(data, size);
+  accepts([&] {
+    const json::Value value = json::parse(text);
+    for (const int indent : {0, 2}) {
+      const std::string written = json::write(value, indent);
+      hold(json::write(json::parse(written), indent) == written,
+           "written, read and written again it is the same");
+    }
+  });
+  accepts([&] { json::parse(text, {.bytes = 64, .depth = 3, .values = 8}); });
+  return 0;
+}

@@ -1,0 +1,152 @@
+// The barrier between phases, with threads for ranks.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+#include <thread>
+
+#include "barrier_tree.hpp"
+#include "check.hpp"
+
+using namespace crosscut;
+
+namespace {
+
+std::vector<Rank> everybody(Rank ranks) {
+  std::vector<Rank> living(static_cast<std::size_t>(ranks));
+  std::iota(living.begin(), living.end(), 0);
+  return living;
+}
+
+// A tree over socket pairs, set up as the ranks do it over TCP.
+class Forest {
+ public:
+  explicit Forest(Rank ranks) : trees_(static_cast<std::size_t>(ranks)) {
+    const auto living = everybody(ranks);
+    std::vector<Fd> parents(trees_.size());
+    std::vector<std::vector<Fd>> children(trees_.size());
+    for (Rank rank = 1; rank < ranks; ++rank) {
+      std::array<int, 2> ends{};
+      REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+      parents[static_cast<std::size_t>(rank)].reset(ends[0]);
+      children[static_cast<std::size_t>(BarrierTree::place(rank, living).parent)].emplace_back(ends[1]);
+    }
+    for (std::size_t i = 0; i < trees_.size(); ++i)
+      trees_[i].set(std::move(parents[i]), std::move(children[i]));
+  }
+  BarrierTree& at(Rank rank) { return trees_[static_cast<std::size_t>(rank)]; }
+  Rank ranks() const { return static_cast<Rank>(trees_.size()); }
+
+  // Runs `body(rank)` in a thread for each rank.
+  template <typename Body>
+  void run(Body&& body) {
+    std::vector<std::thread> threads;
+    for (Rank rank = 0; rank < ranks(); ++rank) threads.emplace_back([&body, rank] { body(rank); });
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  std::vector<BarrierTree> trees_;
+};
+
+}  // namespace
+
+TEST(every_rank_has_one_place_and_nobody_too_many_children) {
+  for (const Rank ranks : {1, 2, 16, 17, 18, 273, 274, 4096}) {
+    const auto living = everybody(ranks);
+    std::vector<Rank> parent(living.size(), -2);
+    Rank roots = 0;
+    for (const Rank rank : living) {
+      const auto place = BarrierTree::place(rank, living);
+      roots += place.parent < 0 ? 1 : 0;
+      CHECK(place.children.size() <= BarrierTree::arity);
+      CHECK(place.parent < rank);
+      for (const Rank child : place.children) {
+        CHECK_EQ(parent[static_cast<std::size_t>(child)], -2);
+        parent[static_cast<std::size_t>(child)] = rank;
+      }
+    }
+    CHECK_EQ(roots, 1);
+    for (const Rank rank : living)
+      if (rank != 0)
+        CHECK_EQ(parent[static_cast<std::size_t>(rank)], BarrierTree::place(rank, living).parent);
+  }
+}
+
+TEST(a_tree_of_the_living_leaves_out_the_lost) {
+  const std::vector<Rank> living{0, 3, 4, 9, 12};
+  CHECK_EQ(BarrierTree::place(0, living).children, (std::vector<Rank>{3, 4, 9, 12}));
+  for (const Rank rank : {3, 4, 9, 12}) CHECK_EQ(BarrierTree::place(rank, living).parent, 0);
+}
+
+TEST(nobody_leaves_before_everybody_has_come) {
+  constexpr int rounds = 50;
+  for (const bool polling : {false, true}) {
+    Forest forest(20);
+    std::array<std::atomic<int>, rounds> arrived{};
+    std::atomic<int> early{0};
+    forest.run([&](Rank rank) {
+      forest.at(rank).poll(polling);
+      for (auto& count : arrived) {
+        ++count;
+        forest.at(rank).wait();
+        if (count != forest.ranks()) ++early;
+      }
+    });
+    CHECK_EQ(early.load(), 0);
+    for (const auto& count : arrived) CHECK_EQ(count.load(), 20);
+  }
+}
+
+TEST(a_rank_alone_waits_for_nobody) {
+  BarrierTree tree;
+  tree.wait();
+  CHECK_EQ(tree.measure_offset().seconds, 0.0);
+}
+
+TEST(clocks_that_are_the_same_are_found_to_agree_within_the_stated_uncertainty) {
+  Forest forest(19);  // two levels
+  std::vector<BarrierTree::ClockOffset> offsets(19);
+  forest.run([&](Rank rank) { offsets[static_cast<std::size_t>(rank)] = forest.at(rank).measure_offset(); });
+  CHECK_EQ(offsets[0].uncertainty_seconds, 0.0);
+  for (std::size_t rank = 1; rank < offsets.size(); ++rank) {
+    CHECK(offsets[rank].uncertainty_seconds > 0);
+    CHECK(std::abs(offsets[rank].seconds) <= offsets[rank].uncertainty_seconds);
+  }
+}
+
+TEST(a_rank_that_is_gone_breaks_the_barrier_for_all) {
+  Forest forest(18);
+  std::atomic<int> broken{0};
+  forest.run([&](Rank rank) {
+    try {
+      if (rank == 17) {
+        forest.at(rank).clear();  // as a process that dies
+        return;
+      }
+      forest.at(rank).wait();
+    } catch (const ConnectionLost&) {
+      ++broken;
+      forest.at(rank).clear();
+    }
+  });
+  CHECK_EQ(broken.load(), 17);
+}
+
+TEST(an_interrupt_frees_whoever_waits) {
+  Forest forest(3);
+  std::atomic<bool> freed{false};
+  std::thread waiting([&] {
+    try {
+      forest.at(1).wait();
+    } catch (const ConnectionLost&) {
+      freed = true;
+    }
+  });
+  forest.at(1).interrupt();
+  waiting.join();
+  CHECK(freed.load());
+}

@@ -1,0 +1,247 @@
+// The timing loop over a transport that lives in memory, ranks being threads: what goes wrong on the way is
+// found, and its route named.
+#include <sys/socket.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "check.hpp"
+#include "clock.hpp"
+#include "live.hpp"
+#include "pattern_cases.hpp"
+
+using namespace crosscut;
+
+namespace {
+
+constexpr std::int64_t message_bytes = 100;
+
+// Which message has a bit flipped on its way.
+struct Fault {
+  Rank source = -1, destination = -1;
+  std::int64_t number = 0;  // of those with bytes on this route, whatever the channel
+  std::size_t bit = 0;
+};
+
+// The wires between all ranks: a queue for each lane and direction.
+class Wires {
+ public:
+  Wires(Rank ranks, Fault fault)
+      : fault_(fault), sent_(static_cast<std::size_t>(ranks * ranks)), ranks_(ranks) {}
+
+  void put(Rank from, const Op& op, const std::byte* data) {
+    std::vector<std::byte> message(data, data + op.bytes);
+    const std::lock_guard lock(mutex_);
+    if (op.bytes > 0) {
+      const auto number = sent_[static_cast<std::size_t>(from * ranks_ + op.peer)]++;
+      if (from == fault_.source && op.peer == fault_.destination && number == fault_.number)
+        message[fault_.bit / 8 % message.size()] ^= static_cast<std::byte>(1U << (fault_.bit % 8));
+    }
+    queues_[{from, op.peer, op.channel, op.rail}].push_back(std::move(message));
+    changed_.notify_all();
+  }
+  // Waits until `take` has taken something.
+  template <typename Take>
+  void await(Take&& take) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, take);
+  }
+  // Only within `await`. False: nothing has come yet.
+  bool receive(Rank to, const Op& op, std::byte* data) {
+    auto& queue = queues_[{op.peer, to, op.channel, op.rail}];
+    if (queue.empty()) return false;
+    std::ranges::copy(queue.front(), data);
+    queue.pop_front();
+    return true;
+  }
+  std::int64_t sent(Rank from, Rank to) const { return sent_[static_cast<std::size_t>(from * ranks_ + to)]; }
+
+ private:
+  using Lane = std::tuple<Rank, Rank, std::uint8_t, std::uint8_t>;
+  Fault fault_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Lane, std::deque<std::vector<std::byte>>> queues_;
+  std::vector<std::int64_t> sent_;  // [source * ranks + destination] messages with bytes
+  Rank ranks_;
+};
+Wires* wires = nullptr;  // the transport is made by the loop, which knows nothing of them
+
+class WireTransport {
+ public:
+  static constexpr bool is_synchronised = true;
+  static constexpr bool is_lossy = false;
+
+  WireTransport(const BackendContext& context, const Parameters&) : rank_(context.rank) {}
+  void connect(std::span<const Link>, std::uint32_t) {}
+  void reserve(std::span<std::byte>, std::span<std::byte>) {}
+  void disconnect() {}
+  void interrupt() {}
+  void start_phase(std::span<const Op>) {}
+  std::int64_t now() const { return monotonic_nanoseconds(); }
+  void post(const Op& op, OpIndex index, std::byte* data) {
+    if (op.kind == Op::Kind::send) {
+      wires->put(rank_, op, data);
+      sent_.push_back(index);
+    } else {
+      receives_.push_back({op, index, data});
+    }
+  }
+  void wait(std::vector<OpIndex>& completed) {
+    completed.insert(completed.end(), sent_.begin(), sent_.end());
+    sent_.clear();
+    if (!completed.empty()) return;
+    wires->await([&] {
+      std::erase_if(receives_, [&](const Receive& one) {  // in the order posted, so n-th meets n-th
+        const bool came = wires->receive(rank_, one.op, one.data);
+        if (came) completed.push_back(one.index);
+        return came;
+      });
+      return !completed.empty();
+    });
+  }
+  void execute(const Op& op, std::byte* data) {
+    if (op.kind == Op::Kind::send) return wires->put(rank_, op, data);
+    wires->await([&] { return wires->receive(rank_, op, data); });
+  }
+  std::int64_t lost_bytes(OpIndex) const { return 0; }
+  json::Value facts() const { return {}; }
+
+ private:
+  struct Receive {
+    Op op;
+    OpIndex index;
+    std::byte* data;
+  };
+  Rank rank_;
+  std::vector<OpIndex> sent_;
+  std::deque<Receive> receives_;
+};
+
+// One rank, in this thread, from the memory it takes to the samples it has.
+RankSamples measure_one(Rank rank, Rank ranks, const Task& task) {
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  const Fd conductor(ends[0]);
+  Attendant attendant(Fd(ends[1]), {});
+  BarrierTree barrier;  // of this rank alone: the wires keep the order of phases
+  const std::string secret;
+  const std::vector<std::vector<Address>> addresses;
+  const std::vector<Address> interfaces;
+  const BackendContext context{.rank = rank,
+                               .ranks = ranks,
+                               .secret = secret,
+                               .attendant = attendant,
+                               .barrier = barrier,
+                               .addresses = addresses,
+                               .interfaces = interfaces};
+  LiveBackend<WireTransport> backend(context, Parameters({}, {}, "test"));
+  backend.reserve(task.extent, 1 << 28, task.verify);
+  return backend.run(task);
+}
+
+Task task_of(const Pattern& pattern, Rank ranks, std::int64_t bytes) {
+  Task task;
+  task.pattern = &pattern;
+  task.bytes = bytes;
+  task.extent = pattern.extent(ranks, bytes);
+  return task;
+}
+
+struct Outcome {
+  std::vector<RankSamples> samples;
+  std::vector<WrongByte> wrong;
+  std::vector<std::int64_t> sent;  // [source * ranks + destination]
+};
+
+Outcome measure(const Pattern& pattern, Rank ranks, const Fault& fault = {}) {
+  Task task = task_of(pattern, ranks, message_bytes);
+  task.block = {0, 0, std::min<std::int64_t>(task.extent.phases, 5), 0, 2};
+  task.verify = true;
+  task.verify_seed = 17;
+  Wires shared(ranks, fault);
+  wires = &shared;
+  Outcome outcome;
+  outcome.samples.resize(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    threads.emplace_back(
+        [&, rank] { outcome.samples[static_cast<std::size_t>(rank)] = measure_one(rank, ranks, task); });
+  for (std::thread& thread : threads) thread.join();
+  for (const RankSamples& one : outcome.samples) {
+    CHECK(std::cmp_equal(one.wrong.size(), one.wrong_count));
+    outcome.wrong.insert(outcome.wrong.end(), one.wrong.begin(), one.wrong.end());
+  }
+  for (Rank from = 0; from < ranks; ++from)
+    for (Rank to = 0; to < ranks; ++to) outcome.sent.push_back(shared.sent(from, to));
+  return outcome;
+}
+
+struct Case {
+  std::string name;
+  Given given;
+};
+const std::vector<Case> cases = {
+    {"pingpong", {}},
+    {"pingpong", {{"mode", "stream"}, {"count", "3"}, {"pairs", "0-4,3-1"}}},
+    {"aapc", {}},
+    {"aapc-burst", {}},
+    {"pairwise", {}},
+    {"simple-pairwise", {}},
+    {"cumulative-pairwise", {}},
+    {"random-pairwise", {}},
+    {"pairs", {{"pairs", "0-4,1-2"}}},
+    {"all-pairs", {}},
+    {"streams", {}},
+    {"chain", {{"segment", "30"}}},
+    {"loaded-pingpong", {{"messages", "6"}}},
+    {"bisection", {}},
+};
+constexpr Rank everybody = 5;
+
+}  // namespace
+
+TEST(payload_that_arrives_as_it_was_sent_is_found_right_in_every_pattern) {
+  for (const Case& one : cases) {
+    const auto outcome = measure(*make_pattern(one.name, one.given), everybody);
+    CHECK_EQ(one.name + ": " + std::to_string(outcome.wrong.size()), one.name + ": 0");
+    for (const RankSamples& samples : outcome.samples)
+      for (const double seconds : samples.message_seconds) CHECK(std::isnan(seconds) || seconds >= 0);
+  }
+}
+
+TEST(a_bit_flipped_on_the_way_is_found_and_its_route_named) {
+  std::mt19937 random(3);
+  for (const Case& one : cases) {
+    const auto pattern = make_pattern(one.name, one.given);
+    const auto sent = measure(*pattern, everybody).sent;
+    for (std::size_t route = 0; route < sent.size(); ++route) {
+      if (sent[route] == 0) continue;
+      const Fault fault{static_cast<Rank>(route) / everybody, static_cast<Rank>(route) % everybody,
+                        static_cast<std::int64_t>(random()) % sent[route], random() % 800};
+      const auto wrong = measure(*pattern, everybody, fault).wrong;
+      const auto named = std::ranges::count_if(wrong, [&](const WrongByte& byte) {
+        return byte.source == fault.source && byte.destination == fault.destination;
+      });
+      if (named != 1)
+        CHECK_EQ(one.name + " " + std::to_string(route) + " was named " + std::to_string(named), "once");
+      // A chain passes on what it got; who brought the wrong byte first is the one before all others.
+      if (one.name != "chain") CHECK_EQ(wrong.size(), 1);
+      for (const WrongByte& byte : wrong) {
+        const int differing = byte.expected ^ byte.found;
+        CHECK_EQ(differing, 1 << (fault.bit % 8));
+        CHECK(byte.bytes == message_bytes && byte.phase >= 0);
+      }
+    }
+  }
+}
+
+TEST(buffers_beyond_the_limit_are_refused_with_what_to_do) {
+  const auto pattern = make_pattern("aapc");
+  const Task task = task_of(*pattern, 2, std::int64_t{1} << 30);
+  CHECK_THROWS_SAYING(UsageError, "raise --memory, or lower --size", measure_one(0, 2, task));
+}

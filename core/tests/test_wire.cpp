@@ -1,0 +1,146 @@
+// Frames and messages between ranks and conductor: what is cut short or too long is an error, never a guess.
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "check.hpp"
+#include "messages.hpp"
+#include "wire.hpp"
+
+using namespace crosscut;
+
+namespace {
+
+Deadline soon() { return after_seconds(20); }
+
+struct Line {
+  Fd a, b;
+};
+Line make_line() {
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+void say(const Fd& fd, std::uint32_t length, std::uint32_t type) {
+  const std::array<std::uint32_t, 2> head{length, type};
+  send_all(fd.get(), std::as_bytes(std::span(head)), soon());
+}
+
+Joined joined() { return {"node-1", R"({"name":"n1"})", {"10.0.0.1:4000", "10.1.0.1:4001"}}; }
+Welcome welcome() { return {3, {0, 1, 5}, {{"a:1", "b:2"}, {}}, {0, 0, 1}}; }
+Ready ready() { return {{0.25, 0.001}, {1, 2, 3}, "{}"}; }
+RunOrder order() { return {2, {1000, {1, 0, 7, 3, 4}, 50}, {4}}; }
+Complaint complaint() { return {6, "reset by peer"}; }
+Refusal refusal() { return {true, "no such size"}; }
+RankSamples samples() {
+  RankSamples made{{1.5, 2.5}, {3.5}, {Status::measured, Status::skipped}, {0.5}, {17}, {}, 9};
+  made.wrong.push_back({1, 2, 3, 4, 5, 6, 7});
+  return made;
+}
+
+// Packing what was unpacked gives the same bytes; less or more than one message is refused.
+template <typename Message>
+void check_message(const Message& message) {
+  const std::vector<std::byte> whole = pack(message);
+  CHECK(pack(unpack<Message>(whole)) == whole);
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    CHECK_THROWS_SAYING(RunError, "shorter than it says", unpack<Message>(std::span(whole).first(length)));
+  std::vector<std::byte> longer = whole;
+  longer.push_back(std::byte{0});
+  CHECK_THROWS_SAYING(RunError, "longer than its message", unpack<Message>(longer));
+}
+
+}  // namespace
+
+TEST(a_frame_arrives_as_it_was_sent_whatever_its_length) {
+  for (const std::size_t length : {0UL, 1UL, 1023UL, 1024UL, 1025UL, (1UL << 20) + 1}) {
+    Line line = make_line();
+    const Fd &a = line.a, &b = line.b;
+    std::vector<std::byte> payload(length);
+    for (std::size_t i = 0; i < length; ++i) payload[i] = static_cast<std::byte>(i * 7);
+    std::thread sender([&, fd = a.get()] { send_frame(fd, FrameType::result, payload, soon()); });
+    const Frame frame = receive_frame(b.get(), soon());
+    sender.join();
+    CHECK(frame.type == FrameType::result);
+    CHECK(frame.payload == payload);
+  }
+}
+
+TEST(frames_follow_one_another) {
+  Line line = make_line();
+  const Fd &a = line.a, &b = line.b;
+  for (std::uint64_t i = 0; i < 20; ++i)
+    send_frame(a.get(), FrameType::pong, Writer().add(i).bytes(), soon());
+  for (std::uint64_t i = 0; i < 20; ++i)
+    CHECK_EQ(Reader(receive_frame(b.get(), soon()).payload).get<std::uint64_t>(), i);
+}
+
+TEST(a_frame_that_claims_too_much_is_refused_before_it_comes) {
+  Line line = make_line();
+  const Fd &a = line.a, &b = line.b;
+  say(a, 1001, 1);
+  CHECK_THROWS_SAYING(RunError, "claims 1001 bytes, more than 1000", receive_frame(b.get(), soon(), 1000));
+  say(a, 0xffffffff, 1);
+  CHECK_THROWS_SAYING(RunError, "claims 4294967295 bytes", receive_frame(b.get(), soon()));
+}
+
+TEST(a_frame_cut_short_at_any_byte_is_a_lost_connection) {
+  for (const std::size_t length : {0UL, 3UL, 7UL, 8UL, 9UL, 11UL}) {
+    Line line = make_line();
+    const Fd &a = line.a, &b = line.b;
+    const std::array<std::byte, 12> whole{std::byte{4}, {}, {}, {}, std::byte{1}};
+    send_all(a.get(), std::span(whole).first(length), soon());
+    line.a.reset();
+    CHECK_THROWS(ConnectionLost, receive_frame(b.get(), soon()));
+  }
+}
+
+TEST(a_frame_that_does_not_come_is_given_up) {
+  Line line = make_line();
+  const Fd &a = line.a, &b = line.b;
+  say(a, 4, 1);
+  CHECK_THROWS_SAYING(ConnectionLost, "in time", receive_frame(b.get(), after_seconds(0.02)));
+}
+
+TEST(a_reader_takes_no_more_than_there_is) {
+  const auto bytes = Writer().add(std::uint32_t{7}).add(std::vector<double>{1, 2}).add(std::string("x"));
+  Reader reader(bytes.bytes());
+  CHECK_EQ(reader.get<std::uint32_t>(), 7);
+  CHECK(reader.list<double>() == std::vector<double>({1, 2}));
+  CHECK_EQ(reader.text(), "x");
+  CHECK(reader.at_end());
+  CHECK_THROWS(RunError, reader.get<std::uint8_t>());
+}
+
+TEST(a_count_larger_than_the_frame_takes_no_memory) {
+  for (const std::uint64_t count : {1ULL << 20, 1ULL << 61, ~0ULL}) {
+    const Writer writer = Writer().add(count).add(std::uint64_t{0});
+    CHECK_THROWS(RunError, Reader(writer.bytes()).list<double>());
+    CHECK_THROWS(RunError, Reader(writer.bytes()).text());
+  }
+}
+
+TEST(messages_come_back_as_they_were) {
+  CHECK(unpack<Joined>(pack(joined())).listeners == joined().listeners);
+  const auto again = unpack<Welcome>(pack(welcome()));
+  CHECK(again.epoch == 3 && again.living == welcome().living && again.listeners == welcome().listeners &&
+        again.node == welcome().node);
+  CHECK_EQ(unpack<Ready>(pack(ready())).offset.seconds, 0.25);
+  const auto what = unpack<RunOrder>(pack(order()));
+  CHECK(what.request.bytes == 1000 && what.request.block.repetition_end == 4 && what.lost == order().lost);
+  CHECK_EQ(unpack<Complaint>(pack(complaint())).peer, 6);
+  CHECK_EQ(unpack<Refusal>(pack(refusal())).usage, true);
+  const auto measured = unpack<RankSamples>(pack(samples()));
+  CHECK(measured.status == samples().status && measured.wrong.at(0).found == 7 && measured.wrong_count == 9);
+}
+
+TEST(messages_cut_or_lengthened_by_a_byte_are_refused) {
+  check_message(joined());
+  check_message(welcome());
+  check_message(ready());
+  check_message(order());
+  check_message(complaint());
+  check_message(refusal());
+  check_message(samples());
+}

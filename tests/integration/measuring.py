@@ -1,0 +1,170 @@
+"""Measures small jobs on every backend there is, and says what a run must be like whatever was measured.
+
+Patterns, backends and parameters come from `crosscut list`: a new one is tested without a change here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from crosscut import core, fsck, implied
+from crosscut.errors import SessionError, UsageError
+from crosscut.job import Job
+from crosscut.measure import Decided, Launch, decide, open_session
+from crosscut.run import Run
+from crosscut.run_format import MEASURED
+from crosscut.session import Outcome, Session
+
+RANKS = (2, 3, 4, 5)
+SMALL_BYTES = 20_000
+SMALL_COUNT = 6
+# A sample and its rank's time are differences of the same clock, divided by other numbers.
+ROUNDING = 1 + 1e-9
+
+
+def usable(name: str) -> bool:
+    """Whether ranks can be started for this backend here: a place may lack its launcher."""
+    try:
+        decided = decide(core.load(), Launch(backend=name, ranks=2))
+        with _opened(decided):
+            return True
+    except (UsageError, SessionError):
+        return False
+
+
+@contextlib.contextmanager
+def _opened(decided: Decided) -> Iterator[Session]:
+    with open_session(decided, lambda _event: None) as session:
+        session.wait_ready()
+        yield session
+
+
+@dataclass
+class Sessions:
+    """Sessions by backend and ranks, each started once: joining takes longer than a small job."""
+
+    _open: dict[tuple[str, int], Session] = field(default_factory=dict)
+
+    def get(self, backend: str, ranks: int) -> Session:
+        session = self._open.get((backend, ranks))
+        if session is None or not session.alive:
+            decided = decide(core.load(), Launch(backend=backend, ranks=ranks))
+            session = self._open[backend, ranks] = open_session(decided, lambda _event: None)
+            session.wait_ready()
+        return session
+
+    def close(self) -> list[int]:
+        """Exit statuses."""
+        return [session.close() for session in self._open.values()]
+
+    def measure(self, job: Job, ranks: int) -> Outcome:
+        return self.get(job.backend, ranks).run(job)
+
+
+def small(pattern: core.Pattern) -> dict[str, str]:
+    """Values that keep the defaults' meaning, but little data: what defaults to more is lowered."""
+    lowered = {}
+    for parameter in pattern.parameters:
+        if parameter.kind == "integer" and parameter.name != "seed" and int(parameter.default) > SMALL_COUNT:
+            lowered[parameter.name] = str(SMALL_COUNT)
+        if parameter.kind == "bytes" and parameter.default.upper().endswith(("MB", "MIB", "GB", "GIB")):
+            lowered[parameter.name] = str(SMALL_BYTES)
+    return lowered
+
+
+def drawn(pattern: core.Pattern, chance: random.Random) -> dict[str, str]:
+    """Other values wherever the list says which there are."""
+    values = small(pattern)
+    for parameter in pattern.parameters:
+        if parameter.choices:
+            values[parameter.name] = chance.choice(parameter.choices)
+        elif parameter.kind == "boolean":
+            values[parameter.name] = chance.choice(("true", "false"))
+        elif parameter.name == "seed":
+            values[parameter.name] = str(chance.randrange(1000))
+        elif parameter.kind == "integer":
+            # 1 where it can be: more rails than this machine was given interfaces are refused.
+            values[parameter.name] = str(chance.choice((1, min(2, int(parameter.default)))))
+    return values
+
+
+def without_seconds(run: Path) -> xr.Dataset:
+    """What must be the same in two runs of one job, however long things took."""
+    dataset = xr.open_zarr(run, chunks=None).load()
+    names = ("status", "credited_bytes", "repetitions_done")
+    return dataset[list(names)].drop_attrs()
+
+
+def check_whole(path: Path, lossy: bool = False) -> Run:
+    """Everything promised is measured, and makes sense; the run, opened."""
+    report = fsck.check(path)
+    assert report.problems == (), report.problems
+    attributes = json.loads((path / "zarr.json").read_text())["attributes"]
+    assert attributes["state"] == "complete"
+    run = Run.open(path)
+    data = run.dataset.load()
+    check_coordinates(run)
+    promised = promised_cells(data)
+    np.testing.assert_array_equal(data["status"].values == MEASURED, promised)
+    assert promised.any()
+    check_seconds(data, promised, lossy)
+    present = promised.any(axis=(1, 3))
+    timed = present & (data["peer"].values >= 0).any(axis=(1, 2))[None]
+    credited = data["credited_bytes"].values
+    assert np.isfinite(credited[present]).all()
+    # Of what a rate is not the answer (a slowdown), nothing is credited at all.
+    assert (credited[timed] > 0).all() or (credited[present] == 0).all()
+    assert (data["iterations"].values >= 1).all()
+    return run
+
+
+def promised_cells(data: xr.Dataset) -> np.ndarray:
+    """[size, repetition, phase, rank] what `repetitions_done` says was measured."""
+    done = data["repetitions_done"].values
+    repetition = np.arange(data.sizes["repetition"])
+    measured = repetition[None, :, None] < done[:, None, :]
+    return np.broadcast_to(measured[..., None], data["status"].shape)
+
+
+def check_coordinates(run: Run) -> None:
+    """Peers are other ranks, and are what the core computes of the job alone."""
+    data = run.dataset
+    phases = data["phase"].values
+    np.testing.assert_array_equal(phases, np.arange(phases[0], phases[0] + len(phases)))
+    peer = data["peer"].values
+    _, rank, _ = np.indices(peer.shape)
+    assert ((peer >= -1) & (peer < run.ranks) & (peer != rank)).all()
+    job = run.attributes["job"]
+    assert isinstance(job, dict)
+    computed = implied.from_core(job, run.ranks, peer.shape[2])(int(phases[0]), int(phases[-1]))
+    np.testing.assert_array_equal(peer, computed.peer)
+    if run.attributes["peers"] == "stored" and len(run.sizes_bytes) == 1:
+        there = peer >= 0
+        stored = run.message_bytes(0).values
+        implied_bytes = np.where(computed.bytes >= 0, computed.bytes, run.sizes_bytes[0])
+        np.testing.assert_array_equal(stored[there], implied_bytes[there])
+
+
+def check_seconds(data: xr.Dataset, promised: np.ndarray, lossy: bool) -> None:
+    """Samples where a peer is, and nowhere else; none outlasts its rank; a peer took part in the phase."""
+    seconds, of_rank = data["message_seconds"].values, data["rank_seconds"].values
+    there = promised[..., None] & (data["peer"].values >= 0)
+    assert np.isnan(seconds[~there]).all()
+    if lossy:
+        lost = data["message_lost_bytes"].values
+        assert (lost >= 0).all()
+        there = there & ((lost == 0) | np.isfinite(seconds))
+    assert np.isfinite(seconds[there]).all()
+    assert (seconds[there] > 0).all() if not lossy else (seconds[there] >= 0).all()
+    at = np.nonzero(there)
+    assert (seconds[at] <= of_rank[at[:4]] * ROUNDING).all()
+    peer = np.broadcast_to(data["peer"].values, seconds.shape)[at]
+    assert np.isfinite(of_rank[at[0], at[1], at[2], peer]).all(), "a peer did nothing in the phase"

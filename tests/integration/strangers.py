@@ -1,0 +1,162 @@
+"""Strangers in front of the ports of a session: what they try, and that they learn nothing by it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from processes import running
+
+CHALLENGE_BYTES = 40  # magic, nonce: all that is said to somebody unproven
+HELLO = struct.Struct("<IiIII")  # purpose, rank, epoch, channel, rail
+DATA_PURPOSE = 3
+CROWD = 1000
+LISTEN_STATE = "0A"
+
+Address = tuple[str, int]
+
+
+def listeners(executable: Path) -> set[Address]:
+    """Where processes of this executable listen for TCP."""
+    inodes = set()
+    for pid in running(executable):
+        with contextlib.suppress(OSError):
+            for entry in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    inodes.add(str(entry.readlink()))
+    found = set()
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        if words[3] == LISTEN_STATE and f"socket:[{words[9]}]" in inodes:
+            host, _, port = words[1].partition(":")
+            found.add((socket.inet_ntoa(struct.pack("<I", int(host, 16))), int(port, 16)))
+    return found
+
+
+@contextlib.contextmanager
+def connected(address: Address, patience_seconds: float) -> Iterator[socket.socket]:
+    with socket.create_connection(address, timeout=patience_seconds) as connection:
+        yield connection
+
+
+def heard(connection: socket.socket, most: int) -> bytes:
+    """What comes until there is so much, the other end closes, or patience ends."""
+    said = b""
+    with contextlib.suppress(OSError):
+        while len(said) < most and (chunk := connection.recv(most - len(said))):
+            said += chunk
+    return said
+
+
+def proof(secret: bytes, challenge: bytes, rank: int) -> bytes:
+    """What a rank that knows `secret` answers."""
+    said = HELLO.pack(DATA_PURPOSE, rank, 0xFFFFFFFF, 0, 0) + secrets.token_bytes(32)
+    nonce = challenge[CHALLENGE_BYTES - 32 :]
+    return said + hmac.new(secret, b"connect" + nonce + said, hashlib.sha256).digest()
+
+
+def accepted(secret: bytes, challenge: bytes, said: bytes) -> bytes:
+    """How the listener then proves itself."""
+    nonce = challenge[CHALLENGE_BYTES - 32 :]
+    return hmac.new(secret, b"accept" + nonce + said[:-32], hashlib.sha256).digest()
+
+
+class Strangers:
+    """Tries everything on every port of a session's processes, again and again, until the end."""
+
+    def __init__(self, executable: Path) -> None:
+        self._executable = executable
+        self._ending = threading.Event()
+        self._crowd: list[socket.socket] = []
+        self.rounds = 0
+        self.challenged = 0
+        self.learnt: list[str] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        self._ending.set()
+        self._thread.join()
+        self._scatter()
+
+    def _run(self) -> None:
+        while not self._ending.is_set():
+            ports = listeners(self._executable)
+            if not ports:
+                time.sleep(0.001)  # they come before they stand in front of the port, not after
+                continue
+            for address in ports:
+                for attack in (
+                    self.silent,
+                    self.garbage,
+                    self.long,
+                    self.wrong_secret,
+                    self.half,
+                    self.crowd,
+                ):
+                    self._try(attack, address)
+            self.rounds += 1
+
+    def _try(self, attack: Callable[[Address], bytes], address: Address) -> None:
+        said = b""
+        with contextlib.suppress(OSError):  # refused or reset: not let in
+            said = attack(address)
+        self.challenged += len(said) == CHALLENGE_BYTES
+        if len(said) > CHALLENGE_BYTES:
+            self.learnt.append(f"{attack.__name__}: {said.hex()}")
+
+    def silent(self, address: Address) -> bytes:
+        """Comes and says nothing, a byte now and then; stays."""
+        connection = socket.create_connection(address, timeout=0.1)
+        self._crowd.append(connection)
+        connection.send(b"\0")
+        return heard(connection, CHALLENGE_BYTES + 1)
+
+    def garbage(self, address: Address) -> bytes:
+        with connected(address, 0.1) as connection:
+            connection.send(os.urandom(4096))
+            return heard(connection, CHALLENGE_BYTES + 1)
+
+    def long(self, address: Address) -> bytes:
+        """Says no end of something else."""
+        with connected(address, 0.1) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: rank\r\nCookie: " + b"x" * 1_000_000)
+            return heard(connection, CHALLENGE_BYTES + 1)
+
+    def wrong_secret(self, address: Address) -> bytes:
+        with connected(address, 0.1) as connection:
+            challenge = heard(connection, CHALLENGE_BYTES)
+            if len(challenge) == CHALLENGE_BYTES:
+                connection.send(proof(secrets.token_bytes(32), challenge, 1))
+            return challenge + heard(connection, 1)
+
+    def half(self, address: Address) -> bytes:
+        """Hangs up in the middle of an answer."""
+        with connected(address, 0.1) as connection:
+            challenge = heard(connection, CHALLENGE_BYTES)
+            connection.send(os.urandom(40))
+            return challenge
+
+    def crowd(self, address: Address) -> bytes:
+        """A thousand at once, who stay until the next thousand come."""
+        self._scatter()
+        for _ in range(CROWD):
+            connection = socket.socket()
+            connection.setblocking(False)
+            connection.connect_ex(address)
+            self._crowd.append(connection)
+        return b""
+
+    def _scatter(self) -> None:
+        for connection in self._crowd:
+            connection.close()
+        self._crowd.clear()

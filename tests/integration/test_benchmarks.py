@@ -1,0 +1,131 @@
+"""The benchmarks run, with tiny settings; what they say is for a quiet machine, and no test's business."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crosscut.core import CORE, find_executable
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))  # benchmarks are no part of the installation
+
+from benchmarks.memory import slope  # noqa: E402
+from benchmarks.peers import iperf3, netpipe, sockperf  # noqa: E402
+from benchmarks.peers.comparisons import over_tcp  # noqa: E402
+from benchmarks.processes import BenchmarkError, output_of  # noqa: E402
+from benchmarks.ratios import ratio_of  # noqa: E402
+
+
+def run_benchmark(name: str, *options: str, out: Path) -> dict[str, object]:
+    executable = find_executable(CORE)
+    if executable is None:
+        pytest.skip(f"{CORE} is not installed")
+    environment = {**os.environ, "CROSSCUT_CORE": str(executable)}
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *options, "--out", str(out)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    value = json.loads(out.read_text())
+    assert isinstance(value, dict)
+    return value
+
+
+@pytest.mark.parametrize(("name", "program"), [("netpipe-tcp-latency", "NPtcp"), ("iperf3-rate", "iperf3")])
+def test_a_peer_is_measured_beside_crosscut(name: str, program: str, tmp_path: Path) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not here: packaging/debian-benchmark-packages.txt")
+    options = ("--pairs", "6", "--most-pairs", "6", "--only", name)
+    found = run_benchmark("peers", *options, out=tmp_path / "peers.json")
+    comparisons = found["comparisons"]
+    assert isinstance(comparisons, list)
+    one = comparisons[0]
+    assert one["name"] == name
+    assert len(one["ours"]) == len(one["theirs"]) == 6
+    assert 0 < one["low"] <= one["ratio"] <= one["high"]
+
+
+def test_memory_is_measured_of_rank_0_and_of_the_others_apart(tmp_path: Path) -> None:
+    # Long enough to be looked at: a job of few ranks ends at once.
+    found = run_benchmark("memory", "--ranks", "64", "128", out=tmp_path / "memory.json")
+    usages = found["usages"]
+    assert isinstance(usages, list)
+    assert [one["ranks"] for one in usages] == [64, 128]
+    assert all(0 < one["others_private_bytes"] < one["rank_0_private_bytes"] for one in usages)
+
+
+def test_the_cost_of_many_ranks_is_measured(tmp_path: Path) -> None:
+    options = ("--ranks", "4", "--null-ranks", "8", "--starts", "2")
+    found = run_benchmark("scale", *options, out=tmp_path / "scale.json")
+    costs = found["costs"]
+    assert isinstance(costs, list)
+    assert [one["ranks"] for one in costs] == [4, 8, 2]
+    assert all(one["wall_seconds"] >= one["job_seconds"] > 0 for one in costs)
+
+
+def test_the_ratio_is_the_median_of_the_pairs_and_its_interval_contains_it() -> None:
+    found = ratio_of([2.0, 4.0, 6.0, 8.0, 10.0, 12.0], [1.0, 2.0, 3.0, 4.0, 5.0, 12.0])
+    assert found.ratio == pytest.approx(2)
+    assert (found.low, found.high) == (pytest.approx(1), pytest.approx(2))
+    assert found.half_width == pytest.approx(0.25)
+
+
+def test_sizes_are_those_that_netpipe_steps_through() -> None:
+    assert netpipe.Sweep(1, 1, 10).sizes == [1]
+    assert netpipe.Sweep(32, 256, 10).sizes == [32, 48, 64, 96, 128, 192, 256]
+
+
+def test_netpipes_peak_is_that_of_its_fastest_size(tmp_path: Path) -> None:
+    table = tmp_path / "np.out"
+    table.write_text("     100 0.8   0.00001000\n     300 1.2   0.00001500\n     400 1.0   0.00004000\n")
+    seconds = netpipe.read_seconds(table)
+    assert netpipe.peak_rate(seconds) == pytest.approx(300 / 15e-6)
+    assert netpipe.latency(seconds) == pytest.approx(10e-6)
+    table.write_text("netpipe died\n")
+    with pytest.raises(BenchmarkError, match="no table"):
+        netpipe.read_seconds(table)
+
+
+def test_of_sockperfs_log_the_fastest_third_counts(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    rows = "".join(f"{i}, 2.1, 2.2, {latency}\n" for i, latency in enumerate([9, 9, 3, 5, 8, 8]))
+    log.write_text("sockperf: 6, prose\npacket, txTime(sec), rxTime(sec), latency(usec)\n" + rows + "-----\n")
+    assert sockperf.fastest_part(sockperf.half_trip_seconds(log)) == pytest.approx(4e-6)
+    with pytest.raises(BenchmarkError, match="too few"):
+        sockperf.fastest_part([1.0])
+
+
+def test_a_linear_growth_has_the_exponent_1() -> None:
+    assert slope({2: 200, 64: 6400, 512: 51200}) == pytest.approx(1)
+    assert slope({2: 4, 64: 4096}) == pytest.approx(2)
+
+
+def test_a_time_reaches_its_peer_from_below_and_a_rate_from_above(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROSSCUT_CORE", sys.executable)  # nothing is started
+    by_name = {one.name: one for one in over_tcp((0, 1))}
+    time, rate = by_name["netpipe-tcp-latency"], by_name["iperf3-rate"]
+    assert time.reached(0.99, 1.05)
+    assert not time.reached(1.01, 1.05)
+    assert rate.reached(0.9, 1.0)
+    assert not rate.reached(0.9, 0.99)
+    assert math.log2(iperf3.PIECE_BYTES) == 17
+
+
+def test_a_program_that_fails_or_hangs_is_named_and_ended() -> None:
+    with pytest.raises(BenchmarkError, match="status 3"):
+        output_of(["sh", "-c", "exit 3"])
+    with pytest.raises(BenchmarkError, match="sleep did not end"):
+        output_of(["sleep", "30"], limit_seconds=0.1)

@@ -1,0 +1,198 @@
+"""Whatever `crosscut list` names measures whole, consistent runs that everything else can read.
+
+A combination that a pattern refuses (three ranks for a pattern of pairs of pairs) must be refused as wrong
+usage, leaving nothing behind. The seed of what is drawn is printed: CROSSCUT_TEST_SEED repeats it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from measuring import RANKS, Sessions, check_whole, drawn, small, usable
+
+from crosscut import core
+from crosscut.cli import main
+from crosscut.errors import UsageError
+from crosscut.job import Job
+from crosscut.run import Run
+from crosscut.run_format import MEASURED
+
+if core.find_executable(core.CORE) is None:
+    pytest.skip("crosscut-core is not built", allow_module_level=True)
+
+LISTED = core.load()
+BACKENDS = {backend.name: backend for backend in LISTED.backends if not backend.unavailable}
+PATTERNS = {pattern.name: pattern for pattern in LISTED.patterns}
+SEED = int(os.environ.get("CROSSCUT_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
+
+every_pattern = pytest.mark.parametrize("pattern", PATTERNS.values(), ids=lambda pattern: pattern.name)
+
+
+@pytest.fixture(scope="module")
+def sessions() -> Iterator[Sessions]:
+    opened = Sessions()
+    yield opened
+    assert set(opened.close()) <= {0, 2}  # 2 where a pattern refused its ranks
+
+
+@pytest.fixture(scope="module", params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> core.Backend:
+    if not usable(request.param):
+        pytest.skip(f"ranks of the backend {request.param} cannot be started here: crosscut doctor")
+    return BACKENDS[request.param]
+
+
+@pytest.fixture
+def chance(request: pytest.FixtureRequest) -> random.Random:
+    """The same draws for the same test and seed; pytest shows the line where the test fails."""
+    print(f"CROSSCUT_TEST_SEED={SEED}")
+    return random.Random(f"{SEED} {request.node.name}")
+
+
+def measured(sessions: Sessions, job: Job, ranks: int) -> bool:
+    """Whether it was measured; False where it was refused, in order. The session goes on either way."""
+    try:
+        outcome = sessions.measure(job, ranks)
+    except UsageError as error:
+        refusal = str(error)
+    else:
+        refusal = ""
+    if refusal:
+        assert refusal.startswith(f"pattern {job.pattern}: ")
+        assert not job.out.exists()
+        return False
+    assert outcome.state == "complete"
+    assert outcome.failures == ()
+    return True
+
+
+def job_of(pattern: core.Pattern, backend: core.Backend, out: Path, **options: object) -> Job:
+    return Job(
+        pattern=pattern.name,
+        out=out,
+        pattern_parameters=small(pattern),
+        backend=backend.name,
+        sizes=(3000,),
+        options={"repetitions": 2, "warm_up": 0, "iterations": 1} | options,
+    )
+
+
+@every_pattern
+def test_every_number_of_ranks_gives_a_whole_run(
+    sessions: Sessions, backend: core.Backend, pattern: core.Pattern, quick_path: Path
+) -> None:
+    whole = 0
+    for ranks in RANKS:
+        job = job_of(pattern, backend, quick_path / f"{ranks}.zarr", repetitions=3)
+        if measured(sessions, job, ranks):
+            run = check_whole(job.out, backend.lossy)
+            assert run.ranks == ranks
+            assert (run.dataset["repetitions_done"].values == 3).all()
+            whole += 1
+    assert whole >= 2, "refused nearly everywhere"
+
+
+@every_pattern
+def test_parameters_as_the_list_names_them_are_measured_or_refused(
+    sessions: Sessions, backend: core.Backend, pattern: core.Pattern, quick_path: Path, chance: random.Random
+) -> None:
+    for attempt in range(3 if pattern.parameters else 1):
+        ranks, size = chance.choice(RANKS[1:]), chance.choice((1, 7, 4096, 60_001))
+        job = job_of(pattern, backend, quick_path / f"{attempt}.zarr")
+        job = Job(**(vars(job) | {"pattern_parameters": drawn(pattern, chance), "sizes": (size,)}))
+        print(job, ranks)
+        if measured(sessions, job, ranks):
+            assert check_whole(job.out, backend.lossy).sizes_bytes == (size,)
+
+
+@every_pattern
+def test_options_of_measuring_work_beside_it(
+    sessions: Sessions, backend: core.Backend, pattern: core.Pattern, quick_path: Path, chance: random.Random
+) -> None:
+    """Two sizes, streaming, adaptive, computing beside it, a part of the phases."""
+    ranks = chance.choice((4, 5))
+    several = job_of(pattern, backend, quick_path / "several.zarr", sync="none", iterations=0, warm_up=1)
+    several = Job(**(vars(several) | {"sizes": (1, 5000)}))
+    assert measured(sessions, several, ranks)
+    run = check_whole(several.out, backend.lossy)
+    assert run.sizes_bytes == (1, 5000)
+    assert run.attributes["cadence"] == "streaming"
+
+    adaptive = job_of(
+        pattern, backend, quick_path / "adaptive.zarr", repetitions=9, minimum_repetitions=6, interval=0.2
+    )
+    assert measured(sessions, adaptive, ranks)
+    done = check_whole(adaptive.out, backend.lossy).dataset["repetitions_done"].values
+    assert ((done >= 6) & (done <= 9)).all()
+
+    beside = job_of(pattern, backend, quick_path / "beside.zarr", compute=True)
+    last = int(run.dataset.sizes["phase"])
+    first = chance.randint(1, last)
+    beside = Job(**(vars(beside) | {"phases": (first, last)}))
+    assert measured(sessions, beside, ranks)
+    part = check_whole(beside.out, backend.lossy).dataset
+    np.testing.assert_array_equal(part["phase"].values, np.arange(first, last + 1))
+    np.testing.assert_array_equal(part["peer"].values, run.dataset["peer"].values[first - 1 :])
+    fractions = part["compute_fraction"].values
+    assert np.isfinite(fractions[np.isfinite(part["rank_seconds"].values)]).all()
+    assert (np.nan_to_num(fractions) >= 0).all()
+
+
+@every_pattern
+def test_verifying_finds_no_wrong_byte(
+    sessions: Sessions, backend: core.Backend, pattern: core.Pattern, quick_path: Path, chance: random.Random
+) -> None:
+    job = job_of(pattern, backend, quick_path / "verified.zarr", verify=True)
+    job = Job(**(vars(job) | {"sizes": (1, 4097)}))
+    if not backend.live:
+        with pytest.raises(UsageError, match="moves no bytes"):
+            sessions.measure(job, 4)
+        return
+    assert measured(sessions, job, chance.choice((4, 5)))
+    assert check_whole(job.out, backend.lossy).attributes["verify"] == {"wrong_messages": 0}
+
+
+@every_pattern
+def test_the_command_line_measures_shows_and_exports_it(
+    backend: core.Backend,
+    pattern: core.Pattern,
+    quick_path: Path,
+    chance: random.Random,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Standard output is one JSON object, or the table, and nothing else; exported is what was measured."""
+    run = quick_path / "run.zarr"
+    words = ["run", pattern.name, "-n", str(chance.choice((4, 5))), "--backend", backend.name, "--json"]
+    words += ["--size", "2KB", "--repetitions", "2", "--iterations", "1", "--out", str(run)]
+    for name, value in small(pattern).items():
+        words += [f"--{name}", value]
+    assert main(words) == 0
+    answer = json.loads(capfd.readouterr().out)
+    assert answer["state"] == "complete"
+    assert answer["out"] == str(run)
+
+    assert main(["show", str(run)]) == 0
+    shown = capfd.readouterr().out
+    assert pattern.name in shown
+    assert backend.name in shown
+    assert main(["show", str(run), "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["sizes"] == answer["sizes"]
+    assert main(["fsck", str(run), "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["problems"] == []
+
+    assert main(["export", str(run)]) == 0
+    rows = list(csv.DictReader(io.StringIO(capfd.readouterr().out)))
+    data = Run.open(run).dataset.load()
+    samples = ((data["status"] == MEASURED) & (data["peer"] >= 0)).values
+    assert len(rows) == samples.sum()
+    assert main(["export", str(run), "--format", "json", "--table", "ranks"]) == 0
+    exported = json.loads(capfd.readouterr().out)
+    assert len(exported) == (data["status"] == MEASURED).values.sum()

@@ -1,0 +1,252 @@
+"""A rank that dies or goes silent is named with its node, in bounded time; what was measured stays.
+
+How long a time-out takes is not asserted: everything must end within `PATIENCE_SECONDS`, and nothing be left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from measuring import check_whole, usable
+from processes import await_none, environment, running
+from under_way import PATIENCE_SECONDS, Measurement, measuring, private_core, rank_processes, wait_until
+
+from crosscut import core, fsck
+from crosscut.cli import main
+from crosscut.job import Job
+from crosscut.measure import Launch
+from crosscut.places.base import Event
+from crosscut.run import Run
+from crosscut.run_format import FAILED, MEASURED, SKIPPED
+
+if core.find_executable(core.CORE) is None:
+    pytest.skip("crosscut-core is not built", allow_module_level=True)
+
+RANKS = 4
+TIMEOUT_SECONDS = 1.0
+# Far more than the test lets be measured.
+ENDLESS = 1_000_000
+
+
+@pytest.fixture
+def binaries(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    yield private_core(quick_path, monkeypatch.setenv)
+    core.load.cache_clear()
+
+
+def attributes(run: Path) -> Any:
+    return json.loads((run / "zarr.json").read_text())["attributes"]
+
+
+def endless(out: Path, backend: str, **options: object) -> Job:
+    words = ["crosscut", "run", "aapc"]
+    return Job(
+        pattern="aapc", out=out, backend=backend, sizes=(2000,),
+        options={"repetitions": ENDLESS, "iterations": 1} | options,
+        metadata={"ranks": RANKS, "on": "", "command_line": words},
+    )  # fmt: skip
+
+
+def launch(backend: str) -> Launch:
+    return Launch(backend=backend, ranks=RANKS, timeout_seconds=TIMEOUT_SECONDS)
+
+
+def progress(events: list[Event]) -> int:
+    return sum(event["event"] == "progress" for event in events)
+
+
+def await_blocks(measurement: Measurement) -> None:
+    """Until it is well under way: the first blocks are small."""
+    wait_until(lambda: progress(measurement.events) >= 3, "no progress is made")
+
+
+def check_kept(job: Job) -> None:
+    """What was measured is there and whole, and the run says that it is not all."""
+    assert fsck.check(job.out).problems == ()
+    assert attributes(job.out)["state"] == "failed"
+    status = Run.open(job.out).dataset["status"].values
+    assert 0 < (status == MEASURED).sum() < status.size
+
+
+@pytest.mark.parametrize(("backend", "rank"), [("null", 1), ("tcp", 1), ("tcp", 3), ("udp", 2), ("mpi", 3)])
+def test_a_stopped_rank_is_named_with_its_node(
+    quick_path: Path, binaries: Path, rank: int, backend: str
+) -> None:
+    if not usable(backend):
+        pytest.skip(f"the backend {backend} cannot be used here")
+    job = endless(quick_path / "run.zarr", backend)
+    with measuring(job, launch(backend), binaries) as measurement:
+        ranks = processes_of(backend, binaries)
+        await_blocks(measurement)
+        os.kill(ranks[rank], signal.SIGSTOP)
+        said = measurement.end()
+        assert f"rank {rank} on node {os.uname().nodename}" in said
+        assert measurement.lost() == [(rank, os.uname().nodename)]
+    check_kept(job)
+    (failed,) = attributes(job.out)["failed_ranks"]
+    assert (failed["rank"], failed["node"]) == (rank, os.uname().nodename)
+    assert failed["reason"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["null", "tcp", "mpi"])
+def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Path, backend: str) -> None:
+    """It conducts, so that others must notice its silence: its node, or under MPI the ranks themselves."""
+    if not usable(backend):
+        pytest.skip(f"the backend {backend} cannot be used here")
+    job = endless(quick_path / "run.zarr", backend)
+    with measuring(job, launch(backend), binaries) as measurement:
+        ranks = processes_of(backend, binaries)
+        await_blocks(measurement)
+        os.kill(ranks[0], signal.SIGSTOP)
+        said = measurement.end()
+        assert "rank 0" in said
+    assert fsck.check(job.out).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("backend", "number"),
+    [("null", signal.SIGKILL), ("tcp", signal.SIGKILL), ("tcp", signal.SIGSTOP), ("udp", signal.SIGKILL)],
+)
+def test_tolerated_the_loss_of_a_rank_is_told_and_the_others_go_on(
+    quick_path: Path, binaries: Path, backend: str, number: signal.Signals
+) -> None:
+    """The session goes on without it, and can be asked to stop as ever."""
+    lost = 2
+    job = endless(quick_path / "run.zarr", backend, tolerate_failures=True)
+    with measuring(job, launch(backend), binaries) as measurement:
+        _, ranks = rank_processes(binaries / core.CORE, RANKS)
+        await_blocks(measurement)
+        os.kill(ranks[lost], number)
+        wait_until(lambda: bool(measurement.lost()), "the loss was not told")
+        told = len(measurement.events)
+        wait_until(lambda: progress(measurement.events[told:]) >= 2, "the others do not go on")
+        measurement.session.stop()
+        assert measurement.end() == ""
+        assert measurement.outcome is not None
+        assert measurement.outcome.failures
+        assert f"rank {lost} on {os.uname().nodename} was lost" in measurement.outcome.failures[0]
+    (failed,) = attributes(job.out)["failed_ranks"]
+    assert failed["rank"] == lost
+    assert fsck.check(job.out).problems == ()
+
+
+@pytest.mark.parametrize("backend", ["null", "tcp", "udp"])
+def test_a_tolerated_loss_leaves_statuses_as_documented_and_resuming_measures_them(
+    quick_path: Path, binaries: Path, backend: str
+) -> None:
+    """Failed: the lost rank's; skipped: where a rank would have met it; measured: all others."""
+    lost, repetitions = 2, {"null": 60_000, "tcp": 2500, "udp": 1500}[backend]
+    job = endless(quick_path / "run.zarr", backend, tolerate_failures=True, repetitions=repetitions)
+    with measuring(job, launch(backend), binaries) as measurement:
+        _, ranks = rank_processes(binaries / core.CORE, RANKS)
+        time.sleep(0.1)
+        os.kill(ranks[lost], signal.SIGKILL)
+        assert measurement.end() == ""
+        assert measurement.lost() == [(lost, os.uname().nodename)]
+    assert attributes(job.out)["state"] == "complete"
+    data = Run.open(job.out).dataset.load()
+    status, peer = data["status"].values[0], data["peer"].values[..., 0]
+    harmed = status[:, 0, lost] == FAILED
+    assert harmed.any(), "killed too late to show anything"
+    assert (status[~harmed] == MEASURED).all()
+    # aapc: a rank receives from its peer, and sends to the rank whose peer it is.
+    for phase in range(status.shape[1]):
+        sends_to_lost = peer[phase, lost]
+        expected = np.where(peer[phase] == lost, SKIPPED, MEASURED)
+        expected[sends_to_lost] = SKIPPED
+        expected[lost] = FAILED
+        np.testing.assert_array_equal(status[harmed, phase], np.broadcast_to(expected, (harmed.sum(), RANKS)))
+    seconds = data["message_seconds"].values[0]
+    assert np.isnan(seconds[harmed, :, lost]).all()
+    met = status == MEASURED
+    if backend != "udp":
+        assert np.isfinite(seconds[met & (peer >= 0)[None]]).all()
+
+    assert main(["show", str(job.out)]) == 0
+    assert main(["run", "--resume", str(job.out), "--quiet"]) == 0
+    check_whole(job.out, lossy=backend == "udp")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["rank 0", "rank 1", "rank 3", "the launcher"])
+def test_under_mpi_a_killed_rank_ends_the_job_and_the_run_resumes(
+    quick_path: Path, binaries: Path, whom: str
+) -> None:
+    if not usable("mpi"):
+        pytest.skip("the backend mpi cannot be used here")
+    job = endless(quick_path / "run.zarr", "mpi", time_limit_seconds=PATIENCE_SECONDS)
+    with measuring(job, launch("mpi"), binaries) as measurement:
+        ranks = mpi_ranks(binaries / core.CORE_MPI)
+        await_blocks(measurement)
+        victim = measurement.session._launched.process.pid if whom == "the launcher" else ranks[int(whom[-1])]
+        os.kill(victim, signal.SIGKILL)
+        said = measurement.end()
+        assert measurement.outcome is None
+        if whom.startswith("rank"):
+            # MPICH's launcher kills the others at once; where it was quicker than rank 0, its word must do.
+            assert whom in said or "Killed (signal 9)" in said, said
+    assert fsck.check(job.out).problems == ()
+    kept = Run.open(job.out).dataset["status"].values == MEASURED
+    assert 0 < kept.sum() < kept.size
+    seconds = Run.open(job.out).dataset["rank_seconds"].values
+    resumed = ["run", "--resume", str(job.out), "--quiet", "--time-limit", "500ms"]
+    assert main(resumed) == 0
+    after = Run.open(job.out).dataset
+    assert fsck.check(job.out).problems == ()
+    assert (after["status"].values == MEASURED).sum() > kept.sum()
+    np.testing.assert_array_equal(after["rank_seconds"].values[kept], seconds[kept])
+
+
+def processes_of(backend: str, binaries: Path) -> list[int]:
+    """The ranks' processes in order."""
+    if backend == "mpi":
+        return mpi_ranks(binaries / core.CORE_MPI)
+    return rank_processes(binaries / core.CORE, RANKS)[1]
+
+
+def mpi_ranks(executable: Path) -> list[int]:
+    """In order: the launcher tells each its rank through the environment."""
+    ranks = sorted((int(environment(pid)["PMI_RANK"]), pid) for pid in running(executable))
+    assert [rank for rank, _ in ranks] == list(range(RANKS))
+    return [pid for _, pid in ranks]
+
+
+@pytest.mark.parametrize("backend", ["null", "udp", "mpi"])
+def test_an_interrupt_stops_after_the_block_in_flight_and_the_run_resumes(
+    quick_path: Path, binaries: Path, backend: str
+) -> None:
+    """As Ctrl-C in a terminal, or kill -INT; test_cli.py has it over tcp."""
+    if not usable(backend):
+        pytest.skip(f"the backend {backend} cannot be used here")
+    run = quick_path / "run.zarr"
+    words = f"run aapc -n 3 --backend {backend} --size 2KB --repetitions {ENDLESS} --iterations 1 --quiet"
+    command = [sys.executable, "-m", "crosscut", *words.split(), "--out", str(run)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            wait_until(lambda: any((run / "status").glob("c/**/0")), "nothing was measured")
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=PATIENCE_SECONDS)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert "the run is stopped; go on: crosscut run --resume" in said
+    assert "Traceback" not in said
+    assert attributes(run)["state"] == "stopped"
+    kept = Run.open(run).dataset["status"].values == MEASURED
+    assert main(["run", "--resume", str(run), "--quiet", "--time-limit", "200ms"]) == 0
+    after = Run.open(run).dataset["status"].values == MEASURED
+    assert not (kept & ~after).any()
+    assert after.sum() > kept.sum()
+    for name in (core.CORE, core.CORE_MPI):
+        await_none(binaries / name)

@@ -1,0 +1,181 @@
+"""Kill -9 at any moment loses at most the block in flight, and resuming ends as if nothing had happened.
+
+The seed of the moments is printed: CROSSCUT_TEST_SEED repeats it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from measuring import check_whole, usable, without_seconds
+from under_way import measuring, private_core, rank_processes, signal_all
+
+from crosscut import core, fsck
+from crosscut.cli import main
+from crosscut.job import Job
+from crosscut.measure import Launch
+from crosscut.run import Run
+from crosscut.run_format import MEASURED
+
+if core.find_executable(core.CORE) is None:
+    pytest.skip("crosscut-core is not built", allow_module_level=True)
+
+RANKS = 4
+VICTIMS = [*(f"rank {rank}" for rank in range(RANKS)), "all ranks", "the node"]
+SEED = int(os.environ.get("CROSSCUT_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
+# Many blocks in well under a second: `null` ends a block with its chunk, the others with their size.
+MANY = {
+    "null": Job(pattern="aapc", out=Path(), backend="null", sizes=(100, 2000),
+                options={"repetitions": 40_000}),
+    "tcp": Job(pattern="aapc", out=Path(), backend="tcp", sizes=tuple(range(100, 1300, 100)),
+               options={"repetitions": 40, "iterations": 1}),
+}  # fmt: skip
+
+
+@pytest.fixture
+def binaries(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    yield private_core(quick_path, monkeypatch.setenv)
+    core.load.cache_clear()
+
+
+def files_of(run: Path) -> dict[str, bytes]:
+    """All but the metadata of the group, which tells when it was resumed."""
+    files = (file for file in run.rglob("*") if file.is_file() and file != run / "zarr.json")
+    return {str(file.relative_to(run)): file.read_bytes() for file in files}
+
+
+def as_typed(job: Job, out: Path, ranks: int = RANKS) -> Job:
+    """With the metadata from which `--resume` knows how to start the same ranks again."""
+    words = ["crosscut", "run", job.pattern]
+    return replace(job, out=out, metadata={"ranks": ranks, "on": "", "command_line": words})
+
+
+def measure_whole(job: Job, binaries: Path) -> None:
+    with measuring(job, Launch(backend=job.backend, ranks=RANKS), binaries) as measurement:
+        assert measurement.end() == ""
+
+
+def measured_cells(run: Path) -> np.ndarray:
+    return np.asarray(xr.open_zarr(run, chunks=None)["status"].values == MEASURED)
+
+
+def kill_midway(job: Job, victim: str, after_seconds: float, binaries: Path) -> np.ndarray:
+    """Which cells were measured the moment before."""
+    with measuring(job, Launch(backend=job.backend, ranks=RANKS), binaries) as measurement:
+        node, ranks = rank_processes(binaries / core.CORE, RANKS)
+        time.sleep(after_seconds)
+        before = measured_cells(job.out)
+        whom = {"all ranks": ranks, "the node": [node]}.get(victim) or [ranks[int(victim.split()[1])]]
+        signal_all(whom, signal.SIGKILL)
+        said = measurement.end()
+        if measurement.outcome is None and victim.startswith("rank"):
+            assert victim in said, said
+    return before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", MANY)
+def test_killed_at_any_moment_a_run_keeps_its_blocks_and_resumes_to_what_it_would_have_been(
+    backend: str, quick_path: Path, binaries: Path
+) -> None:
+    whole = as_typed(MANY[backend], quick_path / "whole.zarr")
+    begin = time.monotonic()
+    measure_whole(whole, binaries)
+    duration = time.monotonic() - begin
+    check_whole(whole.out)
+    print(f"CROSSCUT_TEST_SEED={SEED}; undisturbed it takes {duration:.2f} s")
+    chance, midway = random.Random(f"{SEED} {backend}"), 0
+    for victim in [*VICTIMS, *chance.sample(VICTIMS, 3)]:
+        job = as_typed(MANY[backend], quick_path / "killed.zarr")
+        moment = chance.uniform(0, 0.7 * duration)
+        print(f"kill -9 {victim} after {moment:.3f} s")
+        before = kill_midway(job, victim, moment, binaries)
+
+        kept = measured_cells(job.out)
+        assert not (before & ~kept).any(), "a finished block was lost"
+        report = fsck.check(job.out)
+        assert report.problems == ()
+        seconds = Run.open(job.out).dataset["rank_seconds"].values
+        midway += bool(0 < kept.sum() < kept.size)
+
+        assert main(["run", "--resume", str(job.out), "--quiet"]) == 0
+        check_whole(job.out)
+        again = Run.open(job.out).dataset["rank_seconds"].values
+        np.testing.assert_array_equal(again[kept], seconds[kept], "it was measured a second time")
+        xr.testing.assert_identical(without_seconds(job.out), without_seconds(whole.out))
+        if backend == "null":
+            assert files_of(job.out) == files_of(whole.out)
+        shutil.rmtree(job.out)
+    assert midway >= 3, "the kills came too early or too late to show anything"
+
+
+def test_killed_again_and_again_it_still_ends(quick_path: Path, binaries: Path) -> None:
+    """Resuming is as safe as the first attempt."""
+    whole = as_typed(MANY["null"], quick_path / "whole.zarr")
+    measure_whole(whole, binaries)
+    print(f"CROSSCUT_TEST_SEED={SEED}")
+    chance = random.Random(f"{SEED} again")
+    job = as_typed(MANY["null"], quick_path / "killed.zarr")
+    for _ in range(6):
+        kill_midway(job, chance.choice(VICTIMS), chance.uniform(0, 0.08), binaries)
+        job = replace(job, options=job.options | {"resume": True})
+    assert main(["run", "--resume", str(job.out), "--quiet"]) == 0
+    check_whole(job.out)
+    assert files_of(job.out) == files_of(whole.out)
+    assert not list(job.out.rglob("*.unfinished"))
+
+
+@pytest.mark.parametrize("backend", ["null", "tcp", "udp", "mpi"])
+def test_a_whole_run_resumed_is_left_as_it_is(backend: str, quick_path: Path, binaries: Path) -> None:
+    if not usable(backend):
+        pytest.skip(f"the backend {backend} cannot be used here")
+    words = (
+        f"run pairwise -n 3 --backend {backend} --size 1,500 --repetitions 3 --iterations 1 --quiet".split()
+    )
+    run = quick_path / "run.zarr"
+    assert main([*words, "--out", str(run)]) == 0
+    before = files_of(run)
+    assert main(["run", "--resume", str(run), "--quiet"]) == 0
+    assert files_of(run) == before
+
+
+def test_two_runs_of_the_same_job_on_null_are_the_same_bits(quick_path: Path) -> None:
+    words = "run random-pairwise -n 5 --backend null --size 1,4KB --repetitions 7 --seed 3 --quiet --out"
+    for name in ("one.zarr", "two.zarr"):
+        assert main([*words.split(), str(quick_path / name)]) == 0
+    assert files_of(quick_path / "one.zarr") == files_of(quick_path / "two.zarr")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("-n 5", "extent of rank (the run: 3; now: 5)"),
+        ("--size 10", "the run's own"),
+        ("--phases 1-1", "the run's own"),
+        ("--repetitions 9", "extent of repetition (the run: 4; now: 9)"),
+        ("--sync none", "sync"),
+        ("--backend tcp", "backend"),
+    ],
+)
+def test_a_run_is_not_resumed_as_another(
+    quick_path: Path, capfd: pytest.CaptureFixture[str], change: str, said: str
+) -> None:
+    run = quick_path / "run.zarr"
+    words = "run aapc -n 3 --backend null --size 100 --repetitions 4 --quiet --out"
+    assert main([*words.split(), str(run)]) == 0
+    before = files_of(run), (run / "zarr.json").read_bytes()
+    assert main(["run", "--resume", str(run), *change.split(), "--quiet"]) == 2
+    complaint = capfd.readouterr().err
+    assert said in complaint
+    assert "Traceback" not in complaint
+    assert (files_of(run), (run / "zarr.json").read_bytes()) == before
