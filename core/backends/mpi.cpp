@@ -32,8 +32,10 @@ constexpr std::string_view summary =
 #include <mpi.h>
 #include <sched.h>
 
+#include <chrono>
 #include <climits>
 #include <cstring>
+#include <thread>
 
 #include "clock.hpp"
 #include "live.hpp"
@@ -215,6 +217,8 @@ std::string broadcast(std::string text) {
   return text;
 }
 
+constexpr int usage_status = 2;
+
 int run_as(int rank, int size) {
   // Rank 0 says something in any case: the others wait for it.
   std::string line, why = "no session configuration on standard input of rank 0";
@@ -241,8 +245,18 @@ int run_as(int rank, int size) {
   setup.timeout_seconds = config.timeout_seconds;
   setup.oversubscribed = config.oversubscribed.value_or(false);
   setup.announce = [](const std::string& address) { broadcast(address); };
-  if (rank != 0) setup.conductor = broadcast({});
-  setup.interface = resolve_interface(config.interface, rank == 0 ? config.towards : setup.conductor);
+  if (rank == 0) {
+    try {
+      setup.interface = resolve_interface(config.interface, config.towards);
+    } catch (const std::exception&) {
+      setup.announce("");
+      throw;
+    }
+    return run_rank(setup);
+  }
+  setup.conductor = broadcast({});
+  if (setup.conductor.empty()) return usage_status;  // rank 0 says why
+  setup.interface = resolve_interface(config.interface, setup.conductor);
   return run_rank(setup);
 }
 
@@ -258,12 +272,16 @@ int mpi_rank_main(int argc, char** argv) {
     status = run_as(rank, size);
   } catch (const UsageError& error) {
     if (rank == 0) std::fprintf(stderr, "crosscut-core-mpi: %s\n", error.what());
-    status = 2;
+    status = usage_status;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "crosscut-core-mpi: rank %d: %s\n", rank, error.what());
   }
-  // After a failure others may hang in MPI: nothing but an abort ends them all.
-  if (status == 1) MPI_Abort(MPI_COMM_WORLD, status);
+  // After a failure others may hang in MPI: nothing but an abort ends them all. Launchers then drop what they
+  // have not yet forwarded: why it failed would be lost.
+  if (status == 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    MPI_Abort(MPI_COMM_WORLD, status);
+  }
   MPI_Finalize();
   return status;
 }

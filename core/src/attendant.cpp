@@ -54,7 +54,6 @@ Frame Attendant::next() {
 
 void Attendant::send(FrameType type, std::span<const std::byte> payload) {
   const std::lock_guard lock(sending_);
-  if (type != FrameType::pong) is_measuring_ = false;
   send_frame(control_.get(), type, payload, after_seconds(writing_patience_seconds));
 }
 
@@ -102,12 +101,12 @@ bool Attendant::hear_conductor() {
   try {
     frame = receive_frame(control_.get(), after_seconds(writing_patience_seconds));
     last_heard_ = std::chrono::steady_clock::now();
-    if (frame.type == FrameType::run) is_measuring_ = true;
     if (frame.type == FrameType::ping) {
       const auto now = progress_.load(std::memory_order_relaxed);
       send(FrameType::pong, Writer().add(now).bytes());
       return true;
     }
+    is_measuring_ = frame.type == FrameType::run;
   } catch (const std::exception&) {
     conductor_is_gone("the conductor (rank 0) is gone");
     return false;
@@ -122,6 +121,16 @@ bool Attendant::hear_conductor() {
     changed_.notify_all();
   }
   return !last;
+}
+
+// The measuring thread hangs in a library call and cannot say why all is over.
+void Attendant::leave() {
+  const std::lock_guard lock(mutex_);
+  if (conductor_gone_) {
+    const auto text = "crosscut-core: " + *conductor_gone_ + "\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
+  ::_exit(1);
 }
 
 void Attendant::conductor_is_gone(std::string reason) {
@@ -152,12 +161,12 @@ void Attendant::attend() {
     const int patience = silence ? milliseconds_left(*silence) + 1 : -1;
     const int limit = over ? last_grace_milliseconds : strangers ? 1000 : patience;
     const int ready = ::poll(watched.data(), watched.size(), limit);
-    if (ready == 0 && over && !ending_) ::_exit(1);  // the measuring thread hangs in a library call
+    if (ready == 0 && over && !ending_) leave();
     if (watched[0].revents != 0) {
       std::uint64_t count = 0;
       [[maybe_unused]] const auto got = ::read(wake_.get(), &count, sizeof count);
     }
-    const bool silent = ready == 0 && silence && is_measuring_ && milliseconds_left(*silence) == 0;
+    const bool silent = ready == 0 && silence && milliseconds_left(*silence) == 0;
     if (silent)
       conductor_is_gone("the conductor (rank 0) has been silent for " +
                         std::to_string(std::lround(silence_seconds_)) + " s");

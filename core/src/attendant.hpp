@@ -19,8 +19,8 @@ namespace crosscut {
 
 class Attendant {
  public:
-  // `control` is this rank's proven connection to the conductor; one acceptor an interface. While a block is
-  // measured the conductor asks regularly: when it has said nothing for `silence_seconds` (0: for ever), it
+  // `control` is this rank's proven connection to the conductor; one acceptor an interface. While blocks are
+  // measured the conductor speaks regularly: when it has said nothing for `silence_seconds` (0: for ever), it
   // is taken for gone.
   Attendant(Fd control, std::vector<Acceptor> acceptors, double silence_seconds = 0);
   ~Attendant();
@@ -47,6 +47,7 @@ class Attendant {
   void attend();
   bool hear_conductor();  // false: gone, or has said the last word
   void conductor_is_gone(std::string reason);
+  [[noreturn]] void leave();
   std::optional<Deadline> end_of_silence() const;
   void serve_listeners();
   void wake() const;
@@ -56,8 +57,8 @@ class Attendant {
   std::vector<Acceptor> acceptors_;
   Fd wake_;
   double silence_seconds_;
-  Deadline last_heard_{};                  // the attendant's thread alone
-  std::atomic<bool> is_measuring_{false};  // from the order to measure until its answer
+  Deadline last_heard_{};      // the attendant's thread alone, as is the next
+  bool is_measuring_ = false;  // from an order to measure until another word than the next such order
   std::atomic<bool> listening_{true}, ending_{false}, interrupted_{false};
   alignas(64) std::atomic<std::uint64_t> progress_{0};
   alignas(64) std::mutex mutex_;  // guards what follows

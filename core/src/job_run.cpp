@@ -176,7 +176,10 @@ void JobRun::measure_size(std::int32_t size_index) {
   BlockPlan plan(*store_, size_index, phases_of(size_index), shape_.ranks, repetition);
   iterations_ = store_->iterations(size_index);
   phase_seconds_ = 0;
-  if (!plan.next(0)) return;
+  if (!plan.next(0)) {  // also where a session was killed before it could say so
+    store_->set_repetitions_done(size_index, plan.repetitions_done());
+    return;
+  }
   const auto seconds = warm_up(size_index);
   if (should_stop()) return;
   if (iterations_ == 0) {
@@ -192,25 +195,22 @@ void JobRun::measure_size(std::int32_t size_index) {
     say_progress(size_index, outcome, plan.cells_left());
   }
   store_->set_repetitions_done(size_index, plan.repetitions_done());
-  costs_.emplace_back(static_cast<double>(shape_.sizes[static_cast<std::size_t>(size_index)]),
-                      phase_seconds_);
 }
 
-// Sizes still to come are estimated on a line through the last two measured (time = start-up + bytes / rate).
+// Of sizes still to come: the longer of what a sample takes here (short messages are repeated to fill it) and
+// the time that so many bytes take at the rate seen here; below 64 KiB the rate says more of latency than of
+// bytes.
 double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) const {
-  const auto at = static_cast<std::size_t>(size_index);
-  const auto all = static_cast<double>(shape_.repetitions);
-  const auto here = static_cast<double>(shape_.sizes[at]);
-  double slope = phase_seconds_ / std::max(here, 65536.0);
-  if (!costs_.empty() && costs_.back().first < here) {
-    slope = std::max(0.0, (phase_seconds_ - costs_.back().second) / (here - costs_.back().first));
-  }
+  const auto here = static_cast<double>(shape_.sizes[static_cast<std::size_t>(size_index)]);
+  const auto seconds_per_byte = phase_seconds_ / static_cast<double>(iterations_) / std::max(here, 65536.0);
   double seconds = phase_seconds_ * static_cast<double>(cells_left);
-  for (std::size_t later = at + 1; later < shape_.sizes.size(); ++later) {
-    const auto more = std::max(0.0, static_cast<double>(shape_.sizes[later]) - here);
-    const auto cost = phase_seconds_ + slope * more;
-    const auto warm = static_cast<double>(ensemble_.real_time() ? job_.warm_up : 0);
-    seconds += cost * (all + warm) * static_cast<double>(phases_of(static_cast<std::int32_t>(later)));
+  for (auto later = static_cast<std::size_t>(size_index) + 1; later < shape_.sizes.size(); ++later) {
+    const auto message = seconds_per_byte * static_cast<double>(shape_.sizes[later]);
+    const auto sample = std::max(phase_seconds_, message);
+    const auto warm =
+        static_cast<double>(ensemble_.real_time() ? job_.warm_up : 0) * std::min(sample, message);
+    const auto phases = static_cast<double>(phases_of(static_cast<std::int32_t>(later)));
+    seconds += phases * (sample * static_cast<double>(shape_.repetitions) + warm);
   }
   return seconds;
 }

@@ -61,7 +61,6 @@ class JobRun {
   double phase_seconds_ = 0;  // wall time of a phase with all that is around it; 0: unknown
 
   Deadline started_{}, last_progress_{};
-  std::vector<std::pair<double, double>> costs_;  // of finished sizes: bytes, wall seconds a phase
   std::int64_t wrong_total_ = 0;
   bool stopped_ = false;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include "attendant.hpp"
@@ -33,7 +34,7 @@ std::vector<Address> interfaces_of(const RankSetup& setup) {
   return interfaces;
 }
 
-// The conductor asks every half time-out, but may first see to a loss for some seconds.
+// The conductor asks every half time-out, but may see to a loss or wait for its disk between blocks.
 double silence_seconds(double timeout_seconds) { return 2 * timeout_seconds + 5; }
 
 // The measuring thread of one rank: hears the conductor's words and does them.
@@ -266,18 +267,30 @@ void measure(const RankSetup& setup, const Address& conductor) {
   RankLoop(setup, std::move(control), std::move(acceptors), interfaces).serve();
 }
 
+// The others wait for an address: where there will be none, they are told so by an empty one.
+std::unique_ptr<Conductor> make_conductor(const RankSetup& setup) {
+  std::unique_ptr<Conductor> conductor;
+  try {
+    conductor = std::make_unique<Conductor>(setup, interfaces_of(setup).front());
+  } catch (const std::exception&) {
+    if (setup.announce) setup.announce("");
+    throw;
+  }
+  if (setup.announce) setup.announce(conductor->address().text());
+  return conductor;
+}
+
 int conduct_and_measure(const RankSetup& setup) {
-  Conductor conductor(setup, interfaces_of(setup).front());
-  const auto address = conductor.address();
-  if (setup.announce) setup.announce(address.text());
-  std::thread conducting([&] { conductor.run(); });
+  const auto conductor = make_conductor(setup);
+  const auto address = conductor->address();
+  std::thread conducting([&] { conductor->run(); });
   try {
     measure(setup, address);
   } catch (const std::exception& error) {
-    conductor.rank_zero_failed(error.what());
+    conductor->rank_zero_failed(error.what());
   }
   conducting.join();
-  return conductor.exit_status();
+  return conductor->exit_status();
 }
 
 }  // namespace

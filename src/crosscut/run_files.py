@@ -60,7 +60,9 @@ class Shard:
         return self.index_bytes + chunk * self.chunk_bytes
 
     def index(self) -> NDArray[np.uint64]:
-        """[chunk, (offset, bytes)]; ValueError where the file is shorter than its index."""
+        """[chunk, (offset, bytes)]; ValueError where it is no file, or shorter than its index."""
+        if not self.path.is_file():
+            raise ValueError("it is no file")
         if self.path.stat().st_size < self.index_bytes:
             raise ValueError("it is shorter than its own index")
         return np.memmap(self.path, dtype="<u8", mode="r", shape=(self.chunks, 2))
@@ -111,6 +113,8 @@ def _whole_array_problem(group: Group, array: ArrayMetadata) -> Problem | None:
     )
     if not path.exists():
         return Problem(path, "is missing", lost)
+    if not path.is_file():
+        return Problem(path, "is no file", lost)
     found = path.stat().st_size
     if found != expected:
         return Problem(path, f"has {found} bytes, expected {expected}", lost)
