@@ -24,7 +24,6 @@ enum class FrameType : std::uint32_t {
   aborted,
   pong,
   complaint,
-  answer,
   // conductor to rank
   welcome = 32,
   job,
@@ -32,7 +31,6 @@ enum class FrameType : std::uint32_t {
   abort_block,
   rebuild,
   ping,
-  ask,
   end_job,
   end,
 };
