@@ -1,6 +1,6 @@
 """How often the 95 % interval holds the median when repetition stops as soon as it is narrow.
 
-Run as `python docs/coverage.py`. Simulates `--interval` (core/src/block_plan.cpp: looks after the
+Run as `python docs/coverage.py`. Simulates `--interval` (core/src/conduct/block_plan.cpp: looks after the
 first 6 repetitions, then after each quarter more) on independent samples. docs/how-it-measures.md states the
 outcome.
 """

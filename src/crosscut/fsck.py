@@ -44,7 +44,7 @@ class Report:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a process of this machine holds the run's lock (core/src/store_create.cpp)."""
+    """Whether a process of this machine holds the run's lock (core/src/store/store_create.cpp)."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:

@@ -1,7 +1,7 @@
 """Quantities as people write and read them.
 
 Written: rates are bytes per second and direction, 1 MB = 10^6 bytes. The core parses parameters by the
-same rules (core/src/parameters.hpp); here are only the options that Python itself must understand.
+same rules (core/src/program/parameters.hpp); here are only the options that Python itself must understand.
 """
 
 from __future__ import annotations

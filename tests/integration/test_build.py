@@ -55,7 +55,7 @@ def tree(tmp_path: Path) -> Path:
     files = {
         "README.md": "crosscut",
         "core/src/main.cpp": MAIN,
-        "core/src/version.cpp": "namespace crosscut { extern const int unused; const int unused = 0; }",
+        "core/src/base/version.cpp": "namespace crosscut { extern const int unused; const int unused = 0; }",
         "core/patterns/aapc.cpp": "namespace crosscut { extern const int aapc; const int aapc = 0; }",
         "core/patterns/patterns.def": "// a comment\nCROSSCUT_PATTERN(aapc)\n",
         "core/backends/null.cpp": "namespace crosscut { extern const int null; const int null = 0; }",

@@ -1,7 +1,7 @@
 """The options of measuring, shared by `run` and `evaluate`: argparse on one side, a job on the other.
 
 Every option is absent from the namespace unless it was typed (`SUPPRESS`): the core alone knows the
-defaults of a job (core/src/job.hpp), and options may stand before or after the pattern's name.
+defaults of a job (core/src/conduct/job.hpp), and options may stand before or after the pattern's name.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from crosscut.errors import PlaceError, UsageError
 LARGEST_FILE_BYTES = 16 << 20
 MOST_HOSTS = 100_000
 MOST_SLOTS = 4096
-# The same as core/src/session_config.cpp takes: a host is a word of ssh's command line.
+# The same as core/src/session/session_config.cpp takes: a host is a word of ssh's command line.
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9._@:%-]{1,255}")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")

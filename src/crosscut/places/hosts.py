@@ -1,7 +1,7 @@
 """Ranks on the hosts of a file, reached through ssh and started as a tree.
 
 This process starts the first host's node alone; that node starts the heads of up to `fanout` parts of the
-other hosts, each head the rest of its part (core/src/spawn_tree.hpp). The session's first line, with the
+other hosts, each head the rest of its part (core/src/launch/spawn_tree.hpp). The session's first line, with the
 secret, goes through ssh's standard input, which is also the life-line: when it closes, the ranks end.
 """
 

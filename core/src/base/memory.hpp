@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "socket.hpp"
+#include "fd.hpp"
 
 namespace crosscut {
 

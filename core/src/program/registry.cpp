@@ -9,14 +9,14 @@ namespace crosscut {
 
 namespace registered {
 #define CROSSCUT_PATTERN(id) extern const PatternInfo pattern_##id;
-#include "../patterns/patterns.def"
+#include "patterns/patterns.def"
 #undef CROSSCUT_PATTERN
 }  // namespace registered
 
 std::span<const PatternInfo* const> patterns() {
 #define CROSSCUT_PATTERN(id) &registered::pattern_##id,
   static constexpr std::array all = {
-#include "../patterns/patterns.def"
+#include "patterns/patterns.def"
   };
 #undef CROSSCUT_PATTERN
   return all;

@@ -9,9 +9,9 @@
 
 #include "ensemble.hpp"
 #include "events.hpp"
+#include "fd.hpp"
 #include "job.hpp"
 #include "registry.hpp"
-#include "socket.hpp"
 #include "store.hpp"
 
 namespace crosscut {

@@ -13,30 +13,9 @@
 #include <string_view>
 #include <utility>
 
+#include "fd.hpp"
+
 namespace crosscut {
-
-using Deadline = std::chrono::steady_clock::time_point;
-Deadline after_seconds(double seconds);
-int milliseconds_left(Deadline deadline);  // 0 when past
-
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (this != &other) reset(std::exchange(other.fd_, -1));
-    return *this;
-  }
-  ~Fd() { reset(); }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void reset(int fd = -1);
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
 
 class Address {
  public:
@@ -63,8 +42,6 @@ class Address {
 class ConnectionLost : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-[[noreturn]] void throw_errno(std::string_view doing);  // RunError: "doing: strerror(errno)"
 
 Fd listen_on(const Address& address, int backlog = 4096);
 Address local_address(int fd);

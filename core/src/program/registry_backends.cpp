@@ -12,14 +12,14 @@ namespace crosscut {
 namespace registered {
 #define CROSSCUT_BACKEND(id) extern const BackendInfo backend_##id;
 #define CROSSCUT_BACKEND_NEEDS(id, ...) CROSSCUT_BACKEND(id)
-#include "../backends/backends.def"
+#include "backends/backends.def"
 #undef CROSSCUT_BACKEND
 }  // namespace registered
 
 std::span<const BackendInfo* const> backends() {
 #define CROSSCUT_BACKEND(id) &registered::backend_##id,
   static constexpr std::array all = {
-#include "../backends/backends.def"
+#include "backends/backends.def"
   };
 #undef CROSSCUT_BACKEND
 #undef CROSSCUT_BACKEND_NEEDS

@@ -1,7 +1,7 @@
 // A pipe whose ends have owners and do not survive exec.
 #pragma once
 
-#include "socket.hpp"
+#include "fd.hpp"
 
 namespace crosscut {
 

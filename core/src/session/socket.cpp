@@ -18,25 +18,6 @@
 
 namespace crosscut {
 
-Deadline after_seconds(double seconds) {
-  const auto bounded = std::clamp(seconds, 0.0, 1e9);
-  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                std::chrono::duration<double>(bounded));
-}
-
-int milliseconds_left(Deadline deadline) {
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-  return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000'000));
-}
-
-void Fd::reset(int fd) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = fd;
-}
-
-void throw_errno(std::string_view doing) { throw RunError(std::string(doing) + ": " + std::strerror(errno)); }
-
 Address::Address(const sockaddr* address, socklen_t length)
     : length_(std::min<socklen_t>(length, sizeof storage_)) {
   std::memcpy(&storage_, address, length_);

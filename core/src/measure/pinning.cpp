@@ -8,7 +8,7 @@
 #include <string>
 
 #include "error.hpp"
-#include "socket.hpp"
+#include "fd.hpp"
 
 namespace crosscut {
 namespace {

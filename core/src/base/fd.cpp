@@ -1,0 +1,33 @@
+#include "fd.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "error.hpp"
+
+namespace crosscut {
+
+Deadline after_seconds(double seconds) {
+  const auto bounded = std::clamp(seconds, 0.0, 1e9);
+  return std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                std::chrono::duration<double>(bounded));
+}
+
+int milliseconds_left(Deadline deadline) {
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+  return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000'000));
+}
+
+void Fd::reset(int fd) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
+}
+
+void throw_errno(std::string_view doing) { throw RunError(std::string(doing) + ": " + std::strerror(errno)); }
+
+}  // namespace crosscut

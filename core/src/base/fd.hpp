@@ -1,0 +1,36 @@
+// What every system call needs: a descriptor with an owner, a deadline, an error that says what was being
+// done.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+namespace crosscut {
+
+using Deadline = std::chrono::steady_clock::time_point;
+Deadline after_seconds(double seconds);
+int milliseconds_left(Deadline deadline);  // 0 when past
+
+[[noreturn]] void throw_errno(std::string_view doing);  // RunError: "doing: strerror(errno)"
+
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~Fd() { reset(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset(int fd = -1);
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace crosscut
