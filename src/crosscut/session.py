@@ -20,6 +20,7 @@ from crosscut.places.base import Event, Launched
 LARGEST_LINE_BYTES = 16 << 20
 
 # MPICH's launcher takes eight to say that a process was killed.
+_STDERR_LINES_SHOWN = 8
 _STRAY_LINES_SHOWN = 12
 
 Listener = Callable[[Event], None]
@@ -67,6 +68,7 @@ class Session:
         self._queue: SimpleQueue[type[_Signal | _EndOfStream] | bytes] = SimpleQueue()
         self._interruptions = 0
         self._measuring = False
+        self._conductor_node = ""  # where rank 0 is
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -181,6 +183,8 @@ class Session:
                 event = _parse(item)
             except SessionError as error:
                 raise self._strayed(error) from error
+            if event["event"] == "ready":
+                self._conductor_node = _node_of_rank_0(event)
             self._launched.observe(event)
             self._listener(event)
             yield event
@@ -200,15 +204,27 @@ class Session:
         status = self._shut(patience_seconds=2.0)
         if self.interrupted:
             return Interrupted("interrupted")
-        said = [line for line in self._launched.stderr_tail() if line.strip()][-8:]
+        lines = [line for line in self._launched.stderr_tail() if line.strip()]
+        if (lost := self._without_conductor(status, lines)) is not None:
+            return lost
         text = f"the ranks ended unexpectedly (exit status {status})"
-        return _Ended("\n  ".join([text + (", saying:" if said else ""), *said]))
+        return _Ended("\n  ".join([text + (", saying:" if lines else ""), *lines[-_STDERR_LINES_SHOWN:]]))
+
+    def _without_conductor(self, status: int, stderr: list[str]) -> _Ended | None:
+        """Where the other ranks say that rank 0 is gone. A launcher has more to say of its own end."""
+        said = [line for line in stderr if line.startswith("crosscut-core")]
+        if not self._conductor_node or not any("the conductor (rank 0) is gone" in line for line in said):
+            return None
+        text = f"rank 0 on node {self._conductor_node}, which conducts, was lost (exit status {status}), saying:"
+        return _Ended("\n  ".join([text, *said[-_STDERR_LINES_SHOWN:]]))
 
     def _strayed(self, error: SessionError) -> SessionError | Interrupted:
         """What is no event is mostly a launcher's word about a rank that died: the rest of it follows."""
         status = self._shut(patience_seconds=2.0)
         if self.interrupted:
             return Interrupted("interrupted")
+        if (lost := self._without_conductor(status, self._launched.stderr_tail())) is not None:
+            return lost
         lines = []
         while not self._queue.empty():
             item = self._queue.get()
@@ -236,6 +252,15 @@ class Session:
 
 def _deaf(_event: Event) -> None:
     """A listener that does nothing."""
+
+
+def _node_of_rank_0(ready: Event) -> str:
+    """Its name; empty where the event does not say."""
+    nodes = ready.get("nodes")
+    for node in nodes if isinstance(nodes, list) else ():
+        if isinstance(node, dict) and 0 in (node.get("ranks") or ()):
+            return str(node.get("name", ""))
+    return ""
 
 
 def _shown(line: bytes) -> str:

@@ -18,13 +18,30 @@ constexpr double margin = 1.5;  // the skew varies, too
 // A first contact may take longer by more than this; then a trial is not needed.
 constexpr double clearly_enough = 20;
 constexpr double shortest_sample = 100e-6;
-// Computing is counted in units of microseconds, and shares its core in time slices of milliseconds.
-constexpr double shortest_sample_beside_computing = 20e-3;
+// Computing is counted in units of microseconds, but shares its core in time slices of milliseconds, of which a
+// sample must hold many. For each rank that a core has.
+constexpr double shortest_sample_beside_computing = 50e-3;
 constexpr std::int64_t most_iterations = 1'000'000;
 constexpr std::int64_t most_wrong_reported = 100;
 
 double seconds_since(Deadline start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Of the most crowded node, at least 1.
+double ranks_on_a_core(const Ensemble& ensemble) {
+  const auto attributes = json::Value(ensemble.attributes());
+  const auto* nodes = attributes.find("nodes");
+  if (nodes == nullptr) return 1;
+  const auto of_rank = ensemble.nodes();
+  double most = 1;
+  for (std::size_t i = 0; i < nodes->array().size(); ++i) {
+    const auto* cores = nodes->array()[i].find("cores");
+    const auto ranks = std::count(of_rank.begin(), of_rank.end(), static_cast<std::int32_t>(i));
+    if (cores != nullptr && cores->number() >= 1)
+      most = std::max(most, static_cast<double>(ranks) / cores->number());
+  }
+  return most;
 }
 
 }  // namespace
@@ -129,7 +146,8 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
 // Seconds that a sample should take at least: the skew with which ranks leave the barrier is then a small
 // share.
 double JobRun::shortest_sample_seconds() const {
-  auto seconds = job_.compute ? shortest_sample_beside_computing : shortest_sample;
+  auto seconds =
+      job_.compute ? shortest_sample_beside_computing * ranks_on_a_core(ensemble_) : shortest_sample;
   if (job_.sync != "barrier") return seconds;
   for (const auto& [key, value] : ensemble_.attributes()) {
     const auto* skew = key == "sync" ? value.find("skew_median_seconds") : nullptr;

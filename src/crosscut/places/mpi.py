@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +48,24 @@ class Launcher:
     def is_srun(self) -> bool:
         return Path(self.program).name == "srun"
 
+    def is_hydra(self) -> bool:
+        """MPICH's launcher, and what is built on it."""
+        try:
+            said = subprocess.run(
+                [self.program, "--version"], capture_output=True, timeout=10, check=False
+            ).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return b"HYDRA" in said.upper()
+
     def command(self, ranks: int) -> list[str]:
         if self.is_srun:
             # Requests are for rank 0 alone; the others would each get a copy.
             return [self.program, f"--ntasks={ranks}", "--input=0", "--overlap", "--kill-on-bad-exit=1"]
-        return [self.program, "-n", str(ranks)]
+        # Hydra kills all ranks as soon as one dies, mostly before rank 0 can say which one. The core ends them
+        # itself, in bounded time.
+        words = ["-disable-auto-cleanup"] if self.is_hydra() else []
+        return [self.program, *words, "-n", str(ranks)]
 
 
 def find_launcher(named: str, mpi_executable: Path | None) -> Launcher | None:
