@@ -151,6 +151,25 @@ TEST(a_directory_that_cannot_be_a_new_run_is_refused_by_name) {
   CHECK_THROWS_SAYING(UsageError, "nothing to resume", Store::resume(folder / "full", options, false));
 }
 
+TEST(what_a_killed_creation_left_is_made_anew_but_nothing_else_is_touched) {
+  const Folder folder;
+  const Store::Options options = sample::options(small);
+  const fs::path run = folder / "run";
+  { const auto store = Store::create(run, options); }
+  fs::rename(run / "zarr.json", run / "zarr.json.unfinished");  // killed just before the last rename
+  { const auto store = Store::create(run, options); }
+  CHECK(fs::exists(run / "zarr.json"));
+  for (const char* stranger : {"notes.txt", "size/notes.txt", "peer/c/0/zarr.json.bak"}) {
+    fs::remove(run / "zarr.json");
+    fs::create_directories((run / stranger).parent_path());
+    overwrite(run / stranger, "x");
+    CHECK_THROWS_SAYING(UsageError, "is not empty", Store::create(run, options));
+    CHECK(fs::exists(run / stranger));
+    fs::remove(run / stranger);
+    { const auto store = Store::create(run, options); }
+  }
+}
+
 TEST(a_directory_without_permission_is_refused_with_the_cause) {
   if (::geteuid() == 0) {
     std::cout << "  skipped for root, who may write everywhere\n";

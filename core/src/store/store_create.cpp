@@ -16,6 +16,38 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> text_bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+constexpr auto array_names = std::to_array<std::string_view>(
+    {"size", "phase", "peer", "bytes", "node", "iterations", "repetitions_done", "credited_bytes", "status",
+     "rank_seconds", "message_seconds", "message_lost_bytes", "compute_fraction", "message_summary",
+     "rank_summary"});
+
+// Whether a path within a run is one that `create` makes before the group's zarr.json, so before any sample.
+bool is_made_first(const fs::path& within) {
+  if (within.filename() == "zarr.json.unfinished" && !within.has_parent_path()) return true;
+  auto part = within.begin();
+  if (std::ranges::find(array_names, part->string()) == array_names.end()) return false;
+  for (++part; part != within.end(); ++part) {
+    const std::string name = part->string();
+    const auto digits = std::ranges::find_if_not(name, [](char c) { return c >= '0' && c <= '9'; });
+    const std::string_view rest(digits, name.end());
+    if (name != "c" && name != "zarr.json" && name != "zarr.json.unfinished" && !rest.empty() &&
+        rest != ".unfinished")
+      return false;
+  }
+  return true;
+}
+
+// Killed before the run existed: what there is was never said to be a run, and holds no samples.
+bool is_half_made(const fs::path& directory) {
+  std::error_code error;
+  if (fs::exists(directory / "zarr.json", error)) return false;
+  for (fs::recursive_directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->is_symlink(error) || !is_made_first(entry->path().lexically_relative(directory))) return false;
+  }
+  return !error;
+}
+
 void make_empty_directory(const fs::path& directory) {
   std::error_code error;
   const fs::file_status status = fs::status(directory, error);
@@ -25,7 +57,7 @@ void make_empty_directory(const fs::path& directory) {
   make_directories(directory);
   fs::directory_iterator entries(directory, error);
   if (error) throw_file_error("read", directory, error.value());
-  if (entries == fs::directory_iterator()) return;
+  if (entries == fs::directory_iterator() || is_half_made(directory)) return;
   const bool is_run = fs::exists(directory / "zarr.json", error);
   throw UsageError(directory.string() + " is not empty: " +
                    (is_run ? "it holds a run; go on with it by --resume, or name another directory with --out"
@@ -124,6 +156,10 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
   make_empty_directory(directory);
   File lock(directory, File::Mode::directory);
   if (!lock.lock()) throw UsageError(directory.string() + ": another process is making a run there");
+  // Looked at again, now that nobody else can be making it.
+  if (is_half_made(directory)) {
+    for (const auto name : array_names) fs::remove_all(directory / name);
+  }
   write_whole_arrays(directory, options, layouts);
   json::Object attributes = first_attributes(options, layouts);
   write_group(directory, group_metadata(layouts, attributes));  // last: with it, the run exists
