@@ -219,8 +219,8 @@ std::string broadcast(std::string text) {
   return text;
 }
 
-// MPICH gives its shared memory a name in /dev/shm, which it takes back at the end: a killed job leaves megabytes
-// there for each node. Once all have mapped it nobody needs the name.
+// MPICH gives its shared memory a name in /dev/shm, which it takes back at the end: a killed job leaves
+// megabytes there for each node. Once all have mapped it nobody needs the name.
 void drop_names_of_shared_memory() {
   check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
   constexpr std::string_view ours = "/dev/shm/mpich_shm_";

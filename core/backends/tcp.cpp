@@ -87,8 +87,9 @@ class TcpTransport {
 bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 [[noreturn]] void lose(const Lane& lane, const char* doing, bool closed) {
-  throw PeerLost(lane.link.peer, std::string(doing) + " rank " + std::to_string(lane.link.peer) + ": " +
-                                     (closed ? "it closed the connection" : std::strerror(errno)));
+  const auto what = std::string(doing) + " rank " + std::to_string(lane.link.peer);
+  throw PeerLost(lane.link.peer, what + ": " + (closed ? "it closed the connection" : std::strerror(errno)),
+                 what);
 }
 
 void TcpTransport::post(const Op& op, OpIndex index, std::byte* data) {

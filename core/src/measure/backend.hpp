@@ -66,8 +66,10 @@ struct RankSamples {
 // The partner of an operation is gone, as seen from this rank.
 class PeerLost : public std::runtime_error {
  public:
-  PeerLost(Rank lost_peer, const std::string& why) : std::runtime_error(why), peer(lost_peer) {}
+  PeerLost(Rank lost_peer, const std::string& why, std::string what_was_done = {})
+      : std::runtime_error(why), peer(lost_peer), doing(std::move(what_was_done)) {}
   Rank peer;
+  std::string doing;  // "receiving from rank 3"; empty: not a transfer
 };
 
 class Backend {

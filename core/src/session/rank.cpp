@@ -69,6 +69,7 @@ class RankLoop {
       try {
         obey(frame);
       } catch (const PeerLost& lost) {
+        if (attendant_.interrupted()) waited_for_ = {lost.peer, lost.doing};
         complain({lost.peer, lost.what()});
       } catch (const ConnectionLost& lost) {
         complain({-1, lost.what()});
@@ -219,7 +220,7 @@ class RankLoop {
     barrier_.clear();
     attendant_.clear_interrupt(epoch_ + 1);
     attendant_.listen(true);
-    attendant_.send(FrameType::aborted, {});
+    attendant_.send(FrameType::aborted, pack(std::exchange(waited_for_, {})));
   }
 
   void end_job() {
@@ -241,6 +242,7 @@ class RankLoop {
   Job job_;
   std::unique_ptr<Pattern> pattern_;
   std::uint32_t epoch_ = 0;
+  Complaint waited_for_;  // what was under way when the block was aborted
   bool leads_node_ = false, oversubscribed_ = false;
 };
 

@@ -14,6 +14,8 @@ namespace {
 
 // After the first loss: time for others' to be heard, and for the launcher's report of the cause.
 constexpr double aftermath_seconds = 0.3;
+constexpr double stall_answers_seconds = 2;
+constexpr std::size_t longest_list = 600;  // of what is said about a stall, characters
 
 std::vector<Rank> ranks_of(const std::vector<LostRank>& lost) {
   std::vector<Rank> ranks;
@@ -153,6 +155,32 @@ void RemoteRanks::handle_complaint(Rank from, const Complaint& complaint) {
   throw RunError(reason);
 }
 
+// Asks the ranks that are still at work what they wait for; those in a library that cannot be interrupted do
+// not answer.
+std::string RemoteRanks::describe_stall(const std::vector<bool>& done) {
+  server_.broadcast(FrameType::abort_block, {});
+  std::string waits, names;
+  const auto deadline = after_seconds(stall_answers_seconds);
+  auto answers = server_.all_living().size();
+  while (answers > 0 && milliseconds_left(deadline) > 0) {
+    const auto heard = server_.hear(stall_answers_seconds / 4, false);
+    if (heard.what == ControlServer::Heard::What::input) hooks_.input(heard.fd);
+    if (heard.what == ControlServer::Heard::What::lost) note_loss(heard.rank, heard.reason);
+    if (heard.what != ControlServer::Heard::What::frame || heard.frame.type != FrameType::aborted) continue;
+    --answers;
+    const auto waited_for = unpack<Complaint>(heard.frame.payload);
+    if (waited_for.peer < 0 || waited_for.peer >= ranks() || waits.size() > longest_list) continue;
+    waits += "\n  rank " + std::to_string(heard.rank) + " on " + node_name(heard.rank) + " was " +
+             waited_for.reason + " on " + node_name(waited_for.peer);
+  }
+  for (const auto rank : server_.all_living()) {
+    if (!done[static_cast<std::size_t>(rank)] && names.size() < longest_list)
+      names += " " + std::to_string(rank);
+  }
+  const std::string what = "all ranks are alive, but nothing moves any more; ";
+  return waits.empty() ? what + "still at work:" + names : what + "what waits:" + waits;
+}
+
 // One frame of the wanted type from every living rank, in order of rank; of lost ones an empty frame. Throws
 // Failure when a rank was lost meanwhile; frames of an earlier epoch are passed over by the ranks' ordered
 // answers.
@@ -168,13 +196,7 @@ std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
       note_loss(heard.rank, heard.reason);
       throw Failure{};
     }
-    if (heard.what == What::stalled) {
-      std::string names;
-      for (const auto rank : server_.all_living()) {
-        if (!got[static_cast<std::size_t>(rank)] && names.size() < 80) names += " " + std::to_string(rank);
-      }
-      throw RunError("all ranks are alive, but nothing moves any more; still at work:" + names);
-    }
+    if (heard.what == What::stalled) throw RunError(describe_stall(got));
     if (heard.what != What::frame) continue;
     if (heard.frame.type == FrameType::complaint) {
       if (wanted == FrameType::aborted) continue;  // about what is being cleared away

@@ -24,7 +24,7 @@ class RemoteRanks final : public Ensemble {
   // Awaits all ranks and has them build the barrier.
   void assemble(double patience_seconds, const std::function<void()>& idle);
   // After a job that failed with all ranks alive: everybody lets go of it and is ready for the next.
-  void reset();
+  void reset() override;
   // Tells everybody to go. Safe to call whatever has happened before.
   void dismiss();
   // Serves inputs until one arrives or so many seconds pass; losses between jobs are noticed, too.
@@ -49,6 +49,7 @@ class RemoteRanks final : public Ensemble {
   void estimate_skew(const std::vector<Frame>& ready);
   void merge(Rank rank, const RankSamples& samples, BlockOutcome& outcome) const;
   std::string node_name(Rank rank) const;
+  std::string describe_stall(const std::vector<bool>& done);
   [[noreturn]] void give_up();
 
   ControlServer& server_;
