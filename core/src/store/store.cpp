@@ -162,22 +162,21 @@ std::vector<Status> ZarrStore::read_status(const Block& block) const {
   return status;
 }
 
-// A row (one repetition) or column (one phase) at a time: the status of a whole size need not fit in memory.
+// Some phases of a repetition at a time: the status of all phases and ranks need not fit in memory.
 std::vector<bool> ZarrStore::done(const Block& block) const {
   check_size(block.size_index);
-  const auto of_phases = [&](std::int64_t repetition) {
-    const std::vector<Status> status =
-        read_status({block.size_index, block.phase_first, block.phase_end, repetition, repetition + 1});
-    std::vector<bool> row;
-    for (std::size_t cell = 0; cell < status.size(); cell += index(options_.shape.ranks))
-      row.push_back(all_done(std::span(status).subspan(cell, index(options_.shape.ranks))));
-    return row;
-  };
   if (options_.summaries) return summaries_done(block);
+  constexpr std::int64_t piece_bytes = std::int64_t{256} << 10;
+  const std::int64_t ranks = options_.shape.ranks, step = std::max<std::int64_t>(1, piece_bytes / ranks);
   std::vector<bool> result;
   for (std::int64_t repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
-    const std::vector<bool> row = of_phases(repetition);
-    result.insert(result.end(), row.begin(), row.end());
+    for (std::int64_t phase = block.phase_first; phase < block.phase_end; phase += step) {
+      const std::int64_t end = std::min(phase + step, block.phase_end);
+      const std::vector<Status> status =
+          read_status({block.size_index, phase, end, repetition, repetition + 1});
+      for (std::size_t cell = 0; cell < status.size(); cell += index(ranks))
+        result.push_back(all_done(std::span(status).subspan(cell, index(ranks))));
+    }
   }
   return result;
 }
