@@ -26,7 +26,7 @@ MADE = (
 EXIT_STATUS = (
     (EXIT_OK, "done"),
     (EXIT_FAILED, "the measurement or the machine failed: a rank was lost (also where that was tolerated), a "
-     "byte was wrong, the disk is full, `fsck` found damage"),
+     "byte was wrong, the disk is full, a run is damaged"),
     (EXIT_USAGE, "wrong usage, or a file that cannot be read as what it should be"),
     (EXIT_INTERRUPTED, "interrupted (Ctrl-C, SIGTERM); what was measured is on disk"),
 )  # fmt: skip

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from crosscut import __version__
-from crosscut.errors import CrosscutError, UsageError
+from crosscut.errors import CrosscutError, UsageError, plainly
 from crosscut.job import Job
 from crosscut.measure import Decided
+from crosscut.run_format import Damaged, load_json
 from crosscut.session import Listener, Session
 
 PLAN = "campaign.json"
+SUMMARY = "summary.json"
 SCHEMA = {"name": "crosscut-campaign", "version": 1}
 
 
@@ -41,25 +43,64 @@ class StepResult:
     step: Step
     out: Path
     state: str
-    """A run's state, or `refused`: the pattern cannot run so."""
+    """A run's state; or `refused`: the pattern cannot run so; `missing`: there is no run; `damaged`."""
     reason: str = ""
 
     @property
     def measured(self) -> bool:
-        return self.state != "refused"
+        return self.state not in ("refused", "missing", "damaged")
 
 
 def state_of(run: Path) -> str | None:
     """A run's state as its metadata says; None where there is no run."""
-    try:
-        state = json.loads((run / "zarr.json").read_bytes())["attributes"]["state"]
-    except FileNotFoundError:
+    if not (run / "zarr.json").exists():
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{run}: its metadata cannot be read ({error}); try 'crosscut fsck {run}'"
-        ) from error
-    return str(state)
+    try:
+        attributes = load_json(run / "zarr.json").get("attributes")
+    except Damaged as error:
+        raise UsageError(f"{error}; see 'crosscut fsck {run}'") from error
+    if not isinstance(attributes, dict) or not isinstance(attributes.get("state"), str):
+        raise UsageError(f"{run}/zarr.json records no state; see 'crosscut fsck {run}'")
+    return str(attributes["state"])
+
+
+def is_campaign(directory: Path) -> bool:
+    """Whether several runs with a plan lie there, in place of one run."""
+    return (directory / PLAN).is_file()
+
+
+def review(directory: Path) -> list[StepResult]:
+    """What there is of a campaign that was begun, step by step, without measuring anything."""
+    _, steps = load_plan(directory)
+    reasons = _recorded_reasons(directory)
+    results = []
+    for step in steps:
+        out = step.out(directory)
+        try:
+            state = state_of(out)
+        except UsageError as error:
+            results.append(StepResult(step, out, "damaged", str(error)))
+            continue
+        if state is not None:
+            results.append(StepResult(step, out, state))
+        elif step.name in reasons:
+            results.append(StepResult(step, out, "refused", reasons[step.name]))
+        else:
+            results.append(StepResult(step, out, "missing", "there is no run"))
+    return results
+
+
+def _recorded_reasons(directory: Path) -> dict[str, str]:
+    """Why steps were refused, by name, as the summary of the measuring has it; empty where there is none."""
+    try:
+        steps = load_json(directory / SUMMARY).get("steps")
+    except Damaged:
+        return {}
+    return {
+        str(step["name"]): str(step.get("reason", ""))
+        for step in (steps if isinstance(steps, list) else [])
+        if isinstance(step, dict) and step.get("state") == "refused" and "name" in step
+    }
 
 
 def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[Step]) -> None:
@@ -91,8 +132,10 @@ def load_plan(directory: Path) -> tuple[dict[str, Any], list[Step]]:
             for entry in plan["steps"]
         ]  # fmt: skip
         return dict(plan["launch"]), steps
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{directory}: no campaign that can be resumed ({error})") from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        told = isinstance(error, OSError | ValueError | KeyError)
+        why = plainly(error) if told else "it holds something else"
+        raise UsageError(f"{directory / PLAN}: no campaign that can be read: {why}") from error
 
 
 def _name(text: object) -> str:

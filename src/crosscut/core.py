@@ -122,9 +122,7 @@ def _query(executable: Path) -> Mapping[str, object]:
     try:
         value = json.loads(answer.stdout)
     except ValueError as error:
-        raise CoreError(
-            f"{executable} list --json did not print JSON ({error}); is it a crosscut-core?"
-        ) from error
+        raise CoreError(f"{executable} list --json did not print JSON; is it a crosscut-core?") from error
     if not isinstance(value, dict):
         raise CoreError(f"{executable} list --json printed {type(value).__name__}, not an object")
     return value

@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from crosscut import core, units
+from crosscut.analysis.cautions import Kind
 from crosscut.campaign import Step, StepResult, measure_steps
-from crosscut.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
+from crosscut.errors import EXIT_FAILED, EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.measure import Launch, decide, open_session
 from crosscut.progress import reporter
-from crosscut.reports import terminal
+from crosscut.reports import about, terminal
 from crosscut.reports.screen import Screen, screen_for
 from crosscut.reports.sentences import figures_of
 from crosscut.reports.view import open_view
@@ -58,13 +59,47 @@ def _measure(known: core.Core, backend: str, directory: Path, screen: Screen) ->
         lines = figures_of(open_view(result.out)) if result.measured else [result.reason]
         for line in lines + ([f"({result.state})"] if result.state != "complete" else []):
             screen.line(f"  {line}")
+    _caution(screen, results)
     return results
+
+
+def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
+    """What to beware of in every figure of a block: each block says it, since it may be all that is read."""
+    texts = [
+        caution.text
+        for result in results
+        if result.measured
+        for caution in about.beware(open_view(result.out), [])
+        if caution.kind is Kind.OVERSUBSCRIBED
+    ]
+    for text in dict.fromkeys(texts):
+        screen.line(f"{screen.glyphs.warning} {text}", "yellow")
+
+
+def _program() -> str:
+    """crosscut as it can be typed here. By its path: make puts its folder on PATH for itself alone."""
+    beside = Path(sys.executable).parent / "crosscut"  # not resolved: the Python of an environment is a link
+    if not beside.is_file():
+        return "crosscut"
+    try:
+        return str(beside.relative_to(Path.cwd()))
+    except ValueError:
+        return str(beside)
 
 
 def run(directory: Path, screen: Screen) -> int:
     """Measures, shows, names the runs."""
     known = core.load()
-    results = {backend: _measure(known, backend, directory, screen) for backend in ("tcp", "mpi")}
+    results: dict[str, list[StepResult]] = {"tcp": [], "mpi": []}
+    failed = False
+    for backend, measured_so in results.items():
+        try:
+            measured_so.extend(_measure(known, backend, directory, screen))
+        except Interrupted:
+            raise
+        except CrosscutError as error:  # the other backend's figures are worth showing all the same
+            screen.line(f"failed: {error}", "red")
+            failed = True
     measured = [result for found in results.values() for result in found if result.measured]
     shown = next((result.out for result in measured if result.step.name == "aapc"), None)
     if shown is not None:
@@ -72,8 +107,8 @@ def run(directory: Path, screen: Screen) -> int:
         terminal.render(screen, open_view(shown))
     screen.title("Runs")
     for result in measured:
-        screen.line(f"crosscut show {result.out}")
-    failed = not results["tcp"] or any(result.state not in ("complete", "stopped") for result in measured)
+        screen.command(f"{_program()} show {result.out}")
+    failed |= not results["tcp"] or any(result.state not in ("complete", "stopped") for result in measured)
     return EXIT_FAILED if failed or len(measured) < len(STEPS) else EXIT_OK
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -17,6 +19,21 @@ class CrosscutError(Exception):
     """Something a person can act on: what was wrong, where, what to do."""
 
     exit_code = EXIT_FAILED
+
+
+def plainly(error: Exception) -> str:
+    """What an error of Python's says to a person: no number of errno, no words of a decoder."""
+    if isinstance(error, OSError):
+        return error.strerror or "it cannot be read"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON from line {error.lineno}, column {error.colno} on"
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 text from byte {error.start} on"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, KeyError):
+        return f"it has no member {error}"
+    return str(error)
 
 
 class UsageError(CrosscutError):

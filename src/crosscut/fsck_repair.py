@@ -26,17 +26,11 @@ def repair(path: Path) -> list[str]:
         raise UsageError(f"{path} is being written: wait for its end")
     group = read_group(path)
     try:
-        return [
-            *_remove_unfinished(group),
-            *_write_metadata(group),
-            *_write_counts(group),
-            *(
-                line
-                for size in range(group.arrays["status"].extent("size"))
-                for line in _repair_size(group, size)
-            ),
-            *_lower_counts(group),
-        ]
+        kept = [*_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
+        sizes = range(group.arrays["status"].extent("size"))
+        lost = [line for size in sizes for line in _repair_size(group, size)]
+        lost += _lower_counts(group)
+        return [*kept, *lost, *(_reopen(group) if lost else [])]
     except OSError as error:
         raise CrosscutError(f"cannot repair {error.filename or path}: {error.strerror}") from error
 
@@ -84,6 +78,18 @@ def _lower_counts(group: Group) -> Iterator[str]:
         path = chunk_path(group.path, group.arrays["repetitions_done"])
         path.write_bytes(lowered.astype("<i8").tobytes())
         yield f"{path}: {int((lowered != counts).sum())} counts are now lower"
+
+
+def _reopen(group: Group) -> Iterator[str]:
+    """A run that lacks something is not complete: it shall be shown as unfinished, and resumed."""
+    if group.state != "complete":
+        return
+    path = group.path / "zarr.json"
+    document = {**group.document, "attributes": {**group.attributes, "state": "stopped"}}
+    unfinished_path = path.with_name(f"{path.name}.unfinished")
+    unfinished_path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    unfinished_path.replace(path)
+    yield "the run is now stopped, no longer complete: go on with 'crosscut run --resume'"
 
 
 def _repair_size(group: Group, size_index: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from crosscut.errors import CrosscutError
+from crosscut.errors import CrosscutError, plainly
 
 TIMEOUT_SECONDS = 600
 
@@ -56,7 +56,7 @@ def from_core(job: Mapping[str, object], ranks: int, slots: int) -> Compute:
                 words, input=request, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise CrosscutError(f"{executable} coordinates: {error}") from error
+            raise CrosscutError(f"{executable} coordinates: {plainly(error)}") from error
         if answer.returncode != 0:
             said = answer.stderr.decode("utf-8", "replace").strip()
             raise CrosscutError(
@@ -80,7 +80,8 @@ def parse_answer(answer: bytes, phases: range, ranks: int, slots: int) -> Coordi
             sample_bytes[index] = np.array(entry["bytes"], np.int64).reshape(ranks, slots)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise CrosscutError(
-            f"crosscut-core coordinates does not fit the run, which another version may have made: {error}"
+            "crosscut-core coordinates does not fit the run, which another version may have made: "
+            f"{plainly(error)}"
         ) from error
     return Coordinates(peer, sample_bytes)
 

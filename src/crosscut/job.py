@@ -1,4 +1,4 @@
-"""One measurement asked for, as handed to a session (core/src/conduct/job.hpp has the members and defaults)."""
+"""One measurement asked for, as handed to a session (its members and defaults: core/src/conduct/job.hpp)."""
 
 from __future__ import annotations
 

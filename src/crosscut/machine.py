@@ -13,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import core
+from crosscut import core, units
 from crosscut.errors import CrosscutError
 
 PROBE_TIMEOUT_SECONDS = 10
+CONTROLLER_TIMEOUT_SECONDS = 5
 # A rank of a full TCP mesh holds a connection to every other rank; ranks of one node add up.
 FEWEST_DESCRIPTORS = 4096
 
@@ -45,6 +46,18 @@ def _lines(*command: str) -> list[str]:
         return []
     text = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
     return text.splitlines() if done.returncode == 0 else []
+
+
+def _ask(*command: str, timeout_seconds: float) -> tuple[int | None, str] | None:
+    """(exit status, all that it prints) of a command, the status None where it is too slow; None where it is
+    missing."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=timeout_seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return None, ""
+    except OSError:
+        return None
+    return done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
 def _read(path: str) -> str | None:
@@ -141,8 +154,6 @@ def clock_cost_seconds(reads: int = 20_000) -> float:
 
 def probe_clock() -> list[Finding]:
     """Resolution, cost, and the kernel's source of time (without vDSO each reading is a system call)."""
-    from crosscut import units
-
     resolution = time.clock_getres(time.CLOCK_MONOTONIC)
     found = [
         Finding(
@@ -242,11 +253,35 @@ def probe_places() -> list[Finding]:
     found = []
     for place in all_places():
         reason = place.available()
-        found.append(Finding("places", place.name, place.help, reason is None, reason or ""))
+        if place.name == "slurm" and reason is None:
+            found.append(_slurm(place.help))
+        else:
+            found.append(Finding("places", place.name, place.help, reason is None, reason or ""))
     for program in ("ssh", "sshd", "srun", "sbatch"):
         path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
-        found.append(Finding("places", program, path or "not installed", None if path is None else True))
+        what = f"{path}: the client; no host was asked" if path and program == "ssh" else path
+        found.append(Finding("places", program, what or "not installed", None if path is None else True))
     return found
+
+
+def _slurm(help_text: str) -> Finding:
+    """The programs alone are no cluster: asks whether a controller answers."""
+    said = _ask("scontrol", "ping", timeout_seconds=CONTROLLER_TIMEOUT_SECONDS)
+    if said is None:
+        unknown = "no scontrol here to ask whether a controller answers"
+        return Finding("places", "slurm", help_text, None, unknown)
+    status, text = said
+    if status == 0 and "UP" in text.split():
+        return Finding("places", "slurm", help_text, True)
+    # `scontrol ping` says "Slurmctld(primary) at host is DOWN", or what is wrong with the configuration.
+    words = (text.strip().splitlines() or [f"no answer in {CONTROLLER_TIMEOUT_SECONDS} s"])[-1].strip()[:200]
+    return Finding(
+        "places",
+        "slurm",
+        "installed, but no controller answers",
+        False,
+        f"'scontrol ping' says: {words}\nstart crosscut on a machine of the cluster, or ask who runs it",
+    )
 
 
 def probe_tcp() -> list[Finding]:
@@ -274,7 +309,8 @@ def probe_tcp() -> list[Finding]:
         )
     for name, path in (("send buffer", "tcp_wmem"), ("receive buffer", "tcp_rmem")):
         if (value := _read(folder + path)) is not None:
-            found.append(Finding("tcp", name, f"{' / '.join(value.split())} bytes (least, first, most)"))
+            sizes = [units.size(int(word)) for word in value.split() if word.isdigit()]
+            found.append(Finding("tcp", name, f"{' / '.join(sizes)} (least, first, most)"))
     return found
 
 

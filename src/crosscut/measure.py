@@ -11,6 +11,7 @@ from crosscut import core as core_module
 from crosscut.errors import UsageError
 from crosscut.places import find_place
 from crosscut.places.base import Place, PlaceOptions
+from crosscut.run_format import ARRAYS
 from crosscut.session import Listener, Session
 
 MOST_RANKS = 1 << 20
@@ -40,9 +41,14 @@ class Decided:
     options: PlaceOptions
 
 
+def default_backend(on: str) -> str:
+    """The backend of a place for which none was named."""
+    return "mpi" if on == "mpi" else "tcp"
+
+
 def decide(core: core_module.Core, launch: Launch) -> Decided:
     """Fills in what was left open; raises UsageError for what cannot be had here, with the reason."""
-    backend = launch.backend or ("mpi" if launch.on == "mpi" else "tcp")
+    backend = launch.backend or default_backend(launch.on)
     on = launch.on or ("mpi" if backend == "mpi" else "local")
     place, argument = find_place(on)
     if (reason := place.available()) is not None:
@@ -88,10 +94,15 @@ def default_out(pattern: str, backend: str, folder: Path, now: Callable[[], floa
     return path
 
 
+def _made_before_the_run(entry: Path) -> bool:
+    """An array of a run that was killed before it had metadata: the core looks closer, and makes it anew."""
+    return (entry.is_dir() and entry.name in ARRAYS) or entry.name == "zarr.json.unfinished"
+
+
 def checked_out(path: Path) -> Path:
     """An absolute path at which a run can be made; refuses to write where something is."""
     path = path.absolute()
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+    if path.exists() and not (path.is_dir() and all(_made_before_the_run(entry) for entry in path.iterdir())):
         raise UsageError(
             f"--out {path}: something is there already; name another, or go on with --resume {path}"
         )

@@ -19,6 +19,9 @@ from crosscut.places.base import Event
 
 # Plain lines: one when a size begins, then one every so many seconds.
 PLAIN_INTERVAL_SECONDS = 10.0
+_SIZES_NAMED = 8
+# A sweep of more sizes than this has lines at intervals alone.
+_MOST_SIZES_WITH_LINES = 16
 
 
 def _number(event: Event, key: str) -> float:
@@ -106,14 +109,20 @@ class Quiet:
             print(f"crosscut: {line}", file=self._stream, flush=True)
 
 
+def _is_size(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 class Plain:
-    """Lines at intervals, for a log file."""
+    """Lines for a log file: one a size unless there are very many, and at intervals while it lasts."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
         self._clock = clock
         self._last = float("-inf")
         self._size: object = None
+        self._coming: list[int] = []
+        self._sweeping = False
         self._title = ""
         self._step = ""
 
@@ -129,6 +138,11 @@ class Plain:
         elif event["event"] == "started":
             self._title = f"{self._step}{event.get('pattern')}"
             self._size, self._last = None, float("-inf")
+            sizes = event.get("sizes")
+            self._coming = list(filter(_is_size, sizes)) if isinstance(sizes, list) else []
+            self._sweeping = len(self._coming) > _MOST_SIZES_WITH_LINES
+        elif event["event"] == "finished" and event.get("state") == "complete":
+            self._pass_over(len(self._coming))
         elif event["event"] == "step":
             self._step = step(event)
         elif event["event"] == "progress":
@@ -136,11 +150,23 @@ class Plain:
 
     def _progress(self, event: Event) -> None:
         due = self._clock() - self._last >= PLAIN_INTERVAL_SECONDS
-        if due or event.get("size") != self._size:
-            self._size, self._last = event.get("size"), self._clock()
+        if due or (event.get("size") != self._size and not self._sweeping):
+            size = event.get("size")
+            if isinstance(size, int) and size in self._coming:
+                self._pass_over(self._coming.index(size))
+                del self._coming[0]
+            self._size, self._last = size, self._clock()
             done = _number(event, "done")
             share = units.percent(done) if math.isfinite(done) else ""
             self._print(f"{self._title}  {position(event)}  {share}  {pace(event)}".rstrip())
+
+    def _pass_over(self, count: int) -> None:
+        """Sizes that were measured faster than a session says how far it is, or before, of a run resumed."""
+        if passed := self._coming[:count]:
+            del self._coming[:count]
+            named = [units.size(size) for size in passed]
+            shown = ", ".join(named) if len(named) <= _SIZES_NAMED else f"{named[0]} … {named[-1]}"
+            self._print(f"{self._title}  {shown}  done")
 
     def _print(self, line: str) -> None:
         print(f"crosscut: {line}", file=self._stream, flush=True)

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
-from crosscut import implied
-from crosscut.errors import UsageError
+from crosscut import implied, units
+from crosscut.errors import UsageError, plainly
+from crosscut.run_agreement import lost_chunks
 from crosscut.run_files import file_problems
 from crosscut.run_format import MEASURED, STATISTICS, Damaged, read_group
 
@@ -33,13 +34,13 @@ class Run:
         """Checks metadata, lengths and indices; UsageError or Damaged say what is wrong."""
         path = Path(path)
         group = read_group(path)
-        problems = [str(problem) for problem in islice(file_problems(group), _PROBLEMS_SHOWN)]
-        if problems:
+        found = chain(file_problems(group), lost_chunks(group))
+        if problems := [str(problem) for problem in islice(found, _PROBLEMS_SHOWN)]:
             raise Damaged("\n".join([f"the run is damaged, see 'crosscut fsck {path}':", *problems]))
         try:
             dataset = xr.open_zarr(path, consolidated=True, chunks=None)
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise Damaged(f"{path} is damaged, see 'crosscut fsck {path}': {error}") from error
+            raise Damaged(f"{path} is damaged, see 'crosscut fsck {path}': {plainly(error)}") from error
         # xarray itself uses up the attribute `coordinates`.
         dataset.attrs = dict(group.attributes)
         if "peer" not in dataset:
@@ -100,8 +101,8 @@ class Run:
     def size_index(self, size_bytes: int) -> int:
         if size_bytes in self.sizes_bytes:
             return self.sizes_bytes.index(size_bytes)
-        there = ", ".join(map(str, self.sizes_bytes[:12]))
-        raise UsageError(f"{self.path} has no size of {size_bytes} bytes; it has {there}")
+        there = ", ".join(map(units.size, self.sizes_bytes[:12]))
+        raise UsageError(f"{self.path} has no size {units.size(size_bytes)}; it has {there}")
 
     def message_bytes(self, size_index: int) -> xr.DataArray:
         """[phase, rank, slot] bytes of each sample; where `peer` is -1 there is none."""

@@ -1,15 +1,16 @@
-"""Status against samples: whether all that is called measured is there. One chunk at a time."""
+"""Counts against status against samples: whether all that is called measured is there. A chunk at a time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.run_files import Shard
+from crosscut.run_files import Problem, Shard
 from crosscut.run_format import MEASURED, UNMEASURED, ArrayMetadata, Group, chunk_path
 
 Mask = NDArray[np.bool_]
@@ -100,6 +101,52 @@ def open_size(group: Group, size_index: int) -> SizeSamples:
         else:
             samples[array.name] = (shard, _readable(shard))
     return SizeSamples(status, samples, _peers(group), "message_lost_bytes" in group.arrays)
+
+
+def lost_chunks(group: Group) -> Iterator[Problem]:
+    """Chunks that were counted or are called measured, and are not there. Quick also for large runs: reads
+    indices, and status only where an index lacks something; `fsck` reads all.
+
+    A writer commits samples, then status, then the count. Read in the opposite order, a run that is being
+    written never seems to lack anything.
+    """
+    counts = read_repetitions_done(group)
+    status = group.arrays["status"]
+    for size_index in range(status.extent("size")):
+        shard = Shard(chunk_path(group.path, status, size_index), status)
+        readable = _readable(shard)
+        there = readable.chunks.copy() if readable is not None else np.zeros(shard.chunks, dtype=bool)
+        if counts is not None and (counts[size_index] > _most_repetitions(shard, there)).any():
+            yield Problem(shard.path, _absent_words(shard.path, "repetitions were counted"), _LOST)
+        for array in group.arrays.values():
+            if array.known.sharded and array is not status:
+                samples = Shard(chunk_path(group.path, array, size_index), array)
+                yield from _lost_samples(samples, shard, there)
+
+
+_LOST = "they cannot be shown"
+
+
+def _absent_words(path: Path, though: str) -> str:
+    return f"{'lacks chunks' if path.exists() else 'is missing'}, though its {though}"
+
+
+def _most_repetitions(status: Shard, there: Mask) -> NDArray[np.int64]:
+    """[phase] repetitions for which the chunks that are there have room."""
+    _, repetitions, phases, _ = status.grid
+    columns = there.reshape(repetitions, phases).sum(axis=0) * status.array.inner[1]
+    return np.repeat(columns, status.array.inner[2])[: status.array.extent("phase")]
+
+
+def _lost_samples(samples: Shard, status: Shard, there: Mask) -> Iterator[Problem]:
+    readable = _readable(samples)
+    lost = any(
+        np.equal(status.read(int(chunk)), MEASURED).any()
+        for chunk in np.nonzero(there)[0]
+        if readable is None or not readable.has(int(chunk))
+    )
+    if lost:
+        yield Problem(samples.path, _absent_words(samples.path, "samples are called measured"), _LOST)
 
 
 def _readable(shard: Shard) -> Readable | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crosscut import units
 from crosscut.run_format import ArrayMetadata, Group, chunk_path
 
 MISSING = np.uint64(2**64 - 1)
@@ -117,7 +118,8 @@ def _whole_array_problem(group: Group, array: ArrayMetadata) -> Problem | None:
         return Problem(path, "is no file", lost)
     found = path.stat().st_size
     if found != expected:
-        return Problem(path, f"has {found} bytes, expected {expected}", lost)
+        what = f"has {units.exact_bytes(found)}, expected {units.exact_bytes(expected)}"
+        return Problem(path, what, lost)
     return None
 
 

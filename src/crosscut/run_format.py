@@ -11,13 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut.errors import CrosscutError, UsageError
+from crosscut.errors import CrosscutError, UsageError, plainly
 
 SCHEMA_NAME = "crosscut-run"
 SCHEMA_VERSION = 1
 LARGEST_METADATA_BYTES = 64 << 20
 UNMEASURED, MEASURED, FAILED, SKIPPED = range(4)
 STATISTICS = ("count", "minimum", "median", "p99", "maximum")
+
+_RUNS_NAMED = 16
 
 _CELL = ("size", "repetition", "phase", "rank")
 _ROUTE = ("phase", "rank", "slot")
@@ -99,9 +101,9 @@ def load_json(path: Path) -> Mapping[str, object]:
             raise Damaged(f"{path} has more than {LARGEST_METADATA_BYTES >> 20} MiB; metadata is far smaller")
         value = json.loads(path.read_bytes())
     except OSError as error:
-        raise Damaged(f"cannot read {path}: {error.strerror}") from error
+        raise Damaged(f"cannot read {path}: {plainly(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"{path} is damaged: {error}") from error
+        raise Damaged(f"{path} is damaged: {plainly(error)}") from error
     if not isinstance(value, dict):
         raise Damaged(f"{path} is damaged: it holds no JSON object")
     return value
@@ -197,12 +199,26 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
         raise Damaged(f"{path}: the run has no array '{(missing or ['message_seconds'])[0]}'")
 
 
+def _no_run(path: Path) -> str:
+    """A directory of runs (an evaluation, a demonstration) is easily taken for one of them."""
+    runs = runs_in(path)
+    if not runs:
+        return f"{path} is no run: it has no zarr.json"
+    more = f" and {len(runs) - _RUNS_NAMED} more" if len(runs) > _RUNS_NAMED else ""
+    return f"{path} is no run but holds some; name one: {', '.join(map(str, runs[:_RUNS_NAMED]))}{more}"
+
+
+def runs_in(directory: Path) -> list[Path]:
+    """Runs that lie directly in a directory."""
+    return sorted(found.parent for found in directory.glob("*/zarr.json"))
+
+
 def read_group(path: Path) -> Group:
     """The run's metadata; UsageError where it is no run that can be read here, Damaged where it is broken."""
     if not path.is_dir():
         raise UsageError(f"{path}: " + ("a run is a directory" if path.exists() else "no such directory"))
     if not (path / "zarr.json").exists():
-        raise UsageError(f"{path} is no run: it has no zarr.json")
+        raise UsageError(_no_run(path))
     document = load_json(path / "zarr.json")
     attributes = _member(document, path / "zarr.json", "attributes")
     _check_schema(attributes, path)
@@ -212,7 +228,7 @@ def read_group(path: Path) -> Group:
         try:
             arrays[name] = parse_array(name, found[name])
         except ValueError as error:
-            raise Damaged(f"{path}/zarr.json: array '{name}': {error}") from error
+            raise Damaged(f"{path}/zarr.json: array '{name}': {plainly(error)}") from error
     _check_together(arrays, path)
     return Group(path, attributes, {name: arrays[name] for name in ARRAYS if name in arrays}, document)
 

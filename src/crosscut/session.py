@@ -215,7 +215,8 @@ class Session:
         said = [line for line in stderr if line.startswith("crosscut-core")]
         if not self._conductor_node or not any("the conductor (rank 0) is gone" in line for line in said):
             return None
-        text = f"rank 0 on node {self._conductor_node}, which conducts, was lost (exit status {status}), saying:"
+        lost = f"rank 0 on node {self._conductor_node}, which conducts, was lost"
+        text = f"{lost} (exit status {status}), saying:"
         return _Ended("\n  ".join([text, *said[-_STDERR_LINES_SHOWN:]]))
 
     def _strayed(self, error: SessionError) -> SessionError | Interrupted:

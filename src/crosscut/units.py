@@ -118,6 +118,17 @@ def rate(bytes_per_second: float, significant: int = 3) -> str:
     return f"{number(bytes_per_second, unit, significant)} {unit[1]}"
 
 
+_BIT_RATES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+
+
+def bit_rate(bits_per_second: float) -> str:
+    """`100 Mbit/s`, as network files say it; no digits that say nothing."""
+    if not math.isfinite(bits_per_second):
+        return "–"
+    factor, name = _unit(bits_per_second, _BIT_RATES)
+    return f"{float(f'{bits_per_second / factor:.4g}'):,g} {name}"
+
+
 def seconds(value: float, significant: int = 3) -> str:
     """`12.3 µs`"""
     if not math.isfinite(value):
@@ -138,6 +149,12 @@ def size(value: float) -> str:
         if exact >= factor and "e" not in text and float(text) * factor == exact and len(text) <= 5:
             candidates.append(f"{text} {name}")
     return min(candidates, key=lambda text: len(text.replace("iB", "B").split()[0]))
+
+
+def exact_bytes(value: int) -> str:
+    """`24 GB (24,000,000,000 bytes)`: for messages about files and memory, where each byte may matter."""
+    plain = count(value, "byte")
+    return plain if value < 10_000 else f"{about_size(value)} ({plain})"
 
 
 def about_size(value: float) -> str:

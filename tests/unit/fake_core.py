@@ -113,7 +113,18 @@ def node():
     return 0
 
 
+def coordinates():
+    """With `refuse`, as the core refuses a number of ranks."""
+    job = json.load(sys.stdin)
+    refused = BEHAVIOUR == "refuse" and job["pattern"] == "pingpong"
+    why = "pattern pingpong: an even number of ranks is needed" if refused else "there are phases 1 to 3"
+    print(f"crosscut-core: {why}", file=sys.stderr)
+    return 2
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["coordinates"]:
+        sys.exit(coordinates())
     if sys.argv[1:] == ["list", "--json"]:
         print("no json" if BEHAVIOUR == "bad-list" else json.dumps(LISTED))
         sys.exit(0)

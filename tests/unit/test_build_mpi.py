@@ -57,7 +57,7 @@ def test_a_wrapper_that_is_a_link_keeps_its_name(wrapper: Path) -> None:
 
 
 def test_sources_come_with_the_installation() -> None:
-    assert (build_mpi.find_source(None) / "core" / "src" / "registry.cpp").is_file()
+    assert (build_mpi.find_source(None) / "core" / "src" / "program" / "registry.cpp").is_file()
 
 
 def test_a_folder_without_sources_is_named(tmp_path: Path) -> None:

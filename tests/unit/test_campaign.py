@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from stored_run import make_run
 
-from crosscut import core
+from crosscut import cli, core
 from crosscut.campaign import Step, StepResult, load_plan, measure_steps, save_plan, state_of
 from crosscut.cli import evaluate
 from crosscut.errors import SessionError, UsageError
@@ -75,6 +77,94 @@ def test_a_refused_step_does_not_keep_the_others_from_being_measured(
     assert not results[0].measured
 
 
+def test_what_will_be_refused_is_said_before_anything_starts(
+    decided: Decided, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CROSSCUT_FAKE", "refuse")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["evaluate", "-n", "3", "--out", "all"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == f"crosscut: 1 step with 3 ranks into {tmp_path / 'all'}"
+    assert said[1] == "crosscut: pingpong will be left out: an even number of ranks is needed"
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path) -> Path:
+    """Two runs that are whole, one that was refused, one never reached."""
+    directory = tmp_path / "all"
+    directory.mkdir()
+    steps = [Step(name, "sample") for name in ("first", "second", "third", "fourth")]
+    save_plan(directory, {"ranks": 4, "on": "local"}, steps)
+    for step in steps[:2]:
+        make_run(step.out(directory))
+    refused = {"name": "third", "state": "refused", "reason": "needs more ranks"}
+    (directory / "summary.json").write_text(json.dumps({"steps": [refused]}))
+    return directory
+
+
+def test_show_lists_the_runs_of_an_evaluation_with_their_figures(
+    evaluated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["show", str(evaluated)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "2 of 4 runs complete, 1 refused, 1 missing" in shown
+    assert "first complete" in shown
+    assert "third refused needs more ranks" in shown
+    assert "fourth missing there is no run" in shown
+    assert cli.main(["show", "--json", str(evaluated)]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [step["state"] for step in answer["steps"]] == ["complete", "complete", "refused", "missing"]
+
+
+def test_a_damaged_run_of_an_evaluation_hides_no_other(
+    evaluated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(evaluated / "first.zarr/status/c")
+    (evaluated / "second.zarr/zarr.json").write_text("{")
+    make_run(evaluated / "fourth.zarr")
+    assert cli.main(["show", str(evaluated)]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1 of 4 runs complete, 2 damaged, 1 refused" in shown
+    assert "fourth complete" in shown
+    assert cli.main(["fsck", str(evaluated)]) == 1
+    checked = capsys.readouterr().out
+    for line in ("first.zarr: 2 problems", "second.zarr: 1 problem", "fourth.zarr: whole"):
+        assert f"{evaluated}/{line}" in checked
+
+
+def test_fsck_checks_runs_also_where_the_plan_is_damaged(
+    evaluated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["fsck", str(evaluated)]) == 0
+    (evaluated / "campaign.json").write_text("{")
+    capsys.readouterr()
+    assert cli.main(["fsck", "--json", str(evaluated)]) == 1
+    reports = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(Path(report["path"]).name, report["ok"]) for report in reports] == [
+        ("all", False), ("first.zarr", True), ("second.zarr", True),
+    ]  # fmt: skip
+
+
+def test_an_evaluation_is_no_run_to_export_or_resume(
+    evaluated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["export", str(evaluated)]) == 2
+    assert f"{evaluated}/first.zarr, {evaluated}/second.zarr" in capsys.readouterr().err
+    assert cli.main(["run", "--resume", str(evaluated)]) == 2
+    assert "crosscut evaluate --resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "launch", [{"ranks": "four"}, {"ranks": True}, {"secret": "x"}, {"on": None}, {"timeout_seconds": 1.0}]
+)
+def test_a_launch_that_was_tampered_with_is_refused(
+    decided: Decided, tmp_path: Path, capsys: pytest.CaptureFixture[str], launch: dict[str, object]
+) -> None:
+    save_plan(tmp_path, launch, STEPS)
+    assert cli.main(["evaluate", "--resume", str(tmp_path)]) == 2
+    assert f"damaged at '{next(iter(launch))}'" in capsys.readouterr().err
+
+
 def test_ranks_that_die_end_the_campaign(
     decided: Decided, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,7 +180,11 @@ def test_a_plan_that_is_saved_is_loaded_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", '{"schema": {"name": "crosscut-campaign", "version": 99}}', '{"schema": 1}',
+    ["", "[]", "[" * 100_000, "\x00",
+     '{"schema": {"name": "crosscut-campaign", "version": 1}, "launch": {}, "steps": '
+     '[{"name": "x", "pattern": "aapc", "parameters": {}, "sizes": [Infinity], "options": {}}]}',
+     '{"schema": {"name": "crosscut-campaign", "version": 1}, "launch": {}, "steps": [7]}',
+     '{"schema": {"name": "crosscut-campaign", "version": 99}}', '{"schema": 1}',
      '{"schema": {"name": "crosscut-campaign", "version": 1}, "launch": {}, "steps": '
      '[{"name": "../away", "pattern": "aapc", "parameters": {}, "sizes": [], "options": {}}]}'],
 )  # fmt: skip

@@ -98,9 +98,22 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("run aapc --on local:here", "takes nothing after a colon"),
         ("run aapc --mode neither", "there is one, both"),
         ("run aapc --out a --resume b", "exclude each other"),
-        ("run --resume nowhere", "not a run"),
+        ("run --resume nowhere", "there is no such directory"),
         ("run aapc --out no/such/folder/run.zarr", "does not exist"),
-        ("run aapc --unknown", "--unknown"),
+        ("run aapc --unknown", "there is no option --unknown\nsee 'crosscut run aapc --help'"),
+        (
+            "run aapc --repetition=5",
+            "--repetition; did you mean --repetitions?\nsee 'crosscut run aapc --help'",
+        ),
+        ("run aapc --strid 3", "did you mean --stride?"),
+        (
+            "run --stride 3 aapc",
+            "--stride is an option of aapc alone: it stands after that name\nsee 'crosscut run aapc --help'",
+        ),
+        ("run --strid 3 aapc", "there is no option --strid; did you mean --stride?\nsee 'crosscut run aapc"),
+        ("run --strid 3", "there is no option --strid"),
+        ("show --sizes 3 run.zarr", "did you mean --size?\nsee 'crosscut show --help'"),
+        ("list aapc pingpong", "unexpected 'pingpong'\nsee 'crosscut list --help'"),
         ("rum", "did you mean run"),
     ],
 )
@@ -158,10 +171,24 @@ def test_help_of_a_pattern_shows_its_own_parameters_with_unit_and_default(
         main(["run", "aapc", "--help"])
     assert stop.value.code == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "--stride INTEGER distance of partners, 5 % at least [ranks] (1)" in shown
-    assert "--tcp-nodelay" in shown
+    assert "--stride INTEGER Distance of partners, 5 % at least. In ranks; default 1." in shown
+    assert "--tcp-nodelay [{true,false}] Send at once. Default true." in shown
     assert "nobody 2000" in shown
     assert "exit status: 0 done" in shown
+
+
+@pytest.mark.parametrize(("words", "there"), [("", True), ("--backend tcp", True), ("--backend=null", False)])
+def test_help_of_a_pattern_shows_the_chosen_backend_and_where_the_rest_is(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str], words: str, there: bool
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "pingpong", *words.split(), "--help"])
+    shown = capsys.readouterr().out
+    assert ("--tcp-nodelay" in shown) == there
+    assert "--repetitions" not in shown
+    assert "Options of every run (repetitions, ranks, place, output): crosscut run --help" in shown
+    assert ("other backends (tcp)" in shown) != there
+    assert "pingpong has no parameters of its own" in shown
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -182,4 +209,28 @@ def test_list_shows_what_cannot_be_used_and_why(jobs: Jobs, capsys: pytest.Captu
     assert [pattern["name"] for pattern in listed["patterns"]] == ["aapc", "pingpong"]
     assert main(["list", "aapc"]) == 0
     assert "--stride" in capsys.readouterr().out
+    assert main(["list", "pingpong"]) == 0
+    assert "The pattern pingpong has no parameters of its own." in capsys.readouterr().out
     assert main(["list", "nonesuch"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "there is no such directory"),
+        ("", "it is not JSON from line 1, column 1 on"),
+        ("\xff", "it is not UTF-8 text from byte 0 on"),
+        ("[]", "it holds no JSON object"),
+        ('{"attributes": {"job": {"pattern": 7}}}', "it records no job"),
+    ],
+)
+def test_what_cannot_be_resumed_is_said_without_words_of_the_machine(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str], text: str | None, words: str
+) -> None:
+    if text is not None:
+        (Path.cwd() / "run.zarr").mkdir()
+        (Path.cwd() / "run.zarr" / "zarr.json").write_bytes(text.encode("latin-1"))
+    said = usage_error(["run", "--resume", "run.zarr"], capsys)
+    assert words in said
+    assert "Errno" not in said
+    assert "Expecting" not in said

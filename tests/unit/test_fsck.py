@@ -96,6 +96,7 @@ def test_damage_is_named_and_repairing_gives_up_just_that(path: Path, name: str)
     assert repair(path)
     after = fsck.check(path)
     assert after.ok, after.problems
+    assert after.state == ("stopped" if given_up else "complete")
     assert after.cells["unmeasured"] == given_up
     assert after.cells["measured"] == CELLS - given_up
     if "status" not in name:

@@ -55,6 +55,29 @@ def test_launchers_are_found_once_each(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "version 5" in by_name(machine.probe_mpi(), "mpiexec").value
 
 
+@pytest.mark.parametrize(
+    ("script", "good", "words"),
+    [
+        ("echo 'Slurmctld(primary) at n001 is UP'", True, ""),
+        ("echo 'Slurmctld(primary) at n001 is DOWN'; exit 1", False, "no controller answers"),
+        ("echo 'fatal: no configuration' >&2; exit 1", False, "no controller answers"),
+        ("exec sleep 60", False, "no controller answers"),
+    ],
+)
+def test_slurm_is_there_only_where_a_controller_answers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, good: bool, words: str
+) -> None:
+    for name, text in (("srun", "true"), ("salloc", "true"), ("scontrol", script)):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(machine, "CONTROLLER_TIMEOUT_SECONDS", 0.3)
+    found = by_name(machine.probe_places(), "slurm")
+    assert found.good is good
+    assert words in found.value
+    assert good or "scontrol ping" in found.advice
+
+
 def test_doctor_fails_only_where_nothing_can_be_measured(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,7 +32,17 @@ def test_the_launcher_beside_the_executable_comes_before_the_path(
 
 def test_srun_gives_its_input_to_task_0_alone() -> None:
     assert "--input=0" in Launcher("/usr/bin/srun").command(4)
-    assert Launcher("mpiexec").command(4) == ["mpiexec", "-n", "4"]
+
+
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [("mpirun (Open MPI) 5.0.3", []), ("HYDRA build details: Version: 5.0.2", ["-disable-auto-cleanup"])],
+)
+def test_hydra_leaves_a_dead_rank_to_the_core(tmp_path: Path, says: str, words: list[str]) -> None:
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text(f"#!/bin/sh\necho '{says}'\n")
+    launcher.chmod(0o755)
+    assert Launcher(str(launcher)).command(4) == [str(launcher), *words, "-n", "4"]
 
 
 def test_crowded_ranks_yield_and_what_a_person_set_stays() -> None:

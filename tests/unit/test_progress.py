@@ -9,7 +9,7 @@ from rich.console import Console
 
 from crosscut.progress import Bar, Plain, Quiet, reporter
 
-STARTED = {"event": "started", "pattern": "aapc"}
+STARTED: dict[str, object] = {"event": "started", "pattern": "aapc"}
 
 
 def progress(done: float, size: int = 1000) -> dict[str, object]:
@@ -38,6 +38,36 @@ def test_lines_come_at_intervals_and_when_a_size_begins() -> None:
         now[0] = float(second)
         plain(progress(second / 100, size=1000 if second < 15 else 2000))
     assert len(stream.getvalue().splitlines()) == 3  # at 0, 10 and 15 seconds
+
+
+def test_every_size_has_a_line_also_where_it_was_too_quick_to_be_seen() -> None:
+    stream = io.StringIO()
+    plain = Plain(stream, clock=lambda: 0.0)
+    plain(STARTED | {"sizes": [1000, 2000, 3000, 4000, 5000]})
+    plain(progress(0.1, size=1000))
+    plain(progress(0.5, size=4000))
+    plain(progress(0.6, size=4000))
+    plain({"event": "finished", "state": "complete"})
+    said = [line.removeprefix("crosscut: aapc  ").split("  ")[0] for line in stream.getvalue().splitlines()]
+    assert said == ["1 KB", "2 KB, 3 KB", "4 KB", "5 KB"]
+
+
+def test_a_sweep_of_many_sizes_has_lines_at_intervals_alone() -> None:
+    stream, now = io.StringIO(), [0.0]
+    plain = Plain(stream, clock=lambda: now[0])
+    plain(STARTED | {"sizes": list(range(1, 101))})
+    for size in range(1, 101):
+        now[0] += 0.5
+        plain(progress(size / 100, size=size))
+    assert 5 <= len(stream.getvalue().splitlines()) <= 12
+
+
+def test_a_stopped_run_does_not_claim_the_sizes_it_lacks() -> None:
+    stream = io.StringIO()
+    plain = Plain(stream)
+    plain(STARTED | {"sizes": [1000, 2000]})
+    plain({"event": "finished", "state": "stopped"})
+    assert stream.getvalue() == ""
 
 
 def test_members_that_are_missing_or_wrong_are_no_crash() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from stored_run import PHASES, RANKS, REPETITIONS, SIZES, SLOTS, make_run, peers, seconds
 
+from crosscut.cli import main
 from crosscut.errors import CrosscutError, UsageError
 from crosscut.implied import Coordinates, ImpliedArray, add_implied, parse_answer
 from crosscut.run import Run
@@ -136,6 +138,54 @@ def test_a_coordinate_of_another_length_is_refused(path: Path) -> None:
     (path / "peer/c/0/0/0").write_bytes(b"short")
     with pytest.raises(Damaged, match="has 5 bytes, expected"):
         Run.open(path)
+
+
+LOST = [
+    ("message_seconds/c", "samples are called measured"),
+    ("rank_seconds/c/1/0/0/0", "samples are called measured"),
+    ("status/c", "repetitions were counted"),
+    ("status/c/1/0/0/0", "repetitions were counted"),
+]
+
+
+@pytest.mark.parametrize(("gone", "words"), LOST)
+def test_a_run_that_lost_files_is_refused_and_fsck_named(
+    path: Path, gone: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = path / gone
+    shutil.rmtree(lost) if lost.is_dir() else lost.unlink()
+    for command in ("show", "export"):
+        assert main([command, str(path)]) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert f"crosscut fsck {path}" in said.err
+        assert words in said.err
+
+
+@pytest.mark.parametrize("name", ["message_seconds/c/0/0/0/0/0", "status/c/0/0/0/0"])
+def test_a_run_that_lost_a_chunk_is_refused(path: Path, name: str) -> None:
+    with (path / name).open("r+b") as file:
+        file.seek(16)
+        file.write(b"\xff" * 16)  # the second of three entries of the index: "not there"
+    with pytest.raises(Damaged, match="lacks chunks"):
+        Run.open(path)
+
+
+def test_a_run_that_ended_early_is_no_damage(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run.zarr", measured_repetitions=3, state="stopped")
+    counts = np.full((len(SIZES), PHASES), 3, "<i8")
+    counts[1] = 0  # the second size was never begun: no files, no counts
+    (run / "repetitions_done/c/0/0").write_bytes(counts.tobytes())
+    for name in ("message_seconds", "rank_seconds", "status"):
+        shutil.rmtree(run / name / "c" / "1")
+    opened = Run.open(run)
+    assert np.isfinite(opened.phase_rates(0).values).any()
+    assert not np.isfinite(opened.phase_rates(1).values).any()
+
+
+def test_a_directory_of_runs_is_told_from_a_run(path: Path) -> None:
+    with pytest.raises(UsageError, match=r"holds some; name one: .*run\.zarr"):
+        Run.open(path.parent)
 
 
 def test_implied_peers_are_computed_for_the_phases_asked_for_and_no_others(tmp_path: Path) -> None:

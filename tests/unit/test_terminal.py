@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 from made_runs import SAMPLE, aapc_view, pingpong_view
 from rich.console import Console
 
+from crosscut.analysis import summary
+from crosscut.analysis.cautions import Kind
 from crosscut.errors import UsageError
 from crosscut.reports import about, headline, sentences, terminal
 from crosscut.reports.glyphs import ASCII, UNICODE, Glyphs
 from crosscut.reports.screen import Screen
-from crosscut.reports.terminal_plot import Columns, bar, column_plot, scatter_plot
+from crosscut.reports.terminal_plot import Columns, bar, column_plot, histogram_plot, scatter_plot
 from crosscut.reports.view import View
 
 
@@ -143,6 +146,76 @@ def test_congestors_are_compared_with_idle_by_raw_values() -> None:
     assert [row[0] for row in rows] == ["idle", "incast"]
     assert rows[0][-3:] == ["1.00", "–", "1.00"]
     assert rows[1][-3:] == ["3.00", "–", "3.00"]
+
+
+def test_values_far_out_share_a_row_that_names_the_furthest() -> None:
+    values = np.concatenate([np.linspace(95.0, 105.0, 100), [12.0]])
+    lines = histogram_plot(summary.histogram(values), unit=(1.0, "B/s"), width=60, glyphs=UNICODE)
+    assert lines[1].split()[:2] == ["<", "95"]
+    assert lines[1].endswith(" 1  least 12")
+    assert max(map(len, lines)) <= 60
+
+
+def test_a_wide_interval_is_a_caution() -> None:
+    view = aapc_view(repetitions=20)
+    assert cautions(view) == []
+    view.dataset["rank_seconds"][1, 10:, 0] *= 1.5  # a second heap: the median lies between the two
+    (caution,) = about.beware(view, [view.samples(1)])
+    assert caution.kind is Kind.WIDE_INTERVALS
+    assert "1 of 3 phases at 1 MB" in caution.text
+
+
+def congested(sent_seconds: float) -> View:
+    """Ranks 0 and 1 are victims for 10 ms a phase, 2 and 3 congest but in the first phase."""
+    view = aapc_view(
+        sizes=(1000,),
+        attributes={"pattern": {"name": "congestor"}, "phase_labels": ["idle", "incast", "storm"]},
+    )
+    view.dataset["peer"][:] = np.array([1, 0, 3, 2])[None, :, None]
+    view.dataset["peer"][0, 2:] = -1
+    view.dataset["message_seconds"][:, :, :, 2:] = sent_seconds
+    return view
+
+
+def test_congestors_that_end_before_the_victims_are_a_caution() -> None:
+    (early,) = about.beware(congested(0.0025), [congested(0.0025).samples(0)])
+    assert early.kind is Kind.CONGESTION_ENDED
+    assert "incast (after 25 % of their time), storm (after 25 %" in early.text
+    assert about.beware(congested(0.5), [congested(0.5).samples(0)]) == []
+
+
+def test_summaries_say_that_an_interval_was_not_applied() -> None:
+    view = aapc_view(ranks=3, attributes={"job": {"pattern": "aapc", "backend": "tcp", "interval": 0.05}})
+    assert "until the 95 % interval" in one_line(drawn(view))
+    raw = view.dataset
+    dims = ("size", "phase", "rank", "slot", "statistic")
+    cells = np.repeat(raw["message_seconds"].median("repetition").values[..., None], 5, axis=-1)
+    dataset = raw.drop_vars(["message_seconds", "rank_seconds"]).assign(
+        message_summary=(dims, cells),
+        rank_summary=(("size", "phase", "rank", "statistic"), cells[:, :, :, 0]),
+    )
+    summarised = View(view.path, dataset, view.attributes)
+    text = one_line(drawn(summarised))
+    assert "--interval 5% was not applied" in text
+    assert "until the 95 % interval" not in text
+    assert cautions(summarised) == ["summaries only", "interval not applied"]
+
+
+def test_the_lines_after_a_run_have_a_row_a_size_and_no_trailing_blanks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view = aapc_view(ranks=4, sizes=(1000, 30_000, 1_000_000), slow_route=(1, 3))
+    monkeypatch.setattr(headline, "open_view", lambda path: view)
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    headline.print_summary(view.path, stream)
+    stream.seek(0)
+    lines = stream.read().splitlines()
+    rows = [line.split() for line in lines if re.match(" *(1 KB|30 KB|1 MB) ", line)]
+    assert [row[:2] for row in rows] == [["1", "KB"], ["30", "KB"], ["1", "MB"]]
+    # Three phases at 100, 50 and 100 MB/s / 1.0045: the one in the middle, and the slowest.
+    assert rows[2][2:8] == ["99.55", "MB/s", "99.21", "–", "99.90", "49.78"]
+    assert any(line.startswith("1 MB: median phase 99.55 MB/s [99.21 – 99.90]") for line in lines)
+    assert [line for line in lines if line != line.rstrip()] == []
 
 
 def test_columns_stand_on_zero_and_end_at_a_round_number() -> None:

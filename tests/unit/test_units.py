@@ -25,6 +25,15 @@ def test_a_bad_size_is_named_in_the_error(text: str) -> None:
         units.parse_bytes(text)
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1, "1 byte"), (9_999, "9,999 bytes"), (24 * 10**9, "24 GB (24,000,000,000 bytes)"),
+     (2**21, "2.1 MB (2,097,152 bytes)")],
+)  # fmt: skip
+def test_bytes_that_matter_one_by_one_are_scaled_and_exact(value: int, text: str) -> None:
+    assert units.exact_bytes(value) == text
+
+
 def test_a_size_that_is_named_twice_is_refused() -> None:
     with pytest.raises(UsageError, match="twice"):
         units.parse_sizes("1KB,1000")

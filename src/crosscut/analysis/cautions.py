@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -11,10 +11,14 @@ import numpy as np
 from crosscut import units
 from crosscut.analysis.intervals import FEWEST_FOR_INTERVAL, medians
 from crosscut.analysis.samples import Samples
+from crosscut.analysis.slowdown import EarlyEnd
 from crosscut.analysis.summary import phase_seconds
 
 # Rates whose phase is so short that the skew of the barrier is more than this share are flagged.
 LARGEST_SKEW_SHARE = 0.05
+# Medians whose 95 % interval is wider than this share of them are flagged: two such figures that differ by
+# a fifth may be the same.
+LARGEST_INTERVAL_SHARE = 0.2
 _SIZES_NAMED = 4
 
 
@@ -24,7 +28,10 @@ class Kind(Enum):
     FEW_REPETITIONS = "few repetitions"
     SKEW = "skew"
     OVERSUBSCRIBED = "oversubscribed"
+    WIDE_INTERVALS = "wide intervals"
     SUMMARISED = "summaries only"
+    INTERVAL_IGNORED = "interval not applied"
+    CONGESTION_ENDED = "congestion ended early"
     RESUMED_ELSEWHERE = "resumed on other nodes or settings"
     NOTHING_MOVED = "null backend"
 
@@ -49,11 +56,12 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
     """Cautions about the figures of several sizes, one of a kind."""
     found = []
     if skewed := [samples for samples in shown if skewed_phases(samples, skew_seconds)]:
+        phases = _counted(skewed, lambda samples: skewed_phases(samples, skew_seconds))
         found.append(
             Caution(
                 Kind.SKEW,
                 f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median): more than 5 % of "
-                f"{_phases(skewed, skew_seconds)} at {_sizes(skewed)}",
+                f"{phases} at {_sizes(skewed)}",
                 "longer messages or more --iterations",
             )
         )
@@ -73,12 +81,62 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
     return found
 
 
-def _phases(skewed: Sequence[Samples], skew_seconds: float) -> str:
+def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
+    """Phases whose rate is not known well enough to be compared with another."""
+    wide = [samples for samples in shown if wide_phases(samples)]
+    if not wide:
+        return []
+    return [
+        Caution(
+            Kind.WIDE_INTERVALS,
+            f"the 95 % interval of {_counted(wide, wide_phases)} at {_sizes(wide)} is wider than "
+            f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median",
+            "more --repetitions, or --interval 5%",
+        )
+    ]
+
+
+def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
+    """Part of what is called congested was measured on a network that was less loaded, or idle."""
+    if not early:
+        return []
+    ends = ", ".join(f"{end.label} (after {units.percent(end.share)} of their time)" for end in early)
+    return [
+        Caution(
+            Kind.CONGESTION_ENDED,
+            f"congestors ended before the victims in {ends}: the slowdown is understated",
+            "a larger --load, or fewer --pings and --messages",
+        )
+    ]
+
+
+def of_summaries(summarised: bool, interval: float, repetitions: int) -> list[Caution]:
+    """A run that holds summaries repeats every phase as often as is allowed: no interval can be looked at
+    while it is measured (core/src/conduct/block_plan.cpp)."""
+    if not summarised or not interval > 0:
+        return []
+    return [
+        Caution(
+            Kind.INTERVAL_IGNORED,
+            f"--interval {100 * interval:g}% was not applied: with summaries in place of raw samples every "
+            f"phase is repeated {repetitions} times, whatever its interval",
+            "a larger --raw-budget",
+        )
+    ]
+
+
+def wide_phases(samples: Samples) -> int:
+    """How many phases have an interval too wide to tell one figure from another."""
+    widths = medians(phase_seconds(samples)).relative_width()
+    return int((widths[np.isfinite(widths)] > LARGEST_INTERVAL_SHARE).sum())
+
+
+def _counted(shown: Sequence[Samples], flagged_in: Callable[[Samples], int]) -> str:
     """`3 of 7 phases` of one size; of several sizes just `phases`."""
-    if len(skewed) > 1:
+    if len(shown) > 1:
         return "phases"
-    there = int(skewed[0].measured_phases().sum())
-    flagged = skewed_phases(skewed[0], skew_seconds)
+    there = int(shown[0].measured_phases().sum())
+    flagged = flagged_in(shown[0])
     return "every phase" if flagged == there else f"{flagged} of {units.count(there, 'phase')}"
 
 

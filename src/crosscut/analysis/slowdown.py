@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.samples import Samples
@@ -47,7 +48,7 @@ class Slowdown:
 def conditions(samples: Samples, labels: list[str]) -> list[Condition]:
     """Samples of the victims, who are the ranks timed in the first (idle) condition, by label and bytes."""
     found: dict[tuple[str, float], list[Floats]] = {}
-    victims = np.asarray((samples.peer[_idle(labels)] >= 0).any(axis=(0, 2)))
+    victims = _victims(samples, labels)
     for phase, label in enumerate(labels):
         there = (samples.peer[phase] >= 0) & victims[:, None]
         for amount in np.unique(samples.bytes[phase][there]):
@@ -63,6 +64,37 @@ def _idle(labels: list[str]) -> list[int]:
     """Phases of the idle condition: those labelled so, else those that are labelled as the first."""
     idle = [index for index, label in enumerate(labels) if "idle" in label]
     return idle or [index for index, label in enumerate(labels) if label == labels[0]]
+
+
+@dataclass(frozen=True)
+class EarlyEnd:
+    """A condition in which a congestor was through before the victims were."""
+
+    label: str
+    share: float
+    """Of the victims' time, until the first congestor had sent all: median over repetitions, below 1."""
+
+
+def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
+    """Congestors time in slot 0 until all that they send is sent (core/patterns/congestion.hpp); a victim's
+    rank is done with the last of its messages."""
+    victims = _victims(samples, labels)
+    found = []
+    for phase, label in enumerate(labels):
+        congestors = (samples.peer[phase, :, 0] >= 0) & ~victims
+        if not congestors.any() or not victims.any():
+            continue
+        sent = samples.message_seconds[:, phase, congestors, 0].min(axis=1)  # NaN where one is not known
+        done = samples.rank_seconds[:, phase, victims].max(axis=1)
+        known = np.isfinite(sent) & np.isfinite(done) & (done > 0)
+        if known.any() and (share := float(np.median(sent[known] / done[known]))) < 1:
+            found.append(EarlyEnd(label, share))
+    return found
+
+
+def _victims(samples: Samples, labels: list[str]) -> NDArray[np.bool_]:
+    """[N] who is timed while all others are idle."""
+    return np.asarray((samples.peer[_idle(labels)] >= 0).any(axis=(0, 2)))
 
 
 def slowdowns(found: list[Condition]) -> list[Slowdown]:

@@ -102,6 +102,13 @@ def routes(samples: Samples, *, timed: bool = False) -> Routes:
 class Histogram:
     edges: Floats
     counts: NDArray[np.int64]
+    below: Floats
+    """Values left of the first edge: few and far away; sorted, as is `above`."""
+    above: Floats
+
+
+# More values than this share are no outliers.
+LARGEST_SHARE_FAR_OUT = 0.05
 
 
 def nice_step(span: float, most: int) -> float:
@@ -114,9 +121,12 @@ def nice_step(span: float, most: int) -> float:
 
 def histogram(values: Floats, most_bins: int = 12) -> Histogram:
     """Counts over bins whose edges are round numbers."""
-    finite = values[np.isfinite(values)]
-    if len(finite) == 0:
-        return Histogram(np.zeros(1), np.zeros(0, dtype=np.int64))
+    none: Floats = np.zeros(0)
+    there = np.sort(values[np.isfinite(values)])
+    if len(there) == 0:
+        return Histogram(np.zeros(1), np.zeros(0, dtype=np.int64), none, none)
+    first_kept, end_kept = body(there)
+    finite = there[first_kept:end_kept]
     low, high = float(finite.min()), float(finite.max())
     # All but equal values get one bin of a tenth of a per cent, not twelve of rounding noise.
     step = nice_step(max(high - low, abs(high) * 1e-3), most_bins - 1)
@@ -124,4 +134,19 @@ def histogram(values: Floats, most_bins: int = 12) -> Histogram:
     first = bins.min()
     counts = np.bincount((bins - first).astype(np.int64))
     edges = (first + np.arange(len(counts) + 1)) * step
-    return Histogram(edges.astype(np.float64), counts.astype(np.int64))
+    return Histogram(edges.astype(np.float64), counts.astype(np.int64), there[:first_kept], there[end_kept:])
+
+
+def body(ordered: Floats) -> tuple[int, int]:
+    """The range of sorted values to draw to scale: all, unless a few far out (beyond three interquartile
+    ranges from the quartiles: Tukey, Exploratory Data Analysis, 1977, section 2D) would take three quarters
+    of the axis. A second heap is no outlier, however far away."""
+    count = len(ordered)
+    low, high = (float(quartile) for quartile in np.percentile(ordered, (25, 75)))
+    # Values that are all but equal must not make an outlier of the next one.
+    reach = 3 * max(high - low, 0.01 * abs(high))
+    first = int(np.searchsorted(ordered, low - reach, side="left"))
+    end = int(np.searchsorted(ordered, high + reach, side="right"))
+    few = count - (end - first) <= max(1, count * LARGEST_SHARE_FAR_OUT)
+    crushed = ordered[end - 1] - ordered[first] < (ordered[-1] - ordered[0]) / 4
+    return (first, end) if few and crushed else (0, count)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import crosscut
 from crosscut.core import CORE_MPI, VARIABLES
-from crosscut.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.errors import EXIT_OK, CrosscutError, UsageError, plainly
 
 NAME = "build-mpi"
 HELP = "build the measuring core with this site's MPI"
@@ -123,7 +123,7 @@ def check_built(executable: Path) -> None:
     try:
         done = subprocess.run([executable, "list", "--json"], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise CrosscutError(f"the new {executable.name} does not start: {error}") from error
+        raise CrosscutError(f"the new {executable.name} does not start: {plainly(error)}") from error
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip()
         raise CrosscutError(

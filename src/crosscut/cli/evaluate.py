@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from crosscut import core, units
-from crosscut.campaign import Step, StepResult, load_plan, measure_steps, save_plan
+from crosscut.campaign import PLAN, SUMMARY, Step, StepResult, load_plan, measure_steps, save_plan
 from crosscut.cli import options
 from crosscut.cli.parser import quantity, whole
 from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.job import Job
 from crosscut.measure import Decided, Launch, checked_out, decide, default_out, open_session
 from crosscut.progress import reporter
+from crosscut.refusal import refusal
 
 NAME = "evaluate"
 HELP = "the whole methodology in one go: sweep, dense patterns, streams, chain, load"
@@ -46,30 +49,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--quick",
         action="store_true",
-        help=f"{len(QUICK_SIZES)} sizes and {QUICK_REPETITIONS} repetitions in place of "
-        f"{len(PAPER_SIZES)} and 20",
+        help=f"Measure {len(QUICK_SIZES)} sizes and {QUICK_REPETITIONS} repetitions in place of "
+        f"{len(PAPER_SIZES)} and 20.",
     )
     group.add_argument(
         "--size",
         dest="sizes",
         type=quantity(units.parse_sizes),
         metavar="SIZE[,…]",
-        help="sizes of the dense patterns (those of Fatoohi et al.: 1KB to 1MB)",
+        help="Sizes of the dense patterns. Without it, those of Fatoohi et al.: 1KB to 1MB.",
     )
-    group.add_argument("--repetitions", type=whole(1), metavar="N", help="repetitions of each step (20)")
-    group.add_argument("--only", metavar="PATTERN[,…]", help="only these patterns")
+    group.add_argument(
+        "--repetitions", type=whole(1), metavar="N", help="Repetitions of each step. Default 20."
+    )
+    group.add_argument("--only", metavar="PATTERN[,…]", help="Only these patterns.")
     group.add_argument(
         "--step-time-limit",
         type=quantity(units.parse_seconds),
         metavar="TIME",
-        help="no step takes much longer; what it lacks can be resumed",
+        help="No step takes much longer; what it lacks can be resumed.",
     )
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
-    group.add_argument("--out", type=options.folder, metavar="DIR", help="directory of all runs")
-    group.add_argument("--resume", type=options.folder, metavar="DIR", help="go on with this evaluation")
-    group.add_argument("--json", action="store_true", help="one JSON object on standard output at the end")
-    group.add_argument("--quiet", action="store_true", help="no progress")
+    group.add_argument(
+        "--out",
+        type=options.folder,
+        metavar="DIR",
+        help="The directory of all runs. Without it, evaluate-BACKEND-DATE-TIME here.",
+    )
+    group.add_argument("--resume", type=options.folder, metavar="DIR", help="Go on with this evaluation.")
+    group.add_argument(
+        "--json", action="store_true", help="Print one JSON object on standard output at the end."
+    )
+    group.add_argument("--quiet", action="store_true", help="Show no progress.")
 
 
 def plan(known: core.Core, given: Mapping[str, Any]) -> list[Step]:
@@ -96,6 +108,7 @@ def execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     known = core.load()
     directory, decided, steps = _begin(known, given)
+    _announce(steps, directory, decided, quiet=args.quiet)
     results: list[StepResult] = []
     with ExitStack() as stack:
         listener = stack.enter_context(reporter(args.quiet))
@@ -108,6 +121,22 @@ def execute(args: argparse.Namespace) -> int:
     return _conclude(directory, results, interrupted, as_json=args.json)
 
 
+def _announce(steps: Sequence[Step], directory: Path, decided: Decided, *, quiet: bool) -> None:
+    """What is to come, and what will be left out: minutes before it would show in the summary."""
+    if quiet:
+        return
+    ranks, refused = decided.options.ranks, {}
+    for step in steps:
+        job = Job(pattern=step.pattern, out=step.out(directory), pattern_parameters=step.parameters,
+                  sizes=step.sizes)  # fmt: skip
+        if why := refusal(decided.options.executable, job, ranks):
+            refused[step.name] = why
+    there = f"{units.count(len(steps) - len(refused), 'step')} with {units.count(ranks, 'rank')}"
+    print(f"crosscut: {there} into {directory}", file=sys.stderr)
+    for name, why in refused.items():
+        print(f"crosscut: {name} will be left out: {why}", file=sys.stderr)
+
+
 def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, list[Step]]:
     """Directory, launch and steps: of an evaluation begun before, or of a new one, whose plan is written."""
     typed = options.launch(given)
@@ -116,9 +145,8 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
             raise UsageError("--out and --resume exclude each other: a resumed evaluation stays where it is")
         directory = given["resume"].absolute()
         before, steps = load_plan(directory)
-        launch = Launch(
-            **(before | {k: v for k, v in vars(typed).items() if k in _LAUNCH and v != getattr(Launch(), k)})
-        )
+        recorded = _recorded_launch(before, directory)
+        launch = replace(recorded, **{k: v for k, v in vars(typed).items() if v != getattr(Launch(), k)})
         return directory, decide(known, launch), steps
     decided = decide(known, typed)
     directory = checked_out(
@@ -126,38 +154,48 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
     )
     steps = plan(known, given)
     directory.mkdir(exist_ok=True)
-    recorded = {
+    launched = {
         "on": decided.on,
         "backend": decided.options.backend,
         "ranks": decided.options.ranks,
         "interface": typed.interface,
         "pin": typed.pin,
     }
-    save_plan(directory, recorded, steps)
+    save_plan(directory, launched, steps)
     return directory, decided, steps
 
 
-_LAUNCH = frozenset(Launch.__dataclass_fields__)
+_RECORDED: Mapping[str, type] = {"on": str, "backend": str, "ranks": int, "interface": str, "pin": bool}
+
+
+def _recorded_launch(plan_launch: Mapping[str, Any], directory: Path) -> Launch:
+    """The launch as campaign.json has it; UsageError where it says something else."""
+    for name, value in plan_launch.items():
+        if name not in _RECORDED or type(value) is not _RECORDED[name]:
+            raise UsageError(f"{directory / PLAN}: 'launch' is damaged at '{name}'")
+    return Launch(**plan_launch)
 
 
 def _conclude(directory: Path, results: list[StepResult], interrupted: bool, as_json: bool) -> int:
     from crosscut.reports import campaign  # imports numpy and xarray
+    from crosscut.reports.screen import screen_for
 
+    results = campaign.checked(results)
     summary = campaign.as_json(directory, results)
-    (directory / "summary.json").write_text(
-        json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8"
-    )
+    (directory / SUMMARY).write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     with (directory / "summary.txt").open("w", encoding="utf-8") as file:
-        campaign.render(directory, results, file)
+        campaign.render(directory, results, screen_for(file))
     if as_json:
         print(json.dumps(summary, allow_nan=False))
     else:
-        campaign.render(directory, results, sys.stdout)
-    unfinished = interrupted or any(result.state not in ("complete", "refused") for result in results)
-    if unfinished:
+        campaign.render(directory, results, screen_for())
+    states = {result.state for result in results}
+    if interrupted or states - {"complete", "refused", "damaged"}:
         print(
             f"crosscut: not all is measured; go on: crosscut evaluate --resume {directory}", file=sys.stderr
         )
+    if "damaged" in states:
+        print(f"crosscut: some runs are damaged; see: crosscut fsck {directory}", file=sys.stderr)
     if interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_FAILED if any(result.state == "failed" for result in results) else EXIT_OK
+    return EXIT_FAILED if states & {"failed", "damaged"} else EXIT_OK

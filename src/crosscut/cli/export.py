@@ -24,7 +24,7 @@ FORMATS = ("csv", "parquet", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", type=Path, metavar="DIR", help="a run")
+    parser.add_argument("run", type=Path, metavar="DIR", help="a run; of an evaluation, one of its runs")
     parser.add_argument("--table", choices=("messages", "ranks"), default="messages",
                         help="a row a message, or a row a rank and phase (messages)")  # fmt: skip
     parser.add_argument(

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from crosscut.errors import EXIT_FAILED, EXIT_OK
+from crosscut.campaign import PLAN, is_campaign, load_plan
+from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.run_format import runs_in
+
+if TYPE_CHECKING:
+    from crosscut.fsck import Report
 
 NAME = "fsck"
 HELP = "check that a run on disk is whole"
 EPILOG = """
 examples:
   crosscut fsck aapc.zarr                    lengths, indices, status against samples
+  crosscut fsck evaluation                   every run of `crosscut evaluate`
   crosscut fsck *.zarr --json                one JSON object a run, a line each
   crosscut fsck --repair aapc.zarr           call unmeasured what is lost; resuming measures it again
 
@@ -22,7 +30,7 @@ _SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="a run, or several")
+    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="a run, an evaluation, or several")
     parser.add_argument(
         "--repair", action="store_true", help="make what is damaged unmeasured, then check again"
     )
@@ -34,7 +42,11 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.fsck_repair import repair
 
     whole = True
-    for path in args.runs:
+    runs, reports = _expanded(args.runs)
+    for report in reports:
+        whole = False
+        print(fsck.as_json(report)) if args.json else _print(report)
+    for path in runs:
         if args.repair:
             for line in repair(path):
                 if not args.json:
@@ -48,10 +60,30 @@ def execute(args: argparse.Namespace) -> int:
     return EXIT_OK if whole else EXIT_FAILED
 
 
-def _print(report: object) -> None:
+def _expanded(given: Sequence[Path]) -> tuple[list[Path], list[Report]]:
+    """The runs to check, all of an evaluation in its place; and what is wrong with plans of evaluations."""
     from crosscut.fsck import Report
+    from crosscut.run_files import Problem
 
-    assert isinstance(report, Report)
+    runs: list[Path] = []
+    damaged = []
+    for path in given:
+        if not is_campaign(path):
+            runs.append(path)
+            continue
+        try:
+            planned = [step.out(path) for step in load_plan(path)[1]]
+        except UsageError as error:
+            lost = "the evaluation cannot be resumed; its runs are checked one by one"
+            what = str(error).removeprefix(f"{path / PLAN}: ")
+            damaged.append(Report(path, "unknown", (Problem(path / PLAN, what, lost),), (), {}))
+            planned = []
+        runs += [run for run in planned if run.exists()]
+        runs += [run for run in runs_in(path) if run not in planned]
+    return runs, damaged
+
+
+def _print(report: Report) -> None:
     for problem in report.problems[:_SHOWN]:
         print(problem)
     if len(report.problems) > _SHOWN:

@@ -98,9 +98,16 @@ def _one(known: core.Core, name: str, as_json: bool) -> None:
             screen.field(title, text)
     elif entry.unavailable:
         screen.line(f"not here: {entry.unavailable}", "yellow")
+    of_pattern = isinstance(entry, core.Pattern)
     if entry.parameters:
-        prefix = "" if isinstance(entry, core.Pattern) else f"{entry.name}-"
-        _parameters(screen, entry.parameters, prefix)
+        _parameters(screen, entry.parameters, "" if of_pattern else f"{entry.name}-")
+    else:
+        screen.line()
+        kind = "pattern" if of_pattern else "backend"
+        screen.line(f"The {kind} {entry.name} has no parameters of its own.")
+    if of_pattern:
+        screen.line()
+        screen.line("Options of every run: crosscut run --help", "dim")
 
 
 def _parameters(screen: Screen, parameters: tuple[core.Parameter, ...], prefix: str) -> None:

@@ -18,6 +18,9 @@ from crosscut.core import Backend, Core, Parameter, Pattern
 from crosscut.measure import Launch
 from crosscut.places import PLACES
 
+# Titles of groups in help.
+WHERE = "where and over what"
+HOW = "how it is measured"
 # Members of the job that are options of the same name.
 _JOB_MEMBERS = (
     "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "sync", "wait", "seed",
@@ -32,84 +35,109 @@ def _add(group: argparse._ArgumentGroup, *flags: str, **options: Any) -> None:
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     """Options of the launch: place, backend, ranks."""
     places = ", ".join(f"{name}:FILE" if name == "hosts" else name for name in PLACES)
-    group = parser.add_argument_group("where and over what")
+    group = parser.add_argument_group(WHERE)
     _add(
         group,
         "-n",
         "--ranks",
         type=whole(2),
         metavar="RANKS",
-        help="measuring processes; without it all that the place has (here: one a core, 2 to 8)",
+        help="Measuring processes. Without it all that the place has (here: one a core, 2 to 8).",
     )
-    _add(group, "--backend", metavar="NAME", help=f"{backends} (tcp; with --on mpi: mpi)")
-    _add(group, "--on", metavar="PLACE", help=f"where ranks run: {places} (local; with --backend mpi: mpi)")
-    _add(group, "--interface", metavar="NAME", help="address or interface that ranks listen on")
+    _add(group, "--backend", metavar="NAME", help=f"One of {backends}. Default tcp; with --on mpi: mpi.")
+    _add(
+        group,
+        "--on",
+        metavar="PLACE",
+        help=f"Where ranks run: {places}. Default local; with --backend mpi: mpi.",
+    )
+    _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
     _add(
         group,
         "--timeout",
         type=quantity(units.parse_seconds),
         metavar="TIME",
-        help="a rank silent for about twice this is named, and the run ended (30s)",
+        help="A rank silent for about twice this is named, and the run ended. Default 30s.",
     )
     _add(
         group,
         "--pin",
         action=argparse.BooleanOptionalAction,
-        help="bind each rank to a core of its own while there are enough (yes)",
+        help="Bind each rank to a core of its own while there are enough. Default yes.",
     )
-    _add(group, "--launcher", metavar="PATH", help="mpiexec, srun or ssh to start ranks with (found on PATH)")
+    _add(
+        group,
+        "--launcher",
+        metavar="PATH",
+        help="The mpiexec, srun or ssh to start ranks with. Without it, the one on PATH.",
+    )
     _add(
         group,
         "--launcher-args",
         type=shlex.split,
         metavar="WORDS",
-        help="further words for the launcher, as one argument: '--partition=debug'",
+        help="Further words for the launcher, as one argument: '--partition=debug'.",
     )
-    _add(group, "--core-path", metavar="PATH", help="crosscut-core on other nodes (the same as here)")
+    _add(
+        group,
+        "--core-path",
+        metavar="PATH",
+        help="Path of crosscut-core on other nodes. Without it, the same as here.",
+    )
 
 
 def add_how(parser: argparse.ArgumentParser) -> None:
     """Options of the measurement itself."""
-    group = parser.add_argument_group("how it is measured")
+    group = parser.add_argument_group(HOW)
     _add(
-        group, "--repetitions", type=whole(1), metavar="N", help="repetitions; with --interval: at most (20)"
+        group,
+        "--repetitions",
+        type=whole(1),
+        metavar="N",
+        help="Repetitions; with --interval: at most. Default 20.",
     )
     _add(
         group,
         "--interval",
         type=quantity(units.parse_fraction),
         metavar="SHARE",
-        help="repeat until the 95%% interval of every phase's median is this narrow: 5%%",
+        help="Repeat until the 95%% interval of every phase's median is this narrow: 5%%.",
     )
-    _add(group, "--minimum-repetitions", type=whole(1), metavar="N", help="with --interval: at least (6)")
-    _add(group, "--warm-up", type=whole(0), metavar="N", help="repetitions before, not recorded (1)")
+    _add(
+        group,
+        "--minimum-repetitions",
+        type=whole(1),
+        metavar="N",
+        help="With --interval: repetitions, at least. Default 6.",
+    )
+    _add(group, "--warm-up", type=whole(0), metavar="N", help="Repetitions before, not recorded. Default 1.")
     _add(
         group,
         "--iterations",
         type=whole(0),
         metavar="N",
-        help="runs of a phase per sample; 0: found for each size (0)",
+        help="Runs of a phase per sample. Default 0: found for each size.",
     )
     _add(
         group,
         "--sync",
         choices=("barrier", "none"),
-        help="barrier: phases one by one; none: streaming: another question (barrier)",
+        help="barrier (the default): phases one by one; none: streaming, which answers another question.",
     )
     _add(
         group,
         "--wait",
         choices=("auto", "block", "poll"),
-        help="how ranks wait for data; auto: poll while each has a core of its own (auto)",
+        help="How ranks wait for data. Default auto: poll while each has a core of its own.",
     )
-    _add(group, "--seed", type=whole(0), metavar="N", help="of everything random (1)")
+    _add(group, "--seed", type=whole(0), metavar="N", help="Seed of everything random. Default 1.")
     _add(
         group,
         "--memory",
         dest="memory_bytes",
         type=quantity(units.parse_bytes),
         metavar="SIZE",
-        help="buffers of a rank, at most: more is refused before anything starts (2GiB)",
+        help="Buffers of a rank, at most: more is refused before anything starts. Default 2GiB.",
     )
     _add(
         group,
@@ -117,7 +145,7 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         dest="raw_budget_bytes",
         type=quantity(units.parse_bytes),
         metavar="SIZE",
-        help="raw samples on disk, at most; above it, summaries take their place (4GiB)",
+        help="Raw samples on disk, at most; above it, summaries take their place. Default 4GiB.",
     )
     _add(
         group,
@@ -125,29 +153,36 @@ def add_how(parser: argparse.ArgumentParser) -> None:
         dest="time_limit_seconds",
         type=quantity(units.parse_seconds),
         metavar="TIME",
-        help="stop after the block in which it is reached; resumable",
+        help="Stop after the block in which it is reached. The run can be resumed.",
     )
     _add(
-        group, "--verify", action="store_true", help="check every byte received; a wrong one names its route"
+        group,
+        "--verify",
+        action="store_true",
+        help="Check every byte received; of a wrong one, the route is named.",
     )
     _add(
         group,
         "--compute",
         action="store_true",
-        help="ranks also compute; the run records how much of it was still done",
+        help="Ranks also compute; the run records how much of it was still done.",
     )
-    _add(group, "--tolerate-failures", action="store_true", help="go on without a lost rank")
+    _add(group, "--tolerate-failures", action="store_true", help="Go on without a lost rank.")
 
 
-def _option_help(parameter: Parameter) -> str:
-    """The parameter's help, with what is allowed, its unit and its default."""
-    unit = f" [{parameter.unit}]" if parameter.unit else ""
-    default = f" ({parameter.default})" if parameter.default else ""
-    return f"{parameter.help}{unit}{default}".replace("%", "%%")
+def parameter_help(parameter: Parameter) -> str:
+    """The parameter's help as a sentence, then its unit and its default: `Buffer of a socket. In bytes;
+    default 4MiB.`"""
+    sentence = f"{parameter.help[:1].upper()}{parameter.help[1:].rstrip('.')}."
+    unit = f"in {parameter.unit}" if parameter.unit else ""
+    default = f"default {parameter.default}" if parameter.default else ""
+    facts = "; ".join(filter(None, (unit, default)))
+    return f"{sentence} {facts[:1].upper()}{facts[1:]}." if facts else sentence
 
 
 def _add_parameter(group: argparse._ArgumentGroup, flag: str, dest: str, parameter: Parameter) -> None:
     choices = tuple(parameter.choices)
+    text = parameter_help(parameter).replace("%", "%%")
     if parameter.kind == "boolean":
         # `--flag` alone says true; the core parses whatever else is given
         _add(
@@ -157,11 +192,11 @@ def _add_parameter(group: argparse._ArgumentGroup, flag: str, dest: str, paramet
             nargs="?",
             const="true",
             choices=("true", "false"),
-            help=_option_help(parameter),
+            help=text,
         )
     else:
         metavar = None if choices else parameter.kind.upper()
-        _add(group, flag, dest=dest, choices=choices or None, metavar=metavar, help=_option_help(parameter))
+        _add(group, flag, dest=dest, choices=choices or None, metavar=metavar, help=text)
 
 
 def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) -> None:
@@ -181,11 +216,16 @@ def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Back
     """`--tcp-nodelay`: always with the backend's name, so that a new pattern never renames an option."""
     for backend in backends:
         if backend.parameters:
-            group = parser.add_argument_group(f"parameters of the backend {backend.name}")
+            group = parser.add_argument_group(backend_group(backend.name))
             for parameter in backend.parameters:
                 name = parameter.name.removeprefix(f"{backend.name}-")
                 dest = f"backend.{backend.name}.{parameter.name}"
                 _add_parameter(group, f"--{backend.name}-{name}", dest, parameter)
+
+
+def backend_group(backend: str) -> str:
+    """Title of a backend's parameters in help."""
+    return f"parameters of the backend {backend}"
 
 
 def pattern_parameters(given: Mapping[str, Any]) -> dict[str, str]:

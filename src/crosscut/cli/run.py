@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from crosscut import __version__, core, units
+from crosscut.campaign import is_campaign
 from crosscut.cli import options
 from crosscut.cli.batch import submit_run
-from crosscut.cli.parser import Parser, epilog, quantity
+from crosscut.cli.parser import quantity
+from crosscut.cli.pattern_parser import PatternParser, describe
 from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
 from crosscut.job import Job
 from crosscut.measure import Decided, Launch, checked_out, decide, default_out, open_session
 from crosscut.progress import reporter
+from crosscut.run_format import Damaged, load_json
 from crosscut.session import Outcome
 
 NAME = "run"
@@ -28,11 +31,16 @@ examples:
   crosscut run pingpong -n 2 --backend mpi
   crosscut run pairwise -n 16 --size 1KB,100KB,1MB --repetitions 50 --out pairwise.zarr
   crosscut run aapc --on hosts:hosts.txt --size 1MB --interval 5%
-  crosscut run aapc --help                   parameters of one pattern
+  crosscut run chain --help                  parameters of one pattern
   crosscut run --resume pairwise.zarr        measure only what is missing
 
 Ctrl-C stops after the block in flight; the run can be shown, and resumed.
 """
+
+
+_OUTPUT = "output"
+# Groups of options that the help of `crosscut run` shows, and that of a pattern need not repeat.
+_COMMON_ELSEWHERE = (options.HOW, options.WHERE, _OUTPUT)
 
 
 def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
@@ -43,45 +51,52 @@ def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
         type=quantity(units.parse_sizes),
         default=argparse.SUPPRESS,
         metavar="SIZE[,…]",
-        help="message sizes: 1KB,64KiB,1MB (the pattern's own)",
+        help="Message sizes: 1KB,64KiB,1MB. Without it, the pattern's own.",
     )
     group.add_argument(
         "--phases",
         type=quantity(units.parse_phases),
         default=argparse.SUPPRESS,
         metavar="FIRST-LAST",
-        help="only these phases of the pattern: 1-30 (all)",
+        help="Only these phases of the pattern: 1-30. Without it, all.",
     )
     options.add_how(parser)
     options.add_where(parser, options.backend_names(known))
-    group = parser.add_argument_group("output")
+    group = parser.add_argument_group(_OUTPUT)
     path: dict[str, Any] = {"type": options.folder, "default": argparse.SUPPRESS, "metavar": "DIR"}
-    group.add_argument("--out", help="the run's directory (PATTERN-BACKEND-DATE-TIME.zarr here)", **path)
-    group.add_argument("--resume", help="go on with this run: measure only what is missing", **path)
+    group.add_argument(
+        "--out", help="The run's directory. Without it, PATTERN-BACKEND-DATE-TIME.zarr here.", **path
+    )
+    group.add_argument("--resume", help="Go on with this run: measure only what is missing.", **path)
     flag: dict[str, Any] = {"action": "store_true", "default": argparse.SUPPRESS}
-    group.add_argument("--force", help="resume although nodes or settings differ; the run records it", **flag)
-    group.add_argument("--batch", help="with --on slurm: submit this as a batch job, and return", **flag)
-    group.add_argument("--json", help="one JSON object on standard output at the end", **flag)
-    group.add_argument("--quiet", help="no progress and no summary, only what went wrong", **flag)
+    group.add_argument(
+        "--force", help="Resume although nodes or settings differ; the run records it.", **flag
+    )
+    group.add_argument("--batch", help="With --on slurm: submit this as a batch job, and return.", **flag)
+    group.add_argument("--json", help="Print one JSON object on standard output at the end.", **flag)
+    group.add_argument("--quiet", help="Show no progress and no summary, only what went wrong.", **flag)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
     _add_common(parser, known)
     subparsers = parser.add_subparsers(
-        title="patterns", metavar="PATTERN", dest="pattern", parser_class=Parser, required=False
+        title="patterns", metavar="PATTERN", dest="pattern", parser_class=PatternParser, required=False
     )
     for pattern in known.patterns:
+        about = describe(known, pattern)
         one = subparsers.add_parser(
             pattern.name,
             help=pattern.summary.replace("%", "%%"),
-            description=f"{pattern.summary}.\nAnswers: {pattern.answers}\nRate: {pattern.formula}\n"
-            f"Source: {pattern.source}".replace("%", "%%"),
-            epilog=epilog(f"example:\n  crosscut run {pattern.name} -n 8 --size 1MB"),
+            usage=about.usage,
+            description=about.description,
+            epilog=about.epilog,
         )
         _add_common(one, known)
+        one.common_groups = frozenset(_COMMON_ELSEWHERE)
         options.add_pattern_parameters(one, pattern)
         options.add_backend_parameters(one, known.backends)
+        one.backends = tuple(backend.name for backend in known.backends if backend.parameters)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -184,17 +199,18 @@ def _recorded_ranks(before: Mapping[str, Any]) -> int | None:
 
 def recorded_job(out: Path) -> dict[str, Any]:
     """Attribute `job` of a run; UsageError where `out` is no run."""
+    if is_campaign(out):
+        raise UsageError(f"--resume {out}: an evaluation; go on: crosscut evaluate --resume {_short(out)}")
+    if not (out / "zarr.json").exists():
+        why = "it has no zarr.json" if out.is_dir() else "there is no such directory"
+        raise UsageError(f"--resume {out}: not a run that can be resumed: {why}")
     try:
-        text = (out / "zarr.json").read_bytes()
-        job = json.loads(text)["attributes"]["job"]
-        if (
-            not isinstance(job, dict)
-            or not isinstance(job["pattern"], str)
-            or not isinstance(job["backend"], str)
-        ):
-            raise TypeError("it records no job")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"--resume {out}: not a run that can be resumed ({error})") from error
+        attributes = load_json(out / "zarr.json").get("attributes")
+    except Damaged as error:
+        raise UsageError(f"--resume {out}: not a run that can be resumed: {error}") from error
+    job = attributes.get("job") if isinstance(attributes, dict) else None
+    if not isinstance(job, dict) or not all(isinstance(job.get(key), str) for key in ("pattern", "backend")):
+        raise UsageError(f"--resume {out}: not a run that can be resumed: it records no job")
     return job
 
 

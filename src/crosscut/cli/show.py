@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crosscut import units
+from crosscut.campaign import is_campaign, review
 from crosscut.cli import options
 from crosscut.cli.parser import quantity
-from crosscut.errors import EXIT_OK
+from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from crosscut.reports.screen import Screen
 
 NAME = "show"
 HELP = "draw a run in the terminal: rates, histograms, slowest routes"
@@ -16,6 +22,7 @@ EPILOG = """
 examples:
   crosscut show aapc.zarr
   crosscut show aapc.zarr --size 100KB
+  crosscut show evaluation                   the runs of `crosscut evaluate`, and their summary
   crosscut show *.zarr --json | jq '.sizes[].phases[].bytes_per_second.median'
 
 Rates are per rank and direction, 1 MB = 10^6 bytes. [low – high] is the non-parametric 95 % interval
@@ -24,7 +31,9 @@ of the median. NO_COLOR leaves colours out; CROSSCUT_ASCII=1 draws with ASCII al
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", nargs="+", type=options.folder, metavar="DIR", help="a run, or several")
+    parser.add_argument(
+        "runs", nargs="+", type=options.folder, metavar="DIR", help="a run, an evaluation, or several"
+    )
     parser.add_argument(
         "--size",
         type=quantity(units.parse_bytes),
@@ -39,13 +48,29 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.screen import screen_for
     from crosscut.reports.view import open_view
 
-    screen = screen_for()
+    screen, status = screen_for(), EXIT_OK
     for index, path in enumerate(args.runs):
-        if args.json:
-            print(json.dumps(headline.as_json(path), allow_nan=False))
-            continue
-        if index:
+        if index and not args.json:
             screen.console.print()
             screen.console.rule(style="dim")
-        terminal.render(screen, open_view(path), args.size)
-    return EXIT_OK
+        if is_campaign(path):
+            if args.size is not None:
+                raise UsageError(f"--size is for one run, and {path} holds several: name one of them")
+            status = max(status, _show_campaign(path, screen, as_json=args.json))
+        elif args.json:
+            print(json.dumps(headline.as_json(path), allow_nan=False))
+        else:
+            terminal.render(screen, open_view(path), args.size)
+    return status
+
+
+def _show_campaign(directory: Path, screen: Screen, *, as_json: bool) -> int:
+    """The summary of an evaluation, as its runs are now."""
+    from crosscut.reports import campaign
+
+    results = campaign.checked(review(directory))
+    if as_json:
+        print(json.dumps(campaign.as_json(directory, results), allow_nan=False))
+    else:
+        campaign.render(directory, results, screen)
+    return EXIT_FAILED if any(result.state == "damaged" for result in results) else EXIT_OK

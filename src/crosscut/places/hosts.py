@@ -1,8 +1,8 @@
 """Ranks on the hosts of a file, reached through ssh and started as a tree.
 
 This process starts the first host's node alone; that node starts the heads of up to `fanout` parts of the
-other hosts, each head the rest of its part (core/src/launch/spawn_tree.hpp). The session's first line, with the
-secret, goes through ssh's standard input, which is also the life-line: when it closes, the ranks end.
+other hosts, each head the rest of its part (core/src/launch/spawn_tree.hpp). The session's first line, with
+the secret, goes through ssh's standard input, which is also the life-line: when it closes, the ranks end.
 """
 
 from __future__ import annotations

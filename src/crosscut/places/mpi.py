@@ -62,8 +62,8 @@ class Launcher:
         if self.is_srun:
             # Requests are for rank 0 alone; the others would each get a copy.
             return [self.program, f"--ntasks={ranks}", "--input=0", "--overlap", "--kill-on-bad-exit=1"]
-        # Hydra kills all ranks as soon as one dies, mostly before rank 0 can say which one. The core ends them
-        # itself, in bounded time.
+        # Hydra kills all ranks as soon as one dies, mostly before rank 0 can say which one. The core ends
+        # them itself, in bounded time.
         words = ["-disable-auto-cleanup"] if self.is_hydra() else []
         return [self.program, *words, "-n", str(ranks)]
 

@@ -10,6 +10,7 @@ from crosscut import units
 from crosscut.analysis import cautions
 from crosscut.analysis.cautions import Caution, Kind
 from crosscut.analysis.samples import Samples
+from crosscut.analysis.slowdown import early_ends
 from crosscut.reports.view import View, dig, items, number, text
 
 
@@ -88,7 +89,7 @@ def repetitions(view: View) -> str:
     low, high = int(counts.min()), int(counts.max())
     text_ = units.count(high, "repetition") if low == high else f"{low} to {high} repetitions"
     interval = number(view.attributes, "job", "interval")
-    if interval > 0:
+    if interval > 0 and not view.summarised:
         text_ += f", until the 95 % interval is {units.percent(interval)} wide"
     return text_
 
@@ -102,6 +103,13 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     if text(view.attributes, "backend", "name") != "null":
         found += cautions.of_nodes(counts, cores, view.nodes)
     found += cautions.of_samples(shown, skew_seconds(view))
+    repeated = int(view.dataset["repetitions_done"].max()) if "repetitions_done" in view.dataset else 0
+    found += cautions.of_summaries(view.summarised, number(view.attributes, "job", "interval"), repeated)
+    if view.pattern == "congestor":
+        largest = max(shown, key=lambda samples: samples.size_bytes, default=None)
+        found += cautions.of_congestion(early_ends(largest, view.labels(largest)) if largest else [])
+    elif view.pattern != "loaded-pingpong":  # whose figures are of single messages, not of phases
+        found += cautions.of_intervals(shown)
     if text(view.attributes, "backend", "name") == "null":
         found.append(
             Caution(Kind.NOTHING_MOVED, "the backend null moves nothing: these are crosscut's own costs")

@@ -71,6 +71,15 @@ def extreme(medians: Medians, largest: bool = False) -> int | None:
     return int(np.nanargmax(values) if largest else np.nanargmin(values))
 
 
+def in_the_middle(medians: Medians) -> Figure | None:
+    """The median cell itself, so that it comes with its interval: of two in the middle, the lesser."""
+    there = np.nonzero(np.isfinite(medians.median))[0]
+    if len(there) == 0:
+        return None
+    order = there[np.argsort(medians.median[there], kind="stable")]
+    return at(medians, int(order[(len(order) - 1) // 2]))
+
+
 def middle(medians: Medians) -> float:
     """The median of medians, for `the phase in the middle`; NaN where there is none."""
     finite = medians.median[np.isfinite(medians.median)]

@@ -9,22 +9,28 @@ from typing import TextIO
 from crosscut.analysis import summary
 from crosscut.analysis.pingpong import sweep
 from crosscut.analysis.samples import Samples
-from crosscut.reports import about, figures
+from crosscut.reports import about, figures, size_table
 from crosscut.reports.screen import screen_for
 from crosscut.reports.sentences import figures_of
+from crosscut.reports.terminal import BODIES
 from crosscut.reports.view import View, open_view, text
 
 SLOWEST_IN_JSON = 10
 
 
 def print_summary(path: Path, stream: TextIO | None = None) -> None:
-    """What was measured, how, the figures, what to beware of: five lines, more only for cautions."""
+    """What was measured, how, the figures, what to beware of: five lines, more only for cautions and, of a
+    dense pattern, a row for each of several sizes."""
     view, screen = open_view(path), screen_for(stream)
     screen.line(f"{about.what(view)} ({about.where(view)}), {view.state}", "bold")
     screen.line("; ".join(about.how(view)), "dim")
+    measured = [view.samples(index) for index in view.measured_sizes()]
+    if len(measured) > 1 and view.pattern not in BODIES:
+        screen.line()
+        size_table.draw(screen, measured, about.skew_seconds(view))
+        screen.line()
     for line in figures_of(view):
         screen.line(line)
-    measured = [view.samples(index) for index in view.measured_sizes()]
     for caution in about.beware(view, measured):
         screen.line(f"{screen.glyphs.warning} {caution.text}", "yellow")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TextIO, cast
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -47,6 +49,10 @@ class Screen:
     def line(self, text: str = "", style: str = "") -> None:
         """A line of text, wrapped at words."""
         self.console.print(Text(self.glyphs.plain(text), style=style), width=self.width)
+
+    def command(self, text: str) -> None:
+        """A line to be typed again as it stands: never wrapped."""
+        self.console.print(Text(text), soft_wrap=True)
 
     def field(self, name: str, text: str) -> None:
         """`name      text`, wrapped under the text."""
@@ -133,7 +139,34 @@ def _longest(rows: Rows, column: int) -> int:
     return max((len(line) for cell in cells for line in cell.splitlines()), default=0)
 
 
+class _Trimmed(io.TextIOBase):
+    """A stream without the blanks with which rich fills lines: no log or pasted report needs them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # typeshed has a variable
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def write(self, text: str) -> int:
+        return self._stream.write(_TRAILING_BLANKS.sub(r"\1\n", text))
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+
+# Blanks before a line's end, and whatever ends a colour between the two.
+_TRAILING_BLANKS = re.compile(r" +((?:\x1b\[[0-9;]*m)*)\n")
+
+
 def screen_for(stream: TextIO | None = None) -> Screen:
     """The screen of a stream (standard output). Rich leaves colours out for a pipe and for NO_COLOR."""
     stream = stream or sys.stdout  # as it is now: it may have been replaced since the import
-    return Screen(Console(file=stream, highlight=False), glyphs_for(stream))
+    return Screen(Console(file=cast(TextIO, _Trimmed(stream)), highlight=False), glyphs_for(stream))

@@ -63,11 +63,11 @@ def _dense(view: View, measured: list[Samples]) -> list[str]:
     samples = max(measured, key=lambda samples: samples.size_bytes)
     rates, routes = summary.phase_rates(samples), summary.routes(samples)
     worst, route = figures.extreme(rates), figures.extreme(routes.rates)
-    if worst is None:
+    size, middle = units.size(samples.size_bytes), figures.in_the_middle(rates)
+    if worst is None or middle is None:
         return ["no phase has a rate: no bytes moved"]
-    size, middle = units.size(samples.size_bytes), figures.middle(rates)
     slowest = f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}"
-    lines = [f"{size}: median phase {units.rate(middle)} per rank and direction; slowest {slowest}"]
+    lines = [f"{size}: median phase {middle.rate()} per rank and direction; slowest {slowest}"]
     if len(rates.median) == 1:
         lines = [f"{size}: {slowest.split(',')[0]} per rank and direction"]
     if route is not None and len(routes.source) > 1:

@@ -9,11 +9,10 @@ import numpy as np
 
 from crosscut import units
 from crosscut.analysis import summary
-from crosscut.analysis.cautions import skewed_phases
 from crosscut.analysis.intervals import Medians
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.summary import Routes
-from crosscut.reports import about, figures
+from crosscut.reports import about, figures, size_table
 from crosscut.reports.screen import Rows, Screen
 from crosscut.reports.terminal_plot import Columns, column_plot, histogram_plot
 from crosscut.reports.view import View, text
@@ -25,35 +24,14 @@ FEWEST_FOR_HISTOGRAM = 5  # fewer are better read in the plot and the table
 
 def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
     if len(measured) > 1:
-        _sizes(screen, measured, about.skew_seconds(view))
+        screen.title("By message size")
+        size_table.draw(screen, measured, about.skew_seconds(view))
     rates = summary.phase_rates(detailed)
     found = summary.routes(detailed)
     _headline(screen, view, detailed, rates)
     phases(screen, detailed, rates)
     _histograms(screen, found, rates)
     slowest(screen, view, found)
-
-
-def _sizes(screen: Screen, measured: list[Samples], skew_seconds: float) -> None:
-    """One row a size."""
-    screen.title("By message size")
-    table = Rows("size", "median phase", "slowest phase", "?95 % interval", "?slowest route", "?formula", "<")
-    for samples in measured:
-        rates, formula = summary.phase_rates(samples), summary.formula_rates(samples)
-        worst, routes = figures.extreme(rates), summary.routes(samples)
-        route = figures.extreme(routes.rates)
-        figure = figures.at(rates, worst) if worst is not None else None
-        unit = units.rate_unit(figures.middle(rates))
-        table.add(
-            units.size(samples.size_bytes),
-            units.rate(figures.middle(rates)),
-            f"{figure.in_unit(unit)[0]} {unit[1]}" if figure else "–",
-            figure.in_unit(unit)[1] if figure else "",
-            units.rate(figures.at(routes.rates, route).median) if route is not None else "–",
-            units.rate(figures.middle(formula)),
-            "skew > 5 %" if skewed_phases(samples, skew_seconds) else "",
-        )
-    screen.table(table)
 
 
 def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
@@ -66,7 +44,8 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
     if worst == best:
         screen.field("rate", f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}")
     else:
-        screen.field("median phase", units.rate(figures.middle(rates)))
+        if (middle := figures.in_the_middle(rates)) is not None:
+            screen.field("median phase", middle.rate())
         screen.field("slowest", f"{figures.at(rates, worst).rate()} in {view.phase_name(samples, worst)}")
         screen.field("fastest", f"{figures.at(rates, best).rate()} in {view.phase_name(samples, best)}")
     formula = summary.formula_rates(samples)

@@ -117,7 +117,7 @@ def bar(share: float, width: int, glyphs: Glyphs) -> str:
 
 
 def histogram_plot(histogram: Histogram, *, unit: tuple[float, str], width: int, glyphs: Glyphs) -> list[str]:
-    """One row a bin: its edges, a bar, the count."""
+    """One row a bin: its edges, a bar, the count; values far out share a row at their end."""
     if len(histogram.counts) == 0:
         return []
     edges = histogram.edges / unit[0]
@@ -126,17 +126,18 @@ def histogram_plot(histogram: Histogram, *, unit: tuple[float, str], width: int,
     decimals += 0 if math.isclose(round(step, decimals), step, rel_tol=1e-6) else 1
     texts = [f"{edge:.{decimals}f}" for edge in edges]
     labels = [f"{low} {glyphs.dash} {high}" for low, high in itertools.pairwise(texts)]
-    margin = max(map(len, labels))
-    most = int(histogram.counts.max())
-    room = max(4, width - margin - 3 - len(f"{most:,}") - 1)
+    rows = [(label, count, "") for label, count in zip(labels, histogram.counts.tolist(), strict=True)]
+    if far := len(histogram.below):
+        rows.insert(0, (f"< {texts[0]}", far, f"  least {histogram.below[0] / unit[0]:.{decimals}f}"))
+    if far := len(histogram.above):
+        rows.append((f"> {texts[-1]}", far, f"  most {histogram.above[-1] / unit[0]:.{decimals}f}"))
+    margin = max(len(label) for label, _, _ in rows)
+    most = max(count for _, count, _ in rows)
+    room = max(4, width - margin - 3 - max(len(f"{most:,}{note}") for _, _, note in rows) - 1)
     lines = [f"{unit[1]:>{margin}}"]
-    for label, count in zip(labels, histogram.counts, strict=True):
-        drawn = bar(count / most, room, glyphs)
-        lines.append(
-            f"{label:>{margin}} {glyphs.vertical}{drawn} {count:,}"
-            if count
-            else f"{label:>{margin}} {glyphs.vertical}"
-        )
+    for label, count, note in rows:
+        drawn = f"{bar(count / most, room, glyphs)} {count:,}{note}" if count else ""
+        lines.append(f"{label:>{margin}} {glyphs.vertical}{drawn}")
     return lines
 
 

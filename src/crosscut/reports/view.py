@@ -64,6 +64,11 @@ class View:
     def state(self) -> str:
         return text(self.attributes, "state") or "unknown"
 
+    @property
+    def summarised(self) -> bool:
+        """Five numbers a cell stand in place of raw samples."""
+        return "message_summary" in self.dataset
+
     @cached_property
     def sizes(self) -> list[int]:
         return [int(size) for size in self.dataset["size"].values]
