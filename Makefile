@@ -21,7 +21,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
 CORE_SOURCES := $(shell find core -path core/tests -prune -o -type f -print) CMakeLists.txt
-CPP_FORMATTED := $(shell find core -name '*.cpp' -o -name '*.hpp')
+CPP_FORMATTED := $(shell find core benchmarks -name '*.cpp' -o -name '*.hpp')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::string_view usage = R"(usage: crosscut-core COMMAND [OPTION ...]
 
-  list [--json]        patterns, backends, their parameters, units and help
+  list [--json]        patterns, backends, generators, their parameters, units and help
+  network show|check|routes|tables FILE
+                       what a network description says; `network --help` says more
   run PATTERN -n N --out DIR [OPTION ...]
                        measures with N ranks on this machine; `run --help` says more
   node                 starts the ranks of one node; speaks the session protocol on its standard streams
@@ -30,6 +32,7 @@ Exit status: 0 fine; 1 a job or rank failed; 2 wrong usage; 130 interrupted.
 int dispatch(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "list") return crosscut::list_main(argc - 1, argv + 1);
+  if (command == "network") return crosscut::network_main(argc - 1, argv + 1);
   if (command == "run") return crosscut::run_main(argc - 1, argv + 1);
   if (command == "node") return crosscut::node_main(argc - 1, argv + 1);
   if (command == "mpi-rank") return crosscut::mpi_rank_main(argc - 1, argv + 1);

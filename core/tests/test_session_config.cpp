@@ -91,6 +91,23 @@ TEST(every_rank_is_started_once) {
                       parse_session(tree_with(R"({"host": "n2", "first_rank": 2, "count": 5})")));
 }
 
+TEST(a_simulated_session_names_its_network) {
+  const auto config =
+      parse_session(R"({"ranks": 0, "backend": "sim", "network": "xibalba-er16", "ranks_per_host": 2})");
+  CHECK_EQ(config.ranks, 0);
+  CHECK_EQ(config.network, "xibalba-er16");
+  CHECK_EQ(config.ranks_per_host, 2);
+  auto given = config;
+  given.secret = secret;
+  const auto again = parse_session(json::write(to_json(given)));
+  CHECK_EQ(again.network, config.network);
+  CHECK_EQ(again.ranks_per_host, config.ranks_per_host);
+  CHECK_THROWS_SAYING(UsageError, "no `network`", parse_session(R"({"ranks": 0, "backend": "sim"})"));
+  CHECK_THROWS_SAYING(UsageError, "`network`", parse_session(R"({"network": ""})"));
+  CHECK_THROWS_SAYING(UsageError, "`network`", parse_session(R"({"network": "a\u0000b"})"));
+  CHECK_THROWS_SAYING(UsageError, "ranks_per_host", parse_session(R"({"ranks_per_host": 0})"));
+}
+
 TEST(a_layout_finds_this_nodes_ranks) {
   const SessionConfig last = layout_at("2", "3");
   CHECK_EQ(last.first_rank, 6);

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut import core as core_module
+from crosscut import network
 from crosscut.errors import UsageError
 from crosscut.places import find_place
 from crosscut.places.base import Place, PlaceOptions
@@ -30,6 +31,7 @@ class Launch:
     launcher: str = ""
     launcher_arguments: tuple[str, ...] = ()
     core_path: str = ""
+    ranks_per_host: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Decided:
 
 def default_backend(on: str) -> str:
     """The backend of a place for which none was named."""
+    if on.startswith("sim:"):
+        return "sim"
     return "mpi" if on == "mpi" else "tcp"
 
 
@@ -59,7 +63,15 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         raise UsageError(f"--backend {backend}: there is no such backend; there is {names}")
     if known.unavailable:
         raise UsageError(f"--backend {backend} cannot be used here: {known.unavailable}")
+    if (place.name == "sim") != (backend == "sim") and on != "local":
+        raise UsageError(
+            f"--on {on}: --backend {backend} does not run there; --on sim:NETWORK has the backend sim"
+        )
     ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument)
+    if launch.ranks_per_host and place.name != "sim":
+        raise UsageError(f"--ranks-per-host: only --on sim:NETWORK knows it, not --on {on}")
+    if launch.ranks_per_host and launch.ranks is None:
+        ranks = network.ranks(argument, launch.ranks_per_host)
     if not 2 <= ranks <= MOST_RANKS:
         raise UsageError(f"-n {ranks}: a measurement has between 2 and {MOST_RANKS:,} ranks")
     options = PlaceOptions(
@@ -74,6 +86,7 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         launcher=launch.launcher,
         launcher_arguments=launch.launcher_arguments,
         core_path=launch.core_path,
+        ranks_per_host=launch.ranks_per_host,
     )
     return Decided(place, on, options)
 

@@ -27,7 +27,10 @@ def crash_writer(build: Path) -> Path:
         pytest.skip("no C++ compiler: name a built crash_writer in CROSSCUT_CRASH_WRITER")
     program = build / "crash_writer"
     core = ROOT / "core"
-    sources = [core / "tests/crash_writer.cpp", *(file for name in SOURCES for file in (core / "src").glob(f"{name}.cpp"))]
+    sources = [
+        core / "tests/crash_writer.cpp",
+        *(file for name in SOURCES for file in (core / "src").glob(f"{name}.cpp")),
+    ]
     folders = [f"-I{folder}" for folder in (core / "src").iterdir() if folder.is_dir()]
     subprocess.run([compiler, "-std=c++20", "-O1", *folders, *sources, "-o", program], check=True)
     return program

@@ -11,8 +11,8 @@ import pytest
 
 from crosscut import core
 
-# In a network namespace of its own: finds the data connection between ranks 1 and 2 of four, and sends what it
-# carries in one direction to a device behind which there is nothing.
+# In a network namespace of its own: finds the data connection between ranks 1 and 2 of four, and sends what
+# it carries in one direction to a device behind which there is nothing.
 SCRIPT = r"""
 set -eu
 ip link set lo up
@@ -29,8 +29,8 @@ ss -tnpH state established | grep "pid=${ranks[1]}," | awk '{print $3, $4}' | wh
   case " $(echo $there) " in *" $far "*) echo "${here##*:} ${far##*:}" ;; esac
 done > "$3.routes"
 while read -r from to; do
-  tc filter add dev lo egress protocol ip prio 1 u32 match ip sport "$from" 0xffff match ip dport "$to" 0xffff \
-    action mirred egress redirect dev hole
+  tc filter add dev lo egress protocol ip prio 1 u32 \
+    match ip sport "$from" 0xffff match ip dport "$to" 0xffff action mirred egress redirect dev hole
 done < "$3.routes"
 wait $session
 """

@@ -19,15 +19,17 @@ namespace {
 
 constexpr std::string_view help = R"(usage: crosscut-core run PATTERN -n RANKS --out DIR [OPTION ...]
 
-  --backend NAME          tcp (default), null, udp, ... (see list)
+  --backend NAME          tcp (default), null, udp, sim, ... (see list)
   --size A[,B...]         message sizes, such as 1KB,1MB; default: the pattern's own
   --phases A-B            only these phases
-  --repetitions N         (20)            --warm-up N        (1)
+  --repetitions N         (20; sim: 1)    --warm-up N        (1)
   --interval P            adaptive: until the 95 % interval of every median is that narrow, such as 5%
   --iterations N          runs of a phase for one sample; default: found for each size
   --sync barrier|none     --wait auto|block|poll
   --memory BYTES          buffers of a rank, at most (2GiB)
   --time-limit SECONDS    --seed N        --timeout SECONDS
+  --network FILE          with --backend sim: the network simulated; -n may then be left out
+  --ranks-per-host N      with --backend sim; default: as the network says
   --interface ADDRESS     that the ranks listen on (127.0.0.1)
   --verify --compute --tolerate-failures --resume --force --no-pin
   --NAME VALUE            a parameter of the pattern or backend (see list)
@@ -89,6 +91,11 @@ bool take_value(std::string_view name, const std::string& value, Asked& asked) {
     return asked.job.set(name, value), true;
   if (name == "timeout") return asked.session.timeout_seconds = parse_seconds(value), true;
   if (name == "interface") return asked.session.interface = value, true;
+  if (name == "network") return asked.session.network = value, true;
+  if (name == "ranks-per-host")
+    return asked.session.ranks_per_host =
+               static_cast<int>(std::clamp<std::int64_t>(parse_integer(value), 0, 1 << 20)),
+           true;
   return false;
 }
 
@@ -147,7 +154,8 @@ Asked parse(int argc, char** argv) {
   }
   asked.job.set("pattern_parameters", std::move(pattern_given));
   asked.job.set("backend_parameters", std::move(backend_given));
-  if (asked.session.ranks == 0) throw UsageError("run needs -n RANKS");
+  asked.session.backend = backend.name;
+  if (asked.session.ranks == 0 && asked.session.network.empty()) throw UsageError("run needs -n RANKS");
   if (asked.job.find("out") == nullptr) throw UsageError("run needs --out DIR, the directory of the run");
   asked.session.count = asked.session.ranks;
   json::Array words;

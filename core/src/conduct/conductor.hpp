@@ -2,15 +2,13 @@
 // while a timed section runs.
 #pragma once
 
-#include <atomic>
 #include <mutex>
 #include <string>
 
 #include "control_server.hpp"
-#include "events.hpp"
+#include "job_desk.hpp"
 #include "rank.hpp"
 #include "remote_ranks.hpp"
-#include "requests.hpp"
 
 namespace crosscut {
 
@@ -21,31 +19,22 @@ class Conductor {
   void run();  // until the session ends; never throws
   // From rank 0's measuring thread: why it cannot go on.
   void rank_zero_failed(const std::string& reason);
-  int exit_status() const { return exit_status_; }
+  int exit_status() const { return desk_.exit_status(); }
 
  private:
   void announce();
   void serve();
-  void do_request(const std::string& line);
-  void run_job(const json::Value& job);
   void hear_input(int fd);
-  bool stop_asked();
   std::string cause(Rank rank);
-  void note_status(int status) { exit_status_ = exit_status_ == 0 ? status : exit_status_.load(); }
 
   const RankSetup& setup_;
-  Events events_;
-  Requests requests_;
+  JobDesk desk_;
   Requests reports_;  // of the launcher, about ranks whose end it saw
-  Fd signals_;
   ControlServer server_;
   RemoteRanks ranks_;
   std::mutex mutex_;  // guards rank_zero_reason_
   std::string rank_zero_reason_;
   std::vector<std::pair<Rank, std::string>> causes_;
-  int interrupts_ = 0;
-  bool end_ = false;
-  std::atomic<int> exit_status_ = 0;
 };
 
 }  // namespace crosscut

@@ -82,6 +82,10 @@ std::optional<std::pair<std::int64_t, std::int64_t>> phases(const json::Value& v
   return std::pair(first, bounded(ends[1], first, most_phases));
 }
 
+std::int64_t repetitions(const json::Value& value) {
+  return value.is_null() ? 0 : bounded(value, 1, most_repetitions);
+}
+
 json::Value metadata(const json::Value& value) {
   static_cast<void>(value.object());  // throws unless it is one
   return value;
@@ -100,7 +104,7 @@ constexpr std::array members = {
     Member{"backend_parameters", [](Job& job, V v) { job.backend_parameters = parameters(v); }},
     Member{"sizes", [](Job& job, V v) { job.sizes = sizes(v); }},
     Member{"phases", [](Job& job, V v) { job.phases = phases(v); }},
-    Member{"repetitions", [](Job& job, V v) { job.repetitions = bounded(v, 1, most_repetitions); }},
+    Member{"repetitions", [](Job& job, V v) { job.repetitions = repetitions(v); }},
     Member{"minimum_repetitions",
            [](Job& job, V v) { job.minimum_repetitions = bounded(v, 1, most_repetitions); }},
     Member{"interval", [](Job& job, V v) { job.interval = bounded_real(v, 10); }},
@@ -136,7 +140,7 @@ void check_together(const Job& job) {
   if (job.interval == 0) return;
   if (job.minimum_repetitions < least_for_interval)
     refuse("job: minimum_repetitions: at least 6 repetitions are needed for a 95 % interval of the median");
-  if (job.repetitions < job.minimum_repetitions)
+  if (job.repetitions > 0 && job.repetitions < job.minimum_repetitions)
     refuse("job: repetitions: with an interval asked for, at least minimum_repetitions (" +
            std::to_string(job.minimum_repetitions) + ") must be allowed");
 }
@@ -178,7 +182,7 @@ json::Value to_json(const Job& job) {
       {"backend_parameters", to_json(job.backend_parameters)},
       {"sizes", json::Array(job.sizes.begin(), job.sizes.end())},
       {"phases", phases_json(job)},
-      {"repetitions", job.repetitions},
+      {"repetitions", job.repetitions > 0 ? json::Value(job.repetitions) : nullptr},
       {"minimum_repetitions", job.minimum_repetitions},
       {"interval", job.interval},
       {"warm_up", job.warm_up},

@@ -20,7 +20,7 @@ struct Job {
   std::optional<std::pair<std::int64_t, std::int64_t>> phases;  // first and last, from 1 as people count
   // Fixed repetitions, or adaptive: from `minimum_repetitions` until the 95 % interval of the median of
   // every phase is within `interval` (relative width), at most `repetitions`.
-  std::int64_t repetitions = 20;
+  std::int64_t repetitions = 0;  // 0: as many as the backend says (BackendInfo)
   std::int64_t minimum_repetitions = 6;
   double interval = 0;           // 0: fixed
   std::int64_t warm_up = 1;      // repetitions not recorded

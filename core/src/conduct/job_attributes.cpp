@@ -51,12 +51,13 @@ void JobRun::refuse_bytes_of_their_own() const {
   }
 }
 
-std::vector<double> JobRun::credited_bytes() const {
+std::vector<double> JobRun::credited_bytes() {
   std::vector<double> all;
   const auto ranks = ensemble_.ranks();
   for (const auto size : shape_.sizes) {
     const auto phases = pattern_->extent(ranks, size).phases;
     for (std::int64_t index = first_phase_; index < first_phase_ + shape_.phases; ++index) {
+      should_stop();  // minutes, where phases and ranks are many: a second interrupt must be heard
       auto& credited = all.emplace_back(0);
       if (index >= phases) continue;
       const auto phase = pattern_->phase(ranks, size, index);
@@ -99,7 +100,7 @@ bool JobRun::bytes_differ() const {
   return false;
 }
 
-Coordinates JobRun::coordinates() const {
+Coordinates JobRun::coordinates() {
   Coordinates coordinates;
   const auto ranks = ensemble_.ranks();
   coordinates.node = ensemble_.nodes();
@@ -109,6 +110,7 @@ Coordinates JobRun::coordinates() const {
   }
   const auto size = shape_.sizes.front();
   for (std::int64_t index = 0; index < shape_.phases; ++index) {
+    should_stop();
     coordinates.phase.push_back(first_phase_ + index + 1);
     coordinates.phase_label.push_back(pattern_->phase(ranks, size, first_phase_ + index)->label());
   }
@@ -120,7 +122,7 @@ Coordinates JobRun::coordinates() const {
   return coordinates;
 }
 
-Store::Options JobRun::store_options(const json::Object& begun) const {
+Store::Options JobRun::store_options(const json::Object& begun) {
   const Parameters pattern_values(info_.parameters, job_.pattern_parameters, "pattern");
   const Parameters backend_values(backend_.parameters, job_.backend_parameters, "backend");
   Store::Options options;

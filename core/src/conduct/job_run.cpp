@@ -18,8 +18,8 @@ constexpr double margin = 1.5;  // the skew varies, too
 // A first contact may take longer by more than this; then a trial is not needed.
 constexpr double clearly_enough = 20;
 constexpr double shortest_sample = 100e-6;
-// Computing is counted in units of microseconds, but shares its core in time slices of milliseconds, of which a
-// sample must hold many. For each rank that a core has.
+// Computing is counted in units of microseconds, but shares its core in time slices of milliseconds, of which
+// a sample must hold many. For each rank that a core has.
 constexpr double shortest_sample_beside_computing = 50e-3;
 constexpr std::int64_t most_iterations = 1'000'000;
 constexpr std::int64_t most_wrong_reported = 100;
@@ -44,6 +44,9 @@ double ranks_on_a_core(const Ensemble& ensemble) {
   return most;
 }
 
+// An interval asked for needs its repetitions, whatever the backend thinks of them.
+std::int64_t least_repetitions(const Job& job) { return job.interval > 0 ? job.minimum_repetitions : 1; }
+
 }  // namespace
 
 JobRun::JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()> stop_asked,
@@ -56,6 +59,7 @@ JobRun::JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()
       info_(find_pattern(job_.pattern)),
       backend_(find_backend(job_.backend)) {
   const Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
+  if (job_.repetitions == 0) job_.repetitions = std::max(backend_.repetitions, least_repetitions(job_));
   // A value read from a file is read here, once: other nodes may not have the file.
   for (auto& [name, value] : job_.pattern_parameters) value = parameters.text(name);
   pattern_ = info_.make(parameters);
@@ -82,7 +86,8 @@ JobRun::JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()
     phases = std::max(phases, extent.phases);
     shape_.slots = std::max<std::int64_t>(shape_.slots, extent.slots);
     const auto needed = extent.send_bytes + extent.receive_bytes;
-    if (needed < 0 || needed > job_.memory_bytes) {
+    const bool takes_memory = backend_.serve == nullptr;
+    if (needed < 0 || (takes_memory && needed > job_.memory_bytes)) {
       throw UsageError("messages of " + std::to_string(bytes) + " bytes need buffers of " +
                        std::to_string(needed) + " bytes on a rank, more than --memory allows (" +
                        std::to_string(job_.memory_bytes) + ")");

@@ -27,11 +27,11 @@ class JobRun {
 
  private:
   void open_store(const json::Object& begun);
-  Store::Options store_options(const json::Object& begun) const;
-  Coordinates coordinates() const;
+  Store::Options store_options(const json::Object& begun);
+  Coordinates coordinates();
   PhaseSamples samples_of(std::int64_t index) const;
   bool bytes_differ() const;
-  std::vector<double> credited_bytes() const;
+  std::vector<double> credited_bytes();
   void refuse_bytes_of_their_own() const;
   void measure_size(std::int32_t size_index);
   std::vector<double> warm_up(std::int32_t size_index);

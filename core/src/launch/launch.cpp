@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "error.hpp"
 #include "json.hpp"
 #include "node.hpp"
+#include "registry.hpp"
 
 namespace crosscut {
 namespace {
@@ -26,6 +28,14 @@ void open_standard_streams() {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
 }
 
+// The backend by which a session needs no ranks of its own (sim); null: ranks are started.
+const BackendInfo* serving_backend(const SessionConfig& config) {
+  const auto found = std::ranges::find_if(backends(), [&](const BackendInfo* backend) {
+    return backend->name == config.backend && backend->serve != nullptr;
+  });
+  return found == backends().end() ? nullptr : *found;
+}
+
 SessionConfig read_configuration() {
   const std::optional<std::string> line =
       read_line(STDIN_FILENO, configuration_bytes_max, after_seconds(configuration_seconds));
@@ -37,6 +47,7 @@ SessionConfig read_configuration() {
   apply_layout(config);
   const std::string secret = secret_from_environment();
   if (config.secret.empty()) config.secret = secret;
+  if (serving_backend(config) != nullptr) return config;  // nobody is to be met
   if (config.secret.empty())
     throw UsageError("no secret: give `secret` in the session's first line, or CROSSCUT_SECRET");
   if (config.has_conductor() || !config.conductor.empty()) return config;
@@ -62,6 +73,12 @@ int refuse(const std::exception& error, bool is_usage, bool tell_event) {
 }  // namespace
 
 int launch(const SessionConfig& config, const LaunchStreams& streams, const RankBody& body) {
+  if (const auto* backend = serving_backend(config))
+    return backend->serve(config, streams.requests_fd, streams.events_fd);
+  if (!config.network.empty() || config.ranks_per_host > 0)
+    throw UsageError(
+        "`network` and `ranks_per_host` are for simulated sessions (backend sim), not for backend " +
+        config.backend);
   return Node(config, streams, body).run();
 }
 

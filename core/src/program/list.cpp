@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "generator.hpp"
 #include "registry.hpp"
 
 namespace crosscut {
@@ -17,6 +18,8 @@ std::string_view kind_name(Parameter::Kind kind) {
       return "bytes";
     case Parameter::Kind::seconds:
       return "seconds";
+    case Parameter::Kind::rate:
+      return "rate";
     case Parameter::Kind::boolean:
       return "boolean";
     case Parameter::Kind::choice:
@@ -33,7 +36,7 @@ std::string_view kind_name(Parameter::Kind kind) {
 
 bool is_quantity(Parameter::Kind kind) {
   return kind == Parameter::Kind::integer || kind == Parameter::Kind::real ||
-         kind == Parameter::Kind::bytes || kind == Parameter::Kind::seconds;
+         kind == Parameter::Kind::bytes || kind == Parameter::Kind::seconds || kind == Parameter::Kind::rate;
 }
 
 // 1 rather than 1.0 where the limit of a whole number is meant.
@@ -83,15 +86,24 @@ json::Value describe(const BackendInfo& backend) {
                       {"parameters", describe(backend.parameters)}};
 }
 
+json::Value describe(const GeneratorInfo& generator) {
+  return json::Object{{"name", generator.name},
+                      {"summary", generator.summary},
+                      {"source", generator.source},
+                      {"parameters", describe(generator.parameters)}};
+}
+
 }  // namespace
 
 json::Value describe() {
-  json::Array pattern_list, backend_list;
+  json::Array pattern_list, backend_list, generator_list;
   for (const PatternInfo* pattern : patterns()) pattern_list.push_back(describe(*pattern));
   for (const BackendInfo* backend : backends()) backend_list.push_back(describe(*backend));
+  for (const GeneratorInfo* generator : generators()) generator_list.push_back(describe(*generator));
   return json::Object{{"version", CROSSCUT_VERSION},
                       {"patterns", std::move(pattern_list)},
-                      {"backends", std::move(backend_list)}};
+                      {"backends", std::move(backend_list)},
+                      {"generators", std::move(generator_list)}};
 }
 
 }  // namespace crosscut

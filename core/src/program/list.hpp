@@ -5,7 +5,8 @@
 
 namespace crosscut {
 
-// {"version", "patterns": [...], "backends": [...]}; parameters with kind, unit, default, help, limits.
+// {"version", "patterns": [...], "backends": [...], "generators": [...]}; parameters with kind, unit,
+// default, help, limits.
 json::Value describe();
 
 }  // namespace crosscut

@@ -49,33 +49,6 @@ void check_choice(const Parameter& parameter, std::string_view text) {
     throw UsageError(shown(text) + " is not a choice" + suggestion(text, parameter.choices));
 }
 
-void check_value(const Parameter& parameter, std::string_view text) {
-  // Nothing, where nothing is the default; lists and text may always be empty.
-  if (text.empty() && parameter.initial.empty()) return;
-  switch (parameter.kind) {
-    case Parameter::Kind::integer:
-      return check_range(parameter, static_cast<double>(parse_integer(text)), text);
-    case Parameter::Kind::real:
-      return check_range(parameter, parse_real(text), text);
-    case Parameter::Kind::bytes:
-      return check_range(parameter, static_cast<double>(parse_bytes(text)), text);
-    case Parameter::Kind::seconds:
-      return check_range(parameter, parse_seconds(text), text);
-    case Parameter::Kind::boolean:
-      return static_cast<void>(parse_boolean(text));
-    case Parameter::Kind::choice:
-      return check_choice(parameter, text);
-    case Parameter::Kind::ranks:
-      if (!text.empty()) static_cast<void>(parse_ranks(text));
-      return;
-    case Parameter::Kind::pairs:
-      if (!text.empty()) static_cast<void>(parse_pairs(text));
-      return;
-    case Parameter::Kind::text:
-      return;
-  }
-}
-
 const Parameter& find_known(std::span<const Parameter> known, const std::string& name,
                             std::string_view owner) {
   std::vector<std::string_view> names;
@@ -94,6 +67,35 @@ const std::string& value_of(const std::map<std::string, std::string>& values, st
 }
 
 }  // namespace
+
+void check_value(const Parameter& parameter, std::string_view text) {
+  // Nothing, where nothing is the default; lists and text may always be empty.
+  if (text.empty() && parameter.initial.empty()) return;
+  switch (parameter.kind) {
+    case Parameter::Kind::integer:
+      return check_range(parameter, static_cast<double>(parse_integer(text)), text);
+    case Parameter::Kind::real:
+      return check_range(parameter, parse_real(text), text);
+    case Parameter::Kind::bytes:
+      return check_range(parameter, static_cast<double>(parse_bytes(text)), text);
+    case Parameter::Kind::seconds:
+      return check_range(parameter, parse_seconds(text), text);
+    case Parameter::Kind::rate:
+      return check_range(parameter, parse_rate(text), text);
+    case Parameter::Kind::boolean:
+      return static_cast<void>(parse_boolean(text));
+    case Parameter::Kind::choice:
+      return check_choice(parameter, text);
+    case Parameter::Kind::ranks:
+      if (!text.empty()) static_cast<void>(parse_ranks(text));
+      return;
+    case Parameter::Kind::pairs:
+      if (!text.empty()) static_cast<void>(parse_pairs(text));
+      return;
+    case Parameter::Kind::text:
+      return;
+  }
+}
 
 Parameters::Parameters(std::span<const Parameter> known, const std::map<std::string, std::string>& given,
                        std::string_view owner) {
@@ -124,6 +126,7 @@ std::int64_t Parameters::integer(std::string_view name) const {
 double Parameters::real(std::string_view name) const {
   const std::string& text = value_of(values_, name);
   if (text.empty()) throw UsageError("--" + std::string(name) + " has no value");
+  if (text.ends_with("/s")) return parse_rate(text);
   const bool has_unit = text.find_first_of("smnuh") != std::string::npos;
   return has_unit ? parse_seconds(text) : parse_real(text);
 }

@@ -1,4 +1,5 @@
-// Parameters of patterns and backends: described once, parsed once, listed by `crosscut-core list`.
+// Parameters of patterns, backends and generators: described once, parsed once, listed by `crosscut-core
+// list`.
 //
 // Values travel as text (command line, JSON job) and are validated here and nowhere else.
 #pragma once
@@ -15,9 +16,10 @@ namespace crosscut {
 
 struct Parameter {
   // integer: "12"; real: "0.5"; bytes: "1MB" (10^6), "64KiB", "100"; seconds: "30", "5ms";
+  // rate: "100 Mbit/s", "12.5 MB/s", in bits per second, never without its unit;
   // boolean: "true"/"false"; choice: one of `choices`; ranks: "0,4,8-15" or ranges "0-63:8";
   // pairs: "0-1,2-3" (see parse_pairs); text: as it is.
-  enum class Kind : std::uint8_t { integer, real, bytes, seconds, boolean, choice, ranks, pairs, text };
+  enum class Kind : std::uint8_t { integer, real, bytes, seconds, rate, boolean, choice, ranks, pairs, text };
 
   std::string_view name{};  // as on the command line, without "--": "stride"
   Kind kind = Kind::text;
@@ -25,7 +27,7 @@ struct Parameter {
   std::string_view initial{};  // the default, as text; empty: none
   std::string_view help{};     // one sentence, no full stop
   std::vector<std::string_view> choices{};
-  double minimum = 0;  // integer, real, bytes, seconds
+  double minimum = 0;  // integer, real, bytes, seconds, rate
   double maximum = 9.0e15;
 };
 
@@ -35,12 +37,18 @@ using PairList = std::vector<std::pair<std::int32_t, std::int32_t>>;
 // Parsers of user text; each throws UsageError naming the text and what would be right.
 std::int64_t parse_bytes(std::string_view text);  // "1.5MB" -> 1500000; KB MB GB 10^3, KiB MiB GiB 2^10
 double parse_seconds(std::string_view text);      // "5ms" -> 0.005; ns us ms s min h
+double parse_rate(std::string_view text);         // "1.6 Gbit/s" -> 1.6e9 bits per second; "12.5 MB/s" -> 1e8
+// "818 USD" -> 818 and "USD"; currencies are three capitals (ISO 4217).
+std::pair<double, std::string> parse_price(std::string_view text);
 std::int64_t parse_integer(std::string_view text);
 double parse_real(std::string_view text);  // finite only
 bool parse_boolean(std::string_view text);
 RankList parse_ranks(std::string_view text);  // "0,4,8-15", "0-63:8"; duplicates are an error
 PairList parse_pairs(std::string_view text);  // "0-1,2-3"; "0..7-8..15" pairs i-th with i-th
 std::vector<std::int64_t> parse_sizes(std::string_view text);  // "1KB,3KB,1MB"
+
+// Throws UsageError unless `text` is a value that `parameter` may have.
+void check_value(const Parameter& parameter, std::string_view text);
 
 // Values of one pattern's or backend's parameters, complete (defaults filled in) and valid.
 class Parameters {
@@ -51,7 +59,7 @@ class Parameters {
              std::string_view owner);
 
   std::int64_t integer(std::string_view name) const;  // also bytes
-  double real(std::string_view name) const;           // also seconds
+  double real(std::string_view name) const;           // also seconds and rate
   bool boolean(std::string_view name) const;
   const std::string& text(std::string_view name) const;  // any kind, as given
   RankList ranks(std::string_view name) const;           // empty text: empty list

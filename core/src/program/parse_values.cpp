@@ -125,6 +125,42 @@ double parse_seconds(std::string_view text) {
   return value * span->seconds;
 }
 
+double parse_rate(std::string_view text) {
+  struct Speed {
+    std::string_view name;
+    double bits_per_second;
+  };
+  // A prefix is decimal here: no link was ever sold by the Mibit/s.
+  static constexpr std::array speeds = {Speed{"bit/s", 1},    Speed{"kbit/s", 1e3},  Speed{"Mbit/s", 1e6},
+                                        Speed{"Gbit/s", 1e9}, Speed{"Tbit/s", 1e12}, Speed{"B/s", 8},
+                                        Speed{"kB/s", 8e3},   Speed{"KB/s", 8e3},    Speed{"MB/s", 8e6},
+                                        Speed{"GB/s", 8e9},   Speed{"TB/s", 8e12}};
+  const std::string_view word = trimmed(text);
+  const auto end = std::min(word.size(), word.find_first_not_of("0123456789."));
+  const auto* const speed = std::ranges::find(speeds, trimmed(word.substr(end)), &Speed::name);
+  double value = 0;
+  if (speed == speeds.end() || !read_number(word.substr(0, end), value) ||
+      !std::isfinite(value * speed->bits_per_second))
+    throw UsageError(
+        shown(text) +
+        " is not a rate; write \"100 Mbit/s\" or \"12.5 MB/s\"; units are bit/s, kbit/s, Mbit/s, "
+        "Gbit/s, Tbit/s and B/s, kB/s, MB/s, GB/s, TB/s");
+  return value * speed->bits_per_second;
+}
+
+std::pair<double, std::string> parse_price(std::string_view text) {
+  const std::string_view word = trimmed(text);
+  const auto end = std::min(word.size(), word.find_first_not_of("0123456789."));
+  const std::string_view currency = trimmed(word.substr(end));
+  const bool is_code =
+      currency.size() == 3 && std::ranges::all_of(currency, [](char c) { return c >= 'A' && c <= 'Z'; });
+  double amount = 0;
+  if (!is_code || !read_number(word.substr(0, end), amount) || !std::isfinite(amount))
+    throw UsageError(shown(text) +
+                     " is not a price; write \"818 USD\": an amount and a currency of three capitals");
+  return {amount, std::string(currency)};
+}
+
 std::vector<std::int64_t> parse_sizes(std::string_view text) {
   std::vector<std::int64_t> sizes;
   std::size_t start = 0;

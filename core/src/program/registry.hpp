@@ -27,6 +27,7 @@ struct PatternInfo {
 
 class Backend;
 struct BackendContext;
+struct SessionConfig;
 
 struct BackendInfo {
   std::string_view name;
@@ -34,11 +35,15 @@ struct BackendInfo {
   std::span<const Parameter> parameters;
   bool live = true;  // moves bytes between processes; false: null, sim
   bool tolerates_failure = false;
-  bool lossy = false;  // may lose bytes; records how many (udp)
+  bool lossy = false;             // may lose bytes; records how many (udp)
+  std::int64_t repetitions = 20;  // unless the job says; 1 where all would be the same
   // Empty: can be used in this executable. Else why not, and what to do.
   std::string_view unavailable{};
   // Makes the backend on one rank (backend.hpp); null where `unavailable` says why.
   std::unique_ptr<Backend> (*make)(const BackendContext&, const Parameters&) = nullptr;
+  // In place of `make`: serves a whole session in one process, which starts no ranks; returns the exit
+  // status.
+  int (*serve)(const SessionConfig&, int requests_fd, int events_fd) = nullptr;
 };
 
 std::span<const PatternInfo* const> patterns();

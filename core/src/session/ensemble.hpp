@@ -44,6 +44,8 @@ class Ensemble {
   virtual BlockOutcome run(const BlockRequest& request) = 0;
   // Ends the job; attributes (counters after, the backend's facts).
   virtual json::Object end() = 0;
+  // Lets go of a job that was refused or ended early.
+  virtual void reset() = 0;
   virtual const std::vector<LostRank>& lost() const = 0;
   // False: time does not pass (null, sim), so nothing needs to be warmed up or repeated for the clock's sake.
   virtual bool real_time() const = 0;

@@ -24,7 +24,7 @@ class RemoteRanks final : public Ensemble {
   // Awaits all ranks and has them build the barrier.
   void assemble(double patience_seconds, const std::function<void()>& idle);
   // After a job that failed with all ranks alive: everybody lets go of it and is ready for the next.
-  void reset();
+  void reset() override;
   // Tells everybody to go. Safe to call whatever has happened before.
   void dismiss();
   // Serves inputs until one arrives or so many seconds pass; losses between jobs are noticed, too.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr Rank ranks_max = 1 << 20;
 constexpr int fanout_max = 1024;
+constexpr std::size_t path_bytes_max = 4096;
 
 Rank rank_in(const json::Value& value, std::string_view name, Rank minimum) {
   const std::int64_t number = value.integer();
@@ -36,6 +37,14 @@ std::string host_name(const json::Value& value) {
                std::string_view("._-@:%").find(c) != std::string_view::npos;
       });
   if (!fine) throw UsageError("`host`: '" + name + "' is no host name");
+  return name;
+}
+
+std::string network_name(const json::Value& value) {
+  const std::string& name = value.string();
+  if (name.empty() || name.size() > path_bytes_max || name.find('\0') != std::string::npos)
+    throw UsageError("`network` must be a path or a name of 1 to " + std::to_string(path_bytes_max) +
+                     " bytes");
   return name;
 }
 
@@ -179,7 +188,7 @@ SessionConfig parse_session(std::string_view line) {
     return [&target](const json::Value& v) { target = v.string(); };
   };
   const std::map<std::string_view, Reader> readers{
-      {"ranks", [&](const json::Value& v) { config.ranks = rank_in(v, "ranks", 1); }},
+      {"ranks", [&](const json::Value& v) { config.ranks = rank_in(v, "ranks", 0); }},
       {"first_rank", [&](const json::Value& v) { config.first_rank = rank_in(v, "first_rank", 0); }},
       {"count", [&](const json::Value& v) { config.count = rank_in(v, "count", 1); }},
       {"host", [&](const json::Value& v) { config.host = host_name(v); }},
@@ -194,10 +203,16 @@ SessionConfig parse_session(std::string_view line) {
       {"oversubscribed", [&](const json::Value& v) { config.oversubscribed = v.boolean(); }},
       {"layout", [&](const json::Value& v) { config.layout = parse_layout(v); }},
       {"launcher", text(config.launcher)},
+      {"network", [&](const json::Value& v) { config.network = network_name(v); }},
+      {"ranks_per_host",
+       [&](const json::Value& v) { config.ranks_per_host = rank_in(v, "ranks_per_host", 1); }},
       {"reports", [&](const json::Value& v) { config.reports = v.boolean(); }},
       {"tree", [&](const json::Value& v) { config.tree = parse_tree(v); }}};
   if (!value.is_object()) throw UsageError("the session's first line must be a JSON object");
   read_members(value, readers, "the session's first line");
+  if (config.ranks == 0 && config.network.empty())
+    throw UsageError("`ranks` is 0, which means all that fit a network, but no `network` is named");
+  if (config.ranks == 0) return config;
   if (config.count == 0) config.count = config.ranks - config.first_rank;
   if (!config.layout.empty())
     check_layout(config);
@@ -208,11 +223,15 @@ SessionConfig parse_session(std::string_view line) {
 }
 
 json::Value to_json(const SessionConfig& config) {
-  json::Value value = json::Object{{"ranks", config.ranks},     {"first_rank", config.first_rank},
-                                   {"count", config.count},     {"secret", config.secret},
-                                   {"backend", config.backend}, {"interface", config.interface},
-                                   {"place", config.place},     {"timeout_seconds", config.timeout_seconds},
+  json::Value value = json::Object{{"ranks", config.ranks},
+                                   {"first_rank", config.first_rank},
+                                   {"secret", config.secret},
+                                   {"backend", config.backend},
+                                   {"interface", config.interface},
+                                   {"place", config.place},
+                                   {"timeout_seconds", config.timeout_seconds},
                                    {"reports", config.reports}};
+  if (config.count > 0) value.set("count", config.count);
   const auto set_if = [&value](std::string_view name, const std::string& text) {
     if (!text.empty()) value.set(name, text);
   };
@@ -220,6 +239,8 @@ json::Value to_json(const SessionConfig& config) {
   set_if("towards", config.towards);
   set_if("conductor", config.conductor);
   set_if("launcher", config.launcher);
+  set_if("network", config.network);
+  if (config.ranks_per_host > 0) value.set("ranks_per_host", config.ranks_per_host);
   if (config.oversubscribed) value.set("oversubscribed", *config.oversubscribed);
   if (!config.layout.empty()) value.set("layout", json::Array(config.layout.begin(), config.layout.end()));
   std::string cores;

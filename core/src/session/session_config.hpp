@@ -28,7 +28,7 @@ struct Tree {
 };
 
 struct SessionConfig {
-  Rank ranks = 1;
+  Rank ranks = 1;       // 0: as many as `network` has room for
   Rank first_rank = 0;  // of this node
   Rank count = 1;       // ranks of this node
   std::string host;     // this node's name as the launcher knows it; empty: gethostname
@@ -47,6 +47,9 @@ struct SessionConfig {
   // environment says which node this is ("slurm").
   std::vector<Rank> layout;
   std::string launcher;
+  // Of sessions that are simulated: a file or a name of the catalogue, empty: a crossbar; 0: as it says.
+  std::string network;
+  int ranks_per_host = 0;
   bool reports = false;  // whoever started this node reads what becomes of it (see spawn_tree.hpp)
   std::optional<Tree> tree;
 

@@ -18,6 +18,7 @@ COMMANDS = (
     "run",
     "show",
     "evaluate",
+    "network",
     "list",
     "export",
     "fsck",

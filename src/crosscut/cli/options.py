@@ -34,7 +34,8 @@ def _add(group: argparse._ArgumentGroup, *flags: str, **options: Any) -> None:
 
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     """Options of the launch: place, backend, ranks."""
-    places = ", ".join(f"{name}:FILE" if name == "hosts" else name for name in PLACES)
+    arguments = {"hosts": "FILE", "sim": "NETWORK"}
+    places = ", ".join(f"{name}:{arguments[name]}" if name in arguments else name for name in PLACES)
     group = parser.add_argument_group(WHERE)
     _add(
         group,
@@ -50,6 +51,13 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
         "--on",
         metavar="PLACE",
         help=f"Where ranks run: {places}. Default local; with --backend mpi: mpi.",
+    )
+    _add(
+        group,
+        "--ranks-per-host",
+        type=whole(1),
+        metavar="N",
+        help="On a simulated network: ranks on each host. Without it, as the network says.",
     )
     _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
     _add(
@@ -263,6 +271,7 @@ def launch(given: Mapping[str, Any]) -> Launch:
         launcher=given.get("launcher", ""),
         launcher_arguments=tuple(given.get("launcher_args", ())),
         core_path=given.get("core_path", ""),
+        ranks_per_host=given.get("ranks_per_host", 0),
     )
 
 

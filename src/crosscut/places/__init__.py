@@ -13,12 +13,12 @@ PLACES = (
     "hosts",
     "mpi",
     "slurm",
+    "sim",
 )
 
 # Named in the documentation, part of a later release.
 _NOT_YET = {
     "lab": "emulated clusters (lab:NETWORK)",
-    "sim": "simulated networks (sim:NETWORK)",
 }
 
 

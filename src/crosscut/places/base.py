@@ -56,6 +56,8 @@ class PlaceOptions:
     """Words for the launcher (`mpi`, `slurm`), as typed: a partition, an account."""
     core_path: str = ""
     """`hosts`, `slurm`: path of `crosscut-core` on the other nodes; empty: the same as here."""
+    ranks_per_host: int = 0
+    """`sim`: ranks on each host of the network; 0: as it says."""
     secret: str = field(default_factory=new_secret, repr=False)
 
 

@@ -14,6 +14,10 @@ from crosscut.analysis.slowdown import early_ends
 from crosscut.reports.view import View, dig, items, number, text
 
 
+def simulated(view: View) -> bool:
+    return text(view.attributes, "backend", "name") == "sim"
+
+
 def what(view: View) -> str:
     """`aapc over tcp: 8 ranks, 7 phases`"""
     backend = text(view.attributes, "backend", "name") or text(view.attributes, "job", "backend") or "?"
@@ -24,6 +28,10 @@ def what(view: View) -> str:
 def where(view: View) -> str:
     """`local: n001 (8 ranks)`"""
     place = text(view.attributes, "place") or "?"
+    if simulated(view):
+        name = text(view.attributes, "network", "name") or "?"
+        hosts = int(number(view.attributes, "network", "hosts"))
+        return f"simulated network {name}: {len(view.nodes):,} of its {units.count(hosts, 'host')}"
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
     if len(view.nodes) == 1:
         return f"{place}: {view.nodes[0]}"
@@ -60,6 +68,8 @@ def skew_seconds(view: View) -> float:
 
 def how(view: View) -> list[str]:
     """How it was measured, a clause each: cadence, skew, repetitions, waits, clock."""
+    if simulated(view):
+        return _how_simulated(view)
     clauses = []
     cadence = text(view.attributes, "cadence")
     middle, largest = skew_seconds(view), number(view.attributes, "sync", "skew_largest_seconds")
@@ -81,6 +91,16 @@ def how(view: View) -> list[str]:
     return clauses
 
 
+def _how_simulated(view: View) -> list[str]:
+    knee = text(view.attributes, "backend", "parameters", "knee") or "0"
+    return [
+        "computed, not measured: max-min shares of the capacities that the network's file names",
+        "no model of contention" if knee == "0" else f"contention: soft knee, p = {knee}",
+        "virtual clock",
+        text(view.attributes, "cadence"),
+    ]
+
+
 def repetitions(view: View) -> str:
     """`20 repetitions`, or the range over sizes and phases where it was adaptive or is unfinished."""
     done = view.dataset["repetitions_done"].values if "repetitions_done" in view.dataset else None
@@ -100,9 +120,14 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     cores = [number(node, "cores") for node in items(view.attributes, "nodes")]
     cores += [math.nan] * (len(view.nodes) - len(cores))
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()
-    if text(view.attributes, "backend", "name") != "null":
+    if text(view.attributes, "backend", "name") not in ("null", "sim"):
         found += cautions.of_nodes(counts, cores, view.nodes)
-    found += cautions.of_samples(shown, skew_seconds(view))
+    found += [
+        caution
+        for caution in cautions.of_samples(shown, skew_seconds(view))
+        # Every repetition of a simulation is the same.
+        if not (simulated(view) and caution.kind is Kind.FEW_REPETITIONS)
+    ]
     repeated = int(view.dataset["repetitions_done"].max()) if "repetitions_done" in view.dataset else 0
     found += cautions.of_summaries(view.summarised, number(view.attributes, "job", "interval"), repeated)
     if view.pattern == "congestor":

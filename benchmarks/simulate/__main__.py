@@ -1,0 +1,185 @@
+"""`python -m benchmarks.simulate`: the simulator's time a phase, beside SimGrid's and alone at scale.
+
+A random permutation of all hosts of a fat tree, messages of 1 MB, ways by destination-modulo. Beside SimGrid:
+the same flows over the same capacities, by S4U (platform with the ways written out, model made pure max-min),
+phases of both programs taken in turns. SimGrid's time is what it takes to start the flows and to wait for
+the last; ours is routing, indexing, solving and the samples. Alone: time and peak memory of up to a
+million hosts, on one core and on all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
+from benchmarks.processes import BenchmarkError
+from benchmarks.ratios import Ratio, ratio_of
+from crosscut import network
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "benchmarks" / "simulate"
+PATTERN = "random-pairwise"
+BESIDE = (64, 256, 1024)
+ALONE = ("fat-tree-1024", "fat-tree-10240", "fat-tree-65536", "fat-tree-1m")
+PHASES, ROUNDS = 4, 5
+LIMIT_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Alone:
+    network: str
+    hosts: int
+    workers: int
+    reading_seconds: float
+    phase_seconds: float
+    """The median phase; with several workers: of all phases together, over their number."""
+    peak_bytes: float
+
+
+def build() -> tuple[Path, Path | None]:
+    """(solve_phases, s4u_flows); the latter None where SimGrid is not installed."""
+    configure = ["cmake", "-S", ROOT, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Release", "-DCROSSCUT_MPI=OFF",
+                 "-DCROSSCUT_TESTS=OFF"]  # fmt: skip
+    for command in (configure, ["cmake", "--build", BUILD, "--parallel", "2", "--target", "solve_phases"]):
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise BenchmarkError(f"building solve_phases: {(done.stderr or done.stdout)[-600:]}")
+    player = BUILD / "s4u_flows"
+    compiler = shutil.which("c++") or "c++"
+    source = Path(__file__).parent / "s4u_flows.cpp"
+    done = subprocess.run(
+        [compiler, "-std=c++17", "-O3", source, "-lsimgrid", "-o", player],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return BUILD / "core" / "solve_phases", player if done.returncode == 0 else None
+
+
+def solve(program: Path, net: str, ranks: int, phases: int, *words: str | Path) -> dict[str, Any]:
+    command = [str(word) for word in (program, net, ranks, PATTERN, phases, *words)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=network.environment(), timeout=LIMIT_SECONDS, check=False
+    )
+    if done.returncode != 0:
+        raise BenchmarkError(f"{' '.join(command)}: {done.stderr.strip()[-400:]}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def simgrid(player: Path, platform: Path, flows: Path) -> list[float]:
+    """Wall seconds of each phase."""
+    done = subprocess.run(
+        [player, platform, flows, "--log=root.thresh:error"],
+        capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise BenchmarkError(f"SimGrid: {done.stderr.strip()[-400:]}")
+    return [float(line[1:]) for line in done.stdout.splitlines() if line.startswith("#")]
+
+
+def fat_tree(folder: Path, hosts: int) -> Path:
+    """Three levels, full bisection: (radix / 2)^2 * radix = radix^3 / 4 hosts, at least so many as asked."""
+    radix = next(radix for radix in range(4, 65, 2) if radix**3 // 4 >= hosts)
+    file = folder / f"fat-tree-{hosts}.toml"
+    file.write_text(
+        f'[generator]\nkind = "fat-tree"\nradix = {radix}\nlevels = 3\nrate = "100 Gbit/s"\n'
+        '[routing]\nkind = "shortest"\nspread = "destination-modulo"\n'
+    )
+    return file
+
+
+def beside(program: Path, player: Path, hosts: int) -> tuple[Ratio, float, float]:
+    """SimGrid's time over ours (pairs of phases), and the median of each."""
+    ours: list[float] = []
+    theirs: list[float] = []
+    with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as folder:
+        net = fat_tree(Path(folder), hosts)
+        platform, flows = Path(folder) / "platform.xml", Path(folder) / "flows"
+        network.ask("platform", str(net), "--ranks", str(hosts), "--out", str(platform))
+        for turn in range(ROUNDS):
+
+            def mine() -> None:
+                ours.extend(solve(program, str(net), hosts, PHASES, 1, flows)["phase_seconds"])
+
+            if turn % 2 == 0 or not flows.exists():
+                mine()
+                theirs.extend(simgrid(player, platform, flows))
+            else:
+                theirs.extend(simgrid(player, platform, flows))
+                mine()
+    return ratio_of(theirs, ours), statistics.median(ours), statistics.median(theirs)
+
+
+def alone(program: Path, net: str, workers: int) -> Alone:
+    hosts = network.ranks(net)
+    phases = 12 if hosts <= 100_000 else 4
+    found = solve(program, net, hosts, phases, workers)
+    seconds = (
+        statistics.median(found["phase_seconds"]) if workers == 1 else found["all_phases_seconds"] / phases
+    )
+    return Alone(net, hosts, workers, found["reading_seconds"], seconds, found["peak_bytes"])
+
+
+def slope(points: list[Alone]) -> float:
+    """Of the logarithms, by least squares."""
+    xs, ys = [math.log(one.hosts) for one in points], [math.log(one.phase_seconds) for one in points]
+    return statistics.linear_regression(xs, ys).slope
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also as JSON")
+    args = parser.parse_args(argv)
+    machine = describe()
+    print(sentence(machine), flush=True)
+    try:
+        program, player = build()
+        rows, compared = [], []
+        with preferred():
+            if player is None:
+                print("SimGrid is not installed (apt install libsimgrid-dev): not compared")
+            for hosts in BESIDE if player else ():
+                assert player is not None
+                ratio, ours, theirs = beside(program, player, hosts)
+                compared.append({"hosts": hosts, "ratio": ratio.ratio, "low": ratio.low, "high": ratio.high,
+                                 "crosscut_seconds": ours, "simgrid_seconds": theirs})  # fmt: skip
+                rows.append((f"{hosts:,}", f"{1e3 * ours:.3f}", f"{1e3 * theirs:.1f}", f"{hosts / ours:,.0f}",
+                             f"{hosts / theirs:,.0f}",
+                             f"{ratio.ratio:.0f} ({ratio.low:.0f}–{ratio.high:.0f})"))  # fmt: skip
+            if rows:
+                head = ("hosts", "crosscut, ms", "SimGrid S4U, ms", "crosscut, flows/s", "SimGrid, flows/s")
+                print_table((*head, "SimGrid / crosscut (95 %)"), rows)
+            workers = len(os.sched_getaffinity(0))
+            single = [alone(program, net, 1) for net in ALONE]
+            several = [alone(program, net, workers) for net in ALONE]
+    except (BenchmarkError, subprocess.TimeoutExpired) as error:
+        print(f"benchmark failed: {error}", file=sys.stderr)
+        return 1
+    print_table(
+        ("network", "hosts", "read, s", "phase on 1 core, ms", f"phase on {workers} cores, ms", "peak, MB"),
+        [
+            (one.network, f"{one.hosts:,}", f"{one.reading_seconds:.2f}", f"{1e3 * one.phase_seconds:.2f}",
+             f"{1e3 * both.phase_seconds:.2f}", f"{both.peak_bytes / 1e6:.0f}")
+            for one, both in zip(single, several, strict=True)
+        ],
+    )  # fmt: skip
+    print(f"time of a phase grows as hosts^{slope(single):.2f} on one core")
+    write_json(args.out, {"machine": machine, "beside": compared, "slope": slope(single),
+                          "alone": [asdict(one) for one in (*single, *several)]})  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+// One phase in virtual time, from event to event: messages start when their ends are ready, share capacities
+// while they drain, and whoever waited for them goes on. The model: docs/reference/simulator.md.
+#pragma once
+
+#include <functional>
+
+#include "contention.hpp"
+#include "flow_set.hpp"
+#include "sim_program.hpp"
+#include "sim_ways.hpp"
+
+namespace crosscut {
+
+struct SimModel {
+  std::int64_t eager_bytes = 65536;  // a message of at most so many does not wait for its receive
+  Knee knee;
+};
+
+// When each operation was posted and complete, seconds from the phase's start.
+struct SimTimes {
+  std::vector<double> posted, done;  // [operation of the phase]
+};
+
+struct SimRoutes {
+  FlowTable table;              // [message]
+  std::vector<double> seconds;  // [message] latency
+};
+
+class EventRun {
+ public:
+  // `cancelled` is asked now and then, from the thread that runs.
+  EventRun(const Ways& ways, const SimModel& model, std::function<bool()> cancelled);
+  // Throws RunError when something never ends, or when cancelled.
+  void run(const PhaseProgram& program, const SimRoutes& routes, SimTimes& times);
+  std::int64_t solves() const { return flows_.solves(); }
+
+ private:
+  // In this order at the same time.
+  enum class Kind : std::uint8_t { drained, arrived, injected, received };
+  struct Event {
+    double time = 0;
+    Kind kind = Kind::drained;
+    MessageIndex message = 0;
+    std::uint32_t version = 0;  // drained: of the flow's rate
+    // For a heap with the earliest on top.
+    bool operator<(const Event& other) const {
+      if (time != other.time) return time > other.time;
+      if (kind != other.kind) return kind > other.kind;
+      return message > other.message;
+    }
+  };
+  struct Progress {
+    double bytes_left = 0, bytes_per_second = 0, since = 0;
+    std::uint32_t version = 0;
+    bool injected = false, awaited = false, started = false, arrived = false;
+  };
+
+  void start(const PhaseProgram& program, const SimRoutes& routes, SimTimes& times);
+  void at(double time, Kind kind, MessageIndex message, std::uint32_t version = 0);
+  void take_events();
+  void take(const Event& event);
+  void begin_ready();
+  void begin(SimOpIndex op);
+  void begin_send(const SimOp& op, SimOpIndex index);
+  void inject(MessageIndex message);
+  void start_when_possible(MessageIndex message);
+  void drained(MessageIndex message);
+  void arrived(MessageIndex message);
+  void receive(MessageIndex message);
+  void complete(SimOpIndex op);
+  void renew_rates();
+  double drain_rate(MessageIndex message) const;
+  bool is_eager(const SimOp& send) const { return send.bytes <= model_.eager_bytes; }
+  const SimOp& send_of(MessageIndex message) const;
+  const SimOp& receive_of(MessageIndex message) const;
+  [[noreturn]] void tell_who_waits() const;
+
+  const Ways& ways_;
+  SimModel model_;
+  std::function<bool()> cancelled_;
+  FlowSet flows_;
+  const PhaseProgram* program_ = nullptr;
+  const SimRoutes* routes_ = nullptr;
+  SimTimes* times_ = nullptr;
+  double now_ = 0;
+  std::vector<Event> events_;            // heap
+  std::vector<Progress> progress_;       // [message]
+  std::vector<double> free_at_;          // [rank] when its overheads so far are over
+  std::vector<std::uint8_t> waits_for_;  // [operation]
+  std::vector<SimOpIndex> ready_;
+  std::size_t completed_ = 0;
+};
+
+}  // namespace crosscut

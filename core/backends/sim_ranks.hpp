@@ -1,0 +1,53 @@
+// All ranks of a simulated session: they live in this process, and time is computed.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "ensemble.hpp"
+#include "sim_phase.hpp"
+
+namespace crosscut {
+
+// The simulator's settings, from the backend's parameters.
+SimModel sim_model(const Parameters& given);
+
+class SimulatedRanks final : public Ensemble {
+ public:
+  struct Setup {
+    Rank ranks = 0;           // 0: as many as fit
+    int ranks_per_host = 0;   // 0: as the network says
+    std::string description;  // the network's text, as it was read
+    // Called while a block is computed; may throw, which ends the block.
+    std::function<void()> idle = [] {};
+  };
+  // Throws UsageError when the ranks do not fit.
+  SimulatedRanks(std::unique_ptr<Network> network, Setup setup);
+  ~SimulatedRanks() override;
+
+  Rank ranks() const override { return setup_.ranks; }
+  std::vector<std::int32_t> nodes() const override;
+  json::Object attributes() const override;
+  json::Value ready_event() const;
+  json::Object begin(const Job& job) override;
+  BlockOutcome run(const BlockRequest& request) override;
+  json::Object end() override;
+  void reset() override;
+  const std::vector<LostRank>& lost() const override { return nobody_; }
+  bool real_time() const override { return false; }
+
+ private:
+  class Crew;
+
+  Vertex hosts_used() const { return ways_.host(setup_.ranks - 1) + 1; }
+  void compute(const BlockRequest& request, std::int64_t slots, BlockData& data);
+
+  std::unique_ptr<Network> network_;
+  Setup setup_;
+  NetworkWays ways_;
+  std::unique_ptr<Pattern> pattern_;
+  std::unique_ptr<Crew> crew_;
+  std::vector<LostRank> nobody_;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,78 @@
+// Where network files are: a path, or a name that the catalogue has.
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "error.hpp"
+#include "network.hpp"
+#include "words.hpp"
+
+namespace crosscut {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t largest_bytes = std::uintmax_t{16} << 20;
+
+// The folder that was named; else beside the executable: as installed, or in a source tree that it was built
+// in.
+std::vector<fs::path> catalogue_folders() {
+  if (const char* named = std::getenv("CROSSCUT_NETWORKS"); named != nullptr && *named != '\0')
+    return {named};
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const fs::path folder = executable.parent_path();
+  std::vector<fs::path> folders{folder.parent_path() / "share" / "crosscut" / "networks"};
+  constexpr int farthest = 5;  // build/preset/core/tests/test_network
+  fs::path above = folder;
+  for (int i = 0; i < farthest && above.has_relative_path(); ++i) {
+    above = above.parent_path();
+    if (fs::exists(above / "core" / "networks" / "network.hpp", error)) folders.push_back(above / "networks");
+  }
+  return folders;
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && !text.ends_with(".toml") && text.find('/') == std::string_view::npos;
+}
+
+fs::path find_in_catalogue(const std::string& name) {
+  std::string looked;
+  std::vector<std::string> there;
+  for (const auto& folder : catalogue_folders()) {
+    std::error_code error;
+    const auto file = folder / (name + ".toml");
+    if (fs::is_regular_file(file, error)) return file;
+    looked += (looked.empty() ? "" : ", ") + folder.string();
+    for (const auto& entry : fs::directory_iterator(folder, error))
+      if (entry.path().extension() == ".toml") there.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(there);
+  const std::vector<std::string_view> names(there.begin(), there.end());
+  throw UsageError(
+      "there is no network " + shown(name) + " in " + (looked.empty() ? "any catalogue" : looked) +
+      (names.empty() ? "; set CROSSCUT_NETWORKS to the folder, or name a file: ./" + name + ".toml"
+                     : suggestion(name, names) + "; or name a file: ./" + name + ".toml"));
+}
+
+}  // namespace
+
+std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vertices_max) {
+  const fs::path file = is_name(path) ? find_in_catalogue(path) : fs::path(path);
+  std::error_code error;
+  // A device or a pipe would block or never end.
+  if (!fs::is_regular_file(file, error)) throw UsageError(shown(file.string()) + ": there is no such file");
+  if (fs::file_size(file, error) > largest_bytes || error)
+    throw UsageError(shown(file.string()) + ": larger than 16 MiB");
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) throw UsageError(shown(file.string()) + ": cannot be read");
+  return parse_network(text, file.string(), vertices_max);
+}
+
+}  // namespace crosscut

@@ -1,0 +1,13 @@
+// What must hold of any network, listed or generated, before it is used.
+#pragma once
+
+#include "explicit_graph.hpp"
+#include "network.hpp"
+#include "reading.hpp"
+
+namespace crosscut {
+
+// A mistake for each host without a link, host that cannot reach another, switch with more links than ports.
+void check_graph(const Graph& graph, const Lines& lines, Mistakes& mistakes);
+
+}  // namespace crosscut

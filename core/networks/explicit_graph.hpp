@@ -1,0 +1,39 @@
+// Hosts, switches and links that a file lists one by one, or by ranges of names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "reading.hpp"
+
+namespace crosscut {
+
+// Finds vertices by name, also those whose names are made.
+class VertexNames {
+ public:
+  explicit VertexNames(const Graph& graph);
+  Vertex find(const std::string& name) const;  // -1: none
+  // The vertices of a list of names and ranges; a mistake for each that is none.
+  std::vector<Vertex> of(TableReader& table, std::string_view key) const;
+
+ private:
+  std::unordered_map<std::string, Vertex> vertices_;
+  std::vector<std::string_view> near_;  // for suggestions
+};
+
+struct Lines {
+  std::vector<int> hosts;  // [host]; empty: `whole`
+  int whole = 1;
+  int of(Vertex host) const {
+    const auto at = static_cast<std::size_t>(host);
+    return at < hosts.size() ? hosts[at] : whole;
+  }
+};
+
+// Reads [[hosts]], [[switches]], [[links]] with the defaults of [host], [switch], [link].
+void read_explicit(const TomlNode& root, std::int64_t vertices_max, Graph& graph, Lines& lines,
+                   Mistakes& mistakes);
+
+}  // namespace crosscut

@@ -1,0 +1,158 @@
+#include "flow_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace crosscut {
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+FlowSet::FlowSet(std::span<const double> capacities) : capacities_(capacities), marks_(capacities.size()) {}
+
+void FlowSet::start(const FlowTable& table) {
+  table_ = &table;
+  number_capacities(table);
+  solver_.reset(local_capacities_);
+  rates_.assign(table.flows(), 0);
+  own_bounds_.assign(lifted_ ? table.flows() : 0, unbounded);
+  bottleneck_.assign(table.flows(), -1);
+  gathered_mark_.assign(table.flows(), 0);
+  active_.assign(table.flows(), 0);
+  left_.clear();
+  added_.clear();
+}
+
+// Room for every use that there may be, so that coming and going takes no memory.
+void FlowSet::number_capacities(const FlowTable& table) {
+  if (++epoch_ == 0) {
+    std::fill(marks_.begin(), marks_.end(), std::pair<std::uint32_t, Local>{});
+    epoch_ = 1;
+  }
+  local_capacities_.clear();
+  shared_.clear();
+  locals_.resize(table.uses.size());
+  flow_of_.resize(table.uses.size());
+  for (std::size_t flow = 0; flow < table.flows(); ++flow) {
+    for (auto use = table.first[flow]; use < table.first[flow + 1]; ++use) {
+      const auto i = static_cast<std::size_t>(use);
+      const auto capacity = static_cast<std::size_t>(table.uses[i]);
+      flow_of_[i] = static_cast<Flow>(flow);
+      locals_[i] = -1;
+      if (capacities_[capacity] == unbounded) continue;
+      auto& [epoch, local] = marks_[capacity];
+      if (epoch != epoch_) {
+        epoch = epoch_, local = static_cast<Local>(shared_.size());
+        shared_.push_back({});
+        local_capacities_.push_back(capacities_[capacity]);
+      }
+      locals_[i] = local;
+      ++shared_[static_cast<std::size_t>(local)].first;  // counted first
+    }
+  }
+  std::int32_t next = 0;
+  for (auto& shared : shared_) next += std::exchange(shared.first, next);
+  members_.resize(static_cast<std::size_t>(next));
+  place_.resize(table.uses.size());
+}
+
+void FlowSet::set_bottleneck(Flow flow, Local local) {
+  auto& its = bottleneck_[static_cast<std::size_t>(flow)];
+  if (its >= 0) --shared_[static_cast<std::size_t>(its)].bounds;
+  its = local;
+  if (its >= 0) ++shared_[static_cast<std::size_t>(its)].bounds;
+}
+
+void FlowSet::add(Flow flow) {
+  const auto at = static_cast<std::size_t>(flow);
+  active_[at] = 1;
+  added_.push_back(flow);
+  for (auto use = table_->first[at]; use < table_->first[at + 1]; ++use) {
+    const auto i = static_cast<std::size_t>(use);
+    if (locals_[i] < 0) continue;
+    auto& shared = shared_[static_cast<std::size_t>(locals_[i])];
+    place_[i] = shared.first + shared.active++;
+    members_[static_cast<std::size_t>(place_[i])] = static_cast<std::int32_t>(use);
+  }
+}
+
+void FlowSet::remove(Flow flow) {
+  const auto at = static_cast<std::size_t>(flow);
+  active_[at] = 0;
+  set_bottleneck(flow, -1);
+  for (auto use = table_->first[at]; use < table_->first[at + 1]; ++use) {
+    const auto i = static_cast<std::size_t>(use);
+    if (locals_[i] < 0) continue;
+    auto& shared = shared_[static_cast<std::size_t>(locals_[i])];
+    const auto last = members_[static_cast<std::size_t>(shared.first + --shared.active)];
+    members_[static_cast<std::size_t>(place_[i])] = last;
+    place_[static_cast<std::size_t>(last)] = place_[i];
+    if (!std::exchange(shared.left, true)) left_.push_back(locals_[i]);
+  }
+}
+
+void FlowSet::gather(Flow flow) {
+  if (std::exchange(gathered_mark_[static_cast<std::size_t>(flow)], std::uint8_t{1}) != 0) return;
+  gathered_.push_back(flow);
+  const auto at = static_cast<std::size_t>(flow);
+  for (auto use = table_->first[at]; use < table_->first[at + 1]; ++use) {
+    const auto local = locals_[static_cast<std::size_t>(use)];
+    if (local < 0 || std::exchange(shared_[static_cast<std::size_t>(local)].found, true)) continue;
+    search_.push_back(local);
+  }
+}
+
+void FlowSet::gather_connected() {
+  for (const auto flow : added_)
+    if (active_[static_cast<std::size_t>(flow)] != 0) gather(flow);
+  for (const auto local : left_) {
+    auto& shared = shared_[static_cast<std::size_t>(local)];
+    shared.left = false;
+    if ((shared.bounds > 0 || lifted_) && !std::exchange(shared.found, true)) search_.push_back(local);
+  }
+  for (std::size_t i = 0; i < search_.size(); ++i) {
+    const auto& shared = shared_[static_cast<std::size_t>(search_[i])];
+    for (auto k = shared.first; k < shared.first + shared.active; ++k)
+      gather(flow_of_[static_cast<std::size_t>(members_[static_cast<std::size_t>(k)])]);
+  }
+  for (const auto local : search_) shared_[static_cast<std::size_t>(local)].found = false;
+  search_.clear();
+  added_.clear();
+  left_.clear();
+}
+
+// In the order of the table, so that the same flows give the same bits whatever came and went before.
+void FlowSet::solve_gathered() {
+  std::sort(gathered_.begin(), gathered_.end());
+  part_.clear();
+  for (const auto flow : gathered_) {
+    const auto at = static_cast<std::size_t>(flow);
+    for (auto use = table_->first[at]; use < table_->first[at + 1]; ++use) {
+      const auto local = locals_[static_cast<std::size_t>(use)];
+      if (local >= 0) part_.uses.push_back(local);
+    }
+    part_.end_row();
+  }
+  part_rates_.resize(gathered_.size());
+  solver_.solve(part_, part_rates_);
+  ++solves_;
+  for (std::size_t i = 0; i < gathered_.size(); ++i) {
+    const auto flow = gathered_[i];
+    rates_[static_cast<std::size_t>(flow)] = part_rates_[i];
+    if (lifted_) own_bounds_[static_cast<std::size_t>(flow)] = solver_.own_bounds()[i];
+    set_bottleneck(flow, solver_.bottlenecks()[i]);
+    gathered_mark_[static_cast<std::size_t>(flow)] = 0;
+  }
+}
+
+std::span<const FlowSet::Flow> FlowSet::update() {
+  gathered_.clear();
+  if (added_.empty() && left_.empty()) return gathered_;
+  gather_connected();
+  if (!gathered_.empty()) solve_gathered();
+  return gathered_;
+}
+
+}  // namespace crosscut

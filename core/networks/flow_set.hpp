@@ -1,0 +1,72 @@
+// Flows that come and go: their max-min rates, solved anew only where something changed.
+//
+// Flows that share no capacity, not even through others, do not affect each other; so what is solved anew are
+// the flows connected to a change. And a flow that leaves changes nothing as long as no capacity it passed is
+// what bounds another: the others still have their bottlenecks, by which a max-min allocation is known
+// (Bertsekas and Gallager, section 6.5.2).
+#pragma once
+
+#include "rates.hpp"
+
+namespace crosscut {
+
+class FlowSet {
+ public:
+  using Flow = std::int32_t;
+
+  explicit FlowSet(std::span<const double> capacities);
+  // All flows that there may be; none is active. `table` must outlive what follows.
+  void start(const FlowTable& table);
+  void add(Flow flow);     // that is not active
+  void remove(Flow flow);  // that is
+  // Brings the rates up to date. Flows whose rate it may have changed, each once: all added since the last
+  // time that are still active, and those connected to a change.
+  std::span<const Flow> update();
+  // As MaxMin::lift_own. What a flow has for itself depends on who else is there, so that leaving always
+  // changes something. Before `start`.
+  void lift_own(bool lifted) { lifted_ = lifted, solver_.lift_own(lifted); }
+  double own_bound(Flow flow) const { return own_bounds_[static_cast<std::size_t>(flow)]; }
+  double rate(Flow flow) const { return rates_[static_cast<std::size_t>(flow)]; }
+  std::int64_t solves() const { return solves_; }
+
+ private:
+  using Local = std::int32_t;
+  struct Shared {
+    std::int32_t first = 0;   // into members_: its uses by flows that are active
+    std::int32_t active = 0;  // how many
+    std::int32_t bounds = 0;  // active flows that it is the bottleneck of
+    bool left = false;        // a flow that passed it was removed since the last solve
+    bool found = false;       // by the search in progress
+  };
+
+  void number_capacities(const FlowTable& table);
+  void set_bottleneck(Flow flow, Local local);
+  void gather(Flow flow);
+  void gather_connected();
+  void solve_gathered();
+
+  std::span<const double> capacities_;
+  const FlowTable* table_ = nullptr;
+  std::vector<std::pair<std::uint32_t, Local>> marks_;  // [capacity] epoch, number
+  std::uint32_t epoch_ = 0;
+  std::vector<double> local_capacities_;
+  std::vector<Shared> shared_;               // [local]
+  std::vector<Local> locals_;                // [use]; -1: has no bound
+  std::vector<std::int32_t> members_;        // uses, by capacity
+  std::vector<std::int32_t> place_;          // [use] in members_
+  std::vector<Flow> flow_of_;                // [use]
+  std::vector<double> rates_;                // [flow]
+  std::vector<Local> bottleneck_;            // [flow]; -1: none
+  std::vector<std::uint8_t> gathered_mark_;  // [flow]
+  std::vector<Local> left_, search_;
+  std::vector<Flow> gathered_, added_;
+  std::vector<std::uint8_t> active_;  // [flow]
+  FlowTable part_;
+  std::vector<double> part_rates_;
+  std::vector<double> own_bounds_;  // [flow]; empty unless lifted
+  bool lifted_ = false;
+  MaxMin solver_;
+  std::int64_t solves_ = 0;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,175 @@
+// What the generators share: sizes checked before memory is taken, classes that go on from the file's,
+// adapters counted, flows spread over equal ways.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "error.hpp"
+#include "generator.hpp"
+#include "random.hpp"
+#include "words.hpp"
+
+namespace crosscut {
+
+inline Parameter count_parameter(std::string_view name, std::string_view initial, std::string_view help,
+                                 double minimum = 1, double maximum = 1e9) {
+  return {.name = name,
+          .kind = Parameter::Kind::integer,
+          .initial = initial,
+          .help = help,
+          .choices = {},
+          .minimum = minimum,
+          .maximum = maximum};
+}
+
+// Bits per second; without a default the parameter may be left out (rate_or).
+inline Parameter rate_parameter(std::string_view name, std::string_view initial, std::string_view help) {
+  return {.name = name,
+          .kind = Parameter::Kind::rate,
+          .unit = "bit/s",
+          .initial = initial,
+          .help = help,
+          .choices = {},
+          .minimum = 1};
+}
+
+// What every generator with switches asks for first.
+inline Parameter host_rate_parameter() {
+  return rate_parameter("rate", "100 Gbit/s", "rate of each host's link, in each direction");
+}
+
+inline Parameter list_parameter(std::string_view name, std::string_view initial, std::string_view help) {
+  return {.name = name, .kind = Parameter::Kind::text, .initial = initial, .help = help, .choices = {}};
+}
+
+inline std::int32_t count(const Parameters& parameters, std::string_view name) {
+  return static_cast<std::int32_t>(parameters.integer(name));  // count_parameter keeps it below 2^31
+}
+
+inline double rate_or(const Parameters& parameters, std::string_view name, double otherwise) {
+  return parameters.text(name).empty() ? otherwise : parameters.real(name);
+}
+
+// "8x8x4" or "8,8,4": each within 1 .. 10^9.
+inline std::vector<std::int32_t> numbers(const Parameters& parameters, std::string_view name,
+                                         std::size_t numbers_max = 24) {
+  const std::string& text = parameters.text(name);
+  std::vector<std::int32_t> values;
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const std::size_t end = std::min(text.find_first_of(",x", begin), text.size());
+    std::string_view word = std::string_view(text).substr(begin, end - begin);
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    const std::int64_t value = parse_integer(word);
+    if (value < 1 || value > 1'000'000'000)
+      throw UsageError(std::string(name) + ": " + shown(word) + " must be within 1 to 1000000000");
+    if (values.size() == numbers_max)
+      throw UsageError(std::string(name) + " has more than " + std::to_string(numbers_max) + " numbers");
+    values.push_back(static_cast<std::int32_t>(value));
+    begin = end + 1;
+  }
+  return values;
+}
+
+// The classes of a network. The file's [switch.NAME] and [link.NAME] find them by name, for prices and
+// latencies.
+inline std::uint16_t add_switch_class(Graph& graph, std::string name, double capacity = 0,
+                                      Bounds bounds = Bounds::host_facing) {
+  SwitchClass made;
+  made.name = std::move(name);
+  made.capacity = capacity;
+  made.bounds = bounds;
+  graph.switch_classes.push_back(std::move(made));
+  return static_cast<std::uint16_t>(graph.switch_classes.size() - 1);
+}
+
+inline constexpr int no_cables = 0;  // wiring within one box: no cable to count or to pay, no port
+
+// `rate`: bits/s of all `cables` together, the same both ways.
+inline std::uint16_t add_link_class(Graph& graph, std::string name, double rate, int cables = 1,
+                                    bool half_duplex = false) {
+  LinkClass made;
+  made.name = std::move(name);
+  made.rate = made.back_rate = rate;
+  made.cables = cables;
+  made.half_duplex = half_duplex;
+  graph.link_classes.push_back(std::move(made));
+  return static_cast<std::uint16_t>(graph.link_classes.size() - 1);
+}
+
+// The last step: a class of hosts for every number of links that hosts have.
+inline void count_adapters(Graph& graph) {
+  std::vector<std::int32_t> links(static_cast<std::size_t>(graph.hosts));
+  for (const Edge& edge : graph.edges)
+    for (const Vertex end : {edge.a, edge.b})
+      if (graph.is_host(end)) ++links[static_cast<std::size_t>(end)];
+  std::vector<std::int32_t> kinds = links;
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  const HostClass model = graph.host_classes.front();
+  if (model.adapters > 1 && kinds.back() != model.adapters)
+    throw UsageError("adapters = " + std::to_string(model.adapters) +
+                     " of [host] does not fit: this network has " + std::to_string(kinds.back()) +
+                     " links at a host");
+  graph.host_classes.clear();
+  for (const std::int32_t adapters : kinds) {
+    HostClass made = model;
+    made.adapters = adapters;
+    if (kinds.size() > 1) made.name += "-" + std::to_string(adapters) + "-links";
+    graph.host_classes.push_back(std::move(made));
+  }
+  graph.host_class.clear();
+  if (kinds.size() == 1) return;
+  for (const std::int32_t adapters : links)
+    graph.host_class.push_back(
+        static_cast<std::uint16_t>(std::ranges::lower_bound(kinds, adapters) - kinds.begin()));
+}
+
+// Hosts 0 .. hosts - 1 on switches of `hosts_per_switch` each, one link a host: edges 0 .. hosts - 1.
+inline void wire_hosts(Graph& graph, std::int32_t hosts_per_switch, std::uint16_t link_class) {
+  for (Vertex host = 0; host < graph.hosts; ++host)
+    graph.edges.push_back({host, graph.hosts + host / hosts_per_switch, link_class});
+}
+
+// How one flow chooses, port after port.
+class Chooser {
+ public:
+  Chooser(const RouteRequest& flow, Spread spread, std::uint64_t seed)
+      : by_destination_(spread == Spread::destination_modulo),
+        destination_(static_cast<std::uint32_t>(flow.destination)),
+        stream_(
+            by_destination_
+                ? Random(0)
+                : random_stream(seed, flow.key,
+                                static_cast<std::uint64_t>(static_cast<std::uint32_t>(flow.source)) << 32 |
+                                    static_cast<std::uint32_t>(flow.destination))) {}
+
+  // One of `ways`. By destination: `divisor` is the number of ways that the choices before had together, so
+  // that destinations which agree in those are told apart by this one.
+  std::uint32_t choose(std::uint32_t ways, std::uint32_t divisor = 1) {
+    if (ways <= 1) return 0;
+    if (by_destination_) return destination_ / divisor % ways;
+    // The upper half times `ways`: without a division, and even to one part in 2^32 / ways.
+    return static_cast<std::uint32_t>((stream_.next() >> 32) * ways >> 32);
+  }
+
+ private:
+  bool by_destination_;
+  std::uint32_t destination_;
+  Random stream_;
+};
+
+inline Lane lane_up(std::int64_t edge) { return static_cast<Lane>(2 * edge); }        // a -> b
+inline Lane lane_down(std::int64_t edge) { return static_cast<Lane>(2 * edge + 1); }  // b -> a
+
+// Where the pair i < j stands among all pairs of 0 .. n - 1: (0,1) (0,2) .. (1,2) ..
+inline std::int64_t pair_index(std::int64_t i, std::int64_t j, std::int64_t n) {
+  return i * (2 * n - i - 1) / 2 + (j - i - 1);
+}
+
+}  // namespace crosscut

@@ -1,0 +1,41 @@
+// One medium that all hosts share: whatever is sent, by whomever, takes its turn.
+#include <array>
+
+#include "building.hpp"
+
+namespace crosscut {
+namespace {
+
+void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+  Graph& graph = network.graph;
+  check_room(given.real("hosts"), 1, given.real("hosts"), vertices_max);
+  const double rate = given.real("rate");
+  graph.hosts = count(given, "hosts");
+  graph.switches = 1;
+  add_switch_class(graph, "medium", rate, Bounds::through);
+  // A station on the medium hears or speaks; it cannot do both.
+  const std::uint16_t tap = add_link_class(graph, "tap", rate, 1, true);
+  graph.switch_names = {"medium"};
+  graph.level = {0};
+  wire_hosts(graph, graph.hosts, tap);
+  count_adapters(graph);
+  network.forms.bisection = rate / 2;
+  network.forms.bisection_formula = "rate / 2: both directions share the medium";
+  network.forms.hosts_alike = true;
+}
+
+const std::array parameters = {
+    count_parameter("hosts", "16", "hosts on the medium", 2),
+    rate_parameter("rate", "10 Mbit/s", "rate of the medium, of all that is sent together"),
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_GENERATOR(
+    bus, {.name = "bus",
+          .summary = "A medium that all hosts share, one message at a time",
+          .source = "Ethernet as Metcalfe and Boggs 1976 describe it; Fatoohi et al. 2005 (the "
+                    "platform CE)",
+          .parameters = crosscut::parameters,
+          .make = crosscut::make})

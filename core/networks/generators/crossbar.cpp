@@ -1,0 +1,52 @@
+// All hosts on one switch that passes whatever its links carry: what every other network is held against.
+#include <array>
+
+#include "generator.hpp"
+
+namespace crosscut {
+namespace {
+
+const std::array parameters = {
+    Parameter{.name = "hosts",
+              .kind = Parameter::Kind::integer,
+              .unit = "hosts",
+              .initial = "16",
+              .help = "hosts on the switch",
+              .minimum = 1},
+    Parameter{.name = "rate",
+              .kind = Parameter::Kind::rate,
+              .unit = "bit/s",
+              .initial = "100 Gbit/s",
+              .help = "rate of each link, in each direction",
+              .minimum = 1},
+};
+
+void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+  Graph& graph = network.graph;
+  const auto hosts = given.integer("hosts");
+  const int adapters = graph.host_classes.front().adapters;
+  check_room(static_cast<double>(hosts), 1, static_cast<double>(hosts) * adapters, vertices_max);
+  const double rate = given.real("rate");
+  graph.hosts = static_cast<Vertex>(hosts);
+  graph.switches = 1;
+  graph.switch_classes = {SwitchClass{}};
+  graph.link_classes = {LinkClass{.rate = rate, .back_rate = rate}};
+  graph.switch_names = {"switch"};
+  graph.level = {0};
+  graph.edges.reserve(static_cast<std::size_t>(hosts) * static_cast<std::size_t>(adapters));
+  for (Vertex host = 0; host < graph.hosts; ++host)
+    for (int adapter = 0; adapter < adapters; ++adapter) graph.edges.push_back({host, graph.hosts, 0});
+  // Each host of one half sends to one of the other: its links are all that bounds it.
+  network.forms.bisection = static_cast<double>(hosts / 2) * adapters * rate;
+  network.forms.bisection_formula = "floor(N/2) * adapters * rate";
+  network.forms.hosts_alike = true;
+}
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_GENERATOR(crossbar, {.name = "crossbar",
+                                     .summary = "All hosts on one switch that is never the bottleneck",
+                                     .source = "an ideal, to compare others with",
+                                     .parameters = crosscut::parameters,
+                                     .make = crosscut::make})

@@ -1,0 +1,34 @@
+// A torus with two vertices in each dimension; its routing by dimensions is the hypercube's e-cube.
+#include <array>
+
+#include "torus.hpp"
+
+namespace crosscut {
+namespace {
+
+void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+  TorusShape shape;
+  shape.sizes.assign(static_cast<std::size_t>(given.integer("dimensions")), 2);
+  shape.hosts_per_switch = count(given, "hosts_per_switch");
+  shape.rate = given.real("rate");
+  shape.host_rate = rate_or(given, "host_rate", shape.rate);
+  make_torus(shape, vertices_max, network);
+}
+
+const std::array parameters = {
+    count_parameter("dimensions", "4", "dimensions d: 2^d vertices, d links at each", 1, 30),
+    torus_hosts_parameter(),
+    rate_parameter("rate", "100 Gbit/s", "rate of each link between neighbours, in each direction"),
+    torus_host_rate_parameter(),
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_GENERATOR(hypercube,
+                          {.name = "hypercube",
+                           .summary = "2^d hosts or switches, each wired to the d that differ in a bit",
+                           .source = "Seitz, The Cosmic Cube, CACM 1985; Sullivan and Bashkow 1977 "
+                                     "(e-cube routing)",
+                           .parameters = crosscut::parameters,
+                           .make = crosscut::make})

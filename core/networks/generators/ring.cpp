@@ -1,0 +1,32 @@
+// A torus of one dimension.
+#include <array>
+
+#include "torus.hpp"
+
+namespace crosscut {
+namespace {
+
+void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+  TorusShape shape;
+  shape.sizes = {count(given, "length")};
+  shape.hosts_per_switch = count(given, "hosts_per_switch");
+  shape.rate = given.real("rate");
+  shape.host_rate = rate_or(given, "host_rate", shape.rate);
+  make_torus(shape, vertices_max, network);
+}
+
+const std::array parameters = {
+    count_parameter("length", "8", "vertices of the ring"),
+    torus_hosts_parameter(),
+    rate_parameter("rate", "100 Gbit/s", "rate of each link between neighbours, in each direction"),
+    torus_host_rate_parameter(),
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_GENERATOR(ring, {.name = "ring",
+                                 .summary = "Hosts or switches in a circle, each wired to its two neighbours",
+                                 .source = "Dally and Towles 2004, chapter 5: a torus of one dimension",
+                                 .parameters = crosscut::parameters,
+                                 .make = crosscut::make})

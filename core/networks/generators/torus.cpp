@@ -1,0 +1,41 @@
+// Tori and meshes of any dimension.
+#include "torus.hpp"
+
+#include <array>
+
+namespace crosscut {
+namespace {
+
+void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+  TorusShape shape;
+  shape.sizes = numbers(given, "dimensions");
+  if (shape.sizes.empty()) throw UsageError("dimensions is empty; write the sizes as \"8x8x8\"");
+  shape.wrap = given.boolean("wrap");
+  shape.hosts_per_switch = count(given, "hosts_per_switch");
+  shape.rate = given.real("rate");
+  shape.host_rate = rate_or(given, "host_rate", shape.rate);
+  make_torus(shape, vertices_max, network);
+}
+
+const std::array parameters = {
+    list_parameter("dimensions", "4x4x4", "vertices in each dimension: 8x8x8"),
+    Parameter{.name = "wrap",
+              .kind = Parameter::Kind::boolean,
+              .initial = "true",
+              .help = "true: each line is closed to a ring (torus); false: it is open (mesh)",
+              .choices = {}},
+    torus_hosts_parameter(),
+    rate_parameter("rate", "100 Gbit/s", "rate of each link between neighbours, in each direction"),
+    torus_host_rate_parameter(),
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_GENERATOR(torus,
+                          {.name = "torus",
+                           .summary = "A grid of any dimension, closed to rings (torus) or open (mesh)",
+                           .source = "Dally and Towles 2004, chapter 5; SCI's rings in two and three "
+                                     "dimensions: Bode, Hill and Benjegerdes 2004",
+                           .parameters = crosscut::parameters,
+                           .make = crosscut::make})

@@ -1,0 +1,33 @@
+// Grids of any dimension, with or without wires from end to end: torus, mesh, ring, hypercube. The vertices
+// are hosts that pass messages on (SCI), or switches with hosts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "building.hpp"
+
+namespace crosscut {
+
+struct TorusShape {
+  std::vector<std::int32_t> sizes;    // [dimension]
+  bool wrap = true;                   // in dimensions longer than 2: of two, one cable joins them both ways
+  std::int32_t hosts_per_switch = 0;  // 0: the vertices are hosts
+  double host_rate = 0, rate = 0;     // bits/s: of a host's link to its switch; between vertices
+};
+
+// Graph, router and closed forms.
+void make_torus(const TorusShape& shape, std::int64_t vertices_max, Network& network);
+
+// Parameters that torus, ring and hypercube share.
+inline Parameter torus_hosts_parameter() {
+  return count_parameter("hosts_per_switch", "0",
+                         "hosts on a switch at each vertex; 0: the vertices are hosts that pass messages on",
+                         0);
+}
+inline Parameter torus_host_rate_parameter() {
+  return rate_parameter("host_rate", "",
+                        "with hosts_per_switch: rate of each host's link; without it, that of the others");
+}
+
+}  // namespace crosscut

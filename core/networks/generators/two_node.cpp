@@ -1,0 +1,49 @@
+// Two hosts, as interconnects are compared with NetPIPE: by a cable, or through one switch.
+#include <array>
+
+#include "building.hpp"
+
+namespace crosscut {
+namespace {
+
+void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+  Graph& graph = network.graph;
+  const bool cable = given.text("through") == "cable";
+  const int adapters = graph.host_classes.front().adapters;
+  const double rate = given.real("rate");
+  check_room(2, cable ? 0 : 1, adapters * (cable ? 1.0 : 2.0), vertices_max);
+  graph.hosts = 2;
+  graph.switches = cable ? 0 : 1;
+  const std::uint16_t link = add_link_class(graph, "link", rate);
+  if (!cable) {
+    add_switch_class(graph, "switch");
+    graph.switch_names = {"switch"};
+    graph.level = {0};
+  }
+  for (int adapter = 0; adapter < adapters; ++adapter) {
+    graph.edges.push_back({0, cable ? 1 : 2, link});
+    if (!cable) graph.edges.push_back({1, 2, link});
+  }
+  count_adapters(graph);
+  network.forms.bisection = adapters * rate;
+  network.forms.bisection_formula = "adapters * rate, all that joins the two hosts";
+  network.forms.hosts_alike = true;
+}
+
+const std::array parameters = {
+    Parameter{.name = "through",
+              .kind = Parameter::Kind::choice,
+              .initial = "cable",
+              .help = "cable: back to back; switch: through one switch",
+              .choices = {"cable", "switch"}},
+    rate_parameter("rate", "100 Gbit/s", "rate of each link, in each direction"),
+};
+
+}  // namespace
+}  // namespace crosscut
+
+CROSSCUT_DEFINE_GENERATOR(two_node, {.name = "two-node",
+                                     .summary = "Two hosts, back to back or through one switch",
+                                     .source = "Bode, Hill and Benjegerdes, USENIX FREENIX 2004",
+                                     .parameters = crosscut::parameters,
+                                     .make = crosscut::make})

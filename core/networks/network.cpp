@@ -1,0 +1,146 @@
+#include "network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+
+#include "error.hpp"
+#include "routers.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+constexpr double bits_per_byte = 8;
+
+std::string numbered(const char* word, std::int64_t number, int digits) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%s%0*lld", word, digits, static_cast<long long>(number));
+  return text.data();
+}
+
+// Names of one length sort in the order of their numbers, also in programs that know nothing of numbers.
+int digits_of(Vertex count) {
+  int digits = 1;
+  for (Vertex largest = count - 1; largest >= 10; largest /= 10) ++digits;
+  return digits;
+}
+
+// Of a link; the message only where it is needed: a million links are numbered in a blink.
+double payload(double bits_per_second, const LinkClass& link, double efficiency) {
+  if (!(bits_per_second > 0)) throw UsageError("the rate of link class " + link.name + " is not above 0");
+  return bits_per_second / bits_per_byte * efficiency;
+}
+
+}  // namespace
+
+std::string Graph::name(Vertex v) const {
+  constexpr int fewest_digits = 4;
+  if (is_host(v)) {
+    const auto at = static_cast<std::size_t>(v);
+    return at < host_names.size() ? host_names[at]
+                                  : numbered("n", v, std::max(fewest_digits, digits_of(hosts)));
+  }
+  const auto at = static_cast<std::size_t>(v - hosts);
+  return at < switch_names.size() ? switch_names[at] : numbered("switch", v - hosts, digits_of(switches));
+}
+
+void Network::finish() {
+  if (graph.hosts < 1) throw UsageError("there is no host");
+  if (!router) router = shortest_paths(graph, spread, seed);
+  const auto lanes = 2 * graph.edges.size();
+  const auto memories =
+      std::ranges::any_of(graph.host_classes, [](const HostClass& c) { return c.memory_rate > 0; });
+  if (lanes + 2 * static_cast<std::size_t>(graph.switches) + static_cast<std::size_t>(graph.hosts) >
+      static_cast<std::size_t>(std::numeric_limits<CapacityIndex>::max()))
+    throw UsageError("there are too many links to number");
+  capacities_.assign(lanes, unbounded);
+  for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
+    const auto& link = graph.link(static_cast<Lane>(2 * edge));
+    capacities_[2 * edge] = payload(link.rate, link, protocol.efficiency);
+    // Of a half duplex link the second is never used: path() counts both directions on the first.
+    if (!link.half_duplex) capacities_[2 * edge + 1] = payload(link.back_rate, link, protocol.efficiency);
+  }
+  capacity_owner_.clear();
+  switch_capacity_.clear();
+  memory_capacity_.clear();
+  const auto add = [&](double bytes_per_second, Vertex owner) {
+    capacities_.push_back(bytes_per_second);
+    capacity_owner_.push_back(owner);
+    return static_cast<CapacityIndex>(capacities_.size() - 1);
+  };
+  if (std::ranges::any_of(graph.switch_classes, [](const SwitchClass& c) { return c.capacity > 0; }))
+    switch_capacity_.assign(static_cast<std::size_t>(graph.switches), {-1, -1});
+  for (Vertex s = 0; s < graph.switches && !switch_capacity_.empty(); ++s) {
+    const auto& its = graph.switch_of(graph.hosts + s);
+    if (its.capacity <= 0) continue;
+    auto& [in, out] = switch_capacity_[static_cast<std::size_t>(s)];
+    in = add(its.capacity / bits_per_byte * protocol.efficiency, graph.hosts + s);
+    if (its.bounds == Bounds::host_facing)
+      out = add(its.capacity / bits_per_byte * protocol.efficiency, graph.hosts + s);
+  }
+  if (!memories) return;
+  memory_capacity_.assign(static_cast<std::size_t>(graph.hosts), -1);
+  for (Vertex host = 0; host < graph.hosts; ++host) {
+    // No frames and no headers within a host.
+    const double rate = graph.host(host).memory_rate;
+    if (rate > 0) memory_capacity_[static_cast<std::size_t>(host)] = add(rate / bits_per_byte, host);
+  }
+}
+
+std::string Network::capacity_name(CapacityIndex index) const {
+  const auto lanes = static_cast<CapacityIndex>(2 * graph.edges.size());
+  if (index < 0 || index >= static_cast<CapacityIndex>(capacities_.size())) return "no capacity";
+  if (index < lanes) {
+    const char* arrow = graph.link(index).half_duplex ? " <-> " : " -> ";
+    return graph.name(graph.tail(index)) + arrow + graph.name(graph.head(index));
+  }
+  const Vertex owner = capacity_owner_[static_cast<std::size_t>(index - lanes)];
+  if (graph.is_host(owner)) return "memory of " + graph.name(owner);
+  if (graph.switch_of(owner).bounds == Bounds::through) return graph.name(owner);
+  const bool is_in = switch_capacity_[static_cast<std::size_t>(owner - graph.hosts)].first == index;
+  return graph.name(owner) + (is_in ? " from its hosts" : " to its hosts");
+}
+
+double Network::path(const RouteRequest& request, std::vector<CapacityIndex>& uses) const {
+  if (request.source == request.destination) {
+    if (!memory_capacity_.empty()) {
+      const auto memory = memory_capacity_[static_cast<std::size_t>(request.source)];
+      if (memory >= 0) uses.push_back(memory);
+    }
+    return graph.host(request.source).memory_latency;
+  }
+  thread_local std::vector<Lane> lanes;  // kept: a phase asks for as many routes as there are messages
+  lanes.clear();
+  router->route(request, lanes);
+  double seconds = 0;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const auto& link = graph.link(lanes[i]);
+    uses.push_back(link.half_duplex ? lanes[i] & ~1 : lanes[i]);
+    seconds += link.latency;
+    if (i + 1 == lanes.size()) break;
+    const Vertex between = graph.head(lanes[i]);
+    if (graph.is_host(between)) {
+      seconds += graph.host(between).forward_latency;
+      continue;
+    }
+    const auto& its = graph.switch_of(between);
+    seconds += its.latency;
+    if (its.capacity <= 0) continue;
+    const auto [in, out] = switch_capacity_[static_cast<std::size_t>(between - graph.hosts)];
+    const bool facing_only = its.bounds == Bounds::host_facing;
+    if (!facing_only || graph.is_host(graph.tail(lanes[i]))) uses.push_back(in);
+    if (facing_only && graph.is_host(graph.head(lanes[i + 1]))) uses.push_back(out);
+  }
+  return seconds;
+}
+
+int Network::adapter(Vertex host, int rank_on_host, int ranks_on_host, int rail) const {
+  const int adapters = std::max(1, graph.host(host).adapters);
+  const int own = std::max(1, adapters / std::max(1, ranks_on_host));
+  const auto first = static_cast<std::int64_t>(rank_on_host) * adapters / std::max(1, ranks_on_host);
+  return static_cast<int>((first + rail % own) % adapters);
+}
+
+}  // namespace crosscut

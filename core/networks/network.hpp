@@ -1,0 +1,206 @@
+// A cluster network: hosts, switches, links, what each can carry, how messages are routed, what it costs.
+//
+// Made from a TOML file (description.hpp): explicit, or by a generator (generator.hpp). The same Network
+// drives the simulator, yields diameter, bisection and price (figures.hpp), and is what the lab builds.
+//
+// Rates are bits per second here, as in the files; `capacities()` are payload bytes per second, as in runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace crosscut {
+
+// Hosts are 0 .. hosts - 1, switches follow.
+using Vertex = std::int32_t;
+// One direction of an edge: 2 * edge for a -> b, 2 * edge + 1 for b -> a.
+using Lane = std::int32_t;
+// Index into Network::capacities().
+using CapacityIndex = std::int32_t;
+
+struct Price {
+  double amount = 0;
+  std::string currency{};  // "USD"; empty: no price is known
+};
+
+enum class Forwarding : std::uint8_t {
+  no,
+  ip,
+  hardware
+};  // hardware: an adapter that passes messages on (SCI)
+
+struct HostClass {
+  std::string name = "host";
+  int processors = 1;
+  int ranks = 1;     // that a run starts on each host unless told otherwise
+  int adapters = 1;  // edges of this host, in order of the edges; a rank uses one of them (Network::adapter)
+  double memory_rate = 0;     // bits/s that all routes within the host share; 0: no bound
+  double memory_latency = 0;  // seconds
+  // Seconds of the host's processor for each message (o of LogP), one after another.
+  double send_overhead = 0, receive_overhead = 0;
+  Forwarding forwards = Forwarding::no;
+  double forward_latency = 0;  // seconds, each time a message passes through this host
+  Price price{}, adapter_price{};
+};
+
+// Whom a switch's own capacity bounds.
+enum class Bounds : std::uint8_t {
+  host_facing,  // what enters from ports with hosts, and what leaves to them, each apart (an ASIC)
+  through,      // each message once, whichever port it enters by (a backplane, a shared medium)
+};
+
+struct SwitchClass {
+  std::string name = "switch";
+  double capacity = 0;  // bits/s of its own; 0: none but its links'
+  Bounds bounds = Bounds::host_facing;
+  double latency = 0;  // seconds, each time a message passes
+  int ports = 0;       // 0: as many as are wired
+  Price price{}, port_price{};
+};
+
+struct LinkClass {
+  std::string name = "link";
+  double rate = 0, back_rate = 0;  // bits/s from a to b and from b to a
+  double latency = 0;              // seconds
+  int cables = 1;                  // in parallel, used as one (rates are of all together); counted and priced
+  bool half_duplex = false;        // both directions share `rate`
+  Price price{};                   // of one cable
+};
+
+struct Edge {
+  Vertex a = 0, b = 0;
+  std::uint16_t link_class = 0;
+};
+
+struct Graph {
+  Vertex hosts = 0, switches = 0;
+  std::vector<HostClass> host_classes{HostClass{}};
+  std::vector<SwitchClass> switch_classes;
+  std::vector<LinkClass> link_classes;
+  std::vector<std::uint16_t> host_class;    // [host]; empty: all 0
+  std::vector<std::uint16_t> switch_class;  // [switch]; empty: all 0
+  std::vector<Edge> edges;                  // parallel edges are allowed: cables among which flows are spread
+  // Names as in the file, or made: "n0012" for hosts, by the generator for switches ("leaf3",
+  // "module2.asic1").
+  std::vector<std::string> host_names;  // [host]; empty: made
+  std::vector<std::string> switch_names;
+  // For drawings and findings: what a vertex belongs to (pod, module, meta-node), from 0; empty: nothing.
+  std::vector<std::int32_t> group;  // [vertex]
+  std::vector<std::int8_t> level;   // [switch]; 0: hosts hang on it
+  std::string group_word;           // "module", "pod"
+
+  bool is_host(Vertex v) const { return v < hosts; }
+  Vertex vertices() const { return hosts + switches; }
+  const HostClass& host(Vertex v) const {
+    return host_classes[host_class.empty() ? 0 : host_class[static_cast<std::size_t>(v)]];
+  }
+  const SwitchClass& switch_of(Vertex v) const {
+    return switch_classes[switch_class.empty() ? 0 : switch_class[static_cast<std::size_t>(v - hosts)]];
+  }
+  const LinkClass& link(Lane lane) const {
+    return link_classes[edges[static_cast<std::size_t>(lane / 2)].link_class];
+  }
+  Vertex tail(Lane lane) const {
+    const auto& edge = edges[static_cast<std::size_t>(lane / 2)];
+    return lane % 2 == 0 ? edge.a : edge.b;
+  }
+  Vertex head(Lane lane) const {
+    const auto& edge = edges[static_cast<std::size_t>(lane / 2)];
+    return lane % 2 == 0 ? edge.b : edge.a;
+  }
+  std::string name(Vertex v) const;
+};
+
+// Whose way is asked for. Two flows that differ only in `key` may go different ways.
+struct RouteRequest {
+  Vertex source = 0, destination = 0;                 // hosts, not the same
+  int source_adapter = -1, destination_adapter = -1;  // -1: whichever the routing says
+  std::uint64_t key = 0;  // of the flow (ports, channel); hashed with the network's seed where ways are equal
+};
+
+// Immutable; called from several threads.
+class Router {
+ public:
+  virtual ~Router() = default;
+  // Appends the lanes from source to destination, each beginning where the one before ends.
+  virtual void route(const RouteRequest& request, std::vector<Lane>& lanes) const = 0;
+};
+
+// The file's [routing] table, as far as generators must know it.
+enum class Spread : std::uint8_t {
+  ecmp,                // among equal ways by a hash of (source, destination, key, seed)
+  destination_modulo,  // by the destination's number, as in D-mod-k
+};
+
+struct Protocol {
+  std::string name = "raw";
+  // Of the link's rate, this share is payload: (mtu - headers) / (mtu + framing), or as given.
+  double efficiency = 1;
+  int mtu = 0, headers = 0, framing = 0;  // bytes; mtu 0: `efficiency` was given as such
+  std::string source;
+};
+
+// What a generator knows in closed form. Everything else is counted or computed on the graph (figures.hpp).
+struct ClosedForms {
+  std::optional<double> bisection;  // bits/s in each direction across the worst cut into halves
+  std::string bisection_formula;    // as text, with its source
+  // Further figures that belong to the kind: Salmon's for meta-nodes and trees. Name, value, formula.
+  struct Figure {
+    std::string name, formula;
+    double value = 0;
+  };
+  std::vector<Figure> further;
+  // Hosts all look alike (torus, hypercube, full fat tree): what one sees all see.
+  bool hosts_alike = false;
+};
+
+class Network {
+ public:
+  std::string name, title, source, file;  // file: where it was read
+  std::string kind;                       // the generator's, or "explicit"
+  Graph graph;
+  std::unique_ptr<Router> router;
+  Protocol protocol;
+  ClosedForms forms;
+  Spread spread = Spread::ecmp;
+  std::uint64_t seed = 1;  // of the hash
+
+  // After graph, router and protocol are set: numbers the capacities. Throws UsageError (nothing to route
+  // on).
+  void finish();
+
+  // Payload bytes per second, [CapacityIndex]: lanes, then switches' own, then hosts' memories. Infinity
+  // where there is no bound.
+  std::span<const double> capacities() const { return capacities_; }
+  // What a person calls it: "leaf3 -> root", "module2.asic1 from its hosts", "memory of n0012".
+  std::string capacity_name(CapacityIndex index) const;
+
+  // Appends the capacities that a message's bytes pass; returns its latency in seconds (links, switches,
+  // forwarding hosts; the hosts' overheads not included). Source and destination may be one host.
+  double path(const RouteRequest& request, std::vector<CapacityIndex>& uses) const;
+
+  // Ranks are placed by blocks: rank r on host r / per_host. Which adapter a rank's interface `rail` is: two
+  // ranks share one adapter, eight ranks with eight adapters have one each, one rank with two has both as
+  // rails.
+  int adapter(Vertex host, int rank_on_host, int ranks_on_host, int rail) const;
+
+ private:
+  std::vector<double> capacities_;
+  std::vector<std::pair<CapacityIndex, CapacityIndex>> switch_capacity_;  // [switch] in, out; -1: none
+  std::vector<CapacityIndex> memory_capacity_;                            // [host]; empty: none
+  std::vector<Vertex> capacity_owner_;                                    // of those behind the lanes
+};
+
+// From a file, or one of the catalogue's names; throws UsageError naming every mistake with file and line.
+// Bounded: no more than `vertices_max` hosts and switches, whatever the file asks for.
+std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vertices_max = 4'000'000);
+// From text; `path` is for messages only.
+std::unique_ptr<Network> parse_network(std::string_view text, const std::string& path,
+                                       std::int64_t vertices_max = 4'000'000);
+
+}  // namespace crosscut

@@ -1,0 +1,157 @@
+#include "rates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "error.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+void MaxMin::reset(std::span<const double> capacities) {
+  marks_.clear();
+  marks_.reserve(capacities.size());
+  for (const auto capacity : capacities) marks_.push_back({.capacity = capacity, .epoch = 0, .uses = 0});
+  epoch_ = 0;
+}
+
+void MaxMin::solve(const FlowTable& flows, std::span<double> rates) {
+  if (flows.uses.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw UsageError("routes of one moment pass " + std::to_string(flows.uses.size()) +
+                     " capacities; more than 2^31 cannot be solved at once");
+  bottlenecks_.assign(flows.flows(), -1);
+  own_bounds_.assign(lifted_ ? flows.flows() : 0, unbounded);
+  count_uses(flows);
+  keep_what_may_bind(flows, rates);
+  list_members();
+  fill(rates);
+}
+
+void MaxMin::count_uses(const FlowTable& flows) {
+  if (++epoch_ == 0) {  // went round: marks of 2^32 solves ago must not look new
+    for (auto& mark : marks_) mark.epoch = 0;
+    epoch_ = 1;
+  }
+  for (const auto capacity : flows.uses) {
+    auto& mark = marks_[static_cast<std::size_t>(capacity)];
+    if (mark.epoch != epoch_) mark.epoch = epoch_, mark.uses = 0;
+    ++mark.uses;
+  }
+}
+
+// A capacity that a flow has for itself bounds this flow alone, and only where it is smaller than all that
+// the flow shares: a share never exceeds its capacity. So most uses of a sparse table (a permutation: the
+// links of each host) need not be looked at again.
+void MaxMin::keep_what_may_bind(const FlowTable& flows, std::span<double> rates) {
+  filling_.clear();
+  capacity_of_.clear();
+  kept_first_.clear();
+  kept_first_.push_back(0);
+  kept_.clear();
+  for (std::size_t flow = 0; flow < flows.flows(); ++flow) {
+    keep_row(flows.row(flow), flow, rates);
+    kept_first_.push_back(static_cast<std::int32_t>(kept_.size()));
+  }
+}
+
+MaxMin::Local MaxMin::number(std::int32_t capacity, std::int32_t uses) {
+  filling_.push_back({.left = marks_[static_cast<std::size_t>(capacity)].capacity, .uses = uses, .first = 0});
+  capacity_of_.push_back(capacity);
+  return static_cast<Local>(filling_.size() - 1);
+}
+
+void MaxMin::keep_row(std::span<const std::int32_t> row, std::size_t flow, std::span<double> rates) {
+  double least_own = unbounded, least_shared = unbounded;
+  std::int32_t own = -1;
+  const auto before = kept_.size();
+  for (const auto capacity : row) {
+    auto& mark = marks_[static_cast<std::size_t>(capacity)];
+    if (mark.capacity == unbounded) continue;
+    if (mark.uses == 1) {
+      if (mark.capacity < least_own) least_own = mark.capacity, own = capacity;
+      continue;
+    }
+    if (mark.uses > 1) mark.uses = ~number(capacity, mark.uses);
+    least_shared = std::min(least_shared, mark.capacity);
+    kept_.push_back(~mark.uses);
+  }
+  if (lifted_) {
+    own_bounds_[flow] = least_own;
+    rates[flow] = kept_.size() == before ? unbounded : -1;
+    return;
+  }
+  if (kept_.size() == before) {
+    rates[flow] = least_own;
+    bottlenecks_[flow] = own;
+    return;
+  }
+  rates[flow] = -1;  // not fixed yet
+  if (least_own < least_shared) kept_.push_back(number(own, 1));
+}
+
+void MaxMin::list_members() {
+  std::int32_t next = 0;
+  members_end_.resize(filling_.size());
+  for (std::size_t local = 0; local < filling_.size(); ++local) {
+    members_end_[local] = filling_[local].first = next;
+    next += filling_[local].uses;
+  }
+  members_.resize(static_cast<std::size_t>(next));
+  for (std::size_t flow = 0; flow + 1 < kept_first_.size(); ++flow) {
+    for (auto i = kept_first_[flow]; i < kept_first_[flow + 1]; ++i) {
+      auto& end = members_end_[static_cast<std::size_t>(kept_[static_cast<std::size_t>(i)])];
+      members_[static_cast<std::size_t>(end++)] = static_cast<std::int32_t>(flow);
+    }
+  }
+}
+
+void MaxMin::fill(std::span<double> rates) {
+  const auto share_of = [](const Filling& filling) { return filling.left / filling.uses; };
+  double least = unbounded;
+  for (const auto& filling : filling_)
+    if (filling.uses > 0) least = std::min(least, share_of(filling));
+  if (least == unbounded) return;
+  queue_.start(RadixQueue::key_of(least));
+  for (std::size_t local = 0; local < filling_.size(); ++local) {
+    if (filling_[local].uses > 0)
+      queue_.push({RadixQueue::key_of(share_of(filling_[local])), static_cast<Local>(local)});
+  }
+  const auto refresh = [&](Local local, std::uint64_t key) {
+    const auto& filling = filling_[static_cast<std::size_t>(local)];
+    if (filling.uses == 0) return RadixQueue::dropped;
+    // Rounding may leave a little less than was promised; shares do not fall.
+    const auto share = share_of(filling);
+    return share > RadixQueue::value_of(key) ? RadixQueue::key_of(share) : key;
+  };
+  for (RadixQueue::Entry entry; queue_.pop(entry, refresh);) {
+    const auto key = refresh(entry.item, entry.key);
+    if (key == RadixQueue::dropped) continue;
+    if (key == entry.key) {
+      fix(entry.item, RadixQueue::value_of(key), rates);
+    } else {
+      queue_.push({key, entry.item});
+    }
+  }
+}
+
+void MaxMin::fix(Local full, double share, std::span<double> rates) {
+  const auto at = static_cast<std::size_t>(full);
+  for (auto i = filling_[at].first; i < members_end_[at]; ++i) {
+    const auto flow = static_cast<std::size_t>(members_[static_cast<std::size_t>(i)]);
+    if (rates[flow] >= 0) continue;
+    rates[flow] = share;
+    bottlenecks_[flow] = capacity_of_[at];
+    for (auto k = kept_first_[flow]; k < kept_first_[flow + 1]; ++k) {
+      auto& filling = filling_[static_cast<std::size_t>(kept_[static_cast<std::size_t>(k)])];
+      filling.left -= share;
+      --filling.uses;
+    }
+  }
+}
+
+}  // namespace crosscut

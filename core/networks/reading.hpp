@@ -1,0 +1,77 @@
+// Reading tables of a network file: every mistake is kept, so that one run names them all.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "network.hpp"
+#include "toml_tree.hpp"
+
+namespace crosscut {
+
+class Mistakes {
+ public:
+  explicit Mistakes(std::string path) : path_(std::move(path)) {}
+  void add(int line, std::string what);
+  bool none() const { return found_.empty(); }
+  // So many that further ones are only counted: what is left of a list need not be read.
+  bool full() const { return not_kept_ > 0; }
+  // Throws UsageError with a line for each, in the order of the file.
+  void report() const;
+  // All prices of a file are in one currency: an amount that is a sum needs no rate of exchange.
+  void check_currency(int line, const std::string& currency);
+
+ private:
+  struct Mistake {
+    int line;
+    std::string what;
+  };
+  std::string path_;
+  std::vector<Mistake> found_;
+  std::size_t not_kept_ = 0;
+  std::string currency_;
+  int currency_line_ = 0;
+};
+
+// A table's keys. Each is asked for once; what nobody asked for is unknown, and reported when all have been.
+class TableReader {
+ public:
+  // `where`: "[protocol]", "[[links]]"
+  TableReader(const TomlNode& table, std::string where, Mistakes& mistakes);
+
+  int line() const { return table_->line; }
+  const std::string& where() const { return where_; }
+  bool has(std::string_view key) const { return table_->find(key) != nullptr; }
+  int line(std::string_view key) const;
+  void mistake(std::string_view key, const std::string& what);
+
+  // Each leaves `value` as it is where the key is absent or wrong.
+  void read(std::string_view key, std::string& value);
+  void read(std::string_view key, bool& value);
+  void read(std::string_view key, int& value, std::int64_t minimum, std::int64_t maximum);
+  void read_fraction(std::string_view key, double& value);  // above 0, at most 1
+  void read_rate(std::string_view key, double& bits_per_second);
+  void read_seconds(std::string_view key, double& seconds);
+  void read_price(std::string_view key, Price& price);
+  // Of one of these words, its place among them.
+  void read_choice(std::string_view key, std::span<const std::string_view> words, std::size_t& place);
+  // Text or a list of texts.
+  std::vector<std::string> read_texts(std::string_view key);
+  // Declares a key that is read elsewhere.
+  const TomlNode* node(std::string_view key);
+
+  void finish();
+
+ private:
+  const TomlNode* ask(std::string_view key, TomlNode::Kind wanted, std::string_view example);
+
+  const TomlNode* table_;
+  std::string where_;
+  Mistakes* mistakes_;
+  std::vector<std::string_view> known_;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,71 @@
+// Distances and ways among the vertices that pass messages on: switches, and hosts that forward.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "random.hpp"
+#include "routers.hpp"
+
+namespace crosscut {
+
+// Chooses among equal ways, hop after hop, always alike for the same flow.
+class Ways {
+ public:
+  Ways(const RouteRequest& request, Spread spread, std::uint64_t seed);
+  std::size_t pick(std::size_t count);
+
+ private:
+  Spread spread_;
+  std::uint64_t digits_;  // of the destination's number, those not used yet
+  Random random_;
+};
+
+class ShortestPaths : public Router {
+ public:
+  static constexpr std::uint16_t unreachable = 0xffff;
+  enum class Hosts : std::uint8_t { pass_on, never_pass };  // those that forward
+
+  ShortestPaths(const Graph& graph, Spread spread, std::uint64_t seed, Hosts hosts = Hosts::pass_on);
+
+  void route(const RouteRequest& request, std::vector<Lane>& lanes) const override;
+
+  bool passes(Vertex v) const { return index_[static_cast<std::size_t>(v)] >= 0; }
+  // Links between two vertices that pass messages on.
+  int distance(Vertex from, Vertex to) const {
+    return table(to)[static_cast<std::size_t>(index_[static_cast<std::size_t>(from)])];
+  }
+  // Appends one of the shortest ways between them.
+  void walk(Vertex from, Vertex to, Ways& ways, std::vector<Lane>& lanes) const;
+  // Links from any vertex to a host; `unreachable` or more: there is no way.
+  int distance_to_host(Vertex from, Vertex host) const;
+  // The lanes at `from` that begin a shortest way to a host.
+  void first_lanes(Vertex from, Vertex host, std::vector<Lane>& lanes) const;
+
+  const Adjacency& adjacency() const { return adjacency_; }
+  Spread spread() const { return spread_; }
+  std::uint64_t seed() const { return seed_; }
+
+ private:
+  struct Ends {
+    std::span<const Lane> first, last;  // leaving the source; leaving the destination, so to be turned round
+  };
+  bool route_between(const Ends& ends, const RouteRequest& request, std::vector<Lane>& lanes) const;
+  int length(Lane first, Lane last, Vertex destination) const;
+  std::span<const std::uint16_t> table(Vertex to) const;
+
+  const Graph* graph_;
+  Spread spread_;
+  std::uint64_t seed_;
+  Adjacency adjacency_;
+  std::vector<std::int32_t> index_;  // [vertex] among those that pass messages on; -1: does not
+  std::vector<Vertex> passing_;
+  // [index of the destination][index]: links. Written once each, under its flag.
+  std::unique_ptr<std::once_flag[]> made_;
+  mutable std::vector<std::vector<std::uint16_t>> tables_;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,162 @@
+#include "toml_tree.hpp"
+
+#include <algorithm>
+
+#include "error.hpp"
+#include "utf8.hpp"
+
+namespace crosscut {
+namespace {
+struct BrokenBelief {};  // of toml++, about its input
+[[noreturn]] void disbelieve() { throw BrokenBelief{}; }
+}  // namespace
+}  // namespace crosscut
+
+// toml++ asserts what it believes of its input; "[# All" breaks it (3.3, parse_key), and with NDEBUG the
+// compiler may believe it too. Here it is a refusal like any other.
+#undef NDEBUG
+#define TOML_ASSERT(expr) ((expr) ? void() : crosscut::disbelieve())
+#include <toml++/toml.h>
+
+namespace crosscut {
+namespace {
+
+constexpr std::size_t most_bytes = std::size_t{16} << 20;
+constexpr int deepest = 8;              // [[links]] with an array in it needs 4
+constexpr std::size_t most_dots = 512;  // "a.a.a...": each makes a table in a table
+
+[[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) {
+  throw UsageError(path + ":" + std::to_string(line) + ": " + what);
+}
+
+// toml++ finds bad bytes, but says line 1.
+void check_utf8(std::string_view text, const std::string& path) {
+  std::size_t line = 1;
+  while (!text.empty()) {
+    const auto length = utf8_length(text);
+    if (length == 0) refuse(path, line, "bytes that are no UTF-8");
+    line += text.front() == '\n' ? 1 : 0;
+    text.remove_prefix(length);
+  }
+}
+
+// toml++ bounds nested brackets, but not keys with many dots.
+void check_keys(std::string_view text, const std::string& path) {
+  if (text.size() > most_bytes) refuse(path, 1, "the file is larger than 16 MiB");
+  std::size_t line = 1, dots = 0;
+  bool in_key = true;
+  for (const char c : text) {
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+      in_key = true;
+    } else if (c == '=' || c == '#') {
+      in_key = false;
+    } else if (c == '{' || c == ',') {
+      in_key = true;  // an inline table has keys too
+      dots = 0;
+    } else if (c == '.' && in_key && ++dots > most_dots) {
+      refuse(path, line, "a key of more than " + std::to_string(most_dots) + " parts");
+    }
+  }
+}
+
+bool breaks_belief(std::string_view text) {
+  try {
+    static_cast<void>(toml::parse(text));
+  } catch (const toml::parse_error&) {
+  } catch (const BrokenBelief&) {
+    return true;
+  }
+  return false;
+}
+
+// The parser reads from front to back: the fewest lines that break its belief end with the line that does.
+std::size_t line_of_broken_belief(std::string_view text) {
+  std::vector<std::size_t> ends;
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] == '\n') ends.push_back(i);
+  ends.push_back(text.size());
+  const auto fine = [&](std::size_t end) { return !breaks_belief(text.substr(0, end)); };
+  const auto first = std::partition_point(ends.begin(), ends.end(), fine);
+  return static_cast<std::size_t>(first - ends.begin()) + 1;
+}
+
+int line_of(const toml::node& node) { return std::max(1, static_cast<int>(node.source().begin.line)); }
+
+TomlNode converted(const toml::node& node, const std::string& path, int depth) {
+  TomlNode result;
+  result.line = line_of(node);
+  if (depth > deepest)
+    refuse(path, static_cast<std::size_t>(result.line),
+           "tables and arrays are nested deeper than anything here is");
+  if (const auto* table = node.as_table()) {
+    for (const auto& [key, value] : *table) {
+      result.members.emplace_back(std::string(key.str()), converted(value, path, depth + 1));
+      // A value's place is its own; what a person looks for is the key's.
+      if (!value.is_table() && !value.is_array())
+        result.members.back().value.line = std::max(1, static_cast<int>(key.source().begin.line));
+    }
+    std::ranges::stable_sort(result.members, {}, [](const auto& member) { return member.value.line; });
+  } else if (const auto* array = node.as_array()) {
+    result.kind = TomlNode::Kind::array;
+    for (const auto& value : *array) result.items.push_back(converted(value, path, depth + 1));
+  } else if (const auto* text = node.as_string()) {
+    result.kind = TomlNode::Kind::text;
+    result.text = text->get();
+  } else if (const auto* integer = node.as_integer()) {
+    result.kind = TomlNode::Kind::integer;
+    result.integer = integer->get();
+  } else if (const auto* real = node.as_floating_point()) {
+    result.kind = TomlNode::Kind::real;
+    result.real = real->get();
+  } else if (const auto* boolean = node.as_boolean()) {
+    result.kind = TomlNode::Kind::boolean;
+    result.boolean = boolean->get();
+  } else {
+    result.kind = TomlNode::Kind::date;
+  }
+  return result;
+}
+
+}  // namespace
+
+const TomlNode* TomlNode::find(std::string_view key) const {
+  for (const auto& [name, value] : members)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+std::string_view kind_word(TomlNode::Kind kind) {
+  switch (kind) {
+    case TomlNode::Kind::boolean:
+      return "true or false";
+    case TomlNode::Kind::integer:
+      return "a whole number";
+    case TomlNode::Kind::real:
+      return "a number";
+    case TomlNode::Kind::text:
+      return "text";
+    case TomlNode::Kind::array:
+      return "a list";
+    case TomlNode::Kind::table:
+      return "a table";
+    case TomlNode::Kind::date:
+      return "a date";
+  }
+  return "a value";
+}
+
+TomlNode read_toml(std::string_view text, const std::string& path) {
+  check_keys(text, path);
+  check_utf8(text, path);
+  try {
+    return converted(toml::parse(text, path), path, 0);
+  } catch (const toml::parse_error& error) {
+    refuse(path, std::max<std::size_t>(1, error.source().begin.line), std::string(error.description()));
+  } catch (const BrokenBelief&) {
+    refuse(path, line_of_broken_belief(text), "this is no TOML");
+  }
+}
+
+}  // namespace crosscut

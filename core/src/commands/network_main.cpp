@@ -1,0 +1,166 @@
+// `crosscut-core network`: what a network description says, and whether it is right.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.hpp"
+#include "error.hpp"
+#include "network_report.hpp"
+#include "parameters.hpp"
+#include "sim_platform.hpp"
+#include "words.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::string_view help = R"(usage: crosscut-core network COMMAND FILE [OPTION ...]
+
+FILE is a network description (TOML), or a name of the catalogue.
+
+  show FILE [--json] [--graph]     distances, bisection, counts, price; --graph: also vertices and edges
+  check FILE [--json]              every mistake, with file and line
+  routes FILE SOURCE DESTINATION [--key N] [--json]
+                                   the way of a flow: vertices, what it shares, latency
+  tables FILE --json               routing tables of hosts that forward
+  platform FILE --ranks N --out XML [--ranks-per-host K]
+                                   as a platform of SimGrid; its host file goes beside it, XML.hosts
+)";
+
+struct Asked {
+  std::string command;
+  std::vector<std::string> names;
+  bool json = false, graph = false;
+  std::uint64_t key = 0;
+  std::int64_t ranks = 0, ranks_per_host = 0;  // 0: as the network says
+  std::string out;
+};
+
+std::int64_t count_of(std::string_view option, const char* text) {
+  constexpr std::int64_t most = 1 << 20;
+  const auto count = parse_integer(text);
+  if (count < 1 || count > most)
+    throw UsageError(std::string(option) + " " + text + ": from 1 to " + std::to_string(most));
+  return count;
+}
+
+Asked parse(int argc, char** argv) {
+  Asked asked;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--json") {
+      asked.json = true;
+    } else if (word == "--graph") {
+      asked.graph = true;
+    } else if (word == "--key" && i + 1 < argc) {
+      asked.key = static_cast<std::uint64_t>(parse_integer(argv[++i]));
+    } else if (word == "--ranks" && i + 1 < argc) {
+      asked.ranks = count_of(word, argv[++i]);
+    } else if (word == "--ranks-per-host" && i + 1 < argc) {
+      asked.ranks_per_host = count_of(word, argv[++i]);
+    } else if (word == "--out" && i + 1 < argc) {
+      asked.out = argv[++i];
+    } else if (word.starts_with("-")) {
+      throw UsageError("network has no option " + shown(word) + "; see crosscut-core network --help");
+    } else if (asked.command.empty()) {
+      asked.command = word;
+    } else {
+      asked.names.emplace_back(word);
+    }
+  }
+  const std::size_t needed = asked.command == "routes" ? 3 : 1;
+  if (asked.names.size() != needed)
+    throw UsageError("network " + (asked.command.empty() ? "COMMAND" : asked.command) +
+                     (needed == 3 ? " needs FILE SOURCE DESTINATION" : " needs one FILE") +
+                     "; see crosscut-core network --help");
+  return asked;
+}
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+int show(const Asked& asked) {
+  const auto network = read_network(asked.names[0]);
+  auto report = describe_network(*network);
+  if (asked.graph) report.set("graph", describe_graph(*network));
+  print(asked.json ? json::write(report, 2) + "\n" : network_text(report));
+  return 0;
+}
+
+// Lines "file:line: what" as they come; exit status 2 as for any wrong input.
+int check(const Asked& asked) {
+  std::vector<std::string> mistakes;
+  std::unique_ptr<Network> network;
+  try {
+    network = read_network(asked.names[0]);
+  } catch (const UsageError& error) {
+    std::string_view text = error.what();
+    for (std::size_t start = 0; start < text.size();) {
+      const auto end = std::min(text.size(), text.find('\n', start));
+      mistakes.emplace_back(text.substr(start, end - start));
+      start = end + 1;
+    }
+  }
+  if (asked.json) {
+    json::Array list(mistakes.begin(), mistakes.end());
+    json::Object report{{"fine", mistakes.empty()}, {"mistakes", std::move(list)}};
+    if (network) {
+      report.emplace_back("hosts", network->graph.hosts);
+      report.emplace_back("ranks_per_host", std::max(1, network->graph.host(0).ranks));
+    }
+    print(json::write(report, 2) + "\n");
+  } else if (mistakes.empty()) {
+    print(asked.names[0] + ": no mistakes\n");
+  }
+  for (const auto& mistake : mistakes)
+    if (!asked.json) std::fprintf(stderr, "%s\n", mistake.c_str());
+  return mistakes.empty() ? 0 : 2;
+}
+
+int routes(const Asked& asked) {
+  const auto network = read_network(asked.names[0]);
+  const auto report = describe_route(*network, asked.names[1], asked.names[2], asked.key);
+  print(asked.json ? json::write(report, 2) + "\n" : route_text(report));
+  return 0;
+}
+
+int tables(const Asked& asked) {
+  const auto network = read_network(asked.names[0]);
+  print(json::write(describe_tables(*network)) + "\n");
+  return 0;
+}
+
+int platform(const Asked& asked) {
+  if (asked.out.empty()) throw UsageError("network platform needs --out FILE");
+  const auto network = read_network(asked.names[0]);
+  const auto per_host =
+      asked.ranks_per_host > 0 ? asked.ranks_per_host : std::max(1, network->graph.host(0).ranks);
+  const auto room = network->graph.hosts * per_host;
+  const auto ranks = asked.ranks > 0 ? asked.ranks : room;
+  if (ranks > platform_ranks_max) throw UsageError(too_many_for_platform(ranks));
+  write_platform(*network, static_cast<Rank>(ranks), static_cast<int>(per_host), asked.out,
+                 asked.out + ".hosts");
+  return 0;
+}
+
+}  // namespace
+
+int network_main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h") {
+      print(std::string(help));
+      return 0;
+    }
+  }
+  const auto asked = parse(argc, argv);
+  if (asked.command == "show") return show(asked);
+  if (asked.command == "check") return check(asked);
+  if (asked.command == "routes") return routes(asked);
+  if (asked.command == "tables") return tables(asked);
+  if (asked.command == "platform") return platform(asked);
+  constexpr std::string_view commands[] = {"show", "check", "routes", "tables", "platform"};
+  throw UsageError("network has no command " + shown(asked.command) + suggestion(asked.command, commands));
+}
+
+}  // namespace crosscut

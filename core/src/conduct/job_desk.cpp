@@ -1,0 +1,95 @@
+#include "job_desk.hpp"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "error.hpp"
+#include "job_run.hpp"
+
+namespace crosscut {
+namespace {
+
+Fd watch_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGINT);
+  ::sigaddset(&set, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  Fd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) throw_errno("watching for signals");
+  return fd;
+}
+
+}  // namespace
+
+JobDesk::JobDesk(int requests_fd, int events_fd, std::string place)
+    : events_(events_fd), requests_(requests_fd), signals_(watch_signals()), place_(std::move(place)) {}
+
+bool JobDesk::hear_requests() {
+  requests_.read();
+  return !requests_.ended();
+}
+
+void JobDesk::hear_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (++interrupts_ > 1) throw RunError("interrupted twice");
+  }
+}
+
+bool JobDesk::over() const {
+  return end_ || interrupts_ > 0 || events_.broken() || (requests_.empty() && requests_.ended());
+}
+
+bool JobDesk::stop_asked() {
+  hear_signals();
+  hear_requests();
+  return requests_.take_stop() || requests_.ended() || interrupts_ > 0 || events_.broken();
+}
+
+bool JobDesk::do_next(Ensemble& ensemble) {
+  if (requests_.empty()) return false;
+  do_request(requests_.take(), ensemble);
+  return true;
+}
+
+void JobDesk::do_request(const std::string& line, Ensemble& ensemble) {
+  try {
+    const auto request = json::parse(line);
+    // Slurm copies our input to every node; this line is for those on which rank 0 is not.
+    if (request.find("do") == nullptr && request.find("conductor") != nullptr) return;
+    const auto& word = request.at("do").string();
+    if (word == "end") {
+      end_ = true;
+    } else if (word == "run") {
+      run_job(request.at("job"), ensemble);
+    } else if (word != "stop") {  // nothing is in work: nothing to stop
+      throw UsageError("unknown request '" + word.substr(0, 40) + "'; known are run, stop, end");
+    }
+  } catch (const UsageError& error) {
+    events_.error(error.what(), true);
+    note_status(2);
+  }
+}
+
+void JobDesk::run_job(const json::Value& value, Ensemble& ensemble) {
+  try {
+    JobRun job(
+        parse_job(value), ensemble, events_, [this] { return stop_asked(); }, place_);
+    job.run();
+    if (!ensemble.lost().empty() || !job.all_bytes_right()) note_status(1);
+  } catch (const UsageError&) {
+    ensemble.reset();
+    throw;
+  } catch (const RunError& error) {
+    // With a rank gone for good nothing further can be measured with this session.
+    if (!ensemble.lost().empty() || interrupts_ > 1) throw;
+    events_.error(error.what(), false);
+    note_status(interrupts_ > 0 ? 130 : 1);
+    ensemble.reset();
+  }
+}
+
+}  // namespace crosscut

@@ -1,0 +1,54 @@
+// Where a session's requests are taken and its jobs run one after another, whoever the ranks are: requests on
+// one descriptor, interrupts as signals, events on another.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "ensemble.hpp"
+#include "events.hpp"
+#include "fd.hpp"
+#include "requests.hpp"
+
+namespace crosscut {
+
+class JobDesk {
+ public:
+  // Blocks SIGINT and SIGTERM in this thread and all it starts from now on: they arrive on signals_fd().
+  JobDesk(int requests_fd, int events_fd, std::string place);
+
+  Events& events() { return events_; }
+  int requests_fd() const { return requests_.fd(); }
+  int signals_fd() const { return signals_.get(); }
+
+  // Reads what is there, without waiting. False: the input has ended.
+  bool hear_requests();
+  // The same for signals. Throws RunError at the second one.
+  void hear_signals();
+  bool interrupted() const { return interrupts_ > 0; }
+
+  // Nothing further is to be done.
+  bool over() const;
+  // Does the request that has waited longest; false: none waits. Throws RunError when the session cannot go
+  // on.
+  bool do_next(Ensemble& ensemble);
+
+  // The first that is not 0 counts. Asked for by other threads, too.
+  void note_status(int status) { exit_status_ = exit_status_ == 0 ? status : exit_status_.load(); }
+  int exit_status() const { return exit_status_; }
+
+ private:
+  void do_request(const std::string& line, Ensemble& ensemble);
+  void run_job(const json::Value& job, Ensemble& ensemble);
+  bool stop_asked();
+
+  Events events_;
+  Requests requests_;
+  Fd signals_;
+  std::string place_;
+  int interrupts_ = 0;
+  bool end_ = false;
+  std::atomic<int> exit_status_ = 0;
+};
+
+}  // namespace crosscut

@@ -1,0 +1,289 @@
+// Simulated ranks as a session sees them: an ensemble, and a session that needs no processes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "check.hpp"
+#include "error.hpp"
+#include "fd.hpp"
+#include "file.hpp"
+#include "launch.hpp"
+#include "pattern_cases.hpp"
+#include "pipe.hpp"
+#include "sim_crew.hpp"
+#include "sim_ranks.hpp"
+
+namespace {
+
+using namespace crosscut;
+
+const std::string two_leaves =
+    "name = \"two-leaves\"\n[generator]\nkind = \"clos\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 1\n"
+    "rate = \"8 Mbit/s\"\n";
+const std::string sixteen =
+    "name = \"tree\"\n[generator]\nkind = \"fat-tree\"\nradix = 4\nlevels = 3\nrate = \"8 Mbit/s\"\n";
+
+SimulatedRanks ranks_on(const std::string& text, SimulatedRanks::Setup setup = {}) {
+  setup.description = text;
+  return SimulatedRanks(parse_network(text, "test.toml"), setup);
+}
+
+SimulatedRanks::Setup setup_of(Rank ranks, int ranks_per_host) {
+  SimulatedRanks::Setup setup;
+  setup.ranks = ranks;
+  setup.ranks_per_host = ranks_per_host;
+  return setup;
+}
+
+Job job_of(std::string pattern) {
+  Job job;
+  job.pattern = std::move(pattern);
+  job.backend = "sim";
+  return job;
+}
+
+const std::string end_request = "{\"do\": \"end\"}\n";
+
+// What a session says and how it ends, given these requests.
+struct Served {
+  int status = 0;
+  std::vector<json::Value> events;
+  const json::Value* find(std::string_view event) const {
+    for (const auto& one : events)
+      if (one.at("event").string() == event) return &one;
+    return nullptr;
+  }
+};
+
+Served serve(const SessionConfig& config, const std::string& requests) {
+  Pipe input = make_pipe(), output = make_pipe();
+  if (::write(input.write.get(), requests.data(), requests.size()) != std::ssize(requests))
+    throw_errno("writing requests");
+  if (!requests.ends_with(end_request)) input.write.reset();  // end of file stops what is in work
+  Served served;
+  const RankBody nobody = [](const RankSetup&) { return 99; };
+  served.status = launch(config, {input.read.get(), output.write.get(), -1}, nobody);
+  output.write.reset();
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::read(output.read.get(), buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
+  for (std::size_t from = 0, to = 0; (to = text.find('\n', from)) != std::string::npos; from = to + 1)
+    served.events.push_back(json::parse(text.substr(from, to - from)));
+  return served;
+}
+
+class Folder {
+ public:
+  Folder()
+      : path_(std::filesystem::temp_directory_path() / ("test_sim_ranks." + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string operator/(const char* name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+SessionConfig simulated(Rank ranks) {
+  SessionConfig config;
+  config.ranks = config.count = ranks;
+  config.backend = "sim";
+  return config;
+}
+
+std::string run_request(const std::string& pattern, const std::string& out) {
+  return R"({"do": "run", "job": {"pattern": ")" + pattern +
+         R"(", "backend": "sim", "sizes": [1000000], "out": ")" + out + "\"}}\n";
+}
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
+
+}  // namespace
+
+TEST(rates_are_those_of_the_network) {
+  auto ranks = ranks_on(two_leaves);
+  CHECK_EQ(ranks.ranks(), 8);
+  const auto seconds = [&](const std::string& pairs) {
+    auto job = job_of("pairs");
+    job.pattern_parameters["pairs"] = pairs;
+    ranks.begin(job);
+    return ranks.run({1'000'000, {0, 0, 1, 0, 1}, 1}).data.rank_seconds[0];
+  };
+  CHECK(near(seconds("0-1,2-3"), 1.0));  // a host's link: 1 MB/s
+  CHECK(near(seconds("0-4"), 1.0));      // the uplink carries as much as one of them
+  CHECK(near(seconds("0-4,1-5"), 2.0));
+  CHECK(near(seconds("0-4,1-5,2-6,3-7"), 4.0));
+}
+
+TEST(every_repetition_is_the_first) {
+  auto ranks = ranks_on(two_leaves);
+  ranks.begin(job_of("aapc"));
+  const auto outcome = ranks.run({1'000'000, {0, 2, 5, 0, 3}, 1});
+  const auto& seconds = outcome.data.rank_seconds;
+  CHECK_EQ(seconds.size(), std::size_t{3 * 3 * 8});
+  for (std::size_t i = 24; i < seconds.size(); ++i) CHECK_EQ(seconds[i], seconds[i - 24]);
+  CHECK_EQ(outcome.data.message_seconds.size(), seconds.size());
+  for (const auto value : seconds) CHECK(value >= 1.0);
+}
+
+TEST(who_computes_a_phase_does_not_matter) {
+  const auto network = parse_network(sixteen, "test.toml");
+  const NetworkWays ways(*network, 1);
+  const Rank ranks = network->graph.hosts;
+  for (const auto* name : {"aapc", "random-pairwise", "aapc-burst", "loaded-pingpong"}) {
+    const auto pattern = make_pattern(name);
+    const auto phases = std::min<std::int64_t>(pattern->extent(ranks, 100'000).phases, 12);
+    const auto times = [&](std::size_t workers) {
+      std::vector<double> all(static_cast<std::size_t>(phases * ranks));
+      SimCrew crew(ways, {}, workers);
+      crew.run(
+          0, phases,
+          [&](std::int64_t index, PhaseSimulation& simulation) {
+            simulation.run(*pattern->phase(ranks, 100'000, index), ranks);
+            const auto slots = pattern->extent(ranks, 100'000).slots;
+            std::vector<double> messages(static_cast<std::size_t>(ranks * slots));
+            simulation.samples(slots, messages,
+                               std::span(all).subspan(static_cast<std::size_t>(index * ranks),
+                                                      static_cast<std::size_t>(ranks)));
+          },
+          [] {});
+      for (auto& value : all) value = std::isnan(value) ? -1 : value;
+      return all;
+    };
+    const auto alone = times(1);
+    CHECK_EQ(alone, times(4));
+    CHECK(*std::ranges::max_element(alone) > 0);
+  }
+}
+
+TEST(what_a_phase_throws_ends_the_block) {
+  const auto network = parse_network(sixteen, "test.toml");
+  const NetworkWays ways(*network, 1);
+  SimCrew crew(ways, {}, 3);
+  CHECK_THROWS_SAYING(RunError, "phase 7",
+                      crew.run(
+                          0, 1000,
+                          [](std::int64_t phase, PhaseSimulation&) {
+                            if (phase == 7) throw RunError("phase 7");
+                          },
+                          [] {}));
+  std::atomic<int> done = 0;
+  crew.run(
+      0, 10, [&](std::int64_t, PhaseSimulation&) { ++done; }, [] {});
+  CHECK_EQ(done.load(), 10);
+}
+
+TEST(an_interrupt_ends_the_block) {
+  const auto network = parse_network(sixteen, "test.toml");
+  const NetworkWays ways(*network, 1);
+  SimCrew crew(ways, {}, 2);
+  const auto interrupt = [] { throw RunError("interrupted twice"); };
+  CHECK_THROWS_SAYING(RunError, "interrupted twice",
+                      crew.run(
+                          0, std::int64_t{1} << 60, [](std::int64_t, PhaseSimulation&) {}, interrupt));
+}
+
+TEST(ranks_of_one_host_share_its_memory_and_its_adapter) {
+  const std::string text =
+      "[host]\nranks = 2\nmemory_rate = \"80 Mbit/s\"\n[generator]\nkind = \"crossbar\"\nhosts = 2\nrate = "
+      "\"8 Mbit/s\"\n";
+  auto ranks = ranks_on(text);
+  CHECK_EQ(ranks.ranks(), 4);
+  CHECK_EQ(ranks.nodes(), (std::vector<std::int32_t>{0, 0, 1, 1}));
+  auto job = job_of("pairs");
+  job.pattern_parameters["pairs"] = "0-1";
+  ranks.begin(job);
+  CHECK(near(ranks.run({1'000'000, {0, 0, 1, 0, 1}, 1}).data.rank_seconds[0],
+             0.2));  // both directions at 10 MB/s
+  job.pattern_parameters["pairs"] = "0-2,1-3";
+  ranks.begin(job);
+  CHECK(near(ranks.run({1'000'000, {0, 0, 1, 0, 1}, 1}).data.rank_seconds[0], 2.0));
+}
+
+TEST(ranks_that_do_not_fit_are_refused) {
+  CHECK_THROWS_SAYING(UsageError, "9 ranks do not fit", ranks_on(two_leaves, setup_of(9, 0)));
+  CHECK_EQ(ranks_on(two_leaves, setup_of(9, 2)).ranks(), 9);
+  CHECK_EQ(ranks_on(two_leaves, setup_of(9, 2)).nodes().back(), 4);
+}
+
+TEST(what_cannot_be_simulated_is_refused) {
+  auto ranks = ranks_on(two_leaves);
+  auto job = job_of("aapc");
+  job.backend = "tcp";
+  CHECK_THROWS_SAYING(UsageError, "cannot measure over backend tcp", ranks.begin(job));
+  job = job_of("aapc"), job.compute = true;
+  CHECK_THROWS_SAYING(UsageError, "--compute", ranks.begin(job));
+  job = job_of("aapc"), job.sync = "none";
+  CHECK_THROWS_SAYING(UsageError, "--sync none", ranks.begin(job));
+  job = job_of("aapc"), job.iterations = 10;
+  CHECK_THROWS_SAYING(UsageError, "--iterations", ranks.begin(job));
+  job = job_of("aapc"), job.backend_parameters["eager"] = "a lot";
+  CHECK_THROWS_SAYING(UsageError, "eager", ranks.begin(job));
+}
+
+TEST(a_run_knows_its_network) {
+  const json::Value attributes = ranks_on(two_leaves).attributes();
+  CHECK_EQ(attributes.at("network").at("description").string(), two_leaves);
+  CHECK_EQ(attributes.at("network").at("kind").string(), "clos");
+  CHECK_EQ(attributes.at("clock").at("name").string(), "virtual");
+  CHECK_EQ(attributes.at("nodes").array().size(), std::size_t{8});
+}
+
+TEST(a_session_is_served_without_processes) {
+  const Folder folder;
+  const auto out = folder / "run.zarr";
+  const auto served = serve(simulated(4), run_request("aapc", out) + end_request);
+  CHECK_EQ(served.status, 0);
+  CHECK_EQ(served.events.front().at("event").string(), "ready");
+  CHECK_EQ(served.events.back().at("event").string(), "ended");
+  REQUIRE(served.find("finished") != nullptr);
+  CHECK_EQ(served.find("finished")->at("state").string(), "complete");
+  CHECK_EQ(served.find("started")->at("repetitions").integer(), 1);  // the same each time
+  const auto metadata = json::parse(read_file(out + "/zarr.json", 1 << 20));
+  CHECK_EQ(metadata.at("attributes").at("network").at("kind").string(), "crossbar");
+}
+
+TEST(end_of_input_ends_the_session) {
+  const auto served = serve(simulated(4), "");
+  CHECK_EQ(served.status, 0);
+  CHECK_EQ(served.events.size(), std::size_t{2});
+}
+
+TEST(end_of_input_stops_the_job) {
+  const Folder folder;
+  const auto served = serve(simulated(4), run_request("aapc", folder / "run.zarr"));
+  REQUIRE(served.find("finished") != nullptr);
+  CHECK_EQ(served.find("finished")->at("state").string(), "stopped");
+}
+
+TEST(mistakes_are_events_and_the_session_goes_on) {
+  const Folder folder;
+  const auto served = serve(simulated(4), "{\"do\": \"dance\"}\n" + run_request("no-pattern", folder / "a") +
+                                              run_request("aapc", folder / "b") + end_request);
+  CHECK_EQ(served.status, 2);
+  CHECK_EQ(served.find("error")->at("kind").string(), "usage");
+  CHECK(served.find("finished") != nullptr);
+}
+
+TEST(a_network_that_is_not_there_ends_the_session) {
+  auto config = simulated(4);
+  config.network = "./no-such-network.toml";
+  const auto served = serve(config, "");
+  CHECK_EQ(served.status, 2);
+  CHECK(served.find("error")->at("message").string().find("no-such-network.toml") != std::string::npos);
+  CHECK(served.find("ready") == nullptr);
+  config.backend = "tcp";
+  CHECK_THROWS_SAYING(UsageError, "simulated sessions", serve(config, ""));
+}
+
+TEST(all_ranks_of_a_network_is_what_zero_means) {
+  const Folder folder;
+  const auto file = folder / "tree.toml";
+  replace_file(file, std::as_bytes(std::span(sixteen)));
+  const auto config = parse_session(R"({"ranks": 0, "backend": "sim", "network": ")" + file + "\"}");
+  const auto served = serve(config, "");
+  CHECK_EQ(served.find("ready")->at("ranks").integer(), 16);
+}

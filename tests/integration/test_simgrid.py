@@ -1,0 +1,113 @@
+"""SimGrid as oracle: the same flows over the same capacities must drain at the same rates.
+
+Pure max-min on both sides: no latency, no overhead, no correction factors. Each network is written as a
+SimGrid platform by the core, with the way of every pair, so that routing is crosscut's and sharing
+SimGrid's own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crosscut import core, network
+from crosscut.run import Run
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAYER = ROOT / "benchmarks" / "simulate" / "s4u_flows.cpp"
+LARGEST_ERROR = 1e-6
+
+NETWORKS = {
+    "e7": ('kind = "module-chassis"\nmodules = 4\nasics_per_module = 2\nhosts_per_asic = 8\n'
+           'rate = "100 Mbit/s"\nasic_capacity = "700 Mbit/s"\nmodule_rate = "400 Mbit/s"', 64),
+    "tree": ('kind = "stacked-tree"\nleaves = 8\nhosts_per_leaf = 16\nrate = "100 Mbit/s"\nuplinks = 1', 128),
+    "fat-tree": ('kind = "fat-tree"\nradix = 8\nlevels = 3', 128),
+    "tapered clos": ('kind = "clos"\nleaves = 16\nhosts_per_leaf = 16\ntaper = 2', 256),
+    "torus": ('kind = "torus"\ndimensions = "4x4x4"', 64),
+    "dragonfly": ('kind = "dragonfly"\np = 2', 72),
+    "hyperx": ('kind = "hyperx"\ndimensions = "4x4"\nhosts_per_switch = 4', 64),
+    "meta-node": ('kind = "meta-node"\nmeta_nodes = 4\nports = 9\nwires = 1', 36),
+    "bus": ('kind = "bus"\nhosts = 16', 16),
+}  # fmt: skip
+PATTERNS = {
+    "aapc": ("aapc", "--phases", "1-12"),
+    "random-pairwise": ("random-pairwise", "--random-phases", "6"),
+    "simple-pairwise": ("simple-pairwise", "--phases", "3-8"),
+    "bisection": ("bisection",),
+    "aapc-burst": ("aapc-burst",),
+    "streams": ("streams",),
+}
+
+
+@pytest.fixture(scope="module")
+def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The SimGrid program, compiled; skipped where SimGrid is not installed."""
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    program = tmp_path_factory.mktemp("simgrid") / "s4u_flows"
+    command = [compiler, "-std=c++17", "-O1", str(PLAYER), "-lsimgrid", "-o", str(program)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        if "simgrid/s4u.hpp" in built.stderr:
+            pytest.skip("SimGrid is not installed: apt install libsimgrid-dev")
+        pytest.fail(built.stderr[-2000:])
+    return program
+
+
+def played(player: Path, platform: Path, flows: Path) -> list[np.ndarray]:
+    """Seconds of each flow, by phase, as SimGrid computes them."""
+    done = subprocess.run(
+        [player, platform, flows, "--log=root.thresh:error"], capture_output=True, text=True, check=True
+    )
+    phases: list[list[float]] = [[]]
+    for line in done.stdout.splitlines():
+        if line.startswith("#"):
+            phases.append([])
+        else:
+            phases[-1].append(float(line))
+    return [np.array(phase) for phase in phases[:-1]]
+
+
+def flows_of(run: Run) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """(source, destination, bytes, seconds) of each phase, as crosscut simulated them."""
+    seconds = run.message_seconds(0).values[0]
+    sizes = run.message_bytes(0).values
+    for phase, peers in enumerate(run.dataset["peer"].values):
+        rank, slot = np.nonzero(peers >= 0)
+        yield peers[rank, slot], rank, sizes[phase, rank, slot], seconds[phase, rank, slot]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("net", NETWORKS)
+def test_rates_are_those_of_simgrid(net: str, player: Path, tmp_path: Path) -> None:
+    generator, ranks = NETWORKS[net]
+    file = tmp_path / "network.toml"
+    file.write_text(f"[generator]\n{generator}\n")
+    platform = tmp_path / "platform.xml"
+    network.ask("platform", str(file), "--ranks", str(ranks), "--out", str(platform))
+    digits = len(str(ranks - 1))
+    for name, words in PATTERNS.items():
+        if name == "aapc-burst" and ranks > 64:
+            continue  # 65,000 flows at once take SimGrid minutes
+        out = tmp_path / f"{name}.zarr"
+        subprocess.run(
+            [core.load().executable, "run", *words, "-n", str(ranks), "--backend", "sim", "--network", file,
+             "--size", "1MB", "--out", out],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        phases = list(flows_of(Run.open(out)))
+        flows = tmp_path / "flows"
+        flows.write_text(
+            "\n".join(
+                "".join(f"r{s:0{digits}} r{d:0{digits}} {b}\n" for s, d, b in zip(*phase[:3], strict=True))
+                for phase in phases
+            )
+        )
+        for phase, theirs in zip(phases, played(player, platform, flows), strict=True):
+            np.testing.assert_allclose(phase[3], theirs, rtol=LARGEST_ERROR, err_msg=f"{net}, {name}")
