@@ -25,7 +25,7 @@ CPP_FORMATTED := $(shell find core benchmarks -name '*.cpp' -o -name '*.hpp')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz bench wheel clean
+.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz published bench wheel clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
@@ -109,6 +109,9 @@ fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 	cmake --preset fuzz
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/core/tests $(FUZZ_ARGUMENTS)
+
+published: install  ## Simulate what the papers measured, print both, and write docs/reference/published.md
+	$(BIN)/python tests/golden/published/compare.py
 
 bench: install $(MADE)/benchmark-packages  ## Run the benchmarks: beside other programs, at scale, memory (6 minutes)
 	$(BIN)/python -m benchmarks

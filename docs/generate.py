@@ -94,6 +94,8 @@ def backends_page(known: core.Core, notes: Mapping[str, Mapping[str, str]]) -> s
             "moves bytes between processes" if backend.live else "moves no bytes",
             "goes on without a lost rank (`--tolerate-failures`)"
             if backend.tolerates_failure
+            else "has no ranks to lose"
+            if backend.name == "sim"
             else "ends when a rank is lost",
             *(["may lose bytes, and counts them"] if backend.lossy else []),
         ]
@@ -127,6 +129,9 @@ def cli_page(notes: Mapping[str, Mapping[str, str]]) -> str:
     lines += ["", "## crosscut", "", "```text", parser.format_help().rstrip(), "```"]
     for name, command in commands.items():
         lines += ["", f"## crosscut {name}", "", "```text", command.format_help().rstrip(), "```"]
+        # Patterns of `run` have a page of their own.
+        for action in (subparsers(command) if name != "run" else {}).values():
+            lines += ["", "```text", action.format_help().rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
 

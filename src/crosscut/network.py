@@ -74,7 +74,7 @@ def catalogue() -> Path | None:
     if named := os.environ.get(CATALOGUE_VARIABLE):
         return Path(named)
     for folder in (Path(__file__).parent / "networks", Path(__file__).parents[2] / "networks"):
-        if folder.is_dir():
+        if any(folder.glob("*.toml")):
             return folder
     return None
 
@@ -121,6 +121,7 @@ def load(file: str, *, graph: bool = False) -> Network:
 
 def ranks(file: str, ranks_per_host: int = 0) -> int:
     """That a run has without `-n`: all hosts, with so many ranks on each, or as many as the network says."""
+    ask("check", file)  # says every mistake
     checked = json.loads(ask("check", file, "--json").stdout)
     return int(checked["hosts"]) * (ranks_per_host or int(checked["ranks_per_host"]))
 

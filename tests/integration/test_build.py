@@ -61,6 +61,8 @@ def tree(tmp_path: Path) -> Path:
         "core/backends/null.cpp": "namespace crosscut { extern const int null; const int null = 0; }",
         "core/backends/mpi.cpp": MPI,
         "core/backends/backends.def": "CROSSCUT_BACKEND(null)\nCROSSCUT_BACKEND_NEEDS(mpi, MPI)\n",
+        "core/networks/generators.def": "// none\n",
+        "core/networks/generators/README": "where they would be",
         "core/tests/test_one.cpp": "int main() { return 0; }",
         "src/crosscut/__init__.py": "",
     }

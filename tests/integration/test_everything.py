@@ -128,11 +128,17 @@ def test_options_of_measuring_work_beside_it(
 ) -> None:
     """Two sizes, streaming, adaptive, computing beside it, a part of the phases."""
     ranks = chance.choice((4, 5))
-    several = job_of(pattern, backend, quick_path / "several.zarr", sync="none", iterations=0, warm_up=1)
+    options = {"sync": "none", "iterations": 0, "warm_up": 1}
+    if backend.name == "sim":  # which says what it does not compute
+        for refused in ({"sync": "none"}, {"compute": True}, {"iterations": 2}):
+            with pytest.raises(UsageError, match="leave out --"):
+                sessions.measure(job_of(pattern, backend, quick_path / "refused.zarr", **refused), ranks)
+        options |= {"sync": "barrier"}
+    several = job_of(pattern, backend, quick_path / "several.zarr", **options)
     sizes = measured_sizes(sessions, several, ranks, 1, 5000)
     run = check_whole(several.out, backend.lossy)
     assert run.sizes_bytes == sizes
-    assert run.attributes["cadence"] == "streaming"
+    assert (run.attributes["cadence"] == "streaming") == (options["sync"] == "none")
 
     adaptive = job_of(
         pattern, backend, quick_path / "adaptive.zarr", repetitions=9, minimum_repetitions=6, interval=0.2
@@ -141,13 +147,16 @@ def test_options_of_measuring_work_beside_it(
     done = check_whole(adaptive.out, backend.lossy).dataset["repetitions_done"].values
     assert ((done >= 6) & (done <= 9)).all()
 
-    beside = job_of(pattern, backend, quick_path / "beside.zarr", compute=True)
+    compute = backend.name != "sim"
+    beside = job_of(pattern, backend, quick_path / "beside.zarr", compute=compute)
     last = int(run.dataset.sizes["phase"])
     first = chance.randint(1, last)
     assert measured(sessions, replace(beside, phases=(first, last), sizes=sizes[-1:]), ranks)
     part = check_whole(beside.out, backend.lossy).dataset
     np.testing.assert_array_equal(part["phase"].values, np.arange(first, last + 1))
     np.testing.assert_array_equal(part["peer"].values, run.dataset["peer"].values[first - 1 :])
+    if not compute:
+        return
     fractions = part["compute_fraction"].values
     assert np.isfinite(fractions[np.isfinite(part["rank_seconds"].values)]).all()
     assert (np.nan_to_num(fractions) >= 0).all()

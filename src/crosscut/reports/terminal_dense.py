@@ -85,8 +85,9 @@ def phases(screen: Screen, samples: Samples, rates: Medians) -> None:
         glyphs=screen.glyphs, x_label="phase",
     )  # fmt: skip
     if lines:
-        merged = ", neighbours merged" if len(numbers) > screen.width else ""
-        screen.title(f"Rate by phase (shaded: 95 % interval{merged})")
+        notes = ["shaded: 95 % interval"] if (low < high).any() else []
+        notes += ["neighbours merged"] if len(numbers) > screen.width else []
+        screen.title("Rate by phase" + (f" ({', '.join(notes)})" if notes else ""))
         screen.show(screen.drawing(lines))
 
 

@@ -1,0 +1,118 @@
+"""Drawings of networks: everything on the canvas, nothing on top of one another, words escaped."""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crosscut.errors import UsageError
+from crosscut.network import Edge, Graph, Network, Vertex
+from crosscut.reports import network_drawing
+from crosscut.reports.network_layout import lay_out
+
+FIGURES: dict[str, Any] = {
+    "name": "a<b>&c",
+    "title": "",
+    "counts": {"hosts": 4, "switches": 1, "cables": 4},
+    "distances": {"diameter_hops": 1},
+    "bisection": None,
+    "price": None,
+}
+
+
+def edge(a: int, b: int, rate: float = 1e9) -> Edge:
+    return Edge(a, b, rate, rate, 1, False)
+
+
+def tree(leaves: int, hosts_each: int) -> Graph:
+    hosts = leaves * hosts_each
+    vertices = [Vertex(f"n{i}", True, i // hosts_each, 0, 0) for i in range(hosts)]
+    vertices += [Vertex(f"leaf{i}", False, i, 0, 0) for i in range(leaves)]
+    vertices.append(Vertex("root", False, None, 1, 1.6e9))
+    edges = [edge(i, hosts + i // hosts_each) for i in range(hosts)]
+    edges += [edge(hosts + i, hosts + leaves, math.inf) for i in range(leaves)]
+    return Graph(hosts, tuple(vertices), tuple(edges), "leaf")
+
+
+def torus(*sides: int) -> Graph:
+    count = math.prod(sides)
+    edges = []
+    for v in range(count):
+        step = 1
+        for side in sides:
+            if side > 1:
+                place = v // step % side
+                edges.append(edge(v, v - place * step + (place + 1) % side * step))
+            step *= side
+    return Graph(count, tuple(Vertex(f"n{i}", True, None, 0, 0) for i in range(count)), tuple(edges), "")
+
+
+def groups(count: int, hosts_each: int) -> Graph:
+    hosts = count * hosts_each
+    vertices = [Vertex(f"n{i}", True, i // hosts_each, 0, 0) for i in range(hosts)]
+    vertices += [Vertex(f"s{i}", False, i, 0, 0) for i in range(count)]
+    edges = [edge(i, hosts + i // hosts_each) for i in range(hosts)]
+    edges += [edge(hosts + i, hosts + j) for i in range(count) for j in range(i)]
+    return Graph(hosts, tuple(vertices), tuple(edges), "group")
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.one_of(
+        st.builds(tree, st.integers(1, 12), st.integers(1, 20)),
+        st.builds(torus, st.integers(2, 6), st.integers(1, 5), st.integers(1, 4)),
+        st.builds(groups, st.integers(3, 9), st.integers(1, 6)),
+    )
+)
+def test_everything_is_drawn_within_the_canvas(graph: Graph) -> None:
+    text = network_drawing.svg(Network(FIGURES, graph))
+    assert "nan" not in text
+    root = ET.fromstring(text)
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    marks = [e for e in root if e.tag.endswith(("circle", "rect")) and list(e)]
+    bundled = sum(len(bundle.hosts) for bundle in lay_out(graph).bundles)
+    assert len(marks) == len(graph.vertices) - bundled
+    for mark in marks:
+        x = float(mark.attrib.get("cx") or mark.attrib["x"])
+        y = float(mark.attrib.get("cy") or mark.attrib["y"])
+        assert 0 <= x <= width
+        assert 0 <= y <= height
+
+
+@pytest.mark.parametrize("graph", [torus(4, 4, 4), torus(8, 8), torus(16), torus(5, 5, 5), groups(6, 8)])
+def test_no_vertex_hides_another(graph: Graph) -> None:
+    at = lay_out(graph).at
+    distances = np.linalg.norm(at[:, None] - at[None], axis=2) + np.eye(len(at))
+    assert distances.min() > 0.005
+
+
+def test_many_hosts_become_boxes_with_their_number() -> None:
+    layout = lay_out(tree(32, 32))
+    assert [len(bundle.hosts) for bundle in layout.bundles] == [32] * 32
+    text = network_drawing.svg(Network(FIGURES, tree(32, 32)))
+    assert text.count(">32</text>") == 32
+    assert len(text) < 100_000
+
+
+def test_names_are_words_and_no_markup() -> None:
+    text = network_drawing.svg(Network(FIGURES, tree(2, 2)))
+    assert "a&lt;b&gt;&amp;c" in text
+    assert "no limit of its own" in text
+
+
+def test_files_by_their_ending(tmp_path: Path) -> None:
+    network = Network(FIGURES, tree(2, 2))
+    network_drawing.write(network, tmp_path / "a.svg")
+    ET.parse(tmp_path / "a.svg")
+    pytest.importorskip("resvg_py")
+    network_drawing.write(network, tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UsageError, match=r"\.svg or a \.png"):
+        network_drawing.write(network, tmp_path / "a.pdf")
