@@ -2,8 +2,8 @@
 
 Every figure is predicted by plain max-min sharing of the capacities that the network's file names, unless its
 row says `fit`: then a parameter of the file was taken from that very figure. A knee
-(docs/reference/simulator.md) is off, and shown in a column of its own for the pairwise rows, on which alone it is
-calibrated.
+(docs/reference/simulator.md) is off, and shown in a column of its own for the pairwise rows, on which alone
+it is calibrated.
 """
 
 from __future__ import annotations
@@ -221,8 +221,9 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
         kneed = [row.knee_error for row in pairwise]
         yield (
             f"Pairwise rows within the aim ({len(pairwise)}): plain max-min is off by {np.mean(plain):.1%} "
-            f"in the mean and {max(plain):.1%} at worst; with the knee, p = {KNEE[0]:g} and scale {KNEE[1]:g}, "
-            f"by {np.mean(kneed):.1%} and {max(kneed):.1%}: a fit of two parameters to these very rows."
+            f"in the mean, {max(plain):.1%} at worst; with the knee (p = {KNEE[0]:g}, scale "
+            f"{KNEE[1]:g}) by {np.mean(kneed):.1%} and {max(kneed):.1%}: a fit of two parameters "
+            "to these very rows."
         )
     predicted = [row for row in rows if row.kind == "prediction" and not row.source.startswith("Salmon")]
     if predicted:
@@ -233,5 +234,13 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
+PAGE = HERE.parents[2] / "docs" / "reference" / "published.md"
+
+
 if __name__ == "__main__":
-    sys.stdout.write(table(all_rows()))
+    text = table(all_rows())
+    sys.stdout.write(text)
+    before, after = (
+        (HERE / f"{name}.md").read_text(encoding="utf-8") for name in ("introduction", "remarks")
+    )
+    PAGE.write_text(before + text + "\n" + after, encoding="utf-8")
