@@ -5,18 +5,18 @@
 #include <array>
 #include <cerrno>
 
+#include "engine_choice.hpp"
 #include "error.hpp"
 #include "file.hpp"
 #include "job_desk.hpp"
-#include "sim_ranks.hpp"
 
 namespace crosscut {
 namespace {
 
 constexpr std::int64_t most_description_bytes = std::int64_t{16} << 20;
 
-// Where no network is named: nothing but the links of the hosts themselves is in the way. A microsecond from host
-// to host, as fast networks of today have it, so that no message takes no time.
+// Where no network is named: nothing but the links of the hosts themselves is in the way. A microsecond from
+// host to host, as fast networks of today have it, so that no message takes no time.
 std::string crossbar_text(Rank ranks, int ranks_per_host) {
   const auto hosts = (ranks + ranks_per_host - 1) / ranks_per_host;
   return "name = \"crossbar\"\n"
@@ -55,8 +55,11 @@ void serve(const SessionConfig& config, JobDesk& desk) {
   SimulatedRanks::Setup setup{
       .ranks = config.ranks, .ranks_per_host = config.ranks_per_host, .description = {}, .idle = hear};
   auto network = network_of(config, setup.description);
-  SimulatedRanks ranks(std::move(network), std::move(setup));
-  desk.events().say(ranks.ready_event());
+  const Network& described = *network;  // of which max_min becomes the owner
+  SimulatedRanks max_min(std::move(network), std::move(setup));
+  SmpiRanks smpi(max_min, described, config.ranks_per_host, hear);
+  EngineChoice ranks(max_min, smpi);
+  desk.events().say(max_min.ready_event());
   for (hear(); !desk.over(); hear()) {
     if (!desk.do_next(ranks)) wait_for_input(desk, true);
   }

@@ -46,6 +46,15 @@ class SessionError(CrosscutError):
     """The ranks did not start, died, or spoke something other than the session protocol."""
 
 
+class RanksLost(SessionError):
+    """Ranks died, and with them the session; what was measured is on disk."""
+
+    def __init__(self, text: str, nodes: tuple[str, ...] = ()) -> None:
+        """`nodes`: on which they were, as far as that is known."""
+        super().__init__(text)
+        self.nodes = nodes
+
+
 class PlaceError(CrosscutError):
     """A place cannot start what was asked; the text says why and what to do."""
 

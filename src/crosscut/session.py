@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType, TracebackType
 
-from crosscut.errors import Interrupted, SessionError, UsageError
+from crosscut.errors import Interrupted, RanksLost, SessionError, UsageError
 from crosscut.job import Job
 from crosscut.places.base import Event, Launched
 
@@ -45,10 +45,16 @@ class _Collected:
 
     warnings: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    lost_nodes: list[str] = field(default_factory=list)
 
 
 class _Ended(SessionError):
     """The ranks are gone, without having said why."""
+
+    def __init__(self, text: str, node: str = "") -> None:
+        """`node`: of the conductor, where it was lost."""
+        super().__init__(text)
+        self.node = node
 
 
 class _Signal:
@@ -137,7 +143,9 @@ class Session:
             return self._outcome_of(job, collected)
         except _Ended as ended:
             # Who was lost explains the end better than the end itself.
-            raise SessionError("\n  ".join([*collected.failures, str(ended)])) from ended
+            text = "\n  ".join([*collected.failures, str(ended)])
+            nodes = [*collected.lost_nodes, *([ended.node] if ended.node else [])]
+            raise (RanksLost(text, tuple(nodes)) if nodes else SessionError(text)) from ended
 
     def _outcome_of(self, job: Job, collected: _Collected) -> Outcome:
         for event in self._events():
@@ -146,8 +154,13 @@ class Session:
                 collected.warnings.append(str(event.get("message", "")))
             elif (failure := _failure(event)) is not None:
                 collected.failures.append(failure)
+                if kind == "failed-rank":
+                    collected.lost_nodes.append(str(event.get("node", "")))
             elif kind == "error":
-                raise _error_of(event, collected.failures)
+                error = _error_of(event, collected.failures)
+                if collected.lost_nodes and isinstance(error, SessionError):
+                    raise RanksLost(str(error), tuple(collected.lost_nodes))
+                raise error
             elif kind == "finished" and Path(str(event.get("out", job.out))) == job.out:
                 return _outcome(job, event, collected)
         raise AssertionError("the stream of events ends by an exception")
@@ -217,7 +230,7 @@ class Session:
             return None
         lost = f"rank 0 on node {self._conductor_node}, which conducts, was lost"
         text = f"{lost} (exit status {status}), saying:"
-        return _Ended("\n  ".join([text, *said[-_STDERR_LINES_SHOWN:]]))
+        return _Ended("\n  ".join([text, *said[-_STDERR_LINES_SHOWN:]]), self._conductor_node)
 
     def _strayed(self, error: SessionError) -> SessionError | Interrupted:
         """What is no event is mostly a launcher's word about a rank that died: the rest of it follows."""

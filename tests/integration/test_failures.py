@@ -210,6 +210,31 @@ def test_under_mpi_a_killed_rank_ends_the_job_and_the_run_resumes(
     np.testing.assert_array_equal(after["rank_seconds"].values[kept], seconds[kept])
 
 
+@pytest.mark.slow
+def test_under_mpi_a_tolerated_loss_starts_the_ranks_again(quick_path: Path, binaries: Path) -> None:
+    if not usable("mpi"):
+        pytest.skip("the backend mpi cannot be used here")
+    out = quick_path / "run.zarr"
+    command = [
+        sys.executable, "-m", "crosscut", "run", "aapc", "-n", str(RANKS), "--backend", "mpi",
+        "--size", "2KB", "--repetitions", str(ENDLESS), "--iterations", "1", "--time-limit", "8s",
+        "--tolerate-failures", "--out", str(out),
+    ]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not (out / "message_seconds" / "c").is_dir() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(mpi_ranks(binaries / core.CORE_MPI)[2], signal.SIGKILL)
+        _, said = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 1, said  # a script must notice
+    assert f"rank 2 on node {platform.node()} was lost" in said
+    assert "starting again" in said
+    assert fsck.check(out).problems == ()
+    run = Run.open(out)
+    assert run.attributes["state"] == "stopped"  # by its time limit, and not by the loss
+    assert (run.dataset["status"].values == MEASURED).any()
+
+
 def names_in_shared_memory() -> set[str]:
     """What MPICH left in /dev/shm: megabytes a node for every job that was killed, if nobody took care."""
     return {path.name for path in Path("/dev/shm").glob("mpich_shm_*")}

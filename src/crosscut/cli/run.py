@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from crosscut import __version__, core, units
+from crosscut import __version__, core, restarts, units
 from crosscut.campaign import is_campaign
 from crosscut.cli import options
 from crosscut.cli.batch import submit_run
@@ -21,7 +21,7 @@ from crosscut.job import Job
 from crosscut.measure import Decided, Launch, checked_out, decide, default_out, open_session
 from crosscut.progress import reporter
 from crosscut.run_format import Damaged, load_json
-from crosscut.session import Outcome
+from crosscut.session import Listener, Outcome
 
 NAME = "run"
 HELP = "measure one pattern"
@@ -216,8 +216,14 @@ def recorded_job(out: Path) -> dict[str, Any]:
 
 def measure(job: Job, decided: Decided, quiet: bool) -> tuple[Outcome, bool]:
     """Starts ranks, measures one job, ends them; says whether a signal asked for an end."""
+    with reporter(quiet) as listener:
+        return restarts.measure(
+            job, decided, lambda job, decided: _measure_once(job, decided, listener), listener
+        )
+
+
+def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[Outcome, bool]:
     with ExitStack() as stack:
-        listener = stack.enter_context(reporter(quiet))
         session = stack.enter_context(open_session(decided, listener))
         stack.enter_context(session.interruptible())
         session.wait_ready()
@@ -227,7 +233,8 @@ def measure(job: Job, decided: Decided, quiet: bool) -> tuple[Outcome, bool]:
             if not (job.out / "zarr.json").is_file():
                 raise
             how = f"what was measured is in {_short(job.out)}; go on: crosscut run --resume {_short(job.out)}"
-            raise type(error)(f"{error}\n{how}") from error
+            error.args = (f"{error}\n{how}",)
+            raise
 
 
 def exit_status(outcome: Outcome, interrupted: bool) -> int:

@@ -12,12 +12,13 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crosscut.errors import PlaceError, UsageError
-from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.base import Launched, PlaceOptions, configuration, new_secret, spawn
 from crosscut.places.local import LocalPlace, cores
+from crosscut.places.mpi_without import without
 
 # Looked for in this order: beside crosscut-core-mpi (the PyPI mpich of the same environment), then on PATH.
 _LAUNCHERS = ("mpiexec", "mpirun", "srun")
@@ -105,6 +106,16 @@ class MpiPlace:
         if tasks.isascii() and tasks.isdigit():
             return max(2, int(tasks))
         return LocalPlace().default_ranks("")
+
+    def without(self, options: PlaceOptions, nodes: Sequence[str]) -> PlaceOptions:
+        """The same ranks on the nodes that are left; UsageError where there are none."""
+        launcher = find_launcher(options.launcher, options.mpi_executable)
+        is_srun = launcher is not None and launcher.is_srun
+        return replace(
+            options,
+            launcher_arguments=without(options.launcher_arguments, nodes, is_srun),
+            secret=new_secret(),
+        )
 
     def start(self, options: PlaceOptions) -> Launched:
         if options.mpi_executable is None:
