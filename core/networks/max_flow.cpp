@@ -73,7 +73,8 @@ double MaxFlow::solve(std::int32_t source, std::int32_t sink) {
   double flow = 0;
   while (find_levels(source, sink)) {
     next_ = first_;
-    while (const double pushed = push_one_way(source, sink)) flow += pushed;
+    for (double pushed = push_one_way(source, sink); pushed > 0; pushed = push_one_way(source, sink))
+      flow += pushed;
   }
   return flow;
 }
