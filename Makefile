@@ -34,7 +34,8 @@ help:  ## Show this list
 demo: install  ## Measure four patterns over TCP and MPI on this machine and show what came out
 	$(BIN)/python -m crosscut.demo
 
-test: test-core test-python  ## Test the core and the Python side
+# The packages first: what is built depends on whether SimGrid is there.
+test: $(MADE)/debian-packages test-core test-python  ## Test the core and the Python side
 
 install: $(MADE)/install  ## Build everything into .venv: bin/crosscut, bin/crosscut-core, bin/crosscut-core-mpi
 
@@ -63,7 +64,7 @@ $(MADE)/install: $(MADE)/build-tools $(CORE_SOURCES) pyproject.toml
 	@echo "make: building crosscut (about two minutes on two cores; much less when little has changed)"
 	@$(PIP_INSTALL) --no-build-isolation --no-deps --force-reinstall --config-settings=build-dir=$(BUILD) \
 	    --config-settings=cmake.define.CROSSCUT_TESTS=ON --config-settings=cmake.define.CROSSCUT_MPI=ON \
-	    --config-settings='build.targets=crosscut-core;crosscut-core-mpi' --editable .
+	    --config-settings=build.targets=crosscut-programs --editable .
 	@touch $@
 
 test-core: install  ## Test the core alone (ctest)

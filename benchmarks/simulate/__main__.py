@@ -32,7 +32,7 @@ BUILD = ROOT / "build" / "benchmarks" / "simulate"
 PATTERN = "random-pairwise"
 BESIDE = (64, 256, 1024)
 ALONE = ("fat-tree-1024", "fat-tree-10240", "fat-tree-65536", "fat-tree-1m")
-PHASES, ROUNDS = 4, 5
+PHASES, ROUNDS = 16, 5
 LIMIT_SECONDS = 900
 
 

@@ -8,25 +8,38 @@
 namespace crosscut {
 namespace {
 
-constexpr std::array parameters{
+const std::array parameters{
+    Parameter{.name = "engine",
+              .kind = Parameter::Kind::choice,
+              .initial = "max-min",
+              .help = "who computes: crosscut's own max-min shares, or SimGrid's SMPI, where ranks are MPI "
+                      "processes",
+              .choices = {"max-min", "smpi"}},
     Parameter{.name = "eager",
               .kind = Parameter::Kind::bytes,
               .unit = "bytes",
               .initial = "64KiB",
               .help = "messages of at most so many bytes are sent before their receive is posted"},
-    Parameter{.name = "knee",
+    Parameter{
+        .name = "knee",
+        .kind = Parameter::Kind::real,
+        .initial = "0",
+        .help =
+            "sharpness p of the soft minimum of link and share, (link^-p + (c share)^-p)^(-1/p); 0: plain "
+            "max-min",
+        .maximum = 1000},
+    Parameter{.name = "knee-scale",
               .kind = Parameter::Kind::real,
-              .initial = "0",
-              .help =
-                  "sharpness p of the soft minimum of link and share, (link^-p + share^-p)^(-1/p); 0: plain "
-                  "max-min",
-              .maximum = 1000},
+              .initial = "1",
+              .help = "part c of a share that flows get of it, with a knee",
+              .minimum = 0.1,
+              .maximum = 1},
 };
 
 }  // namespace
 
 SimModel sim_model(const Parameters& given) {
-  return {.eager_bytes = given.integer("eager"), .knee = Knee(given.real("knee"))};
+  return {.eager_bytes = given.integer("eager"), .knee = Knee(given.real("knee"), given.real("knee-scale"))};
 }
 
 namespace registered {

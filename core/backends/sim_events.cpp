@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "error.hpp"
 
@@ -36,6 +37,7 @@ void EventRun::start(const PhaseProgram& program, const SimRoutes& routes, SimTi
   now_ = 0;
   completed_ = 0;
   events_.clear();
+  touched_.clear();
   const auto operations = program.ops().size();
   times.posted.assign(operations, std::nan(""));
   times.done.assign(operations, std::nan(""));
@@ -43,6 +45,12 @@ void EventRun::start(const PhaseProgram& program, const SimRoutes& routes, SimTi
   free_at_.assign(index(program.ranks()), 0);
   flows_.lift_own(model_.knee.on());
   flows_.start(routes.table);
+  crowds_.resize(std::max(crowds_.size(), flows_.bottlenecks()));
+  for (auto& crowd : crowds_) {
+    crowd.served = crowd.bytes_per_second = crowd.since = 0;
+    crowd.touched = false;
+    crowd.due.clear();
+  }
   waits_for_.assign(operations, 0);
   ready_.clear();
   for (std::size_t i = operations; i-- > 0;) {
@@ -73,6 +81,7 @@ void EventRun::take_events() {
     std::pop_heap(events_.begin(), events_.end());
     events_.pop_back();
     if (event.kind == Kind::drained && event.version != progress_[index(event.message)].version) continue;
+    if (event.kind == Kind::crowd_drained && event.version != crowds_[index(event.message)].version) continue;
     now_ = std::max(now_, event.time);
     take(event);
     begin_ready();
@@ -83,6 +92,8 @@ void EventRun::take_events() {
 
 void EventRun::take(const Event& event) {
   switch (event.kind) {
+    case Kind::crowd_drained:
+      return crowd_drained(event.message);
     case Kind::drained:
       return drained(event.message);
     case Kind::arrived:
@@ -176,19 +187,112 @@ double EventRun::drain_rate(MessageIndex message) const {
   return model_.knee.rate(flows_.own_bound(message), share);
 }
 
-// A flow whose rate is what it was keeps its end, to the bit.
 void EventRun::renew_rates() {
   for (const auto flow : flows_.update()) {
-    auto& progress = progress_[index(flow)];
-    const auto rate = drain_rate(flow);
-    if (rate == progress.bytes_per_second) continue;
-    progress.bytes_left =
-        std::max(0.0, progress.bytes_left - progress.bytes_per_second * (now_ - progress.since));
-    progress.since = now_;
-    progress.bytes_per_second = rate;
-    ++progress.version;
-    if (rate > 0) at(now_ + progress.bytes_left / rate, Kind::drained, flow, progress.version);
+    const auto bottleneck = flows_.bottleneck(flow);
+    // With a knee each has a rate of its own.
+    if (bottleneck < 0 || model_.knee.on()) {
+      renew_alone(flow);
+    } else {
+      renew_in_crowd(flow, bottleneck);
+    }
   }
+  tell_next_of_crowds();
+}
+
+// A flow whose rate is what it was keeps its end, to the bit.
+void EventRun::renew_alone(MessageIndex message) {
+  leave_crowd(message);
+  auto& progress = progress_[index(message)];
+  const auto rate = drain_rate(message);
+  if (rate == progress.bytes_per_second) return;
+  progress.bytes_left = bytes_left_now(progress);
+  progress.since = now_;
+  progress.bytes_per_second = rate;
+  ++progress.version;
+  if (rate > 0) at(now_ + progress.bytes_left / rate, Kind::drained, message, progress.version);
+}
+
+void EventRun::renew_in_crowd(MessageIndex message, std::int32_t crowd_index) {
+  auto& progress = progress_[index(message)];
+  auto& crowd = crowds_[index(crowd_index)];
+  if (const auto rate = flows_.rate(message); rate != crowd.bytes_per_second) {
+    serve(crowd);
+    crowd.bytes_per_second = rate;
+    touch(crowd_index);
+  }
+  if (progress.crowd == crowd_index) return;
+  leave_crowd(message);
+  serve(crowd);
+  progress.crowd = crowd_index;
+  progress.due = crowd.served + bytes_left_now(progress);
+  ++progress.version;
+  crowd.due.push_back({progress.due, message, progress.version});
+  std::push_heap(crowd.due.begin(), crowd.due.end());
+  touch(crowd_index);
+}
+
+double EventRun::bytes_left_now(const Progress& progress) const {
+  return std::max(0.0, progress.bytes_left - progress.bytes_per_second * (now_ - progress.since));
+}
+
+void EventRun::leave_crowd(MessageIndex message) {
+  auto& progress = progress_[index(message)];
+  if (progress.crowd < 0) return;
+  auto& crowd = crowds_[index(progress.crowd)];
+  serve(crowd);
+  touch(progress.crowd);
+  progress.bytes_left = std::max(0.0, progress.due - crowd.served);
+  progress.bytes_per_second = 0;
+  progress.since = now_;
+  progress.crowd = -1;
+  ++progress.version;
+}
+
+void EventRun::serve(Crowd& crowd) {
+  if (crowd.bytes_per_second > 0) crowd.served += crowd.bytes_per_second * (now_ - crowd.since);
+  crowd.since = now_;
+}
+
+void EventRun::touch(std::int32_t crowd) {
+  if (!std::exchange(crowds_[index(crowd)].touched, true)) touched_.push_back(crowd);
+}
+
+void EventRun::crowd_drained(std::int32_t crowd_index) {
+  auto& crowd = crowds_[index(crowd_index)];
+  serve(crowd);
+  touch(crowd_index);
+  drained_.clear();
+  const auto enough = crowd.served + crowd.bytes_per_second * now_ * moment;
+  // The first is what the event was for, whatever rounding says.
+  while (!crowd.due.empty() && (drained_.empty() || crowd.due.front().served <= enough)) {
+    const auto due = crowd.due.front();
+    std::pop_heap(crowd.due.begin(), crowd.due.end());
+    crowd.due.pop_back();
+    if (!has_left(due)) drained_.push_back(due.message);
+  }
+  for (const auto message : drained_) {
+    progress_[index(message)].crowd = -1;
+    drained(message);
+  }
+}
+
+void EventRun::tell_next_of_crowds() {
+  for (const auto crowd_index : touched_) {
+    auto& crowd = crowds_[index(crowd_index)];
+    crowd.touched = false;
+    ++crowd.version;
+    serve(crowd);
+    while (!crowd.due.empty() && has_left(crowd.due.front())) {
+      std::pop_heap(crowd.due.begin(), crowd.due.end());
+      crowd.due.pop_back();
+    }
+    if (crowd.due.empty()) crowd.served = crowd.bytes_per_second = 0;  // small again, hence precise
+    if (crowd.bytes_per_second <= 0) continue;
+    const auto left = std::max(0.0, crowd.due.front().served - crowd.served);
+    at(now_ + left / crowd.bytes_per_second, Kind::crowd_drained, crowd_index, crowd.version);
+  }
+  touched_.clear();
 }
 
 void EventRun::tell_who_waits() const {

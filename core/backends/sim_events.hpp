@@ -36,12 +36,12 @@ class EventRun {
 
  private:
   // In this order at the same time.
-  enum class Kind : std::uint8_t { drained, arrived, injected, received };
+  enum class Kind : std::uint8_t { crowd_drained, drained, arrived, injected, received };
   struct Event {
     double time = 0;
     Kind kind = Kind::drained;
-    MessageIndex message = 0;
-    std::uint32_t version = 0;  // drained: of the flow's rate
+    MessageIndex message = 0;   // crowd_drained: the crowd
+    std::uint32_t version = 0;  // drained: of the flow's rate; crowd_drained: of the crowd's
     // For a heap with the earliest on top.
     bool operator<(const Event& other) const {
       if (time != other.time) return time > other.time;
@@ -52,7 +52,28 @@ class EventRun {
   struct Progress {
     double bytes_left = 0, bytes_per_second = 0, since = 0;
     std::uint32_t version = 0;
+    std::int32_t crowd = -1;  // -1: drains alone
+    double due = 0;           // in a crowd: what that will have served each when this has drained
     bool injected = false, awaited = false, started = false, arrived = false;
+  };
+
+  // When a message of a crowd has drained: as soon as the crowd has served each so many bytes.
+  struct Due {
+    double served = 0;
+    MessageIndex message = 0;
+    std::uint32_t version = 0;  // of the message, when it joined
+    bool operator<(const Due& other) const {
+      return served != other.served ? served > other.served : message > other.message;
+    }
+  };
+  // Messages with one bottleneck drain at one rate. So a change of it touches the crowd, not its messages: it
+  // counts the bytes that it has served each of them (virtual time, as fair queueing has it: Parekh and
+  // Gallager 1993).
+  struct Crowd {
+    double served = 0, bytes_per_second = 0, since = 0;
+    std::uint32_t version = 0;
+    bool touched = false;
+    std::vector<Due> due;  // heap; some have left
   };
 
   void start(const PhaseProgram& program, const SimRoutes& routes, SimTimes& times);
@@ -69,6 +90,17 @@ class EventRun {
   void receive(MessageIndex message);
   void complete(SimOpIndex op);
   void renew_rates();
+  void renew_alone(MessageIndex message);
+  void renew_in_crowd(MessageIndex message, std::int32_t crowd);
+  double bytes_left_now(const Progress& progress) const;  // that drains alone
+  void leave_crowd(MessageIndex message);
+  void serve(Crowd& crowd);
+  void touch(std::int32_t crowd);
+  void crowd_drained(std::int32_t crowd);
+  void tell_next_of_crowds();
+  bool has_left(const Due& due) const {
+    return due.version != progress_[static_cast<std::size_t>(due.message)].version;
+  }
   double drain_rate(MessageIndex message) const;
   bool is_eager(const SimOp& send) const { return send.bytes <= model_.eager_bytes; }
   const SimOp& send_of(MessageIndex message) const;
@@ -85,6 +117,9 @@ class EventRun {
   double now_ = 0;
   std::vector<Event> events_;            // heap
   std::vector<Progress> progress_;       // [message]
+  std::vector<Crowd> crowds_;            // [bottleneck]
+  std::vector<std::int32_t> touched_;    // crowds whose next end may be another
+  std::vector<MessageIndex> drained_;    // of the crowd in work
   std::vector<double> free_at_;          // [rank] when its overheads so far are over
   std::vector<std::uint8_t> waits_for_;  // [operation]
   std::vector<SimOpIndex> ready_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "summary.hpp"
+
 namespace crosscut {
 namespace {
 
@@ -78,6 +80,27 @@ void PhaseSimulation::solve_once(double start) {
     times_.done[static_cast<std::size_t>(message.receive)] =
         drained + routes_.seconds[i] + ways_.receive_overhead(send.peer);
   }
+}
+
+PhaseSummary PhaseSimulation::summary(std::int64_t slots) {
+  const auto ranks = static_cast<std::size_t>(program_.ranks());
+  message_seconds_.resize(ranks * static_cast<std::size_t>(slots));
+  rank_seconds_.resize(ranks);
+  status_.assign(ranks, Status::measured);
+  samples(slots, message_seconds_, rank_seconds_);
+  return summarise_phase(message_seconds_, rank_seconds_, status_, most_moved_bytes());
+}
+
+// As most_moved_bytes of a phase (moved_bytes.hpp), whose operations are here already.
+std::int64_t PhaseSimulation::most_moved_bytes() {
+  sent_.assign(static_cast<std::size_t>(program_.ranks()), 0);
+  received_.assign(sent_.size(), 0);
+  for (const auto& op : program_.ops()) {
+    if (op.slot < 0) continue;
+    received_[static_cast<std::size_t>(op.rank)] += op.sample_bytes;
+    sent_[static_cast<std::size_t>(op.peer)] += op.sample_bytes;
+  }
+  return std::max(*std::ranges::max_element(sent_), *std::ranges::max_element(received_));
 }
 
 void PhaseSimulation::samples(std::int64_t slots, std::span<double> message_seconds,

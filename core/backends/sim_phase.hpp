@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sim_events.hpp"
+#include "store.hpp"
 
 namespace crosscut {
 
@@ -23,11 +24,15 @@ class PhaseSimulation {
   // message_seconds [rank, slot], rank_seconds [rank]; as LiveBackend takes them. NaN where there is none.
   void samples(std::int64_t slots, std::span<double> message_seconds, std::span<double> rank_seconds) const;
 
+  // The same in five numbers each.
+  PhaseSummary summary(std::int64_t slots);
+
   // For tests of the one against the other.
   void use_events_always() { events_always_ = true; }
 
  private:
   void find_routes();
+  std::int64_t most_moved_bytes();
   std::optional<double> common_start() const;
   void solve_once(double start);
 
@@ -39,6 +44,9 @@ class PhaseSimulation {
   SimTimes times_;
   MaxMin solver_;
   std::vector<double> rates_;
+  std::vector<double> message_seconds_, rank_seconds_;  // of `summary`
+  std::vector<Status> status_;
+  std::vector<std::int64_t> sent_, received_;
   std::optional<EventRun> events_;  // made when first needed: it holds marks for every capacity
   bool one_solve_ = false, events_always_ = false;
 };

@@ -15,7 +15,7 @@ using MessageIndex = std::int32_t;
 
 // What the simulator needs of an Op.
 struct SimOp {
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0, sample_bytes = 0;
   double divisor = 1;
   Rank rank = 0, peer = 0;
   SimOpIndex after[2] = {-1, -1};  // of the phase; -1: its start

@@ -10,6 +10,7 @@
 namespace crosscut {
 namespace {
 
+constexpr Vertex most_nodes_listed = 1024;
 constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
 
 // Of the ranks asked for and those that the network has room for.
@@ -51,13 +52,8 @@ std::vector<std::int32_t> SimulatedRanks::nodes() const {
 }
 
 json::Object SimulatedRanks::attributes() const {
-  json::Array nodes;
-  for (Vertex host = 0; host < hosts_used(); ++host) {
-    const auto name = network_->graph.name(host);
-    nodes.push_back(json::Object{{"name", name}, {"id", name}});
-  }
   // Phases begin for all ranks at the same moment, and the clock is read without taking time.
-  return {{"nodes", std::move(nodes)},
+  return {{"nodes", node_list()},
           {"sync", json::Object{{"skew_median_seconds", 0.0},
                                 {"skew_largest_seconds", 0.0},
                                 {"skew_uncertainty_seconds", 0.0},
@@ -73,7 +69,22 @@ json::Object SimulatedRanks::attributes() const {
                                    {"description", setup_.description}}}};
 }
 
+// Of very many hosts the first and the last: an entry for each would be most of a run's metadata.
+json::Value SimulatedRanks::node_list() const {
+  const auto node = [this](Vertex host) {
+    const auto name = network_->graph.name(host);
+    return json::Object{{"name", name}, {"id", name}};
+  };
+  if (hosts_used() > most_nodes_listed)
+    return json::Object{{"count", hosts_used()}, {"first", node(0)}, {"last", node(hosts_used() - 1)}};
+  json::Array nodes;
+  for (Vertex host = 0; host < hosts_used(); ++host) nodes.push_back(node(host));
+  return nodes;
+}
+
 json::Value SimulatedRanks::ready_event() const {
+  if (hosts_used() > most_nodes_listed)
+    return json::Object{{"event", "ready"}, {"ranks", setup_.ranks}, {"nodes", node_list()}};
   json::Array nodes;
   for (Vertex host = 0; host < hosts_used(); ++host) {
     json::Array on_it;
@@ -115,6 +126,10 @@ BlockOutcome SimulatedRanks::run(const BlockRequest& request) {
   const auto repetitions = request.block.repetition_end - request.block.repetition_first;
   const std::int64_t slots = pattern_->extent(ranks(), request.bytes).slots;
   const auto cells = static_cast<std::size_t>(phases * ranks());
+  if (request.summarise) {
+    summarise(request, slots, data);
+    return outcome;
+  }
   data.rank_seconds.assign(cells * static_cast<std::size_t>(repetitions), nothing);
   data.message_seconds.assign(data.rank_seconds.size() * static_cast<std::size_t>(slots), nothing);
   data.status.assign(data.rank_seconds.size(), Status::measured);
@@ -131,12 +146,30 @@ BlockOutcome SimulatedRanks::run(const BlockRequest& request) {
   return outcome;
 }
 
+// Where the samples of a phase are: whole blocks of them would not fit into memory.
+void SimulatedRanks::summarise(const BlockRequest& request, std::int64_t slots, BlockData& data) {
+  const auto repetitions = request.block.repetition_end - request.block.repetition_first;
+  data.phases.resize(static_cast<std::size_t>(request.block.phase_end - request.block.phase_first));
+  const auto each = [&](std::int64_t index, PhaseSimulation& simulation) {
+    simulate(index, request.bytes, simulation);
+    data.phases[static_cast<std::size_t>(index - request.block.phase_first)] = simulation.summary(slots);
+  };
+  crew_->run(request.block.phase_first, request.block.phase_end, each, setup_.idle);
+  const auto first = data.phases;
+  for (std::int64_t i = 1; i < repetitions; ++i)
+    data.phases.insert(data.phases.end(), first.begin(), first.end());
+}
+
+void SimulatedRanks::simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation) {
+  simulation.run(*pattern_->phase(ranks(), bytes, index), ranks());
+  ++(simulation.needed_one_solve() ? crew_->at_once : crew_->by_events);
+}
+
 void SimulatedRanks::compute(const BlockRequest& request, std::int64_t slots, BlockData& data) {
   const auto width = static_cast<std::size_t>(ranks());
   const auto messages = width * static_cast<std::size_t>(slots);
   const auto each = [&](std::int64_t index, PhaseSimulation& simulation) {
-    simulation.run(*pattern_->phase(ranks(), request.bytes, index), ranks());
-    ++(simulation.needed_one_solve() ? crew_->at_once : crew_->by_events);
+    simulate(index, request.bytes, simulation);
     const auto cell = static_cast<std::size_t>(index - request.block.phase_first);
     simulation.samples(slots, std::span(data.message_seconds).subspan(cell * messages, messages),
                        std::span(data.rank_seconds).subspan(cell * width, width));

@@ -40,6 +40,9 @@ class SimulatedRanks final : public Ensemble {
   class Crew;
 
   Vertex hosts_used() const { return ways_.host(setup_.ranks - 1) + 1; }
+  json::Value node_list() const;
+  void simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation);
+  void summarise(const BlockRequest& request, std::int64_t slots, BlockData& data);
   void compute(const BlockRequest& request, std::int64_t slots, BlockData& data);
 
   std::unique_ptr<Network> network_;

@@ -11,20 +11,24 @@ namespace crosscut {
 // the E7, 8 pairs within an ASIC reach 10.5 MB/s where their links still carry 11.3 and the ASIC's capacity
 // has 11.7 for each (Kurmann 2003, table 3). A soft minimum joins the two bounds smoothly:
 //
-//   rate = (link^-p + share^-p)^(-1/p)
+//   rate = (link^-p + (c share)^-p)^(-1/p)
 //
 // `link` is what the flow has for itself, `share` its max-min share of all that it has in common with others.
 // The rate tends to the smaller of the two where they are far apart, hence to the link's where nothing is
-// shared, and to 2^(-1/p) of it where they are equal; p -> infinity is the hard minimum. It never exceeds the
-// share, so no capacity is exceeded. One parameter for all rows of a network; a fit, not a mechanism: it may
-// be calibrated on pairwise rates only, never on what it then predicts.
+// shared, and to 2^(-1/p) of it where they are equal; p -> infinity is the hard minimum. The scale c, at most
+// 1, is the part of a crowded capacity that its flows together get out of it: far beyond the knee the same
+// table stays below the shares (12 pairs within an ASIC: 7.8 of the 7.8 that they should get, but 12 between
+// modules 6.9 of 7.8). The rate never exceeds the share, so no capacity is exceeded. Two parameters for all
+// rows of a network; a fit, not a mechanism: they may be calibrated on pairwise rates only, never on what
+// they then predict.
 class Knee {
  public:
   Knee() = default;
-  explicit Knee(double sharpness) : sharpness_(sharpness) {}
+  explicit Knee(double sharpness, double scale = 1) : sharpness_(sharpness), scale_(scale) {}
   bool on() const { return sharpness_ > 0; }
   // Both in one unit; either may be infinite.
   double rate(double link, double share) const {
+    if (on()) share *= scale_;
     const auto less = std::min(link, share), more = std::max(link, share);
     if (!on() || less <= 0 || std::isinf(more)) return less;
     // Of the quotient, which is at most 1: powers of rates would leave the range of doubles.
@@ -33,6 +37,7 @@ class Knee {
 
  private:
   double sharpness_ = 0;  // p; 0: off
+  double scale_ = 1;      // c
 };
 
 }  // namespace crosscut

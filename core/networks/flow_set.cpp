@@ -7,6 +7,7 @@ namespace crosscut {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
+constexpr int solves_between_searches = 15;
 
 }  // namespace
 
@@ -23,6 +24,8 @@ void FlowSet::start(const FlowTable& table) {
   active_.assign(table.flows(), 0);
   left_.clear();
   added_.clear();
+  active_flows_ = 0;
+  together_ = 0;
 }
 
 // Room for every use that there may be, so that coming and going takes no memory.
@@ -68,6 +71,7 @@ void FlowSet::set_bottleneck(Flow flow, Local local) {
 void FlowSet::add(Flow flow) {
   const auto at = static_cast<std::size_t>(flow);
   active_[at] = 1;
+  ++active_flows_;
   added_.push_back(flow);
   for (auto use = table_->first[at]; use < table_->first[at + 1]; ++use) {
     const auto i = static_cast<std::size_t>(use);
@@ -81,6 +85,7 @@ void FlowSet::add(Flow flow) {
 void FlowSet::remove(Flow flow) {
   const auto at = static_cast<std::size_t>(flow);
   active_[at] = 0;
+  --active_flows_;
   set_bottleneck(flow, -1);
   for (auto use = table_->first[at]; use < table_->first[at + 1]; ++use) {
     const auto i = static_cast<std::size_t>(use);
@@ -104,27 +109,73 @@ void FlowSet::gather(Flow flow) {
   }
 }
 
+// Whether all that is active hangs together is looked at now and then: in between, as in a burst in which
+// everybody sends to everybody, all are solved without a search. More than what is connected to a change may
+// always be solved: its rates stay what they are.
 void FlowSet::gather_connected() {
-  for (const auto flow : added_)
-    if (active_[static_cast<std::size_t>(flow)] != 0) gather(flow);
-  for (const auto local : left_) {
-    auto& shared = shared_[static_cast<std::size_t>(local)];
-    shared.left = false;
-    if ((shared.bounds > 0 || lifted_) && !std::exchange(shared.found, true)) search_.push_back(local);
-  }
-  for (std::size_t i = 0; i < search_.size(); ++i) {
-    const auto& shared = shared_[static_cast<std::size_t>(search_[i])];
-    for (auto k = shared.first; k < shared.first + shared.active; ++k)
-      gather(flow_of_[static_cast<std::size_t>(members_[static_cast<std::size_t>(k)])]);
+  if (together_ > 0 && active_flows_ * 8 > rates_.size()) {
+    --together_;
+    gather_all();
+  } else {
+    search_connected();
   }
   for (const auto local : search_) shared_[static_cast<std::size_t>(local)].found = false;
-  search_.clear();
+  for (const auto local : left_) shared_[static_cast<std::size_t>(local)].left = false;
   added_.clear();
   left_.clear();
 }
 
+void FlowSet::search_connected() {
+  std::size_t searched = 0;
+  std::size_t seeds = 0;
+  const auto expand = [&] {
+    for (; searched < search_.size(); ++searched) {
+      const auto& shared = shared_[static_cast<std::size_t>(search_[searched])];
+      for (auto k = shared.first; k < shared.first + shared.active; ++k)
+        gather(flow_of_[static_cast<std::size_t>(members_[static_cast<std::size_t>(k)])]);
+    }
+    constexpr std::size_t few = 64;
+    if (++seeds == 1 && gathered_.size() >= few && gathered_.size() == active_flows_)
+      together_ = solves_between_searches;
+  };
+  together_ = 0;
+  for (const auto flow : added_) {
+    if (active_[static_cast<std::size_t>(flow)] == 0) continue;
+    gather(flow);
+    expand();
+  }
+  for (const auto local : left_) {
+    auto& shared = shared_[static_cast<std::size_t>(local)];
+    if ((shared.bounds > 0 || lifted_) && !std::exchange(shared.found, true)) search_.push_back(local);
+    expand();
+  }
+}
+
+void FlowSet::gather_all() {
+  // As long as nobody who left was on what bounds another, nothing changes for those who stay.
+  const auto matters = [this](Local local) {
+    return lifted_ || shared_[static_cast<std::size_t>(local)].bounds > 0;
+  };
+  if (added_.empty() && std::ranges::none_of(left_, matters)) return;
+  for (std::size_t flow = 0; flow < active_.size(); ++flow)
+    if (active_[flow] != 0) gathered_.push_back(static_cast<Flow>(flow));
+  for (std::size_t local = 0; local < shared_.size(); ++local)
+    if (shared_[local].active > 0) search_.push_back(static_cast<Local>(local));
+}
+
 // In the order of the table, so that the same flows give the same bits whatever came and went before.
 void FlowSet::solve_gathered() {
+  ++solves_;
+  if (!lifted_) {
+    fill_found();
+    for (const auto flow : gathered_) {
+      const auto at = static_cast<std::size_t>(flow);
+      gathered_mark_[at] = 0;
+      if (rates_[at] < 0)
+        rates_[at] = unbounded, set_bottleneck(flow, -1);  // passes nothing that has a bound
+    }
+    return;
+  }
   std::sort(gathered_.begin(), gathered_.end());
   part_.clear();
   for (const auto flow : gathered_) {
@@ -137,7 +188,6 @@ void FlowSet::solve_gathered() {
   }
   part_rates_.resize(gathered_.size());
   solver_.solve(part_, part_rates_);
-  ++solves_;
   for (std::size_t i = 0; i < gathered_.size(); ++i) {
     const auto flow = gathered_[i];
     rates_[static_cast<std::size_t>(flow)] = part_rates_[i];
@@ -147,11 +197,65 @@ void FlowSet::solve_gathered() {
   }
 }
 
+// Progressive filling as MaxMin has it, on the lists that are here already: who is active, and on which
+// capacities, is not gathered anew. In the order of the table, so that the same flows give the same bits.
+void FlowSet::fill_found() {
+  for (const auto flow : gathered_) rates_[static_cast<std::size_t>(flow)] = -1;
+  std::sort(search_.begin(), search_.end());
+  const auto share_of = [](const Shared& shared) { return shared.room / shared.uses; };
+  double least = unbounded;
+  for (const auto local : search_) {
+    auto& shared = shared_[static_cast<std::size_t>(local)];
+    shared.room = local_capacities_[static_cast<std::size_t>(local)];
+    shared.uses = shared.active;
+    if (shared.uses > 0) least = std::min(least, share_of(shared));
+  }
+  queue_.start(RadixQueue::key_of(least));
+  for (const auto local : search_) {
+    const auto& shared = shared_[static_cast<std::size_t>(local)];
+    if (shared.uses > 0) queue_.push({RadixQueue::key_of(share_of(shared)), local});
+  }
+  const auto refresh = [&](Local local, std::uint64_t key) {
+    const auto& shared = shared_[static_cast<std::size_t>(local)];
+    if (shared.uses == 0) return RadixQueue::dropped;
+    const auto share = share_of(shared);
+    return share > RadixQueue::value_of(key) ? RadixQueue::key_of(share) : key;
+  };
+  for (RadixQueue::Entry entry; queue_.pop(entry, refresh);) {
+    const auto key = refresh(entry.item, entry.key);
+    if (key == RadixQueue::dropped) continue;
+    if (key == entry.key) {
+      fix(entry.item, RadixQueue::value_of(key));
+    } else {
+      queue_.push({key, entry.item});
+    }
+  }
+}
+
+void FlowSet::fix(Local full, double share) {
+  const auto& its = shared_[static_cast<std::size_t>(full)];
+  for (auto k = its.first; k < its.first + its.active; ++k) {
+    const auto flow = flow_of_[static_cast<std::size_t>(members_[static_cast<std::size_t>(k)])];
+    const auto at = static_cast<std::size_t>(flow);
+    if (rates_[at] >= 0) continue;
+    rates_[at] = share;
+    set_bottleneck(flow, full);
+    for (auto use = table_->first[at]; use < table_->first[at + 1]; ++use) {
+      const auto local = locals_[static_cast<std::size_t>(use)];
+      if (local < 0) continue;
+      auto& shared = shared_[static_cast<std::size_t>(local)];
+      shared.room -= share;
+      --shared.uses;
+    }
+  }
+}
+
 std::span<const FlowSet::Flow> FlowSet::update() {
   gathered_.clear();
   if (added_.empty() && left_.empty()) return gathered_;
   gather_connected();
   if (!gathered_.empty()) solve_gathered();
+  search_.clear();
   return gathered_;
 }
 

@@ -27,6 +27,9 @@ class FlowSet {
   void lift_own(bool lifted) { lifted_ = lifted, solver_.lift_own(lifted); }
   double own_bound(Flow flow) const { return own_bounds_[static_cast<std::size_t>(flow)]; }
   double rate(Flow flow) const { return rates_[static_cast<std::size_t>(flow)]; }
+  // Number of the capacity that bounds it, -1: none. All flows of one bottleneck have the same rate.
+  std::int32_t bottleneck(Flow flow) const { return bottleneck_[static_cast<std::size_t>(flow)]; }
+  std::size_t bottlenecks() const { return shared_.size(); }  // all are below it
   std::int64_t solves() const { return solves_; }
 
  private:
@@ -37,13 +40,19 @@ class FlowSet {
     std::int32_t bounds = 0;  // active flows that it is the bottleneck of
     bool left = false;        // a flow that passed it was removed since the last solve
     bool found = false;       // by the search in progress
+    double room = 0;          // while rates are found: of the capacity, after the flows that have theirs
+    std::int32_t uses = 0;    // by flows that have none yet
   };
 
   void number_capacities(const FlowTable& table);
   void set_bottleneck(Flow flow, Local local);
   void gather(Flow flow);
   void gather_connected();
+  void search_connected();
+  void gather_all();
   void solve_gathered();
+  void fill_found();
+  void fix(Local full, double share);
 
   std::span<const double> capacities_;
   const FlowTable* table_ = nullptr;
@@ -61,11 +70,14 @@ class FlowSet {
   std::vector<Local> left_, search_;
   std::vector<Flow> gathered_, added_;
   std::vector<std::uint8_t> active_;  // [flow]
+  std::size_t active_flows_ = 0;
+  int together_ = 0;  // solves for which all that is active is taken to be connected
   FlowTable part_;
   std::vector<double> part_rates_;
   std::vector<double> own_bounds_;  // [flow]; empty unless lifted
   bool lifted_ = false;
-  MaxMin solver_;
+  RadixQueue queue_;  // as MaxMin's
+  MaxMin solver_;     // where a flow's own capacities are lifted
   std::int64_t solves_ = 0;
 };
 

@@ -62,6 +62,7 @@ void Network::finish() {
     // Of a half duplex link the second is never used: path() counts both directions on the first.
     if (!link.half_duplex) capacities_[2 * edge + 1] = payload(link.back_rate, link, protocol.efficiency);
   }
+  number_steps();
   capacity_owner_.clear();
   switch_capacity_.clear();
   memory_capacity_.clear();
@@ -89,6 +90,42 @@ void Network::finish() {
   }
 }
 
+void Network::number_steps() {
+  steps_.clear();
+  step_of_.clear();
+  if (std::ranges::any_of(graph.switch_classes, [](const SwitchClass& c) { return c.capacity > 0; })) return;
+  const auto classes = graph.host_classes.size() + graph.switch_classes.size();
+  if (graph.link_classes.size() * classes > std::numeric_limits<std::uint16_t>::max()) return;
+  for (const LinkClass& link : graph.link_classes) {
+    const CapacityIndex direction = link.half_duplex ? ~1 : ~0;
+    for (const HostClass& host : graph.host_classes)
+      steps_.push_back({link.latency, host.forward_latency, direction});
+    for (const SwitchClass& its : graph.switch_classes)
+      steps_.push_back({link.latency, its.latency, direction});
+  }
+  const auto class_of = [this](Vertex v) -> std::size_t {
+    if (graph.is_host(v)) return graph.host_class.empty() ? 0 : graph.host_class[static_cast<std::size_t>(v)];
+    const auto at = static_cast<std::size_t>(v - graph.hosts);
+    return graph.host_classes.size() + (graph.switch_class.empty() ? 0u : graph.switch_class[at]);
+  };
+  step_of_.reserve(2 * graph.edges.size());
+  for (const Edge& edge : graph.edges) {
+    step_of_.push_back(static_cast<std::uint16_t>(edge.link_class * classes + class_of(edge.b)));
+    step_of_.push_back(static_cast<std::uint16_t>(edge.link_class * classes + class_of(edge.a)));
+  }
+}
+
+double Network::path_by_steps(std::span<const Lane> lanes, std::vector<CapacityIndex>& uses) const {
+  double seconds = 0;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const Step& step = steps_[step_of_[static_cast<std::size_t>(lanes[i])]];
+    uses.push_back(lanes[i] & step.direction);
+    seconds += step.link_latency;
+    if (i + 1 < lanes.size()) seconds += step.head_latency;
+  }
+  return seconds;
+}
+
 std::string Network::capacity_name(CapacityIndex index) const {
   const auto lanes = static_cast<CapacityIndex>(2 * graph.edges.size());
   if (index < 0 || index >= static_cast<CapacityIndex>(capacities_.size())) return "no capacity";
@@ -114,6 +151,7 @@ double Network::path(const RouteRequest& request, std::vector<CapacityIndex>& us
   thread_local std::vector<Lane> lanes;  // kept: a phase asks for as many routes as there are messages
   lanes.clear();
   router->route(request, lanes);
+  if (!step_of_.empty()) return path_by_steps(lanes, uses);
   double seconds = 0;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     const auto& link = graph.link(lanes[i]);
@@ -138,6 +176,7 @@ double Network::path(const RouteRequest& request, std::vector<CapacityIndex>& us
 
 int Network::adapter(Vertex host, int rank_on_host, int ranks_on_host, int rail) const {
   const int adapters = std::max(1, graph.host(host).adapters);
+  if (adapters == 1) return 0;
   const int own = std::max(1, adapters / std::max(1, ranks_on_host));
   const auto first = static_cast<std::int64_t>(rank_on_host) * adapters / std::max(1, ranks_on_host);
   return static_cast<int>((first + rail % own) % adapters);

@@ -190,6 +190,19 @@ class Network {
   int adapter(Vertex host, int rank_on_host, int ranks_on_host, int rail) const;
 
  private:
+  // What a lane adds to a way, of its link and of the vertex at its head. Lanes differ in few ways: a million
+  // hosts have six million lanes, but hardly more steps than classes of links and switches, so that a way
+  // costs two bytes of memory a lane instead of an edge, a vertex and their classes.
+  struct Step {
+    double link_latency = 0, head_latency = 0;  // seconds
+    CapacityIndex direction = ~0;  // mask: of a half duplex link both directions are one capacity
+  };
+  void number_steps();
+  double path_by_steps(std::span<const Lane> lanes, std::vector<CapacityIndex>& uses) const;
+
+  std::vector<Step> steps_;
+  std::vector<std::uint16_t>
+      step_of_;  // [lane]; empty: switches have capacities of their own, or there are too many
   std::vector<double> capacities_;
   std::vector<std::pair<CapacityIndex, CapacityIndex>> switch_capacity_;  // [switch] in, out; -1: none
   std::vector<CapacityIndex> memory_capacity_;                            // [host]; empty: none

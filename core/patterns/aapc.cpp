@@ -34,6 +34,9 @@ class Aapc final : public Pattern {
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     return std::make_unique<AapcPhase>(ranks, bytes, index + 1);
   }
+  double most_credited_bytes(Rank, std::int64_t bytes, std::int64_t) const override {
+    return 2.0 * static_cast<double>(bytes);
+  }
 };
 
 std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<Aapc>(); }

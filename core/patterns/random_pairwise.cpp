@@ -30,6 +30,13 @@ class RandomPairwise final : public Pattern {
     return std::make_unique<TablePhase>(bytes, 2.0 * static_cast<double>(bytes), std::move(partners),
                                         std::move(label));
   }
+  // Who is idle is all that a label says, and with an even number of ranks nobody is.
+  std::string label(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    return ranks % 2 == 0 ? std::string() : phase(ranks, bytes, index)->label();
+  }
+  double most_credited_bytes(Rank, std::int64_t bytes, std::int64_t) const override {
+    return 2.0 * static_cast<double>(bytes);
+  }
 
  private:
   std::int64_t phases_;

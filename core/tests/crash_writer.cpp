@@ -18,7 +18,7 @@ const Shape shape_of_many_repetitions{{1000, 2000}, 500, 15, 24, 2};
 void write_run(const std::string& directory, const Shape& shape, bool resume, bool summaries) {
   Store::Options options = sample::options(shape);
   options.compute = true;
-  options.summaries = summaries;
+  options.kept = summaries ? Kept::summaries : Kept::samples;
   const auto store = resume ? Store::resume(directory, options, false) : Store::create(directory, options);
   for (std::int32_t size = 0; size < static_cast<std::int32_t>(shape.sizes.size()); ++size) {
     store->set_iterations(size, 7);

@@ -26,7 +26,7 @@ class MemoryStore final : public Store {
   mutable int read_back = 0;
 
   void commit(const BlockData&) override {}
-  bool phase_by_phase() const override { return summed; }
+  Kept kept() const override { return summed ? Kept::summaries : Kept::samples; }
   std::vector<bool> done(const Block& block) const override {
     std::vector<bool> all;
     for (auto r = block.repetition_first; r < block.repetition_end; ++r)

@@ -330,6 +330,19 @@ TEST(with_a_knee_a_flow_left_alone_has_its_link_again) {
   CHECK(near(times[2][1], first + 2000.0 / 100));
 }
 
+TEST(the_scale_of_a_knee_counts_where_a_capacity_is_crowded_alone) {
+  const Knee plain(10), scaled(10, 0.985);
+  CHECK(near(scaled.rate(1000, 1), 0.985));
+  CHECK(near(scaled.rate(1, 1000), 1.0));
+  CHECK_EQ(scaled.rate(5, std::numeric_limits<double>::infinity()), 5);
+  CHECK_EQ(Knee(0, 0.5).rate(4, 3), 3);  // without a knee there is no scale
+  for (const double share : {0.3, 1.0, 2.0}) CHECK(scaled.rate(1, share) < plain.rate(1, share));
+  Star star(4, 100, 100);
+  const Written phase(
+      {{send_to(2, 1000)}, {send_to(3, 1000)}, {receive_from(0, 1000)}, {receive_from(1, 1000)}});
+  CHECK(near(done(star, phase, 0, scaled)[2][0], 1000 / scaled.rate(100, 50)));
+}
+
 TEST(a_knee_lies_below_both_its_bounds) {
   const Knee knee(6);
   for (const double link : {1e-3, 1.0, 7e9})

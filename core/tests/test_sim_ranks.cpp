@@ -9,10 +9,12 @@
 #include "fd.hpp"
 #include "file.hpp"
 #include "launch.hpp"
+#include "moved_bytes.hpp"
 #include "pattern_cases.hpp"
 #include "pipe.hpp"
 #include "sim_crew.hpp"
 #include "sim_ranks.hpp"
+#include "summary.hpp"
 
 namespace {
 
@@ -127,6 +129,78 @@ TEST(every_repetition_is_the_first) {
   for (std::size_t i = 24; i < seconds.size(); ++i) CHECK_EQ(seconds[i], seconds[i - 24]);
   CHECK_EQ(outcome.data.message_seconds.size(), seconds.size());
   for (const auto value : seconds) CHECK(value >= 1.0);
+}
+
+TEST(summaries_of_phases_are_those_of_their_samples) {
+  auto ranks = ranks_on(sixteen);
+  for (const auto* name : {"aapc", "random-pairwise", "aapc-burst", "congestor", "chain"}) {
+    const auto pattern = make_pattern(name);
+    const auto extent = pattern->extent(ranks.ranks(), 100'000);
+    const auto phases = std::min<std::int64_t>(extent.phases, 6);
+    ranks.begin(job_of(name));
+    BlockRequest request{
+        .bytes = 100'000, .block = {0, 0, phases, 0, 2}, .iterations = 1, .summarise = false};
+    const auto raw = ranks.run(request).data;
+    request.summarise = true;
+    const auto summed = ranks.run(request).data;
+    CHECK(summed.rank_seconds.empty() && summed.message_seconds.empty());
+    std::vector<std::int64_t> moved;
+    for (std::int64_t index = 0; index < phases; ++index)
+      moved.push_back(most_moved_bytes(*pattern->phase(ranks.ranks(), 100'000, index), ranks.ranks()));
+    const Shape shape{{100'000}, 2, phases, ranks.ranks(), extent.slots};
+    const auto expected = summarise_phases(raw, shape, moved);
+    REQUIRE(summed.phases.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CHECK(summed.phases[i].messages == expected[i].messages);
+      CHECK(summed.phases[i].ranks == expected[i].ranks);
+      CHECK_EQ(summed.phases[i].moved_bytes, expected[i].moved_bytes);
+      CHECK(summed.phases[i].status == Status::measured && expected[i].messages[0] > 0);
+    }
+  }
+}
+
+TEST(very_many_hosts_are_counted_not_listed) {
+  const std::string many = "[generator]\nkind = \"crossbar\"\nhosts = 2000\nrate = \"8 Mbit/s\"\n";
+  const auto nodes = [&](Rank count) {
+    const json::Value attributes = ranks_on(many, setup_of(count, 0)).attributes();
+    return attributes.at("nodes");
+  };
+  CHECK_EQ(nodes(1024).array().size(), std::size_t{1024});
+  CHECK_EQ(nodes(1025).at("count").integer(), 1025);
+  CHECK_EQ(nodes(1025).at("first").at("name").string(), "n0000");
+  CHECK_EQ(nodes(1025).at("last").at("id").string(), "n1024");
+  CHECK_EQ(ranks_on(many).ready_event().at("nodes").at("count").integer(), 2000);
+}
+
+TEST(what_is_told_of_a_phase_without_making_it_is_true) {
+  for (const auto* info : patterns()) {
+    for (const Rank ranks : {Rank{2}, Rank{7}, Rank{8}}) {
+      const auto pattern = info->make(Parameters(info->parameters, {}, "pattern"));
+      if (!pattern->refuse(ranks).empty()) continue;
+      for (std::int64_t i = 0; i < std::min<std::int64_t>(pattern->extent(ranks, 1000).phases, 9); ++i) {
+        const auto phase = pattern->phase(ranks, 1000, i);
+        double most = 0;
+        for (Rank rank = 0; rank < ranks; ++rank) most = std::max(most, phase->credited_bytes(rank));
+        CHECK_EQ(pattern->most_credited_bytes(ranks, 1000, i), most);
+        CHECK_EQ(pattern->label(ranks, 1000, i), phase->label());
+      }
+    }
+  }
+}
+
+TEST(a_run_that_would_be_too_large_keeps_summaries_of_phases) {
+  const Folder folder;
+  const auto out = folder / "run.zarr";
+  auto request = run_request("aapc", out);
+  request.insert(request.find("\"sizes\""), "\"raw_budget_bytes\": 100, ");
+  const auto served = serve(simulated(4), request + end_request);
+  REQUIRE(served.find("finished") != nullptr);
+  CHECK_EQ(served.find("finished")->at("state").string(), "complete");
+  const auto group = json::parse(read_file(out + "/zarr.json", 1 << 20));
+  CHECK_EQ(group.at("attributes").at("schema").at("version").integer(), 2);
+  CHECK_EQ(group.at("attributes").at("slots").integer(), 1);
+  const auto& arrays = group.at("consolidated_metadata").at("metadata");
+  CHECK(arrays.find("phase_rank_summary") != nullptr && arrays.find("rank_seconds") == nullptr);
 }
 
 TEST(who_computes_a_phase_does_not_matter) {

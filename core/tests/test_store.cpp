@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "check.hpp"
@@ -71,7 +72,7 @@ TEST(chunks_hold_whole_phases_within_their_limit_and_tile_every_shape) {
     for (const std::int64_t repetitions : {1, 20, 200})
       for (const std::int64_t ranks : {2, 64, 512, 65536}) {
         const Shape shape{{1}, repetitions, phases, ranks, 2};
-        const ChunkGrid grid = chunk_grid(shape, false);
+        const ChunkGrid grid = chunk_grid(shape, Kept::samples);
         const std::int64_t bytes = grid.chunk_phases * grid.chunk_repetitions * ranks * 2 * 8;
         CHECK(bytes <= largest_chunk_bytes || (grid.chunk_phases == 1 && grid.chunk_repetitions == 1));
         CHECK(grid.chunk_repetitions == 1 || grid.chunk_phases == phases);
@@ -82,11 +83,12 @@ TEST(chunks_hold_whole_phases_within_their_limit_and_tile_every_shape) {
 }
 
 TEST(shapes_that_cannot_be_stored_are_refused) {
-  CHECK_THROWS_SAYING(UsageError, "0 sizes", chunk_grid({{}, 1, 1, 2, 1}, false));
-  CHECK_THROWS_SAYING(UsageError, "0 phases", chunk_grid({{1}, 1, 0, 2, 1}, false));
-  CHECK_THROWS_SAYING(UsageError, "chunks", chunk_grid({{1}, 1'000'000, 100'000, 64, 1}, false));
-  CHECK_THROWS_SAYING(UsageError, "phases", chunk_grid({{1}, 5, std::int64_t{1} << 62, 64, 1}, false));
-  CHECK_THROWS_SAYING(UsageError, "summed up", chunk_grid({{1}, 1'000'000, 1, 64, 1}, true));
+  CHECK_THROWS_SAYING(UsageError, "0 sizes", chunk_grid({{}, 1, 1, 2, 1}, Kept::samples));
+  CHECK_THROWS_SAYING(UsageError, "0 phases", chunk_grid({{1}, 1, 0, 2, 1}, Kept::samples));
+  CHECK_THROWS_SAYING(UsageError, "chunks", chunk_grid({{1}, 1'000'000, 100'000, 64, 1}, Kept::samples));
+  CHECK_THROWS_SAYING(UsageError, "phases",
+                      chunk_grid({{1}, 5, std::int64_t{1} << 62, 64, 1}, Kept::samples));
+  CHECK_THROWS_SAYING(UsageError, "summed up", chunk_grid({{1}, 1'000'000, 1, 64, 1}, Kept::summaries));
 }
 
 TEST(blocks_tile_the_run_and_what_is_committed_is_read_back) {
@@ -307,8 +309,8 @@ TEST(damaged_metadata_is_an_error_that_names_the_file) {
   overwrite(run / "zarr.json", "[1]");
   CHECK_THROWS_SAYING(RunError, "no member \"attributes\"", Store::resume(run, options, false));
   overwrite(run / "zarr.json", good);
-  replace_in(run / "zarr.json", "\"version\": 1", "\"version\": 2");
-  CHECK_THROWS_SAYING(RunError, "newer crosscut (schema version 2", Store::resume(run, options, false));
+  replace_in(run / "zarr.json", "\"version\": 1", "\"version\": 3");
+  CHECK_THROWS_SAYING(RunError, "newer crosscut (schema version 3", Store::resume(run, options, false));
   replace_in(run / "zarr.json", "\"crosscut-run\"", "\"else\"");
   CHECK_THROWS_SAYING(RunError, "not a run of crosscut", Store::resume(run, options, false));
 }
@@ -349,7 +351,7 @@ TEST(summaries_are_exact) {
 TEST(summaries_stand_for_all_repetitions_however_they_arrive) {
   const Folder folder;
   Store::Options options = sample::options(small);
-  options.summaries = true;
+  options.kept = Kept::summaries;
   const auto store = Store::create(folder / "run.zarr", options);
   const auto arrive = [&](std::int32_t size, std::int64_t first, std::int64_t end) {
     store->commit(sample::data(options, {size, 0, 7, first, end}));
@@ -373,7 +375,7 @@ TEST(an_adaptive_phase_of_fewer_repetitions_is_summed_up_when_its_count_is_set) 
   const Folder folder;
   const fs::path run = folder / "run.zarr";
   Store::Options options = sample::options(small);
-  options.summaries = true;
+  options.kept = Kept::summaries;
   {
     const auto store = Store::create(run, options);
     store->commit(sample::data(options, {0, 0, 7, 0, 3}));
@@ -383,6 +385,77 @@ TEST(an_adaptive_phase_of_fewer_repetitions_is_summed_up_when_its_count_is_set) 
   const auto store = Store::resume(run, options, false);
   CHECK(all(store->done({0, 0, 7, 0, 5})));
   CHECK(none(store->done({1, 0, 7, 0, 5})));
+}
+
+TEST(summaries_of_many_samples_are_those_of_the_sorted_ones) {
+  std::uint64_t state = 1;
+  for (std::size_t n = 1; n < 300; n += 7) {
+    for (const std::uint64_t distinct : {std::uint64_t{3}, std::uint64_t{1'000'000}}) {
+      std::vector<double> samples;
+      for (std::size_t i = 0; i < n; ++i) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        samples.push_back(static_cast<double>((state >> 33) % distinct));
+      }
+      auto sorted = samples;
+      std::ranges::sort(sorted);
+      const double p99 = sorted[static_cast<std::size_t>(std::ceil(static_cast<double>(99 * n) / 100)) - 1];
+      CHECK(summarise(samples) == Summary({static_cast<double>(n), sorted.front(),
+                                           (sorted[(n - 1) / 2] + sorted[n / 2]) / 2, p99, sorted.back()}));
+    }
+  }
+}
+
+TEST(a_phase_is_summed_up_over_the_ranks_that_were_measured) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const std::array messages{3.0, none, 1.0, 2.0, 9.0, 9.0};
+  const std::array ranks{4.0, 5.0, 9.0};
+  std::array status{Status::measured, Status::measured, Status::failed};
+  const PhaseSummary phase = summarise_phase(messages, ranks, status, 70);
+  CHECK(phase.messages == Summary({3, 1, 2, 3, 3}) && phase.ranks == Summary({2, 4, 4.5, 5, 5}));
+  CHECK(phase.status == Status::failed && phase.moved_bytes == 70);
+  status.back() = Status::measured;
+  CHECK(summarise_phase(messages, ranks, status, 70).status == Status::measured);
+  status.front() = Status::unmeasured;
+  CHECK(summarise_phase(messages, ranks, status, 70).status == Status::unmeasured);
+}
+
+TEST(what_is_kept_is_the_most_detailed_that_fits) {
+  const Shape shape{{1}, 20, 100, 10, 1};  // 320,000 bytes raw; a fourth of it as summaries
+  CHECK(kept_within(320'000, shape, false) == Kept::samples);
+  CHECK(kept_within(319'999, shape, false) == Kept::summaries);
+  CHECK(kept_within(79'999, shape, false) == Kept::phase_summaries);
+  CHECK(kept_within(79'999, shape, true) == Kept::summaries);
+  const Shape once{{1}, 1, 100, 10, 1};  // summaries of one repetition are larger than it
+  CHECK(kept_within(15'999, once, false) == Kept::phase_summaries);
+}
+
+TEST(phase_summaries_survive_a_resume_and_need_version_2) {
+  const Folder folder;
+  const fs::path run = folder / "run.zarr";
+  Store::Options options = sample::options(small);
+  options.kept = Kept::phase_summaries;
+  const auto block_of = [&](const Block& block) {
+    BlockData data;
+    data.block = block;
+    data.phases = summarise_phases(sample::data(options, block), small, std::vector<std::int64_t>(7, 11));
+    return data;
+  };
+  {
+    const auto store = Store::create(run, options);
+    store->commit(block_of({1, 0, 7, 0, 2}));
+    store->commit(block_of({1, 2, 5, 2, 3}));
+  }
+  CHECK_EQ(attributes_of(run).at("schema").at("version").integer(), 2);
+  const auto store = Store::resume(run, options, false);
+  CHECK(all(store->done({1, 0, 7, 0, 2})) && none(store->done({0, 0, 7, 0, 5})));
+  CHECK(store->done({1, 0, 7, 2, 3}) == std::vector<bool>({false, false, true, true, true, false, false}));
+  const auto slowest = store->read_rank_seconds({1, 2, 3, 1, 2});
+  REQUIRE(slowest.size() == 1);
+  const auto samples = sample::data(options, {1, 2, 3, 1, 2}).rank_seconds;
+  CHECK_EQ(slowest[0], *std::ranges::max_element(samples));
+  BlockData short_of_one = block_of({1, 0, 7, 4, 5});
+  short_of_one.phases.pop_back();
+  CHECK_THROWS_SAYING(RunError, "phase summaries", store->commit(short_of_one));
 }
 
 TEST(few_descriptors_are_open_however_many_sizes_there_are) {

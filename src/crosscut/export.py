@@ -1,4 +1,4 @@
-"""Long ("tidy") tables of a run: a row a sample, units in the names of the columns.
+"""Long ("tidy") tables of a run: a row a sample or a phase, units in the names of the columns.
 
 Repetitions and phases count from 1, ranks and slots from 0. Times are seconds, rates bytes per second and
 direction. Only what was measured has a row in `messages`; `ranks` also has what failed or was skipped.
@@ -13,13 +13,14 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from crosscut.errors import UsageError
 from crosscut.fsck import STATUS_NAMES
 from crosscut.run import Run
 from crosscut.run_format import MEASURED, STATISTICS, UNMEASURED
 
 Column = NDArray[np.generic]
 Table = Mapping[str, Column]
-TableName = Literal["messages", "ranks"]
+TableName = Literal["messages", "ranks", "phases"]
 
 # Cells of an array looked at together: bounds the memory that an export takes.
 CELLS_AT_ONCE = 1 << 20
@@ -27,6 +28,15 @@ CELLS_AT_ONCE = 1 << 20
 
 def tables(run: Run, name: TableName) -> Iterator[Table]:
     """The table in pieces, all with the same columns; there is at least one, maybe without rows."""
+    if run.phase_summarised != (name == "phases"):
+        raise UsageError(
+            f"{run.path} holds summaries of phases, nothing of single {name}: export --table phases"
+            if run.phase_summarised
+            else f"{run.path} holds every sample, no summaries of phases: export --table ranks"
+        )
+    if name == "phases":
+        yield from (_phases(run, size_index) for size_index in range(run.dataset.sizes["size"]))
+        return
     make: Callable[[Run, xr.Dataset, int, int], Table] = _messages if name == "messages" else _ranks
     whole = run.dataset
     dimensions = ("rank", "slot") if name == "messages" else ("rank",)
@@ -100,6 +110,32 @@ def _ranks(run: Run, part: xr.Dataset, size_index: int, first_repetition: int) -
     if "compute_fraction" in part and not run.summarised:
         columns["compute_fraction"] = part["compute_fraction"].values[repetition, phase, rank]
     return columns
+
+
+def _phases(run: Run, size_index: int) -> Table:
+    """A row a phase and repetition of one size: statistics over its messages and over its ranks."""
+    part = run.dataset.isel(size=size_index)
+    status = part["phase_status"].values
+    repetition, phase = np.nonzero(status != UNMEASURED)
+    columns: dict[str, Column] = {
+        "size_bytes": np.full(len(phase), run.sizes_bytes[size_index]),
+        "repetition": repetition + 1,
+        "phase": part["phase"].values[phase],
+    }
+    labels = run.attributes.get("phase_labels")
+    if isinstance(labels, list) and len(labels) == run.dataset.sizes["phase"]:
+        columns["phase_label"] = np.array([str(label) for label in labels])[phase]
+    names = np.array([STATUS_NAMES.get(code, "?") for code in range(256)])
+    columns["status"] = names[status[repetition, phase]]
+    for kind in ("message", "rank"):
+        values = part[f"phase_{kind}_summary"].values[repetition, phase]
+        columns[f"{kind}s"] = np.nan_to_num(values[:, 0]).astype(np.int64)
+        columns |= {f"{kind}_{name}_seconds": values[:, i] for i, name in enumerate(STATISTICS) if i}
+    slowest = columns["rank_maximum_seconds"].astype(np.float64)
+    columns["moved_bytes"] = part["phase_moved_bytes"].values[repetition, phase]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = columns["moved_bytes"] / np.where(slowest > 0, slowest, np.nan)
+    return columns | {"bytes_per_second": rate}
 
 
 def _place(run: Run, part: xr.Dataset, phase: NDArray[np.intp], rank: NDArray[np.intp]) -> dict[str, Column]:

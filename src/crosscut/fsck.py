@@ -36,7 +36,7 @@ class Report:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     cells: dict[str, int]
-    """How many (size, repetition, phase, rank) are of each status."""
+    """How many (size, repetition, phase, rank) are of each status; with phase summaries without rank."""
 
     @property
     def ok(self) -> bool:
@@ -72,7 +72,7 @@ def check(path: Path) -> Report:
         return Report(path, "unknown", (problem,), (), {})
     problems = [*metadata_problems(group), *file_problems(group)]
     cells = dict.fromkeys(STATUS_NAMES.values(), 0)
-    status = group.arrays["status"]
+    status = group.status
     for size_index in range(status.extent("size")):
         problems += _size_problems(group, size_index, cells)
     problems += _count_problems(group)
@@ -100,6 +100,8 @@ def _notes(group: Group) -> Iterator[str]:
         yield f"the run is {group.state}; go on with 'crosscut run --resume {path}'"
     if group.summaries:
         yield "the run holds summaries in place of raw samples"
+    if group.phase_summaries:
+        yield "the run holds summaries of phases in place of samples of ranks; cells are phases"
 
 
 def metadata_problems(group: Group) -> Iterator[Problem]:
@@ -142,7 +144,7 @@ def _count_problems(group: Group) -> Iterator[Problem]:
         recorded = open_size(group, size_index).recorded_repetitions(len(counted))
         phases = int((counted > recorded).sum())
         if phases:
-            path = chunk_path(group.path, group.arrays["status"], size_index)
+            path = chunk_path(group.path, group.status, size_index)
             yield Problem(path, f"shows fewer repetitions than were counted, in {phases} phases", AGAIN)
 
 

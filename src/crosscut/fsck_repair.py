@@ -27,7 +27,7 @@ def repair(path: Path) -> list[str]:
     group = read_group(path)
     try:
         kept = [*_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
-        sizes = range(group.arrays["status"].extent("size"))
+        sizes = range(group.status.extent("size"))
         lost = [line for size in sizes for line in _repair_size(group, size)]
         lost += _lower_counts(group)
         return [*kept, *lost, *(_reopen(group) if lost else [])]
@@ -130,5 +130,5 @@ def _forget(status: Shard, chunk: int, bad: NDArray[np.bool_]) -> None:
         return
     shape = status.array.inner[1:]
     cells = np.memmap(status.path, dtype="u1", mode="r+", offset=status.offset(chunk), shape=shape)
-    cells[bad] = UNMEASURED
+    cells[bad.reshape(shape)] = UNMEASURED
     cells.flush()

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import core, units
+from crosscut import core, smpi, units
 from crosscut.errors import CrosscutError
 
 PROBE_TIMEOUT_SECONDS = 10
@@ -284,6 +284,27 @@ def _slurm(help_text: str) -> Finding:
     )
 
 
+def probe_simulation() -> list[Finding]:
+    """What real MPI programs on described networks need; crosscut's own simulator needs nothing."""
+    missing = smpi.unavailable()
+    found = [
+        Finding("simulation", "simgrid", smpi.version() or "gives no version", True)
+        if missing is None
+        else Finding("simulation", "simgrid", "not installed: no crosscut simulate", None, missing)
+    ]
+    try:
+        player = smpi.engine_unavailable()
+    except CrosscutError:
+        return found  # without a core, of which is said enough
+    name, usable = "--engine smpi", player is None
+    found.append(
+        Finding(
+            "simulation", name, "can be used" if usable else "cannot be used", usable or None, player or ""
+        )
+    )
+    return found
+
+
 def probe_tcp() -> list[Finding]:
     """Settings of the kernel's TCP that change what is measured."""
     folder = "/proc/sys/net/ipv4/"
@@ -318,6 +339,7 @@ PROBES: tuple[Callable[[], list[Finding]], ...] = (
     probe_core,
     probe_places,
     probe_mpi,
+    probe_simulation,
     probe_machine,
     probe_clock,
     probe_tcp,

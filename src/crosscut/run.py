@@ -16,11 +16,13 @@ import xarray as xr
 
 from crosscut import implied, units
 from crosscut.errors import UsageError, plainly
+from crosscut.node_names import node_names
 from crosscut.run_agreement import lost_chunks
 from crosscut.run_files import file_problems
-from crosscut.run_format import MEASURED, STATISTICS, Damaged, read_group
+from crosscut.run_format import MEASURED, STATISTICS, Damaged, Group, read_group
 
 _PROBLEMS_SHOWN = 3
+_MOST_SLOTS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,14 @@ class Run:
             raise Damaged(f"{path} is damaged, see 'crosscut fsck {path}': {plainly(error)}") from error
         # xarray itself uses up the attribute `coordinates`.
         dataset.attrs = dict(group.attributes)
-        if "peer" not in dataset:
-            slots = group.arrays["message_summary" if group.summaries else "message_seconds"].extent("slot")
+        if "peer" not in dataset and "rank" in dataset.sizes:
+            slots = _slots(group)
             job = group.attributes.get("job")
             compute = implied.from_core(
                 job if isinstance(job, dict) else {}, int(dataset.sizes["rank"]), slots
             )
             dataset = implied.add_implied(dataset, compute, slots)
-        if group.summaries:
+        if group.summaries or group.phase_summaries:
             dataset = dataset.assign_coords(statistic=list(STATISTICS))
         return cls(path, dataset)
 
@@ -61,8 +63,13 @@ class Run:
 
     @property
     def summarised(self) -> bool:
-        """Five numbers a cell stand in place of raw samples."""
+        """Five numbers stand in place of the repetitions of each sample."""
         return "message_summary" in self.dataset
+
+    @property
+    def phase_summarised(self) -> bool:
+        """Five numbers stand in place of the samples of each phase: there are none of single ranks."""
+        return "phase_status" in self.dataset
 
     @cached_property
     def sizes_bytes(self) -> tuple[int, ...]:
@@ -80,12 +87,7 @@ class Run:
     @cached_property
     def node_names(self) -> tuple[str, ...]:
         """[rank] the name of each rank's node."""
-        nodes = self.attributes.get("nodes")
-        names = (
-            [str(node.get("name", "?")) for node in nodes if isinstance(node, dict)]
-            if isinstance(nodes, list)
-            else []
-        )
+        names = [name or "?" for name in node_names(self.attributes.get("nodes"))]
         if "node" not in self.dataset:
             return tuple(names[:1] or ["?"]) * self.ranks
         indices = self.dataset["node"].values
@@ -137,10 +139,24 @@ class Run:
 
         NaN where a rank of the phase failed: the slowest is then not known.
         """
-        slowest = self.rank_seconds(size_index, repetitions).max("rank")
-        status = self.dataset["status"].isel(size=size_index, repetition=repetitions)
-        complete = (status == MEASURED).all("rank")
+        if self.phase_summarised:
+            part = self.dataset.isel(size=size_index, repetition=repetitions)
+            slowest = part["phase_rank_summary"].sel(statistic="maximum", drop=True)
+            complete = part["phase_status"] == MEASURED
+        else:
+            slowest = self.rank_seconds(size_index, repetitions).max("rank")
+            status = self.dataset["status"].isel(size=size_index, repetition=repetitions)
+            complete = (status == MEASURED).all("rank")
         return _divide(self.dataset["credited_bytes"].isel(size=size_index), slowest.where(complete))
+
+
+def _slots(group: Group) -> int:
+    """Samples that a rank has in a phase, at most."""
+    for name in ("message_seconds", "message_summary"):
+        if name in group.arrays:
+            return group.arrays[name].extent("slot")
+    slots = group.attributes.get("slots")
+    return slots if type(slots) is int and 1 <= slots <= _MOST_SLOTS else 1
 
 
 def _divide(sent_bytes: xr.DataArray, seconds: xr.DataArray) -> xr.DataArray:

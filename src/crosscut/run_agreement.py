@@ -46,10 +46,12 @@ class SizeSamples:
     lossy: bool
 
     def status_chunks(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-        """Each chunk in which anything was recorded, with its status [repetition, phase, rank]."""
+        """Each chunk in which anything was recorded, with its status [repetition, phase, rank]; of a run with
+        phase summaries as if each phase had one rank."""
         if self.status is not None:
             for chunk in np.nonzero(self.status.chunks)[0]:
-                yield int(chunk), self.status.shard.read(int(chunk)).astype(np.uint8)
+                status = self.status.shard.read(int(chunk)).astype(np.uint8)
+                yield int(chunk), status.reshape(*status.shape[:2], -1)
 
     def recorded_repetitions(self, phases: int) -> NDArray[np.int64]:
         """[phase] repetitions in which any rank was measured, failed or was skipped."""
@@ -77,6 +79,8 @@ class SizeSamples:
 
         Lossy backends lose messages, and a rank without messages has no time: neither is damage.
         """
+        if shard.array.name in ("phase_message_summary", "phase_rank_summary"):
+            return np.isnan(shard.read(chunk).astype(np.float64)[..., :1])  # the count, which is always there
         if shard.array.name not in ("message_seconds", "rank_seconds") or self.peers is None or self.lossy:
             return None
         phases = shard.array.inner[2]
@@ -96,7 +100,7 @@ def open_size(group: Group, size_index: int) -> SizeSamples:
         if not array.known.sharded:
             continue
         shard = Shard(chunk_path(group.path, array, size_index), array)
-        if array.name == "status":
+        if array is group.status:
             status = _readable(shard)
         else:
             samples[array.name] = (shard, _readable(shard))
@@ -111,7 +115,7 @@ def lost_chunks(group: Group) -> Iterator[Problem]:
     written never seems to lack anything.
     """
     counts = read_repetitions_done(group)
-    status = group.arrays["status"]
+    status = group.status
     for size_index in range(status.extent("size")):
         shard = Shard(chunk_path(group.path, status, size_index), status)
         readable = _readable(shard)
@@ -133,7 +137,7 @@ def _absent_words(path: Path, though: str) -> str:
 
 def _most_repetitions(status: Shard, there: Mask) -> NDArray[np.int64]:
     """[phase] repetitions for which the chunks that are there have room."""
-    _, repetitions, phases, _ = status.grid
+    repetitions, phases = status.grid[1:3]
     columns = there.reshape(repetitions, phases).sum(axis=0) * status.array.inner[1]
     return np.repeat(columns, status.array.inner[2])[: status.array.extent("phase")]
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from crosscut.errors import CrosscutError, UsageError, plainly
 
 SCHEMA_NAME = "crosscut-run"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Of the newest runs: 2 has phase summaries, and what holds none is still written as 1."""
 LARGEST_METADATA_BYTES = 64 << 20
 UNMEASURED, MEASURED, FAILED, SKIPPED = range(4)
 STATISTICS = ("count", "minimum", "median", "p99", "maximum")
@@ -23,6 +24,7 @@ _RUNS_NAMED = 16
 
 _CELL = ("size", "repetition", "phase", "rank")
 _ROUTE = ("phase", "rank", "slot")
+_WHOLE = ("rank", "slot", "statistic")
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Known:
 
     @property
     def sharded(self) -> bool:
-        return self.dimensions[0] == "size" and "rank" in self.dimensions
+        return self.dimensions[0] == "size" and not {"rank", "repetition"}.isdisjoint(self.dimensions)
 
 
 ARRAYS: Mapping[str, Known] = {
@@ -54,8 +56,18 @@ ARRAYS: Mapping[str, Known] = {
     "rank_summary": Known(("size", "phase", "rank", "statistic"), "float64", math.nan),
     "compute_fraction": Known(_CELL, "float64", math.nan),
     "message_lost_bytes": Known((*_CELL, "slot"), "int64"),
-    "status": Known(_CELL, "uint8", required=True),
+    "phase_message_summary": Known((*_CELL[:3], "statistic"), "float64", math.nan),
+    "phase_rank_summary": Known((*_CELL[:3], "statistic"), "float64", math.nan),
+    "phase_moved_bytes": Known(_CELL[:3], "int64"),
+    "status": Known(_CELL, "uint8"),
+    "phase_status": Known(_CELL[:3], "uint8"),
 }
+# One of these sets of arrays holds what was measured.
+_SAMPLES = (
+    ("message_seconds", "rank_seconds", "status"),
+    ("message_summary", "rank_summary", "status"),
+    ("phase_message_summary", "phase_rank_summary", "phase_moved_bytes", "phase_status"),
+)
 
 
 @dataclass(frozen=True)
@@ -87,7 +99,18 @@ class Group:
 
     @property
     def summaries(self) -> bool:
+        """Of the repetitions of each sample."""
         return "message_summary" in self.arrays
+
+    @property
+    def phase_summaries(self) -> bool:
+        """Of the ranks of each phase: nothing is known of single ranks."""
+        return "phase_status" in self.arrays
+
+    @property
+    def status(self) -> ArrayMetadata:
+        """What says which cells are measured: of ranks, or of whole phases."""
+        return self.arrays["phase_status" if self.phase_summaries else "status"]
 
 
 class Damaged(CrosscutError):
@@ -173,7 +196,7 @@ def parse_array(name: str, metadata: object) -> ArrayMetadata:
     tiles = len(inner) == len(chunk) and all(c % i == 0 for c, i in zip(chunk, inner, strict=True))
     if not tiles or chunk[0] != 1 or any(c < s for c, s in zip(chunk[1:], shape[1:], strict=True)):
         raise ValueError("its chunks do not tile one file a size")
-    if any(c != s for d, c, s in zip(known.dimensions, inner, shape, strict=True) if d in ("rank", "slot")):
+    if any(c != s for d, c, s in zip(known.dimensions, inner, shape, strict=True) if d in _WHOLE):
         raise ValueError("its chunks do not hold all ranks")
     return ArrayMetadata(name, known, shape, chunk, inner)
 
@@ -194,9 +217,12 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
         if len(cut) > 1:
             raise Damaged(f"{path}/zarr.json is damaged: arrays are not cut at the same {dimension}s")
     missing = [name for name, known in ARRAYS.items() if known.required and name not in arrays]
-    pairs = (("message_seconds", "rank_seconds"), ("message_summary", "rank_summary"))
-    if missing or not any(all(name in arrays for name in pair) for pair in pairs):
-        raise Damaged(f"{path}: the run has no array '{(missing or ['message_seconds'])[0]}'")
+    kept = max(_SAMPLES, key=lambda names: sum(name in arrays for name in names))
+    missing += [name for name in kept if name not in arrays]
+    if missing:
+        raise Damaged(f"{path}: the run has no array '{missing[0]}'")
+    if "phase_status" in arrays and "status" in arrays:
+        raise Damaged(f"{path}: the run has both 'status' and 'phase_status'; only one can be true")
 
 
 def _no_run(path: Path) -> str:

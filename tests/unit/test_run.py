@@ -84,13 +84,13 @@ def _whole(extent: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda d: d["attributes"]["schema"].update(version=2), "newer crosscut"),
+        (lambda d: d["attributes"]["schema"].update(version=3), "newer crosscut"),
         (lambda d: d["attributes"]["schema"].update(name="x"), "not a run of crosscut"),
         (lambda d: d["attributes"].pop("schema"), "'schema' is missing"),
         (lambda d: d.pop("attributes"), "'attributes' is missing"),
         (lambda d: d.pop("consolidated_metadata"), "'consolidated_metadata' is missing"),
         (lambda d: arrays_of(d).pop("status"), "no array 'status'"),
-        (lambda d: arrays_of(d).pop("rank_seconds"), "no array 'message_seconds'"),
+        (lambda d: arrays_of(d).pop("rank_seconds"), "no array 'rank_seconds'"),
         (lambda d: arrays_of(d)["status"].update(shape=[2, 5, 7, 5]), "chunks"),
         (lambda d: arrays_of(d)["node"].update(shape=[2**70]), "dimensions"),
         (lambda d: arrays_of(d)["phase"].update(data_type="float32"), "type is not int64"),

@@ -11,6 +11,7 @@
 #include "network_report.hpp"
 #include "parameters.hpp"
 #include "sim_platform.hpp"
+#include "smpi_options.hpp"
 #include "words.hpp"
 
 namespace crosscut {
@@ -26,7 +27,8 @@ FILE is a network description (TOML), or a name of the catalogue.
                                    the way of a flow: vertices, what it shares, latency
   tables FILE --json               routing tables of hosts that forward
   platform FILE --ranks N --out XML [--ranks-per-host K]
-                                   as a platform of SimGrid; its host file goes beside it, XML.hosts
+                                   as a platform of SimGrid; beside it its host file, XML.hosts,
+                                   and options for MPI programs under SMPI, XML.smpi
 )";
 
 struct Asked {
@@ -141,6 +143,7 @@ int platform(const Asked& asked) {
   if (ranks > platform_ranks_max) throw UsageError(too_many_for_platform(ranks));
   write_platform(*network, static_cast<Rank>(ranks), static_cast<int>(per_host), asked.out,
                  asked.out + ".hosts");
+  write_options(smpi_program_options(common_overheads(*network)), asked.out + ".smpi");
   return 0;
 }
 

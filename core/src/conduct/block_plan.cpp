@@ -116,7 +116,7 @@ void BlockPlan::recall(std::int64_t repetition) {
   const auto lacks = [&](const auto& history) { return std::cmp_less_equal(history.size(), repetition); };
   if (std::none_of(slowest_.begin(), slowest_.end(), lacks)) return;
   const auto seconds = store_.read_rank_seconds({size_index_, 0, phases_, repetition, repetition + 1});
-  const auto ranks = static_cast<std::size_t>(ranks_);
+  const auto ranks = seconds.size() / slowest_.size();  // with phase summaries: the slowest alone
   for (std::size_t phase = 0; phase < slowest_.size(); ++phase) {
     auto& history = slowest_[phase];
     if (lacks(history)) {
@@ -134,9 +134,10 @@ void BlockPlan::remember(const BlockData& data, bool with_losses) {
       const auto at = static_cast<std::size_t>(phase);
       done_[at] = std::max(done_[at], repetition + 1);
       if (with_losses) tried_.insert(repetition * phases_ + phase);
-      if (asked_.interval > 0) {
-        slowest_[at].push_back(largest_of(std::span(data.rank_seconds).subspan(cell * ranks, ranks)));
-      }
+      if (asked_.interval <= 0) continue;
+      slowest_[at].push_back(data.phases.empty()
+                                 ? largest_of(std::span(data.rank_seconds).subspan(cell * ranks, ranks))
+                                 : data.phases[cell].ranks.back());
     }
   }
 }

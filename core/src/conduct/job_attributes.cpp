@@ -1,14 +1,18 @@
 // What a run on disk says of itself: coordinates and attributes, from job, pattern and ensemble.
 #include <algorithm>
+#include <chrono>
 
 #include "error.hpp"
 #include "job_run.hpp"
+#include "layout.hpp"
 #include "version.hpp"
 
 namespace crosscut {
 namespace {
 
 constexpr std::int64_t most_coordinate_bytes = std::int64_t{64} << 20;
+
+constexpr auto short_preparation = std::chrono::seconds(1);
 
 // In `bytes`: the sample's bytes are the message size asked for.
 constexpr std::int64_t as_size = -1;
@@ -51,20 +55,27 @@ void JobRun::refuse_bytes_of_their_own() const {
   }
 }
 
+// A run that is soon prepared is made and says that it was stopped; nothing is lost by giving up a long one.
+void JobRun::end_if_stopped() {
+  if (!should_stop() || std::chrono::steady_clock::now() - started_ < short_preparation) return;
+  throw RunError("stopped while the run was prepared: nothing was measured, and nothing written");
+}
+
 std::vector<double> JobRun::credited_bytes() {
   std::vector<double> all;
   const auto ranks = ensemble_.ranks();
   for (const auto size : shape_.sizes) {
     const auto phases = pattern_->extent(ranks, size).phases;
     for (std::int64_t index = first_phase_; index < first_phase_ + shape_.phases; ++index) {
-      should_stop();  // minutes, where phases and ranks are many: a second interrupt must be heard
+      end_if_stopped();  // minutes, where phases and ranks are many
       auto& credited = all.emplace_back(0);
       if (index >= phases) continue;
-      const auto phase = pattern_->phase(ranks, size, index);
-      for (Rank rank = 0; rank < ranks; ++rank) {
-        const auto its = phase->credited_bytes(rank);
-        credited = info_.formula_per == "phase" ? credited + its : std::max(credited, its);
+      if (info_.formula_per == "rank") {
+        credited = pattern_->most_credited_bytes(ranks, size, index);
+        continue;
       }
+      const auto phase = pattern_->phase(ranks, size, index);
+      for (Rank rank = 0; rank < ranks; ++rank) credited += phase->credited_bytes(rank);
     }
   }
   return all;
@@ -92,8 +103,9 @@ PhaseSamples JobRun::samples_of(std::int64_t index) const {
   return samples;
 }
 
-bool JobRun::bytes_differ() const {
+bool JobRun::bytes_differ() {
   for (std::int64_t index = 0; index < shape_.phases; ++index) {
+    end_if_stopped();
     const auto bytes = samples_of(index).bytes;
     if (std::any_of(bytes.begin(), bytes.end(), [](auto b) { return b != as_size; })) return true;
   }
@@ -110,9 +122,9 @@ Coordinates JobRun::coordinates() {
   }
   const auto size = shape_.sizes.front();
   for (std::int64_t index = 0; index < shape_.phases; ++index) {
-    should_stop();
+    end_if_stopped();
     coordinates.phase.push_back(first_phase_ + index + 1);
-    coordinates.phase_label.push_back(pattern_->phase(ranks, size, first_phase_ + index)->label());
+    coordinates.phase_label.push_back(pattern_->label(ranks, size, first_phase_ + index));
   }
   const auto& labels = coordinates.phase_label;
   if (std::all_of(labels.begin(), labels.end(), [](const auto& l) { return l.empty(); })) {
@@ -130,10 +142,8 @@ Store::Options JobRun::store_options(const json::Object& begun) {
   options.coordinates = coordinates();
   options.compute = job_.compute;
   options.lossy = backend_.lossy;
-  const auto cells = static_cast<double>(shape_.phases) * static_cast<double>(shape_.ranks) *
-                     static_cast<double>(shape_.slots + 1) * static_cast<double>(shape_.repetitions) *
-                     static_cast<double>(shape_.sizes.size());
-  options.summaries = cells * 8 > static_cast<double>(job_.raw_budget_bytes);
+  options.kept =
+      kept_within(static_cast<double>(job_.raw_budget_bytes), shape_, options.compute || options.lossy);
   auto& attributes = options.attributes;
   attributes = {
       {"crosscut", std::string(version)},

@@ -7,6 +7,8 @@
 
 #include "block_plan.hpp"
 #include "error.hpp"
+#include "moved_bytes.hpp"
+#include "summary.hpp"
 
 namespace crosscut {
 namespace {
@@ -32,7 +34,7 @@ double seconds_since(Deadline start) {
 double ranks_on_a_core(const Ensemble& ensemble) {
   const auto attributes = json::Value(ensemble.attributes());
   const auto* nodes = attributes.find("nodes");
-  if (nodes == nullptr) return 1;
+  if (nodes == nullptr || !nodes->is_array()) return 1;
   const auto of_rank = ensemble.nodes();
   double most = 1;
   for (std::size_t i = 0; i < nodes->array().size(); ++i) {
@@ -74,7 +76,8 @@ JobRun::JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()
     throw UsageError("backend " + job_.backend + " moves no bytes, so there is nothing to verify");
   }
   if (job_.tolerate_failures && !backend_.tolerates_failure) {
-    events_.warn("backend " + job_.backend + " cannot go on without a failed rank in the same session");
+    events_.warn("backend " + job_.backend +
+                 " cannot go on without a failed rank: its ranks are started again");
   }
   if (job_.sizes.empty()) job_.sizes = pattern_->default_sizes();
   shape_.sizes = job_.sizes;
@@ -117,12 +120,31 @@ BlockOutcome JobRun::run_block(std::int32_t size_index, const Block& block, std:
   shifted.phase_first += first_phase_;
   shifted.phase_end += first_phase_;
   const auto before = std::chrono::steady_clock::now();
-  auto outcome = ensemble_.run({shape_.sizes[static_cast<std::size_t>(size_index)], shifted, iterations});
+  const BlockRequest request{
+      .bytes = shape_.sizes[static_cast<std::size_t>(size_index)],
+      .block = shifted,
+      .iterations = iterations,
+      // Not of the warm-up: its times decide how to go on.
+      .summarise = store_->kept() == Kept::phase_summaries && block.repetition_first >= 0};
+  auto outcome = ensemble_.run(request);
   outcome.data.block = block;
+  if (request.summarise && outcome.data.phases.empty()) keep_summaries_only(size_index, outcome.data);
   const auto cells = (block.phase_end - block.phase_first) * (block.repetition_end - block.repetition_first);
   phase_seconds_ = seconds_since(before) / static_cast<double>(cells);
   report_wrong(outcome);
   return outcome;
+}
+
+void JobRun::keep_summaries_only(std::int32_t size_index, BlockData& data) const {
+  const auto bytes = shape_.sizes[static_cast<std::size_t>(size_index)];
+  std::vector<std::int64_t> moved;
+  for (auto phase = data.block.phase_first; phase < data.block.phase_end; ++phase)
+    moved.push_back(most_moved_bytes(*pattern_->phase(ensemble_.ranks(), bytes, first_phase_ + phase),
+                                     ensemble_.ranks()));
+  BlockData kept;
+  kept.block = data.block;
+  kept.phases = summarise_phases(data, shape_, moved);
+  data = std::move(kept);
 }
 
 // Runs all phases and keeps nothing; seconds of the slowest rank, [phase].
@@ -238,18 +260,23 @@ double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) co
   return seconds;
 }
 
+// Of the newest phase: its slowest message and its slowest rank, seconds.
+std::pair<double, double> JobRun::newest_times(const BlockData& data) const {
+  if (!data.phases.empty()) return {data.phases.back().messages.back(), data.phases.back().ranks.back()};
+  const auto ranks = static_cast<std::size_t>(shape_.ranks);
+  const auto messages = data.message_seconds.size() / (data.rank_seconds.size() / ranks);
+  return {largest_of(std::span(data.message_seconds).last(messages)),
+          largest_of(std::span(data.rank_seconds).last(ranks))};
+}
+
 void JobRun::say_progress(std::int32_t size_index, const BlockOutcome& outcome, std::int64_t cells_left) {
   if (seconds_since(last_progress_) < 0.1) return;
   last_progress_ = std::chrono::steady_clock::now();
   const auto& data = outcome.data;
   const auto bytes = shape_.sizes[static_cast<std::size_t>(size_index)];
-  const auto phase_cells = static_cast<std::size_t>(shape_.ranks);
-  const auto newest = std::span(data.rank_seconds).last(phase_cells);
-  const auto messages = std::span(data.message_seconds)
-                            .last(data.message_seconds.size() / (data.rank_seconds.size() / phase_cells));
+  const auto [slowest, phase_seconds] = newest_times(data);
   const auto elapsed = seconds_since(started_);
   const auto left = seconds_left(size_index, cells_left);
-  const auto slowest = largest_of(messages);
   events_.say(json::Object{{"event", "progress"},
                            {"size", bytes},
                            {"size_index", size_index},
@@ -258,7 +285,7 @@ void JobRun::say_progress(std::int32_t size_index, const BlockOutcome& outcome, 
                            {"repetition", data.block.repetition_end},
                            {"repetitions", shape_.repetitions},
                            {"done", elapsed / (elapsed + left)},
-                           {"phase_seconds", largest_of(newest)},
+                           {"phase_seconds", phase_seconds},
                            {"rate", static_cast<double>(bytes) / slowest},
                            {"elapsed", elapsed},
                            {"eta", left}});

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ensemble.hpp"
@@ -30,7 +31,8 @@ class JobRun {
   Store::Options store_options(const json::Object& begun);
   Coordinates coordinates();
   PhaseSamples samples_of(std::int64_t index) const;
-  bool bytes_differ() const;
+  bool bytes_differ();
+  void end_if_stopped();
   std::vector<double> credited_bytes();
   void refuse_bytes_of_their_own() const;
   void measure_size(std::int32_t size_index);
@@ -39,7 +41,9 @@ class JobRun {
   std::int64_t find_iterations(std::int32_t size_index, std::span<const double> phase_seconds);
   std::int64_t phases_of(std::int32_t size_index) const;
   BlockOutcome run_block(std::int32_t size_index, const Block& block, std::int64_t iterations);
+  void keep_summaries_only(std::int32_t size_index, BlockData& data) const;
   void report_wrong(const BlockOutcome& outcome);
+  std::pair<double, double> newest_times(const BlockData& data) const;
   void say_progress(std::int32_t size_index, const BlockOutcome& outcome, std::int64_t cells_left);
   double seconds_left(std::int32_t size_index, std::int64_t cells_left) const;
   bool should_stop();

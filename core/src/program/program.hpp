@@ -4,6 +4,7 @@
 // operations form a DAG. Nothing here knows a clock, a socket or a topology.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -82,6 +83,17 @@ class Pattern {
   virtual std::vector<Rank> peers(Rank self, Rank ranks) const = 0;
   // phase(i) depends only on parameters, seed, ranks, bytes and i: 0 <= index < extent.phases.
   virtual std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const = 0;
+  // Of the phase, but told without making it where that would be O(ranks): its label, and the most that a
+  // rank is credited in it.
+  virtual std::string label(Rank ranks, std::int64_t bytes, std::int64_t index) const {
+    return phase(ranks, bytes, index)->label();
+  }
+  virtual double most_credited_bytes(Rank ranks, std::int64_t bytes, std::int64_t index) const {
+    const auto made = phase(ranks, bytes, index);
+    double most = 0;
+    for (Rank rank = 0; rank < ranks; ++rank) most = std::max(most, made->credited_bytes(rank));
+    return most;
+  }
   // Message sizes measured when the user names none, bytes.
   virtual std::vector<std::int64_t> default_sizes() const { return {1'000'000}; }
   // Why these ranks cannot run this pattern ("pairs names rank 9, but there are 8 ranks"); empty: fine.

@@ -15,6 +15,8 @@ struct BlockRequest {
   std::int64_t bytes = 0;
   Block block;  // phase numbers of the pattern, from 0
   std::int64_t iterations = 1;
+  // Only summaries of phases are wanted: an ensemble that has all samples at hand may sum them up itself.
+  bool summarise = false;
 };
 
 struct BlockOutcome {

@@ -108,16 +108,18 @@ Ready unpack(std::span<const std::byte> payload) {
 }
 
 std::vector<std::byte> pack(const RunOrder& message) {
-  const auto& [bytes, block, iterations] = message.request;
+  // Whether it is to be summed up does not concern a single rank.
+  const auto& request = message.request;
+  const auto& block = request.block;
   return bytes_of(Writer()
                       .add(message.epoch)
-                      .add(bytes)
+                      .add(request.bytes)
                       .add(block.size_index)
                       .add(block.phase_first)
                       .add(block.phase_end)
                       .add(block.repetition_first)
                       .add(block.repetition_end)
-                      .add(iterations)
+                      .add(request.iterations)
                       .add(message.lost));
 }
 

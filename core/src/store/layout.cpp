@@ -43,7 +43,7 @@ std::int64_t product(const std::vector<std::int64_t>& values) {
 class Catalogue {
  public:
   explicit Catalogue(const Store::Options& options)
-      : shape_(options.shape), grid_(chunk_grid(options.shape, options.summaries)) {}
+      : shape_(options.shape), grid_(chunk_grid(options.shape, options.kept)) {}
 
   void whole(std::string_view name, std::vector<std::string_view> dimensions, Element element,
              json::Value fill) {
@@ -101,8 +101,8 @@ std::int64_t phases_summed_at_once(const Shape& shape) {
         "a phase of " + std::to_string(shape.repetitions) + " repetitions by " + std::to_string(samples) +
         " samples is too large to be summed up in memory: ask for at most " +
         std::to_string(largest_summed_bytes / 8 / samples) + " repetitions, or raise the raw budget");
-  const auto summary_bytes = static_cast<std::int64_t>(8 * statistics.size()) * samples;
-  return std::min(most, std::max<std::int64_t>(1, largest_chunk_bytes / summary_bytes));
+  const auto phase_bytes = static_cast<std::int64_t>(sizeof(Summary)) * samples;
+  return std::min(most, std::max<std::int64_t>(1, largest_chunk_bytes / phase_bytes));
 }
 
 }  // namespace
@@ -120,9 +120,26 @@ std::int64_t element_bytes(Element element) {
   __builtin_unreachable();
 }
 
-ChunkGrid chunk_grid(const Shape& shape, bool summaries) {
+double raw_bytes(const Shape& shape) {
+  return 8.0 * static_cast<double>(shape.sizes.size()) * static_cast<double>(shape.repetitions) *
+         static_cast<double>(shape.phases) * static_cast<double>(shape.ranks) *
+         static_cast<double>(shape.slots + 1);
+}
+
+double summary_bytes(const Shape& shape) {
+  return raw_bytes(shape) / static_cast<double>(shape.repetitions) * static_cast<double>(statistics.size());
+}
+
+Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank) {
+  if (raw_bytes(shape) <= budget_bytes) return Kept::samples;
+  return by_rank || summary_bytes(shape) <= budget_bytes ? Kept::summaries : Kept::phase_summaries;
+}
+
+ChunkGrid chunk_grid(const Shape& shape, Kept kept) {
   check_shape(shape);
-  const std::int64_t phase_bytes = shape.ranks * shape.slots * 8;
+  const bool summaries = kept == Kept::summaries;
+  const std::int64_t phase_bytes = kept == Kept::phase_summaries ? static_cast<std::int64_t>(sizeof(Summary))
+                                                                 : shape.ranks * shape.slots * 8;
   const std::int64_t most =
       summaries ? phases_summed_at_once(shape) : std::max<std::int64_t>(1, largest_chunk_bytes / phase_bytes);
   ChunkGrid grid{shape.repetitions, shape.phases, summaries ? shape.repetitions : 1, shape.phases};
@@ -140,8 +157,8 @@ ChunkGrid chunk_grid(const Shape& shape, bool summaries) {
 std::int64_t ArrayLayout::file_bytes() const { return product(chunk) * element_bytes(element); }
 
 std::int64_t ArrayLayout::cell_bytes() const {
-  const auto rank = std::ranges::find(dimensions, "rank") - dimensions.begin();
-  return product({shape.begin() + rank, shape.end()}) * element_bytes(element);
+  const auto phase = std::ranges::find(dimensions, "phase") - dimensions.begin();
+  return product({shape.begin() + phase + 1, shape.end()}) * element_bytes(element);
 }
 
 ChunkGrid ArrayLayout::grid() const {
@@ -175,7 +192,16 @@ std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
   catalogue.whole("repetitions_done", {"size", "phase"}, Element::int64, 0);
   const std::vector<std::string_view> cells{"size", "repetition", "phase", "rank"};
   const std::vector<std::string_view> slots{"size", "repetition", "phase", "rank", "slot"};
-  if (options.summaries) {
+  if (options.kept == Kept::phase_summaries) {
+    catalogue.sharded("phase_message_summary", {"size", "repetition", "phase", "statistic"}, Element::float64,
+                      "NaN");
+    catalogue.sharded("phase_rank_summary", {"size", "repetition", "phase", "statistic"}, Element::float64,
+                      "NaN");
+    catalogue.sharded("phase_moved_bytes", {"size", "repetition", "phase"}, Element::int64, 0);
+    catalogue.sharded("phase_status", {"size", "repetition", "phase"}, Element::uint8, 0);
+    return catalogue.take();
+  }
+  if (options.kept == Kept::summaries) {
     catalogue.sharded("message_summary", {"size", "phase", "rank", "slot", "statistic"}, Element::float64,
                       "NaN");
     catalogue.sharded("rank_summary", {"size", "phase", "rank", "statistic"}, Element::float64, "NaN");

@@ -36,7 +36,7 @@ inline constexpr std::int64_t largest_chunk_bytes = std::int64_t{256} << 10;
 inline constexpr std::int64_t largest_summed_bytes = std::int64_t{64} << 20;
 
 // Throws UsageError when the shape is empty or beyond what a run can index (or, with summaries, sum up).
-ChunkGrid chunk_grid(const Shape& shape, bool summaries);
+ChunkGrid chunk_grid(const Shape& shape, Kept kept);
 
 struct ArrayLayout {
   std::string_view name;
@@ -55,9 +55,12 @@ struct ArrayLayout {
   ChunkGrid grid() const;
 };
 
-// Statistics of a summary, in this order along its last dimension.
-inline constexpr std::array<std::string_view, 5> statistics = {"count", "minimum", "median", "p99",
-                                                               "maximum"};
+// Bytes of the samples, and of the summaries that take their place.
+double raw_bytes(const Shape& shape);
+double summary_bytes(const Shape& shape);
+// The most detailed of what fits into so many bytes; with phase summaries it may exceed them. Summaries over
+// ranks know nothing of what a rank lost or computed: not of such runs.
+Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank);
 
 // Every array that a run with these options has, in the order in which metadata lists them.
 std::vector<ArrayLayout> array_layouts(const Store::Options& options);

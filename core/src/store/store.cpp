@@ -74,7 +74,9 @@ ZarrStore::ZarrStore(File lock, Options options, json::Object attributes)
       options_(std::move(options)),
       attributes_(std::move(attributes)),
       layouts_(array_layouts(options_)),
-      grid_(chunk_grid(options_.shape, options_.summaries)),
+      grid_(chunk_grid(options_.shape, options_.kept)),
+      status_array_(options_.kept == Kept::phase_summaries ? "phase_status" : "status"),
+      status_cells_(options_.kept == Kept::phase_summaries ? 1 : options_.shape.ranks),
       shards_(directory_, layouts_),
       summaries_(options_.shape),
       iterations_(read_numbers("iterations")),
@@ -85,13 +87,17 @@ void ZarrStore::check_size(std::int32_t size_index) const {
     throw RunError("internal error: there is no size " + std::to_string(size_index) + "; please report it");
 }
 
-void ZarrStore::check(const BlockData& data) const {
-  const Block& block = data.block;
+void ZarrStore::check_block(const Block& block) const {
   check_size(block.size_index);
   if (block.phase_first < 0 || block.phase_first >= block.phase_end ||
       block.phase_end > options_.shape.phases || block.repetition_first < 0 ||
       block.repetition_first >= block.repetition_end || block.repetition_end > options_.shape.repetitions)
     throw RunError("internal error: a block lies outside its run; please report it");
+}
+
+void ZarrStore::check(const BlockData& data) const {
+  const Block& block = data.block;
+  check_block(block);
   const std::int64_t cells = cells_of(block) * options_.shape.ranks;
   check_count("message_seconds", data.message_seconds.size(), cells * options_.shape.slots);
   check_count("rank_seconds", data.rank_seconds.size(), cells);
@@ -102,14 +108,32 @@ void ZarrStore::check(const BlockData& data) const {
 }
 
 void ZarrStore::commit(const BlockData& data) {
+  if (options_.kept == Kept::phase_summaries) return commit_phases(data);
   check(data);
-  if (options_.summaries) return commit_summed(data);
+  if (options_.kept == Kept::summaries) return commit_summed(data);
   std::vector<Piece> pieces{{"message_seconds", data.block, bytes_of(data.message_seconds)},
                             {"rank_seconds", data.block, bytes_of(data.rank_seconds)}};
   if (options_.compute) pieces.push_back({"compute_fraction", data.block, bytes_of(data.compute_fraction)});
   if (options_.lossy) pieces.push_back({"message_lost_bytes", data.block, bytes_of(data.message_lost_bytes)});
   write(pieces);
   write(std::array{Piece{"status", data.block, bytes_of(data.status)}});
+}
+
+void ZarrStore::commit_phases(const BlockData& data) {
+  check_block(data.block);
+  check_count("phase summaries", data.phases.size(), cells_of(data.block));
+  const auto column = [&data]<typename T>(T PhaseSummary::*member) {
+    std::vector<T> values;
+    for (const PhaseSummary& phase : data.phases) values.push_back(phase.*member);
+    return values;
+  };
+  const auto messages = column(&PhaseSummary::messages), ranks = column(&PhaseSummary::ranks);
+  const auto moved = column(&PhaseSummary::moved_bytes);
+  const auto status = column(&PhaseSummary::status);
+  write(std::array{Piece{"phase_message_summary", data.block, bytes_of(messages)},
+                   Piece{"phase_rank_summary", data.block, bytes_of(ranks)},
+                   Piece{"phase_moved_bytes", data.block, bytes_of(moved)}});
+  write(std::array{Piece{"phase_status", data.block, bytes_of(status)}});
 }
 
 // The order is the contract: cells of new chunks, sync, their index entries, sync.
@@ -156,8 +180,8 @@ void ZarrStore::flush_summaries() {
 }
 
 std::vector<Status> ZarrStore::read_status(const Block& block) const {
-  std::vector<Status> status(index(cells_of(block) * options_.shape.ranks));
-  if (const Shard* shard = shards_.find("status", block.size_index))
+  std::vector<Status> status(index(cells_of(block) * status_cells_));
+  if (const Shard* shard = shards_.find(status_array_, block.size_index))
     shard->read(block, std::as_writable_bytes(std::span(status)));
   return status;
 }
@@ -165,17 +189,17 @@ std::vector<Status> ZarrStore::read_status(const Block& block) const {
 // Some phases of a repetition at a time: the status of all phases and ranks need not fit in memory.
 std::vector<bool> ZarrStore::done(const Block& block) const {
   check_size(block.size_index);
-  if (options_.summaries) return summaries_done(block);
+  if (options_.kept == Kept::summaries) return summaries_done(block);
   constexpr std::int64_t piece_bytes = std::int64_t{256} << 10;
-  const std::int64_t ranks = options_.shape.ranks, step = std::max<std::int64_t>(1, piece_bytes / ranks);
+  const std::int64_t step = std::max<std::int64_t>(1, piece_bytes / status_cells_);
   std::vector<bool> result;
   for (std::int64_t repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
     for (std::int64_t phase = block.phase_first; phase < block.phase_end; phase += step) {
       const std::int64_t end = std::min(phase + step, block.phase_end);
       const std::vector<Status> status =
           read_status({block.size_index, phase, end, repetition, repetition + 1});
-      for (std::size_t cell = 0; cell < status.size(); cell += index(ranks))
-        result.push_back(all_done(std::span(status).subspan(cell, index(ranks))));
+      for (std::size_t cell = 0; cell < status.size(); cell += index(status_cells_))
+        result.push_back(all_done(std::span(status).subspan(cell, index(status_cells_))));
     }
   }
   return result;
@@ -206,9 +230,18 @@ bool ZarrStore::summary_closed(std::int32_t size_index, std::int64_t phase) cons
 
 std::vector<double> ZarrStore::read_rank_seconds(const Block& block) const {
   check_size(block.size_index);
-  std::vector<double> seconds(index(cells_of(block) * options_.shape.ranks),
-                              std::numeric_limits<double>::quiet_NaN());
-  if (options_.summaries) return seconds;
+  constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+  if (options_.kept == Kept::phase_summaries) {
+    std::vector<Summary> summaries(index(cells_of(block)));
+    for (Summary& summary : summaries) summary.fill(nothing);
+    if (const Shard* shard = shards_.find("phase_rank_summary", block.size_index))
+      shard->read(block, std::as_writable_bytes(std::span(summaries)));
+    std::vector<double> slowest;
+    for (const Summary& summary : summaries) slowest.push_back(summary.back());
+    return slowest;
+  }
+  std::vector<double> seconds(index(cells_of(block) * options_.shape.ranks), nothing);
+  if (options_.kept == Kept::summaries) return seconds;
   if (const Shard* shard = shards_.find("rank_seconds", block.size_index))
     shard->read(block, std::as_writable_bytes(std::span(seconds)));
   return seconds;
@@ -220,6 +253,12 @@ Block ZarrStore::largest_block(std::int32_t size_index, std::int64_t repetition,
   };
   Block block{size_index, phase, chunk_end(phase, grid_.chunk_phases, grid_.phases), repetition,
               repetition + 1};
+  if (options_.kept == Kept::phase_summaries) {  // its samples are gathered all the same
+    const std::int64_t phase_bytes = 8 * options_.shape.ranks * (options_.shape.slots + 1);
+    const std::int64_t most = std::max<std::int64_t>(1, largest_summed_bytes / phase_bytes);
+    block.phase_end = std::min(block.phase_end, phase + most);
+    if (block.phase_end < grid_.phases) return block;
+  }
   if (phase % grid_.chunk_phases == 0)
     block.repetition_end = chunk_end(repetition, grid_.chunk_repetitions, grid_.repetitions);
   return block;

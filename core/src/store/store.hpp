@@ -4,12 +4,14 @@
 // block's status cells last of all; so whatever the status says is measured can be read, always.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "json.hpp"
@@ -18,6 +20,22 @@
 namespace crosscut {
 
 enum class Status : std::uint8_t { unmeasured = 0, measured = 1, failed = 2, skipped = 3 };
+
+// Statistics of a summary, in this order along its last dimension.
+inline constexpr std::array<std::string_view, 5> statistics = {"count", "minimum", "median", "p99",
+                                                               "maximum"};
+using Summary = std::array<double, statistics.size()>;
+
+// What a run keeps of its samples: all; a summary over the repetitions of each; or a summary over the ranks
+// of each phase, where even those would be too many.
+enum class Kept : std::uint8_t { samples, summaries, phase_summaries };
+
+// One repetition of a phase, over all its ranks.
+struct PhaseSummary {
+  Summary messages{}, ranks{};   // of message_seconds and rank_seconds that were measured
+  std::int64_t moved_bytes = 0;  // that the busiest rank sends or receives in samples, whichever is more
+  Status status = Status::unmeasured;  // measured: by every rank
+};
 
 // The unit of agreement, gathering, writing and resuming: half-open ranges within one size.
 struct Block {
@@ -42,6 +60,7 @@ struct BlockData {
   std::vector<Status> status;                    // [repetition, phase, rank]
   std::vector<double> compute_fraction;          // [repetition, phase, rank]; empty: not asked for
   std::vector<std::int64_t> message_lost_bytes;  // [repetition, phase, rank, slot]; empty: not lossy
+  std::vector<PhaseSummary> phases;              // [repetition, phase]; if not empty, in place of all above
 };
 
 // The samples of one phase, [rank, slot].
@@ -68,7 +87,8 @@ class Store {
     Shape shape;
     Coordinates coordinates;
     json::Object attributes;  // group attributes; `schema`, `state`, `start` are added by the store
-    bool compute = false, lossy = false, summaries = false;
+    bool compute = false, lossy = false;
+    Kept kept = Kept::samples;
   };
   // Makes the directory (it must not exist, or be an empty directory) with all metadata and the coordinates.
   static std::unique_ptr<Store> create(const std::filesystem::path& directory, Options options);
@@ -85,16 +105,18 @@ class Store {
   // Which cells of a block are already measured or skipped (failed ones are measured again): true where
   // nothing is to be done, [repetition, phase], all ranks together.
   virtual std::vector<bool> done(const Block& block) const = 0;
-  // True with summaries: all repetitions of a phase must be committed before another phase's, in blocks of
-  // the phases that largest_block names; `done` then counts what is held in memory for it.
-  virtual bool phase_by_phase() const = 0;
+  virtual Kept kept() const = 0;
+  // True with summaries of repetitions: all repetitions of a phase must be committed before another phase's,
+  // in blocks of the phases that largest_block names; `done` then counts what is held in memory for it.
+  bool phase_by_phase() const { return kept() == Kept::summaries; }
   // Recorded iterations of a size (0: not yet known) and how to record them; durable.
   virtual std::int64_t iterations(std::int32_t size_index) const = 0;
   virtual void set_iterations(std::int32_t size_index, std::int64_t iterations) = 0;
   // Of the first phases; those that a size does not have keep 0.
   virtual void set_repetitions_done(std::int32_t size_index, std::span<const std::int64_t> by_phase) = 0;
   // Reads back rank_seconds of a block that is done, for adaptive repetition after a resume; NaN where
-  // nothing is stored, hence everywhere with summaries.
+  // nothing is stored, hence everywhere with summaries. With phase summaries of the slowest rank alone:
+  // [repetition, phase].
   virtual std::vector<double> read_rank_seconds(const Block& block) const = 0;
   // The largest block that may start at (size, repetition, phase): it does not straddle an inner chunk.
   virtual Block largest_block(std::int32_t size_index, std::int64_t repetition, std::int64_t phase) const = 0;

@@ -19,7 +19,7 @@ std::span<const std::byte> text_bytes(const std::string& text) { return std::as_
 constexpr auto array_names = std::to_array<std::string_view>(
     {"size", "phase", "peer", "bytes", "node", "iterations", "repetitions_done", "credited_bytes", "status",
      "rank_seconds", "message_seconds", "message_lost_bytes", "compute_fraction", "message_summary",
-     "rank_summary"});
+     "rank_summary", "phase_message_summary", "phase_rank_summary", "phase_moved_bytes", "phase_status"});
 
 // Whether a path within a run is one that `create` makes before the group's zarr.json, so before any sample.
 bool is_made_first(const fs::path& within) {
@@ -98,7 +98,7 @@ json::Object first_attributes(const Store::Options& options, std::span<const Arr
   attributes.set("schema", nullptr);  // first, for the reader; set below
   for (const auto& [name, value] : options.attributes) attributes.set(name, value);
   // After whatever the user's metadata calls so: a run is what the store says it is.
-  attributes.set("schema", json::Object{{"name", schema_name}, {"version", schema_version}});
+  attributes.set("schema", json::Object{{"name", schema_name}, {"version", version_for(options.kept)}});
   attributes.set("state", "running");
   attributes.set("start", utc_now());
   const Coordinates& coordinates = options.coordinates;
@@ -109,7 +109,9 @@ json::Object first_attributes(const Store::Options& options, std::span<const Arr
     if (layout.name == "node" || layout.name == "peer" || layout.name == "bytes")
       named.append(named.empty() ? "" : " ").append(layout.name);
   if (!named.empty()) attributes.set("coordinates", named);
-  attributes.set("summaries", options.summaries);
+  attributes.set("summaries", options.kept != Kept::samples);
+  // No array has them then.
+  if (options.kept == Kept::phase_summaries) attributes.set("slots", options.shape.slots);
   if (std::ranges::any_of(coordinates.phase_label, [](const std::string& label) { return !label.empty(); }))
     attributes.set("phase_labels",
                    json::Array(coordinates.phase_label.begin(), coordinates.phase_label.end()));

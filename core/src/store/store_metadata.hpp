@@ -9,7 +9,9 @@
 namespace crosscut {
 
 inline constexpr std::string_view schema_name = "crosscut-run";
-inline constexpr std::int64_t schema_version = 1;
+inline constexpr std::int64_t schema_version = 2;
+// The oldest version whose readers know all arrays: 2 has phase summaries, and what holds none is still of 1.
+inline constexpr std::int64_t version_for(Kept kept) { return kept == Kept::phase_summaries ? 2 : 1; }
 
 json::Value array_metadata(const ArrayLayout& layout);
 // With the metadata of all arrays inline ("consolidated"), so that a reader opens one file.

@@ -100,6 +100,7 @@ void compare_settings(const Value& found, const Value& wanted, std::vector<Diffe
 // What identifies each node from run to run: counters and clocks in its description may change.
 Value node_ids(const Value* nodes) {
   json::Array ids;
+  if (nodes != nullptr && nodes->is_object()) return *nodes;  // very many, counted rather than listed
   if (nodes == nullptr || !nodes->is_array()) return ids;
   for (const Value& node : nodes->array()) {
     const Value* id = node.is_object() ? node.find("id") : nullptr;
@@ -223,9 +224,9 @@ json::Array ranges_of(const std::vector<bool>& done) {
 
 void ZarrStore::check_shards() {
   for (std::int32_t size = 0; std::cmp_less(size, options_.shape.sizes.size()); ++size) {
-    if (shards_.find("status", size) == nullptr) continue;
+    if (shards_.find(status_array_, size) == nullptr) continue;
     for (std::int64_t chunk = 0; chunk < grid_.chunks(); ++chunk)
-      if (shards_.find("status", size)->visible(chunk)) check_chunk(size, chunk);
+      if (shards_.find(status_array_, size)->visible(chunk)) check_chunk(size, chunk);
   }
 }
 
@@ -236,7 +237,7 @@ void ZarrStore::check_chunk(std::int32_t size_index, std::int64_t chunk) {
                     std::min(grid_.repetitions, (r + 1) * grid_.chunk_repetitions)};
   std::optional<bool> any_measured;
   for (const ArrayLayout& layout : layouts_) {
-    if (!layout.sharded || layout.name == "status") continue;
+    if (!layout.sharded || layout.name == status_array_) continue;
     const Shard* shard = shards_.find(layout.name, size_index);
     if (shard != nullptr && shard->visible(chunk)) continue;
     if (!any_measured) any_measured = std::ranges::count(read_status(whole), Status::measured) > 0;
@@ -248,7 +249,7 @@ void ZarrStore::check_chunk(std::int32_t size_index, std::int64_t chunk) {
 }
 
 bool ZarrStore::nothing_visible(std::int32_t size_index, std::int64_t repetition_chunk) const {
-  const Shard* status = shards_.find("status", size_index);
+  const Shard* status = shards_.find(status_array_, size_index);
   if (status == nullptr) return true;
   for (std::int64_t p = 0; p < grid_.phase_chunks(); ++p)
     if (status->visible(repetition_chunk * grid_.phase_chunks() + p)) return false;

@@ -3,17 +3,95 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace crosscut {
+namespace {
+
+struct Counted {
+  double value = 0;
+  std::size_t count = 0;
+};
+
+// ceil(0.99 n) - 1, in integers: 0.99 is not a double.
+std::size_t index_of_p99(std::size_t n) { return (99 * n + 99) / 100 - 1; }
+
+Summary summarise_counted(std::span<Counted> distinct, std::size_t n) {
+  std::ranges::sort(distinct, {}, &Counted::value);
+  const auto at = [&](std::size_t index) {
+    std::size_t i = 0;
+    for (; index >= distinct[i].count; ++i) index -= distinct[i].count;
+    return distinct[i].value;
+  };
+  const double median = (at((n - 1) / 2) + at(n / 2)) / 2;
+  return {static_cast<double>(n), distinct.front().value, median, at(index_of_p99(n)), distinct.back().value};
+}
+
+// Of samples that are all one of a few values, as those of a simulated phase often are: counting is then ten
+// times as fast as ordering. Nothing where there are more.
+std::optional<Summary> summarise_few_values(std::span<const double> samples) {
+  std::array<Counted, 16> distinct;
+  std::size_t known = 0, last = 0;
+  for (const double sample : samples) {
+    if (last >= known || distinct[last].value != sample) {
+      for (last = 0; last < known && distinct[last].value != sample; ++last) {
+      }
+      if (last == distinct.size()) return std::nullopt;
+      if (last == known) distinct[known++] = {sample, 0};
+    }
+    ++distinct[last].count;
+  }
+  return summarise_counted(std::span(distinct).first(known), samples.size());
+}
+
+Status phase_status(std::span<const Status> ranks) {
+  for (const Status worst : {Status::unmeasured, Status::failed, Status::skipped})
+    if (std::ranges::find(ranks, worst) != ranks.end()) return worst;
+  return Status::measured;
+}
+
+}  // namespace
 
 Summary summarise(std::span<double> samples) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   if (samples.empty()) return {0, none, none, none, none};
-  std::ranges::sort(samples);
+  if (const auto counted = summarise_few_values(samples)) return *counted;
   const std::size_t n = samples.size();
-  const double median = (samples[(n - 1) / 2] + samples[n / 2]) / 2;
-  const std::size_t p99 = (99 * n + 99) / 100 - 1;  // ceil(0.99 n), in integers: 0.99 is not a double
-  return {static_cast<double>(n), samples.front(), median, samples[p99], samples.back()};
+  const auto at = [&](std::size_t index) { return samples.begin() + static_cast<std::ptrdiff_t>(index); };
+  // Each step orders what the one before left above.
+  std::ranges::nth_element(samples, at((n - 1) / 2));
+  const double least = *std::min_element(samples.begin(), at((n - 1) / 2) + 1);
+  const double below = samples[(n - 1) / 2];
+  std::nth_element(at((n - 1) / 2), at(n / 2), samples.end());
+  const double median = (below + samples[n / 2]) / 2;
+  std::nth_element(at(n / 2), at(index_of_p99(n)), samples.end());
+  const double p99 = samples[index_of_p99(n)];
+  return {static_cast<double>(n), least, median, p99, *std::max_element(at(index_of_p99(n)), samples.end())};
+}
+
+PhaseSummary summarise_phase(std::span<const double> message_seconds, std::span<const double> rank_seconds,
+                             std::span<const Status> status, std::int64_t moved_bytes) {
+  thread_local std::vector<double> samples;  // kept: as many as a phase has messages
+  const auto of_ranks = [&](std::span<const double> seconds) {
+    samples.clear();
+    const std::size_t each = seconds.size() / status.size();
+    for (std::size_t i = 0; i < seconds.size(); ++i)
+      if (status[i / each] == Status::measured && !std::isnan(seconds[i])) samples.push_back(seconds[i]);
+    return summarise(samples);
+  };
+  return {of_ranks(message_seconds), of_ranks(rank_seconds), moved_bytes, phase_status(status)};
+}
+
+std::vector<PhaseSummary> summarise_phases(const BlockData& data, const Shape& shape,
+                                           std::span<const std::int64_t> moved_bytes) {
+  const auto ranks = static_cast<std::size_t>(shape.ranks), slots = static_cast<std::size_t>(shape.slots);
+  std::vector<PhaseSummary> phases;
+  for (std::size_t cell = 0; cell * ranks < data.status.size(); ++cell)
+    phases.push_back(summarise_phase(
+        std::span(data.message_seconds).subspan(cell * ranks * slots, ranks * slots),
+        std::span(data.rank_seconds).subspan(cell * ranks, ranks),
+        std::span(data.status).subspan(cell * ranks, ranks), moved_bytes[cell % moved_bytes.size()]));
+  return phases;
 }
 
 bool SummaryBuffer::continues(const Block& block) const {

@@ -12,11 +12,17 @@
 
 namespace crosscut {
 
-using Summary = std::array<double, statistics.size()>;
-
 // Exact. The median of an even count is the mean of the middle two; p99 is the smallest sample that at least
 // 99 % of the samples do not exceed (nearest rank). Reorders `samples`. Without any: count 0, the rest NaN.
 Summary summarise(std::span<double> samples);
+
+// One phase over its ranks: message_seconds [rank, slot], rank_seconds and status [rank]. Status: measured
+// when all ranks are; else unmeasured, failed or skipped, the first that any of them is.
+PhaseSummary summarise_phase(std::span<const double> message_seconds, std::span<const double> rank_seconds,
+                             std::span<const Status> status, std::int64_t moved_bytes);
+// All phases of a block of raw samples. `moved_bytes`: [phase].
+std::vector<PhaseSummary> summarise_phases(const BlockData& data, const Shape& shape,
+                                           std::span<const std::int64_t> moved_bytes);
 
 // The samples of a few phases, held until all their repetitions have come.
 class SummaryBuffer {

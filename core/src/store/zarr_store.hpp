@@ -57,7 +57,7 @@ class ZarrStore : public Store {
   void set_iterations(std::int32_t size_index, std::int64_t iterations) override;
   void set_repetitions_done(std::int32_t size_index, std::span<const std::int64_t> by_phase) override;
   std::vector<double> read_rank_seconds(const Block& block) const override;
-  bool phase_by_phase() const override { return options_.summaries; }
+  Kept kept() const override { return options_.kept; }
   Block largest_block(std::int32_t size_index, std::int64_t repetition, std::int64_t phase) const override;
   void set_attributes(const json::Object& changed) override;
   void finish(std::string_view state, const json::Object& changed) override;
@@ -75,6 +75,8 @@ class ZarrStore : public Store {
   };
 
   void check(const BlockData& data) const;
+  void check_block(const Block& block) const;
+  void commit_phases(const BlockData& data);
   void write(std::span<const Piece> pieces);
   void commit_summed(const BlockData& data);
   void flush_summaries();
@@ -95,6 +97,8 @@ class ZarrStore : public Store {
   json::Value attributes_;
   std::vector<ArrayLayout> layouts_;
   ChunkGrid grid_;
+  std::string_view status_array_;
+  std::int64_t status_cells_;  // of a repetition and phase: its ranks, or 1
   mutable Shards shards_;
   SummaryBuffer summaries_;
   std::vector<std::int64_t> iterations_, repetitions_done_;

@@ -69,6 +69,13 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
         found.append(
             Caution(Kind.SUMMARISED, "medians only, no intervals: raw samples exceeded --raw-budget")
         )
+    if any(samples.of_phases for samples in shown):
+        found.append(
+            Caution(
+                Kind.SUMMARISED,
+                "phases only, no routes and no single ranks: their samples exceeded --raw-budget",
+            )
+        )
     if few := [samples for samples in shown if _too_few(samples)]:
         found.append(
             Caution(

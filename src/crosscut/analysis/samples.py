@@ -28,6 +28,9 @@ class Samples:
     iterations: int
     summarised: bool
     """True: medians stand in place of raw samples (R is 1), so there are no intervals."""
+    of_phases: bool = False
+    """True: the run knows phases, not ranks. N and K are 1, and the one entry of a phase stands for all: the
+    time of its slowest rank, the median of its messages, the bytes that its busiest rank moves."""
 
     @property
     def ranks(self) -> int:
@@ -45,6 +48,8 @@ def _array(dataset: xr.Dataset, name: str, index: int) -> Floats:
 
 def load(dataset: xr.Dataset, index: int) -> Samples:
     """Samples of the size at `index`; reads that size's arrays, no others."""
+    if "phase_status" in dataset:
+        return _of_phases(dataset, index)
     status = np.asarray(dataset["status"].isel(size=index).values)
     summarised = "message_seconds" not in dataset
     if summarised:
@@ -57,6 +62,7 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         measured = status == MEASURED
     size = int(dataset["size"].values[index])
     peer = np.asarray(dataset["peer"].values, dtype=np.int32)
+    peer = np.where(peer < ranks.shape[2], peer, np.int32(-1))  # of a damaged file: no rank of the run
     # Negative: equal to `size`, in a pattern whose other samples have sizes of their own.
     stored = dataset["bytes"].values if "bytes" in dataset else np.full(peer.shape, -1)
     sample_bytes = np.where(stored < 0, size, stored)
@@ -76,6 +82,29 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         else np.zeros(count, np.int32),
         iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
         summarised=summarised,
+    )
+
+
+def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
+    measured = np.asarray(dataset["phase_status"].isel(size=index).values) == MEASURED
+    slowest = _array(dataset, "phase_rank_summary", index)[..., _STATISTICS.index("maximum")]
+    message = _array(dataset, "phase_message_summary", index)[..., _STATISTICS.index("median")]
+    # The same in every repetition that is there.
+    moved = np.where(measured, _array(dataset, "phase_moved_bytes", index), 0).max(axis=0)
+    return Samples(
+        size_bytes=int(dataset["size"].values[index]),
+        phase=np.asarray(dataset["phase"].values, dtype=np.int64),
+        peer=np.zeros((len(moved), 1, 1), np.int32),
+        bytes=moved[:, None, None],
+        message_seconds=np.where(measured, message, np.nan)[..., None, None],
+        rank_seconds=np.where(measured, slowest, np.nan)[..., None],
+        credited_bytes=_array(dataset, "credited_bytes", index)
+        if "credited_bytes" in dataset
+        else np.full(len(moved), np.nan),
+        node=np.zeros(1, np.int32),
+        iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
+        summarised=False,
+        of_phases=True,
     )
 
 

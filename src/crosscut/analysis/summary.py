@@ -65,7 +65,7 @@ class Routes:
 def routes(samples: Samples, *, timed: bool = False) -> Routes:
     """Every route's median rate, or `timed` its median time, for messages whose sizes differ. The rank that
     timed a sample is the destination, its peer the source."""
-    phase, rank, slot = np.nonzero(samples.peer >= 0)
+    phase, rank, slot = np.nonzero((samples.peer >= 0) & (not samples.of_phases))
     source = samples.peer[phase, rank, slot].astype(np.int64)
     values = samples.message_seconds[:, phase, rank, slot]
     if not timed:

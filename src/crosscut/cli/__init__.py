@@ -19,11 +19,13 @@ COMMANDS = (
     "show",
     "evaluate",
     "network",
+    "simulate",
     "list",
     "export",
     "fsck",
     "doctor",
     "build_mpi",
+    "build_smpi",
     "completion",
 )
 

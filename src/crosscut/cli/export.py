@@ -25,8 +25,9 @@ FORMATS = ("csv", "parquet", "json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, metavar="DIR", help="a run; of an evaluation, one of its runs")
-    parser.add_argument("--table", choices=("messages", "ranks"), default="messages",
-                        help="a row a message, or a row a rank and phase (messages)")  # fmt: skip
+    parser.add_argument("--table", choices=("messages", "ranks", "phases"),
+                        help="a row a message, or a row a rank and phase (messages); a row a phase, of a run "
+                        "that holds summaries of phases")  # fmt: skip
     parser.add_argument(
         "--format", choices=FORMATS, help="csv, parquet or json (by the file's name; else csv)"
     )
@@ -41,7 +42,8 @@ def execute(args: argparse.Namespace) -> int:
     name = args.format or (export_formats.format_of(args.out) if args.out else "csv")
     if args.out is None and name == "parquet" and sys.stdout.isatty():
         raise UsageError("Parquet is not for the screen; name a file with --out")
-    pieces = export.tables(Run.open(args.run), args.table)
+    run = Run.open(args.run)
+    pieces = export.tables(run, args.table or ("phases" if run.phase_summarised else "messages"))
     if args.out is not None:
         export_formats.write_file(pieces, args.out, name, overwrite=args.force)
     else:

@@ -8,7 +8,7 @@ import json
 
 from rich.text import Text
 
-from crosscut import core
+from crosscut import core, smpi
 from crosscut.errors import EXIT_OK, UsageError
 from crosscut.places import all_places
 from crosscut.reports.screen import Rows, Screen, screen_for
@@ -49,6 +49,7 @@ def _as_json(known: core.Core) -> dict[str, object]:
             {"name": place.name, "summary": place.help, "unavailable": place.available() or ""}
             for place in all_places()
         ],
+        "engines": [dataclasses.asdict(engine) for engine in smpi.engines()],
     }
 
 
@@ -78,6 +79,8 @@ def _overview(known: core.Core) -> None:
     _section(
         screen, "Places: --on PLACE", [(name, place.help, place.available() or "") for name, place in places]
     )
+    engines = [(engine.name, engine.summary, engine.unavailable) for engine in smpi.engines()]
+    _section(screen, "Engines of --on sim:NETWORK: --engine NAME", engines)
     screen.line()
     screen.line("One of them with its parameters: crosscut list NAME", "dim")
 

@@ -21,6 +21,8 @@ from crosscut.places import PLACES
 # Titles of groups in help.
 WHERE = "where and over what"
 HOW = "how it is measured"
+# What stands beside `--on sim:NETWORK` needs no backend's name.
+_SHORT_NAMES = {("sim", "engine"): ("--engine",)}
 # Members of the job that are options of the same name.
 _JOB_MEMBERS = (
     "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "sync", "wait", "seed",
@@ -188,7 +190,9 @@ def parameter_help(parameter: Parameter) -> str:
     return f"{sentence} {facts[:1].upper()}{facts[1:]}." if facts else sentence
 
 
-def _add_parameter(group: argparse._ArgumentGroup, flag: str, dest: str, parameter: Parameter) -> None:
+def _add_parameter(
+    group: argparse._ArgumentGroup, flag: str, dest: str, parameter: Parameter, *also: str
+) -> None:
     choices = tuple(parameter.choices)
     text = parameter_help(parameter).replace("%", "%%")
     if parameter.kind == "boolean":
@@ -196,6 +200,7 @@ def _add_parameter(group: argparse._ArgumentGroup, flag: str, dest: str, paramet
         _add(
             group,
             flag,
+            *also,
             dest=dest,
             nargs="?",
             const="true",
@@ -204,7 +209,7 @@ def _add_parameter(group: argparse._ArgumentGroup, flag: str, dest: str, paramet
         )
     else:
         metavar = None if choices else parameter.kind.upper()
-        _add(group, flag, dest=dest, choices=choices or None, metavar=metavar, help=text)
+        _add(group, flag, *also, dest=dest, choices=choices or None, metavar=metavar, help=text)
 
 
 def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) -> None:
@@ -228,7 +233,8 @@ def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Back
             for parameter in backend.parameters:
                 name = parameter.name.removeprefix(f"{backend.name}-")
                 dest = f"backend.{backend.name}.{parameter.name}"
-                _add_parameter(group, f"--{backend.name}-{name}", dest, parameter)
+                also = _SHORT_NAMES.get((backend.name, parameter.name), ())
+                _add_parameter(group, f"--{backend.name}-{name}", dest, parameter, *also)
 
 
 def backend_group(backend: str) -> str:

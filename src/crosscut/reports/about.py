@@ -92,10 +92,18 @@ def how(view: View) -> list[str]:
 
 
 def _how_simulated(view: View) -> list[str]:
+    if text(view.attributes, "backend", "parameters", "engine") == "smpi":
+        return [
+            "computed, not measured: MPI processes under SimGrid's SMPI, on the network's file",
+            "SimGrid's sharing",
+            "virtual clock",
+            text(view.attributes, "cadence"),
+        ]
     knee = text(view.attributes, "backend", "parameters", "knee") or "0"
+    scale = text(view.attributes, "backend", "parameters", "knee-scale") or "1"
     return [
         "computed, not measured: max-min shares of the capacities that the network's file names",
-        "no model of contention" if knee == "0" else f"contention: soft knee, p = {knee}",
+        "no model of contention" if knee == "0" else f"contention: soft knee, p = {knee}, scale {scale}",
         "virtual clock",
         text(view.attributes, "cadence"),
     ]
@@ -104,7 +112,7 @@ def _how_simulated(view: View) -> list[str]:
 def repetitions(view: View) -> str:
     """`20 repetitions`, or the range over sizes and phases where it was adaptive or is unfinished."""
     done = view.dataset["repetitions_done"].values if "repetitions_done" in view.dataset else None
-    measured = (view.dataset["status"] == 1).any(dim="rank").sum(dim="repetition").values
+    measured = (view.status == 1).any(dim="rank").sum(dim="repetition").values
     counts = measured if done is None or not done.any() else done
     low, high = int(counts.min()), int(counts.max())
     text_ = units.count(high, "repetition") if low == high else f"{low} to {high} repetitions"
@@ -150,7 +158,7 @@ def _state(view: View) -> list[Caution]:
             "stopped": "the run was stopped before its end",
             "failed": "the run failed before its end",
         }.get(view.state, f"the run's state is '{view.state}'")
-        share = float((view.dataset["status"] == 1).mean())
+        share = float((view.status == 1).mean())
         found.append(
             Caution(
                 Kind.UNFINISHED,

@@ -25,7 +25,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
     screen.line(f"{about.what(view)} ({about.where(view)}), {view.state}", "bold")
     screen.line("; ".join(about.how(view)), "dim")
     measured = [view.samples(index) for index in view.measured_sizes()]
-    if len(measured) > 1 and view.pattern not in BODIES:
+    if len(measured) > 1 and (view.pattern not in BODIES or measured[0].of_phases):
         screen.line()
         size_table.draw(screen, measured, about.skew_seconds(view))
         screen.line()
@@ -67,7 +67,8 @@ def _size_json(view: View, samples: Samples) -> dict[str, object]:
     return {
         "size_bytes": samples.size_bytes,
         "message_seconds": figures.at(found.seconds, 0).as_json(),
-        "message_bytes_per_second": figures.at(found.rates, 0).as_json(),
+        # Of phases alone no message's bytes are known.
+        "message_bytes_per_second": None if samples.of_phases else figures.at(found.rates, 0).as_json(),
         "phases": [
             {
                 "phase": int(samples.phase[index]),

@@ -21,7 +21,8 @@ def figures_of(view: View) -> list[str]:
     measured = [view.samples(index) for index in view.measured_sizes()]
     if not measured:
         return ["nothing is measured yet"]
-    return _SENTENCES.get(view.pattern, _dense)(view, measured)
+    sentences = _dense if measured[0].of_phases else _SENTENCES.get(view.pattern, _dense)
+    return sentences(view, measured)
 
 
 def _pingpong(_view: View, measured: list[Samples]) -> list[str]:

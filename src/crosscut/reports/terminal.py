@@ -32,7 +32,8 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
     if detailed is None:
         screen.line("Nothing is measured yet.")
         return
-    BODIES.get(view.pattern, terminal_dense.render)(screen, view, measured, detailed)
+    body = terminal_dense.render if detailed.of_phases else BODIES.get(view.pattern, terminal_dense.render)
+    body(screen, view, measured, detailed)
 
 
 def chosen(view: View, measured: list[Samples], size_bytes: int | None) -> Samples | None:

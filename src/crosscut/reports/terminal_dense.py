@@ -9,7 +9,7 @@ import numpy as np
 
 from crosscut import units
 from crosscut.analysis import summary
-from crosscut.analysis.intervals import Medians
+from crosscut.analysis.intervals import Floats, Medians, medians
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.summary import Routes
 from crosscut.reports import about, figures, size_table
@@ -30,6 +30,10 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     found = summary.routes(detailed)
     _headline(screen, view, detailed, rates)
     phases(screen, detailed, rates)
+    if detailed.of_phases:
+        _phase_histograms(screen, detailed, rates)
+        _slowest_phases(screen, view, detailed, rates)
+        return
     _histograms(screen, found, rates)
     slowest(screen, view, found)
 
@@ -89,6 +93,50 @@ def phases(screen: Screen, samples: Samples, rates: Medians) -> None:
         notes += ["neighbours merged"] if len(numbers) > screen.width else []
         screen.title("Rate by phase" + (f" ({', '.join(notes)})" if notes else ""))
         screen.show(screen.drawing(lines))
+
+
+def _phase_histograms(screen: Screen, samples: Samples, rates: Medians) -> None:
+    """Where the run knows nothing of routes: phases, by rate and by the time of their median message."""
+    found = rates.median[np.isfinite(rates.median)]
+    times = medians(samples.message_seconds[..., 0, 0]).median
+    times = times[np.isfinite(times)]
+    plots = []
+    for title, values, unit in (
+        ("Phases by rate", found, units.rate_unit(_middle(found))),
+        ("Phases by time of the median message", times, units.time_unit(_middle(times))),
+    ):
+        histogram = summary.histogram(values if len(values) >= FEWEST_FOR_HISTOGRAM else values[:0])
+        lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
+        plots.append((f"{title} ({len(values):,})", lines))
+    screen.beside(plots[0], plots[1])
+
+
+def _middle(values: Floats) -> float:
+    return float(np.median(values)) if len(values) else 1.0
+
+
+def _slowest_phases(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
+    there = np.nonzero(np.isfinite(rates.median))[0]
+    if len(there) < 2:
+        return
+    times = medians(summary.phase_seconds(samples)).median
+    messages = medians(samples.message_seconds[..., 0, 0]).median
+    middle = _middle(rates.median[there])
+    rate_unit, time_unit = units.rate_unit(middle), units.time_unit(_middle(times[there]))
+    screen.title("Slowest phases")
+    table = Rows(
+        "<phase", f"rate, {rate_unit[1]}", "?of median",
+        f"slowest rank, {time_unit[1]}", f"?median message, {time_unit[1]}",
+    )  # fmt: skip
+    for index in there[np.argsort(rates.median[there], kind="stable")][:SLOWEST_SHOWN]:
+        table.add(
+            view.phase_name(samples, int(index)),
+            figures.at(rates, int(index)).in_unit(rate_unit)[0],
+            units.percent(float(rates.median[index]) / middle),
+            units.number(float(times[index]), time_unit),
+            units.number(float(messages[index]), time_unit) if np.isfinite(messages[index]) else "–",
+        )
+    screen.table(table)
 
 
 def _histograms(screen: Screen, found: Routes, rates: Medians) -> None:

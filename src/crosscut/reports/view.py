@@ -14,6 +14,7 @@ import xarray as xr
 from crosscut.analysis import samples
 from crosscut.analysis.samples import Samples
 from crosscut.errors import UsageError
+from crosscut.node_names import node_names
 
 
 def dig(value: object, *keys: str) -> object:
@@ -69,6 +70,13 @@ class View:
         """Five numbers a cell stand in place of raw samples."""
         return "message_summary" in self.dataset
 
+    @property
+    def status(self) -> xr.DataArray:
+        """[size, repetition, phase, rank]; of a run that knows phases alone, as if each had one rank."""
+        if "phase_status" in self.dataset:
+            return self.dataset["phase_status"].expand_dims("rank", -1)
+        return self.dataset["status"]
+
     @cached_property
     def sizes(self) -> list[int]:
         return [int(size) for size in self.dataset["size"].values]
@@ -80,7 +88,7 @@ class View:
     @cached_property
     def nodes(self) -> list[str]:
         """Name of each node."""
-        named = [text(node, "name") for node in items(self.attributes, "nodes")]
+        named = node_names(dig(self.attributes, "nodes"))
         return [name or f"node {index}" for index, name in enumerate(named)] or ["?"]
 
     @cached_property
@@ -115,7 +123,7 @@ class View:
 
     def measured_sizes(self) -> list[int]:
         """Indices of sizes of which anything was measured."""
-        done = (self.dataset["status"] == samples.MEASURED).any(dim=("repetition", "phase", "rank")).values
+        done = (self.status == samples.MEASURED).any(dim=("repetition", "phase", "rank")).values
         return [int(index) for index in np.nonzero(done)[0]]
 
     def elapsed_seconds(self) -> float:
@@ -132,7 +140,8 @@ def open_view(path: Path) -> View:
 
     run = Run.open(path)
     dataset: xr.Dataset = run.dataset
-    for needed in ("size", "phase", "peer", "status"):
+    of_phases = "phase_status" in dataset
+    for needed in ("size", "phase") if of_phases else ("size", "phase", "peer", "status"):
         if needed not in dataset:
             raise UsageError(f"{path}: the run has no array '{needed}'; try 'crosscut fsck {path}'")
     return View(path, dataset, dataset.attrs)

@@ -1,0 +1,168 @@
+// crosscut-smpi-player: crosscut's patterns as an MPI program, for SimGrid's SMPI. Started by smpirun, asked
+// for blocks of phases on descriptor 0, a socket, and answering there (smpi_block.hpp).
+//
+// Ranks are actors of one process, one of them running at a time, and run without privatisation: what is
+// static here is common to all. So requests, samples and the payload of messages need not travel, 256 ranks
+// with messages of 10 MB take no memory, and only what the pattern itself sends is simulated.
+#include <mpi.h>
+#include <simgrid/barrier.h>
+#include <simgrid/version.h>
+#include <smpi/smpi.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "error.hpp"
+#include "fd.hpp"
+#include "phase_player.hpp"
+#include "registry.hpp"
+#include "smpi_block.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr int conductor_fd = 0;
+
+struct Stage {
+  sg_bar_t barrier = nullptr;
+  std::optional<SmpiBlock> block;  // none: the end
+  std::unique_ptr<Pattern> pattern;
+  std::vector<double> samples;
+  std::byte* payload = nullptr;
+  std::int64_t payload_bytes = 0;
+};
+
+Stage stage;
+
+void send_all(const void* bytes, std::size_t count) {
+  const auto* at = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const auto sent = ::send(conductor_fd, at, count, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) throw_errno("answering the core");
+    at += sent;
+    count -= static_cast<std::size_t>(sent);
+  }
+}
+
+void send_line(std::string_view first, std::string text = {}) {
+  for (auto& character : text)
+    if (character == '\n') character = ' ';
+  const auto line = std::string(first) + text + "\n";
+  send_all(line.data(), line.size());
+}
+
+// Without reading ahead; empty at the end of file. While rank 0 waits here virtual time stands still.
+std::string receive_line() {
+  std::string line;
+  for (char character = 0;;) {
+    const auto got = ::read(conductor_fd, &character, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return {};
+    if (character == '\n') return line;
+    line += character;
+  }
+}
+
+// Room for every message of a phase, before the barrier ahead of it. Shared pages: SMPI copies nothing that
+// lies there. What was taken before stays, since other ranks may be under way with it.
+void take_payload(const Schedule& schedule) {
+  std::int64_t largest = 1;
+  for (const auto& op : schedule.ops) largest = std::max(largest, op.bytes);
+  if (largest <= stage.payload_bytes) return;
+  stage.payload_bytes = std::max(largest, 2 * stage.payload_bytes);
+  stage.payload = static_cast<std::byte*>(SMPI_SHARED_MALLOC(static_cast<std::size_t>(stage.payload_bytes)));
+}
+
+void prepare(int ranks) {
+  const auto& block = *stage.block;
+  const auto& info = find_pattern(block.pattern);
+  stage.pattern = info.make(Parameters(info.parameters, block.parameters, "pattern " + block.pattern));
+  stage.samples.assign(block.doubles(ranks), std::numeric_limits<double>::quiet_NaN());
+  const auto extent = stage.pattern->extent(ranks, block.bytes);
+  if (extent.slots > block.slots || block.phase_end > extent.phases)
+    throw UsageError("the block is not of this pattern: player and core are of different builds");
+}
+
+// Rank 0, the others waiting at the barrier: hears what is to be played, until it can be.
+void next_block(int ranks) {
+  while (true) {
+    stage.block.reset();
+    const auto line = receive_line();
+    if (line.empty()) return;
+    try {
+      stage.block = parse_block(line);
+      prepare(ranks);
+      return;
+    } catch (const UsageError& error) {
+      send_line(smpi_says::usage, error.what());
+    } catch (const std::exception& error) {
+      send_line(smpi_says::failed, error.what());
+    }
+  }
+}
+
+void answer() {
+  send_line(smpi_says::samples);
+  send_all(stage.samples.data(), stage.samples.size() * sizeof(double));
+}
+
+void play_block(Rank rank, Rank ranks) {
+  const auto& block = *stage.block;
+  PhasePlayer player(block.overheads);
+  auto samples = std::span(stage.samples).subspan(static_cast<std::size_t>(rank) * block.width());
+  for (auto phase = block.phase_first; phase < block.phase_end; ++phase) {
+    const auto schedule = make_schedule(*stage.pattern, rank, ranks, block.bytes, phase, {});
+    take_payload(schedule);
+    // SimGrid's own: all leave at the same virtual moment, at the cost of one activity a rank. MPI_Barrier
+    // would take the network's time, and let ranks go at different moments.
+    sg_barrier_wait(stage.barrier);
+    auto mine = samples.subspan(
+        static_cast<std::size_t>(phase - block.phase_first) * static_cast<std::size_t>(ranks) * block.width(),
+        block.width());
+    mine[0] = player.play(schedule, stage.payload, mine.subspan(1));
+  }
+}
+
+int play(Rank rank, Rank ranks) {
+  if (stage.barrier == nullptr) stage.barrier = sg_barrier_init(static_cast<unsigned>(ranks));
+  if (rank == 0) {
+    int major = 0, minor = 0, patch = 0;
+    sg_version_get(&major, &minor, &patch);
+    send_line(smpi_says::ready, std::to_string(major) + "." + std::to_string(minor));
+  }
+  while (true) {
+    if (rank == 0) next_block(ranks);
+    sg_barrier_wait(stage.barrier);
+    if (!stage.block) return 0;
+    play_block(rank, ranks);
+    sg_barrier_wait(stage.barrier);
+    if (rank == 0) answer();
+  }
+}
+
+}  // namespace
+}  // namespace crosscut
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 1, status = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  try {
+    status = crosscut::play(rank, ranks);
+  } catch (const crosscut::UsageError& error) {
+    crosscut::send_line(crosscut::smpi_says::usage, error.what());
+  } catch (const crosscut::RunError& error) {
+    crosscut::send_line(crosscut::smpi_says::failed, error.what());
+  }
+  // The others would wait for this rank for ever.
+  if (status != 0) ::_exit(status);
+  MPI_Finalize();
+  return status;
+}

@@ -1,0 +1,132 @@
+#include "phase_player.hpp"
+
+#include <simgrid/actor.h>
+
+#include <climits>
+#include <limits>
+
+#include "error.hpp"
+
+namespace crosscut {
+namespace {
+
+void check(int code, const char* call) {
+  if (code != MPI_SUCCESS) throw RunError(std::string(call) + " failed with code " + std::to_string(code));
+}
+
+int count_of(const Op& op) {
+  if (op.bytes > INT_MAX) throw UsageError("MPI's two-sided calls take messages of at most 2147483647 bytes");
+  return static_cast<int>(op.bytes);
+}
+
+// The rank's own time: whatever else it has to do comes after. SMPI's options for this (smpi/os, smpi/or)
+// leave out receives that are waited for together.
+void work(double seconds) {
+  if (seconds > 0) sg_actor_sleep_for(seconds);
+}
+
+// A lane of its own for each channel and rail.
+int tag_of(const Op& op) { return op.channel + 256 * op.rail; }
+
+}  // namespace
+
+double PhasePlayer::play(const Schedule& schedule, std::byte* payload, std::span<double> message_seconds) {
+  payload_ = payload;
+  posted_.assign(schedule.ops.size(), 0);
+  done_.assign(schedule.ops.size(), 0);
+  const double start = MPI_Wtime();
+  if (schedule.linear) {
+    play_linear(schedule);
+  } else {
+    play_overlapping(schedule);
+  }
+  const double end = MPI_Wtime();
+  for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
+    const auto& op = schedule.ops[i];
+    if (op.slot < 0) continue;
+    const double since = op.since == phase_start ? start : posted_[static_cast<std::size_t>(op.since)];
+    message_seconds[static_cast<std::size_t>(op.slot)] = (done_[i] - since) / op.divisor;
+  }
+  return schedule.ops.empty() ? std::numeric_limits<double>::quiet_NaN() : end - start;
+}
+
+void PhasePlayer::note_posted(const Schedule& schedule, std::size_t op) {
+  if (schedule.wants_posted[op] != 0) posted_[op] = MPI_Wtime();
+}
+
+void PhasePlayer::play_linear(const Schedule& schedule) {
+  for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
+    const auto& op = schedule.ops[i];
+    note_posted(schedule, i);
+    if (op.kind == Op::Kind::send) {
+      work(overheads_.send);
+      check(MPI_Send(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD), "MPI_Send");
+    } else {
+      check(
+          MPI_Recv(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+          "MPI_Recv");
+    }
+    if (op.kind == Op::Kind::receive) work(overheads_.receive);
+    done_[i] = MPI_Wtime();
+  }
+}
+
+void PhasePlayer::post(const Schedule& schedule, OpIndex index) {
+  const auto i = static_cast<std::size_t>(index);
+  const auto& op = schedule.ops[i];
+  note_posted(schedule, i);
+  if (op.kind == Op::Kind::send) work(overheads_.send);
+  auto& request = requests_.emplace_back();
+  indices_.push_back(index);
+  if (op.kind == Op::Kind::send) {
+    check(MPI_Isend(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD, &request),
+          "MPI_Isend");
+  } else {
+    check(MPI_Irecv(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD, &request),
+          "MPI_Irecv");
+  }
+}
+
+void PhasePlayer::play_overlapping(const Schedule& schedule) {
+  waits_for_ = schedule.waits_for;
+  // Posting a receive takes no time, so none waits for the overheads of sends.
+  for (const auto kind : {Op::Kind::receive, Op::Kind::send}) {
+    for (const auto root : schedule.roots)
+      if (schedule.ops[static_cast<std::size_t>(root)].kind == kind) post(schedule, root);
+  }
+  std::vector<OpIndex> ended;
+  while (!requests_.empty()) {
+    int count = 0;
+    finished_.resize(requests_.size());
+    check(MPI_Waitsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(),
+                       MPI_STATUSES_IGNORE),
+          "MPI_Waitsome");
+    ended.clear();
+    for (int i = 0; i < count; ++i)
+      ended.push_back(indices_[static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)])]);
+    forget_finished();
+    for (const auto index : ended) {
+      const auto i = static_cast<std::size_t>(index);
+      if (schedule.ops[i].kind == Op::Kind::receive) work(overheads_.receive);
+      done_[i] = MPI_Wtime();
+      const auto to = schedule.first_dependent[i + 1];
+      for (auto k = schedule.first_dependent[i]; k < to; ++k) {
+        const auto next = schedule.dependents[static_cast<std::size_t>(k)];
+        if (--waits_for_[static_cast<std::size_t>(next)] == 0) post(schedule, next);
+      }
+    }
+  }
+}
+
+void PhasePlayer::forget_finished() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == MPI_REQUEST_NULL) continue;
+    requests_[kept] = requests_[i];
+    indices_[kept++] = indices_[i];
+  }
+  requests_.resize(kept);
+  indices_.resize(kept);
+}
+
+}  // namespace crosscut

@@ -1,0 +1,42 @@
+// Plays one rank's phases as MPI calls and takes its samples, as the timing loop of live backends does
+// (core/src/measure/live.hpp); the clock is MPI_Wtime, which is SMPI's virtual one.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "schedule.hpp"
+#include "smpi_options.hpp"
+
+namespace crosscut {
+
+class PhasePlayer {
+ public:
+  explicit PhasePlayer(const Overheads& overheads) : overheads_(overheads) {}
+
+  // `message_seconds`: [slot], left alone where the phase has no sample; returns the rank's seconds, NaN
+  // without operations. All ranks call this at the same virtual moment. Every message is sent from, and
+  // received into, `payload`: what it holds is nobody's business.
+  double play(const Schedule& schedule, std::byte* payload, std::span<double> message_seconds);
+
+ private:
+  void play_linear(const Schedule& schedule);
+  void play_overlapping(const Schedule& schedule);
+  void post(const Schedule& schedule, OpIndex index);
+  void note_posted(const Schedule& schedule, std::size_t op);
+  void forget_finished();
+
+  Overheads overheads_;
+  std::byte* payload_ = nullptr;
+  std::vector<double> posted_, done_;  // [operation] seconds of the virtual clock
+  std::vector<std::int32_t> waits_for_;
+  std::vector<MPI_Request> requests_;
+  std::vector<OpIndex> indices_;  // [request]
+  std::vector<int> finished_;
+};
+
+}  // namespace crosscut

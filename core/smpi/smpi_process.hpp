@@ -1,0 +1,71 @@
+// A running simulation under SimGrid's SMPI: smpirun with crosscut's player in it, a process of its own, so
+// that SimGrid (LGPL) is never part of crosscut-core.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fd.hpp"
+#include "smpi_block.hpp"
+#include "smpi_options.hpp"
+
+namespace crosscut {
+
+// Name of the player, beside crosscut-core; CROSSCUT_SMPI_PLAYER names another.
+inline constexpr std::string_view smpi_player_name = "crosscut-smpi-player";
+// Throws UsageError that says how to get one.
+std::filesystem::path find_smpi_player();
+
+class SmpiProcess {
+ public:
+  struct Setup {
+    // What `write_platform` wrote; what the simulation prints goes to `log`.
+    std::filesystem::path platform, hosts, log;
+    Rank ranks = 0;
+    SmpiOptions options;
+    // Called while a block is simulated; may throw, after which this process is of no further use.
+    std::function<void()> idle = [] {};
+  };
+  // Returns when the simulation is ready. Throws UsageError where SimGrid or the player is missing.
+  explicit SmpiProcess(Setup setup);
+  SmpiProcess(const SmpiProcess&) = delete;
+  SmpiProcess& operator=(const SmpiProcess&) = delete;
+
+  // Samples as SmpiBlock has them.
+  std::vector<double> play(const SmpiBlock& block);
+  const std::string& simgrid_version() const { return version_; }
+
+ private:
+  void start();
+  void wait_readable();
+  std::size_t receive_some(std::span<std::byte> bytes);
+  std::string receive_line();
+  [[noreturn]] void throw_ended();
+
+  // A child and whatever it has started; ended with its owner.
+  class Group {
+   public:
+    Group() = default;
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+    ~Group() { end(SIGKILL); }
+    pid_t& leader() { return leader_; }
+    int end(int signal);  // returns the leader's wait status
+
+   private:
+    pid_t leader_ = -1;
+  };
+
+  Setup setup_;
+  Group group_;
+  Fd socket_;
+  std::string version_;
+};
+
+}  // namespace crosscut

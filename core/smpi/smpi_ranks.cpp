@@ -1,0 +1,114 @@
+#include "smpi_ranks.hpp"
+
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "error.hpp"
+#include "sim_platform.hpp"
+
+namespace crosscut {
+namespace {
+
+// The samples of one repetition, from the player's order into the store's, for every repetition: a phase
+// begins anew each time, so all would be the same but for the last digits of a clock that has gone on.
+BlockData arranged(const Block& block, std::span<const double> played, std::int64_t slots) {
+  BlockData data;
+  data.block = block;
+  const auto width = static_cast<std::size_t>(slots) + 1;
+  for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
+    for (std::size_t cell = 0; cell < played.size(); cell += width) {
+      data.rank_seconds.push_back(played[cell]);
+      const auto messages = played.subspan(cell + 1, width - 1);
+      data.message_seconds.insert(data.message_seconds.end(), messages.begin(), messages.end());
+    }
+  }
+  data.status.assign(data.rank_seconds.size(), Status::measured);
+  return data;
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() {
+  auto name = (std::filesystem::temp_directory_path() / "crosscut-smpi-XXXXXX").string();
+  if (name.find_first_of(" \t\n") != std::string::npos)
+    throw UsageError("TMPDIR: smpirun cannot read files in " + name + ", for the blank in its name");
+  if (::mkdtemp(name.data()) == nullptr) throw_errno("making the folder " + name);
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+SmpiRanks::SmpiRanks(SimulatedRanks& max_min, const Network& network, int ranks_per_host,
+                     std::function<void()> idle)
+    : max_min_(max_min),
+      network_(network),
+      ranks_per_host_(ranks_per_host > 0 ? ranks_per_host : std::max(1, network.graph.host(0).ranks)),
+      idle_(std::move(idle)) {}
+
+json::Object SmpiRanks::begin(const Job& job) {
+  max_min_.begin(job);  // refuses what no simulation can do
+  max_min_.reset();
+  const Parameters given(find_backend(job.backend).parameters, job.backend_parameters,
+                         "backend " + job.backend);
+  if (given.real("knee") > 0)
+    throw UsageError("knee belongs to the engine max-min; the engine smpi shares as SimGrid does");
+  const auto& info = find_pattern(job.pattern);
+  job_ = {};
+  job_.pattern = info.name;
+  job_.parameters = job.pattern_parameters;
+  job_.overheads = common_overheads(network_);
+  pattern_ = info.make(Parameters(info.parameters, job_.parameters, "pattern " + job.pattern));
+  find_smpi_player();  // before a platform of a million ways is written
+
+  auto simulation = std::make_unique<Simulation>();
+  SmpiProcess::Setup setup{.platform = simulation->folder.path() / "platform.xml",
+                           .hosts = simulation->folder.path() / "hosts",
+                           .log = simulation->folder.path() / "log",
+                           .ranks = ranks(),
+                           .options = smpi_player_options(given.integer("eager")),
+                           .idle = idle_};
+  write_platform(network_, ranks(), ranks_per_host_, setup.platform, setup.hosts);
+  simulation->options = setup.options;
+  simulation->process = std::make_unique<SmpiProcess>(std::move(setup));
+  simulation_ = std::move(simulation);
+  return {};
+}
+
+BlockOutcome SmpiRanks::run(const BlockRequest& request) {
+  if (!simulation_) throw RunError("the simulation under SMPI has ended");
+  auto block = job_;
+  block.bytes = request.bytes;
+  block.phase_first = request.block.phase_first;
+  block.phase_end = request.block.phase_end;
+  block.slots = pattern_->extent(ranks(), request.bytes).slots;
+  try {
+    BlockOutcome outcome;
+    outcome.data = arranged(request.block, simulation_->process->play(block), block.slots);
+    return outcome;
+  } catch (...) {
+    simulation_.reset();  // perhaps in the middle of an answer
+    throw;
+  }
+}
+
+json::Object SmpiRanks::end() {
+  json::Object facts{{"clock", "virtual"}, {"engine", "smpi"}};
+  if (simulation_) {
+    const auto& options = simulation_->options;
+    facts.emplace_back("simgrid", simulation_->process->simgrid_version());
+    facts.emplace_back("options", json::Array(options.begin(), options.end()));
+  }
+  reset();
+  return {{"backend_facts", std::move(facts)}};
+}
+
+void SmpiRanks::reset() {
+  simulation_.reset();
+  pattern_.reset();
+}
+
+}  // namespace crosscut

@@ -1,0 +1,27 @@
+#include "moved_bytes.hpp"
+
+#include <algorithm>
+
+namespace crosscut {
+
+std::int64_t most_moved_bytes(const Phase& phase, Rank ranks) {
+  std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks)), received(sent.size());
+  std::vector<Op> ops;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    ops.clear();
+    phase.emit(rank, ops);
+    // As the run has it: who timed a sample received it from its peer.
+    for (const auto& op : ops) {
+      if (op.slot < 0) continue;
+      const auto bytes = op.sample_bytes >= 0 ? op.sample_bytes : op.bytes;
+      received[static_cast<std::size_t>(rank)] += bytes;
+      sent[static_cast<std::size_t>(op.peer)] += bytes;
+    }
+  }
+  const auto most = [](const std::vector<std::int64_t>& bytes) {
+    return bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+  };
+  return std::max(most(sent), most(received));
+}
+
+}  // namespace crosscut

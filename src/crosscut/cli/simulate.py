@@ -1,0 +1,127 @@
+"""`crosscut simulate`: a real MPI program on a network that is described, not built."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+
+from crosscut import smpi, units
+from crosscut.cli.parser import quantity, whole
+from crosscut.errors import EXIT_OK, CrosscutError
+
+NAME = "simulate"
+HELP = "run an MPI program on a described network, under SimGrid's SMPI"
+EPILOG = """
+examples:
+  crosscut simulate fat-tree.toml -- ./ring              compiled by smpicc
+  crosscut simulate xibalba-e7-config1 -n 16 -- ring.c   a source file is compiled first
+  crosscut simulate my.toml --compute none -- ./ring     nothing but messages takes time
+  crosscut simulate my.toml --compute 0.5 -- ./solver    processors twice as fast as this one
+  crosscut simulate my.toml --option smpi/bcast:mpich -- ./solver
+
+Rates and latencies are the network file's alone: none of SimGrid's factors are applied.
+More in docs/howto-smpi.md.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
+    parser.add_argument(
+        "-n", "--ranks", type=whole(1), metavar="RANKS", help="Ranks. Without it all that the network has."
+    )
+    parser.add_argument(
+        "--ranks-per-host",
+        type=whole(1),
+        default=0,
+        metavar="N",
+        help="Ranks on each host. Without it, as the network says.",
+    )
+    parser.add_argument(
+        "--compute",
+        default="host",
+        metavar="HOW",
+        help="How long computing takes: host, as long as here (the default); none, no time; or a number, so "
+        "many times as long.",
+    )
+    parser.add_argument(
+        "--option",
+        dest="options",
+        type=quantity(smpi.checked_option),
+        action="append",
+        default=[],
+        metavar="NAME:VALUE",
+        help="An option of SimGrid (--cfg), over those that crosscut sets. May be repeated.",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object; the program prints on standard error"
+    )
+    parser.add_argument(
+        "program", metavar="PROGRAM", help="compiled by smpicc, or a source file (.c, .cpp, .f90)"
+    )
+    parser.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="of the program")
+
+
+def execute(args: argparse.Namespace) -> int:
+    if (reason := smpi.unavailable()) is not None:
+        raise CrosscutError(reason)
+    smpi.compute_options(args.compute)
+    settings = smpi.Settings(
+        network=args.network,
+        ranks=args.ranks,
+        ranks_per_host=args.ranks_per_host,
+        compute=args.compute,
+        options=tuple(args.options),
+    )
+    signal.signal(signal.SIGTERM, _interrupt)
+    with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as name:
+        folder = Path(name)
+        smpi.rank_count(settings)  # says what is wrong with the network before anything is compiled
+        program = smpi.prepared(smpi.Program(Path(args.program), tuple(args.arguments)), folder)
+        sys.stdout.flush()
+        done = smpi.simulate(program, settings, folder, sys.stderr.buffer if args.json else None)
+    return _report(args, settings, done)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _report(args: argparse.Namespace, settings: smpi.Settings, done: smpi.Simulated) -> int:
+    words = shlex.join([args.program, *args.arguments])
+    if args.json:
+        print(json.dumps(_as_json(args, settings, done)))
+    if done.stuck:
+        few = "; ".join(done.stuck[:8]) + ("; …" if len(done.stuck) > 8 else "")
+        raise CrosscutError(f"{words}: a deadlock: every rank still there waits for ever: {few}")
+    if done.seconds is None:
+        raise CrosscutError(
+            f"{words}: the simulation did not come to its end (status {done.status}); "
+            "what SimGrid said of it is above"
+        )
+    if not args.json:
+        took = f"took {units.seconds(done.wall_seconds, 2)}"
+        print(f"simulated {units.seconds(done.seconds, 6)}: {done.ranks} ranks on {args.network}; {took}")
+    if done.status != 0:
+        raise CrosscutError(f"{words} ended with status {done.status}")
+    return EXIT_OK
+
+
+def _as_json(args: argparse.Namespace, settings: smpi.Settings, done: smpi.Simulated) -> dict[str, object]:
+    return {
+        "network": settings.network,
+        "ranks": done.ranks,
+        "program": [args.program, *args.arguments],
+        "compute": settings.compute,
+        "simulated_seconds": done.seconds,
+        "wall_seconds": done.wall_seconds,
+        "status": done.status,
+        "stuck": list(done.stuck),
+        "simgrid": smpi.version(),
+        "options": list(done.options),
+    }

@@ -1,0 +1,346 @@
+"""SimGrid's SMPI on crosscut's networks: MPI programs, and patterns as MPI programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crosscut import core
+from crosscut.errors import CrosscutError
+from crosscut.run import Run
+
+MESSAGE_BYTES = 1_000_000
+ROUNDS = 10
+LINK_BYTES_PER_SECOND = 12.5e6
+# SMPI sends an envelope along with each message.
+ENVELOPE_BYTES = 16
+
+RING = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+static char out[BYTES], in[BYTES];
+int main(int argc, char** argv) {
+  int rank, ranks;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rounds = argc > 1 ? atoi(argv[1]) : 1;
+  for (int i = 0; i < rounds; i++)
+    MPI_Sendrecv(out, BYTES, MPI_CHAR, (rank + 1) % ranks, 0, in, BYTES, MPI_CHAR,
+                 (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 0) printf("a ring of %d\\n", ranks);
+  MPI_Finalize();
+  return 0;
+}
+""".replace("BYTES", str(MESSAGE_BYTES))
+DEADLOCK = """
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int rank, got;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Recv(&got, 1, MPI_INT, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}
+"""
+COMPUTING = """
+#include <mpi.h>
+#include <time.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  volatile double sum = 0;
+  for (long i = 0; i < 60000000; i++) sum += (double)i;
+  MPI_Finalize();
+  return sum < 0;
+}
+"""
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("smpirun") is None, reason="SimGrid is not installed: apt install libsimgrid-dev"
+)
+
+
+@pytest.fixture
+def crossbar(tmp_path: Path) -> Path:
+    file = tmp_path / "crossbar.toml"
+    file.write_text('[generator]\nkind = "crossbar"\nhosts = 8\nrate = "100 Mbit/s"\n')
+    return file
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> Path:
+    return source_file(tmp_path, "ring.c", RING)
+
+
+def source_file(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def crosscut(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "crosscut", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def simulated(*words: str | Path) -> dict[str, object]:
+    done = crosscut("simulate", "--json", *words)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_a_ring_takes_what_its_bytes_take_on_the_links(crossbar, ring):
+    found = simulated(crossbar, "--compute", "none", "--", ring, ROUNDS)
+    assert found["ranks"] == 8
+    expected = ROUNDS * (MESSAGE_BYTES + ENVELOPE_BYTES) / LINK_BYTES_PER_SECOND
+    assert found["simulated_seconds"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_thinner_uplink_makes_the_ring_slower_by_its_share(tmp_path, ring):
+    """Block by block one message in four leaves its leaf, over an uplink half as fast as a host's link."""
+    file = tmp_path / "tree.toml"
+    file.write_text(
+        '[generator]\nkind = "stacked-tree"\nleaves = 2\nhosts_per_leaf = 4\n'
+        'rate = "100 Mbit/s"\nuplinks = 1\nuplink_rate = "50 Mbit/s"\n'
+    )
+    found = simulated(file, "--compute", "none", "--", ring, "1")
+    expected = (MESSAGE_BYTES + ENVELOPE_BYTES) / (LINK_BYTES_PER_SECOND / 2)
+    assert found["simulated_seconds"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_program_compiled_by_smpicc_prints_and_its_time_is_told(crossbar, ring, tmp_path):
+    program = tmp_path / "ring"
+    subprocess.run(["smpicc", ring, "-o", program], check=True, capture_output=True)
+    done = crosscut("simulate", crossbar, "-n", 4, "--compute", "none", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert "a ring of 4" in done.stdout
+    assert "simulated 80.0" in done.stdout
+
+
+def test_computing_takes_time_unless_it_is_told_not_to(crossbar, tmp_path):
+    source = source_file(tmp_path, "computing.c", COMPUTING)
+    here = simulated(crossbar, "-n", "2", "--compute", "100", "--", source)["simulated_seconds"]
+    none = simulated(crossbar, "-n", "2", "--compute", "none", "--", source)["simulated_seconds"]
+    assert isinstance(here, float)
+    assert here > 0.1  # a machine that does 60 million additions in a millisecond is still to be built
+    assert none == pytest.approx(0, abs=1e-4)
+
+
+def test_a_deadlock_is_a_failure_that_names_who_waits(crossbar, tmp_path):
+    source = source_file(tmp_path, "deadlock.c", DEADLOCK)
+    done = crosscut("simulate", crossbar, "-n", 2, "--", source)
+    assert done.returncode == 1
+    assert "deadlock" in done.stderr
+    assert "rank 1 waits" in done.stderr
+
+
+def test_a_program_that_crashes_is_a_failure(crossbar, tmp_path):
+    source = source_file(tmp_path, "crash.c", "#include <stdlib.h>\nint main(void) { abort(); }\n")
+    done = crosscut("simulate", crossbar, "-n", 2, "--", source)
+    assert done.returncode == 1
+    assert "did not come to its end" in done.stderr
+
+
+def test_a_source_that_does_not_compile_shows_the_compilers_words(crossbar, tmp_path):
+    source = source_file(tmp_path, "wrong.c", "int main(void) { return nonsense; }\n")
+    done = crosscut("simulate", crossbar, "-n", 2, "--", source)
+    assert done.returncode == 2
+    assert "nonsense" in done.stderr
+
+
+def test_an_ordinary_program_is_refused_with_how_to_compile_it(crossbar):
+    done = crosscut("simulate", crossbar, "-n", 2, "--", sys.executable)
+    assert done.returncode == 2
+    assert "smpicc" in done.stderr
+
+
+# Large enough that SMPI's envelope is a millionth.
+LARGE = "10MB"
+ENGINES_AGREE = 0.01
+NETWORKS = {
+    "e7": ('kind = "module-chassis"\nmodules = 4\nasics_per_module = 2\nhosts_per_asic = 2\n'
+           'rate = "100 Mbit/s"\nasic_capacity = "160 Mbit/s"\nmodule_rate = "100 Mbit/s"', 16),
+    "tree": ('kind = "stacked-tree"\nleaves = 4\nhosts_per_leaf = 4\nrate = "100 Mbit/s"\nuplinks = 1', 16),
+    "fat-tree": ('kind = "fat-tree"\nradix = 4\nlevels = 3', 16),
+    "torus": ('kind = "torus"\ndimensions = "3x4"', 12),
+}  # fmt: skip
+PATTERNS = (
+    "aapc",
+    "aapc-burst",
+    "random-pairwise",
+    "simple-pairwise",
+    "cumulative-pairwise",
+    "streams",
+    "bisection",
+    "chain",
+    "pingpong",
+    "all-pairs",
+)
+
+
+def player() -> str | None:
+    """Why patterns cannot be played here; None where they can."""
+    try:
+        beside = core.load().executable.parent / "crosscut-smpi-player"
+    except CrosscutError as error:
+        return str(error)
+    if beside.exists() or os.environ.get("CROSSCUT_SMPI_PLAYER"):
+        return None
+    return "crosscut-smpi-player was not built: crosscut build-smpi"
+
+
+needs_player = pytest.mark.skipif(player() is not None, reason=str(player()))
+
+
+def run_both(file: Path, pattern: str, folder: Path, *words: str) -> tuple[Run, Run]:
+    """The same job under both engines: SMPI's run, then max-min's."""
+    runs = []
+    for engine in ("smpi", "max-min"):
+        out = folder / f"{pattern}-{engine}.zarr"
+        done = crosscut(
+            "run", pattern, "--on", f"sim:{file}", "--engine", engine, "--out", out, "--quiet", *words
+        )
+        assert done.returncode == 0, done.stderr
+        runs.append(Run.open(out))
+    return runs[0], runs[1]
+
+
+def assert_engines_agree(smpi: Run, max_min: Run, tolerance: float) -> None:
+    for name in ("message_seconds", "rank_seconds"):
+        theirs, ours = smpi.dataset[name].values, max_min.dataset[name].values
+        assert np.isfinite(ours).any()
+        np.testing.assert_allclose(theirs, ours, rtol=tolerance, err_msg=name)
+
+
+@needs_player
+@pytest.mark.slow
+@pytest.mark.parametrize("net", NETWORKS)
+def test_the_engines_agree_on_large_messages(net: str, tmp_path: Path) -> None:
+    generator, ranks = NETWORKS[net]
+    file = tmp_path / f"{net}.toml"
+    file.write_text(f"[generator]\n{generator}\n")
+    for pattern in PATTERNS:
+        runs = run_both(file, pattern, tmp_path, "-n", str(ranks), "--size", LARGE)
+        assert_engines_agree(*runs, ENGINES_AGREE)
+
+
+@needs_player
+def test_the_engines_differ_by_the_envelope_alone_without_contention(crossbar, tmp_path):
+    smpi, max_min = run_both(crossbar, "aapc", tmp_path, "--size", "1KB")
+    envelope = ENVELOPE_BYTES / LINK_BYTES_PER_SECOND
+    np.testing.assert_allclose(
+        smpi.dataset["message_seconds"].values,
+        max_min.dataset["message_seconds"].values + envelope,
+        rtol=1e-6,
+    )
+
+
+OVERHEADS = """
+[generator]
+kind = "crossbar"
+hosts = 4
+rate = "100 Mbit/s"
+[host]
+send_overhead = "30 us"
+receive_overhead = "50 us"
+[switch]
+latency = "10 us"
+"""
+
+
+@needs_player
+@pytest.mark.parametrize("pattern", ["pingpong", "aapc", "chain"])
+def test_overheads_and_latency_are_those_of_the_other_engine(pattern, tmp_path):
+    file = source_file(tmp_path, "slow.toml", OVERHEADS)
+    smpi, max_min = run_both(file, pattern, tmp_path, "--size", "1KB")
+    # A message takes 80 us on the link, 10 us in the switch and 80 us at its ends; its envelope 1.28 us.
+    ours = max_min.dataset["message_seconds"].values
+    assert np.nanmin(ours) == pytest.approx(170e-6)
+    assert_engines_agree(smpi, max_min, 0.01)
+
+
+def test_a_blocking_program_has_the_overheads_too(tmp_path, ring):
+    file = source_file(tmp_path, "slow.toml", OVERHEADS)
+    plain = source_file(tmp_path, "plain.toml", OVERHEADS.replace("30 us", "0 us").replace("50 us", "0 us"))
+    seconds = [
+        simulated(one, "--compute", "none", "--", ring, "10")["simulated_seconds"] for one in (plain, file)
+    ]
+    assert isinstance(seconds[0], float)
+    assert isinstance(seconds[1], float)
+    assert 10 * 30e-6 <= seconds[1] - seconds[0] <= 10 * 80e-6 + 1e-9
+
+
+@needs_player
+def test_repetitions_and_phases_asked_for_are_where_they_belong(crossbar, tmp_path):
+    smpi, max_min = run_both(
+        crossbar, "random-pairwise", tmp_path, "--size", LARGE, "--repetitions", "3", "--phases", "4-6"
+    )
+    assert smpi.dataset["rank_seconds"].sizes["repetition"] == 3
+    assert_engines_agree(smpi, max_min, ENGINES_AGREE)
+
+
+@needs_player
+def test_a_run_says_which_engine_made_it_with_which_options(crossbar, tmp_path):
+    smpi, _ = run_both(crossbar, "pingpong", tmp_path, "-n", "2")
+    assert smpi.dataset.attrs["backend"]["parameters"]["engine"] == "smpi"
+    facts = smpi.dataset.attrs["backend_facts"]
+    assert "network/model:CM02" in facts["options"]
+    shown = crosscut("show", tmp_path / "pingpong-smpi.zarr")
+    assert shown.returncode == 0, shown.stderr
+    assert "SMPI" in shown.stdout
+
+
+@needs_player
+def test_large_buffers_of_many_ranks_take_no_memory(tmp_path):
+    """64 ranks with 63 receives of 100 MB each would take 400 GB."""
+    file = tmp_path / "wide.toml"
+    file.write_text('[generator]\nkind = "crossbar"\nhosts = 64\nrate = "100 Mbit/s"\n')
+    out = tmp_path / "burst.zarr"
+    words = ("--on", f"sim:{file}", "--engine", "smpi", "--size", "100MB", "--out", out, "--quiet")
+    done = crosscut("run", "aapc-burst", *words)
+    assert done.returncode == 0, done.stderr
+    assert np.nanmax(Run.open(out).dataset["rank_seconds"].values) == pytest.approx(63 * 8, rel=0.01)
+
+
+@needs_player
+def test_a_knee_is_refused_for_it_belongs_to_the_other_engine(crossbar, tmp_path):
+    done = crosscut(
+        "run",
+        "aapc",
+        "--on",
+        f"sim:{crossbar}",
+        "--engine",
+        "smpi",
+        "--sim-knee",
+        "6",
+        "--out",
+        tmp_path / "r",
+    )
+    assert done.returncode == 2
+    assert "knee" in done.stderr
+
+
+def test_a_player_that_is_none_is_named(crossbar, tmp_path, monkeypatch):
+    monkeypatch.setenv("CROSSCUT_SMPI_PLAYER", "/bin/true")
+    done = crosscut("run", "aapc", "--on", f"sim:{crossbar}", "--engine", "smpi", "--out", tmp_path / "r")
+    assert done.returncode == 1
+    assert "smpirun exited" in done.stderr
+
+
+def test_without_simgrid_the_engine_says_how_to_get_it(crossbar, tmp_path, monkeypatch):
+    monkeypatch.setenv("CROSSCUT_SMPI_PLAYER", "/bin/true")
+    monkeypatch.setenv("CROSSCUT_CORE", str(core.load().executable))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = crosscut("run", "aapc", "--on", f"sim:{crossbar}", "--engine", "smpi", "--out", tmp_path / "r")
+    assert done.returncode == 2
+    assert "apt install libsimgrid-dev" in done.stderr
