@@ -29,6 +29,8 @@ std::string value_for(const Parameter& parameter, FuzzedDataProvider& input, boo
       return std::to_string(number());
     case Kind::bytes:
       return std::to_string(number() + (tame ? 1000 : 0));
+    case Kind::rate:
+      return std::to_string(number()) + " Mbit/s";
     case Kind::boolean:
       return input.ConsumeBool() ? "true" : "false";
     case Kind::choice:
