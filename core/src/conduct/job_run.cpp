@@ -231,9 +231,8 @@ void JobRun::measure_size(std::int32_t size_index) {
     iterations_ = find_iterations(size_index, seconds);
     store_->set_iterations(size_index, iterations_);
   }
-  while (!should_stop()) {
-    const auto block = plan.next(phase_seconds_);
-    if (!block) break;
+  while (const auto block = plan.next(phase_seconds_)) {
+    if (should_stop()) break;  // asked only while something is missing: what is complete was not stopped
     const auto outcome = run_block(size_index, *block, iterations_);
     store_->commit(outcome.data);
     plan.remember(outcome.data, !ensemble_.lost().empty());

@@ -13,7 +13,7 @@ from crosscut.analysis.samples import Samples
 from crosscut.analysis.slowdown import conditions, slowdowns
 from crosscut.reports import figures
 from crosscut.reports.terminal_loaded import messages
-from crosscut.reports.view import View
+from crosscut.reports.view import View, text
 
 
 def figures_of(view: View) -> list[str]:
@@ -62,15 +62,19 @@ def _congestor(view: View, measured: list[Samples]) -> list[str]:
 
 def _dense(view: View, measured: list[Samples]) -> list[str]:
     samples = max(measured, key=lambda samples: samples.size_bytes)
-    rates, routes = summary.phase_rates(samples), summary.routes(samples)
+    # A rank's own rate says nothing where ranks take turns, and not what was asked where they share a trunk.
+    of_phase = text(view.attributes, "pattern", "formula_per") == "phase"
+    rates = summary.formula_rates(samples) if of_phase else summary.phase_rates(samples)
+    what = "by the pattern's formula" if of_phase else "per rank and direction"
+    routes = summary.routes(samples)
     worst, route = figures.extreme(rates), figures.extreme(routes.rates)
     size, middle = units.size(samples.size_bytes), figures.in_the_middle(rates)
     if worst is None or middle is None:
         return ["no phase has a rate: no bytes moved"]
     slowest = f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}"
-    lines = [f"{size}: median phase {middle.rate()} per rank and direction; slowest {slowest}"]
+    lines = [f"{size}: median phase {middle.rate()} {what}; slowest {slowest}"]
     if len(rates.median) == 1:
-        lines = [f"{size}: {slowest.split(',')[0]} per rank and direction"]
+        lines = [f"{size}: {slowest.split(',')[0]} {what}"]
     if route is not None and len(routes.source) > 1:
         names = (
             f"{view.rank_name(int(routes.source[route]))} → {view.rank_name(int(routes.destination[route]))}"

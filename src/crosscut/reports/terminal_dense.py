@@ -26,7 +26,8 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     if len(measured) > 1:
         screen.title("By message size")
         size_table.draw(screen, measured, about.skew_seconds(view))
-    rates = summary.phase_rates(detailed)
+    of_phase = text(view.attributes, "pattern", "formula_per") == "phase"
+    rates = summary.formula_rates(detailed) if of_phase else summary.phase_rates(detailed)
     found = summary.routes(detailed)
     _headline(screen, view, detailed, rates)
     phases(screen, detailed, rates)
@@ -40,7 +41,9 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
 
 def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
     """The figures that answer the question, and the pattern's own beside."""
-    screen.title(f"{units.size(samples.size_bytes)} messages, rate per rank and direction")
+    of_phase = text(view.attributes, "pattern", "formula_per") == "phase"
+    what = "rate of each phase, by the pattern's formula" if of_phase else "rate per rank and direction"
+    screen.title(f"{units.size(samples.size_bytes)} messages, {what}")
     worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
     if worst is None or best is None:
         screen.line("No phase has a rate: no bytes moved.")
