@@ -18,7 +18,8 @@ SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const Network& network
   if (setup.ranks_per_host == 0) setup.ranks_per_host = std::max(1, network.graph.host(0).ranks);
   const auto room = static_cast<std::int64_t>(network.graph.hosts) * setup.ranks_per_host;
   const auto words = std::to_string(network.graph.hosts) + " hosts of " +
-                     std::to_string(setup.ranks_per_host) + " ranks each";
+                     std::to_string(setup.ranks_per_host) + " rank" + (setup.ranks_per_host == 1 ? "" : "s") +
+                     " each";
   if (setup.ranks == 0) {
     if (room > std::numeric_limits<Rank>::max())
       throw UsageError("the network has " + words + ": too many; say how many ranks are to be simulated");
@@ -26,7 +27,7 @@ SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const Network& network
   }
   if (setup.ranks > room)
     throw UsageError(std::to_string(setup.ranks) + " ranks do not fit: the network " + network.name +
-                     " has " + words + "; ask for fewer, or for more ranks on a host (ranks_per_host)");
+                     " has " + words + "; ask for fewer, or for more ranks on a host (--ranks-per-host)");
   return setup;
 }
 

@@ -122,5 +122,6 @@ def whole(minimum: int) -> Callable[[str], int]:
 
 
 def epilog(examples: str) -> str:
-    """Examples, then what the exit status says."""
-    return f"{examples.strip()}\n\n{EXIT_CODES}"
+    """Examples, then what the exit status says: in general, unless the command has words of its own."""
+    text = examples.strip()
+    return text if "exit status:" in text else f"{text}\n\n{EXIT_CODES}"
