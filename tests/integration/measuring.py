@@ -163,7 +163,9 @@ def check_seconds(data: xr.Dataset, promised: np.ndarray, lossy: bool) -> None:
         assert (lost >= 0).all()
         there = there & ((lost == 0) | np.isfinite(seconds))
     assert np.isfinite(seconds[there]).all()
-    assert (seconds[there] > 0).all() if not lossy else (seconds[there] >= 0).all()
+    # Simulated, a short send lies in a buffer at once where the network's hosts have no overhead.
+    may_be_none = lossy or data.attrs["backend"]["name"] == "sim"
+    assert ((seconds[there] >= 0) if may_be_none else (seconds[there] > 0)).all()
     at = np.nonzero(there)
     assert (seconds[at] <= of_rank[at[:4]] * ROUNDING).all()
     peer = np.broadcast_to(data["peer"].values, seconds.shape)[at]
