@@ -7,13 +7,14 @@ from pathlib import Path
 
 from benchmarks import memory, scale
 from benchmarks.peers import __main__ as peers
+from benchmarks.simulate import __main__ as simulate
 
 RESULTS = Path(__file__).resolve().parents[1] / "build" / "benchmarks"
 
 
 def main() -> int:
     status = 0
-    for name, benchmark in (("peers", peers), ("scale", scale), ("memory", memory)):
+    for name, benchmark in (("peers", peers), ("scale", scale), ("memory", memory), ("simulate", simulate)):
         print(f"\n{name}", flush=True)
         status |= benchmark.main(["--out", str(RESULTS / f"{name}.json")])
     return status

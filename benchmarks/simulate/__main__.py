@@ -3,8 +3,9 @@
 A random permutation of all hosts of a fat tree, messages of 1 MB, ways by destination-modulo. Beside SimGrid:
 the same flows over the same capacities, by S4U (platform with the ways written out, model made pure max-min),
 phases of both programs taken in turns. SimGrid's time is what it takes to start the flows and to wait for
-the last; ours is routing, indexing, solving and the samples. Alone: time and peak memory of up to a
-million hosts, on one core and on all.
+the last; ours is routing, indexing, solving and the samples. SMPI's is that of a whole phase of
+`crosscut run --engine smpi`, with its barrier, out of the difference of two runs. Alone: time and peak memory
+of up to a million hosts, on one core and on all.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ from benchmarks.conditions import describe, preferred, print_table, sentence, wr
 from benchmarks.processes import BenchmarkError
 from benchmarks.ratios import Ratio, ratio_of
 from crosscut import network
+from crosscut.errors import CrosscutError
+from crosscut.smpi import engines
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "benchmarks" / "simulate"
@@ -33,6 +37,7 @@ PATTERN = "random-pairwise"
 BESIDE = (64, 256, 1024)
 ALONE = ("fat-tree-1024", "fat-tree-10240", "fat-tree-65536", "fat-tree-1m")
 PHASES, ROUNDS = 16, 5
+SMPI_SHORT, SMPI_FLOWS = 20, 100_000
 LIMIT_SECONDS = 900
 
 
@@ -65,7 +70,7 @@ def build() -> tuple[Path, Path | None]:
     return BUILD / "core" / "solve_phases", player if done.returncode == 0 else None
 
 
-def solve(program: Path, net: str, ranks: int, phases: int, *words: str | Path) -> dict[str, Any]:
+def solve(program: Path, net: str, ranks: int, phases: int, *words: str | int | Path) -> dict[str, Any]:
     command = [str(word) for word in (program, net, ranks, PATTERN, phases, *words)]
     done = subprocess.run(
         command, capture_output=True, text=True, env=network.environment(), timeout=LIMIT_SECONDS, check=False
@@ -93,13 +98,48 @@ def fat_tree(folder: Path, hosts: int) -> Path:
     file = folder / f"fat-tree-{hosts}.toml"
     file.write_text(
         f'[generator]\nkind = "fat-tree"\nradix = {radix}\nlevels = 3\nrate = "100 Gbit/s"\n'
-        '[routing]\nkind = "shortest"\nspread = "destination-modulo"\n'
+        '[routing]\nspread = "destination-modulo"\n'
     )
     return file
 
 
-def beside(program: Path, player: Path, hosts: int) -> tuple[Ratio, float, float]:
-    """SimGrid's time over ours (pairs of phases), and the median of each."""
+def smpi(net: Path, folder: Path, hosts: int) -> float:
+    """Wall seconds a phase of `crosscut run --engine smpi`: the difference of a long run and a short."""
+    walls = []
+    more = SMPI_FLOWS // hosts
+    for phases in (SMPI_SHORT, SMPI_SHORT + more):
+        out = folder / f"smpi-{phases}.zarr"
+        command = [sys.executable, "-m", "crosscut", "run", PATTERN, "--on", f"sim:{net}", "--engine", "smpi",
+                   "--size", "1MB", "--random-phases", str(phases), "--out", str(out)]  # fmt: skip
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+        walls.append(time.perf_counter() - start)
+        if done.returncode != 0:
+            raise BenchmarkError(f"SMPI: {done.stderr.strip()[-400:]}")
+    return (walls[1] - walls[0]) / more
+
+
+@dataclass(frozen=True)
+class Beside:
+    hosts: int
+    ratio: Ratio
+    """S4U's time over ours, of pairs of phases."""
+    crosscut_seconds: float
+    s4u_seconds: float
+    smpi_seconds: float | None
+    """None where SMPI is not built."""
+
+    def row(self) -> tuple[str, ...]:
+        ratio = f"{self.ratio.ratio:.0f} ({self.ratio.low:.0f}–{self.ratio.high:.0f})"
+        times = [f"{1e3 * seconds:.3g}" for seconds in (self.crosscut_seconds, self.s4u_seconds)]
+        rates = [f"{self.hosts / seconds:,.0f}" for seconds in (self.crosscut_seconds, self.s4u_seconds)]
+        if self.smpi_seconds is None:
+            return (f"{self.hosts:,}", *times, "–", *rates, "–", ratio)
+        return (f"{self.hosts:,}", *times, f"{1e3 * self.smpi_seconds:.3g}",
+                *rates, f"{self.hosts / self.smpi_seconds:,.0f}", ratio)  # fmt: skip
+
+
+def beside(program: Path, player: Path, hosts: int) -> Beside:
     ours: list[float] = []
     theirs: list[float] = []
     with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as folder:
@@ -117,7 +157,9 @@ def beside(program: Path, player: Path, hosts: int) -> tuple[Ratio, float, float
             else:
                 theirs.extend(simgrid(player, platform, flows))
                 mine()
-    return ratio_of(theirs, ours), statistics.median(ours), statistics.median(theirs)
+        there = any(engine.name == "smpi" and not engine.unavailable for engine in engines())
+        by_smpi = smpi(net, Path(folder), hosts) if there else None
+    return Beside(hosts, ratio_of(theirs, ours), statistics.median(ours), statistics.median(theirs), by_smpi)
 
 
 def alone(program: Path, net: str, workers: int) -> Alone:
@@ -146,25 +188,21 @@ def main(argv: list[str] | None = None) -> int:
     print(sentence(machine), flush=True)
     try:
         program, player = build()
-        rows, compared = [], []
+        compared: list[Beside] = []
         with preferred():
             if player is None:
                 print("SimGrid is not installed (apt install libsimgrid-dev): not compared")
             for hosts in BESIDE if player else ():
                 assert player is not None
-                ratio, ours, theirs = beside(program, player, hosts)
-                compared.append({"hosts": hosts, "ratio": ratio.ratio, "low": ratio.low, "high": ratio.high,
-                                 "crosscut_seconds": ours, "simgrid_seconds": theirs})  # fmt: skip
-                rows.append((f"{hosts:,}", f"{1e3 * ours:.3f}", f"{1e3 * theirs:.1f}", f"{hosts / ours:,.0f}",
-                             f"{hosts / theirs:,.0f}",
-                             f"{ratio.ratio:.0f} ({ratio.low:.0f}–{ratio.high:.0f})"))  # fmt: skip
-            if rows:
-                head = ("hosts", "crosscut, ms", "SimGrid S4U, ms", "crosscut, flows/s", "SimGrid, flows/s")
-                print_table((*head, "SimGrid / crosscut (95 %)"), rows)
+                compared.append(beside(program, player, hosts))
+            if compared:
+                head = ("hosts", "crosscut, ms", "S4U, ms", "SMPI, ms", "crosscut, flows/s", "S4U, flows/s",
+                        "SMPI, flows/s", "S4U / crosscut (95 %)")  # fmt: skip
+                print_table(head, [one.row() for one in compared])
             workers = len(os.sched_getaffinity(0))
             single = [alone(program, net, 1) for net in ALONE]
             several = [alone(program, net, workers) for net in ALONE]
-    except (BenchmarkError, subprocess.TimeoutExpired) as error:
+    except (BenchmarkError, CrosscutError, subprocess.TimeoutExpired) as error:
         print(f"benchmark failed: {error}", file=sys.stderr)
         return 1
     print_table(
@@ -176,7 +214,8 @@ def main(argv: list[str] | None = None) -> int:
         ],
     )  # fmt: skip
     print(f"time of a phase grows as hosts^{slope(single):.2f} on one core")
-    write_json(args.out, {"machine": machine, "beside": compared, "slope": slope(single),
+    write_json(args.out, {"machine": machine, "slope": slope(single),
+                          "beside": [asdict(one) for one in compared],
                           "alone": [asdict(one) for one in (*single, *several)]})  # fmt: skip
     return 0
 

@@ -85,7 +85,7 @@ int run(int argc, char** argv) {
       0, phases,
       [&](std::int64_t index, PhaseSimulation& simulation) {
         const auto before = Clock::now();
-        simulation.run(*pattern->phase(ranks, message_bytes, index), ranks);
+        simulation.run(*pattern->phase(ranks, message_bytes, index), ranks, index);
         const std::lock_guard lock(mutex);
         seconds[static_cast<std::size_t>(index)] = since(before);
         flows = simulation.times().done.size() / 2;

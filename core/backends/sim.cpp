@@ -34,12 +34,26 @@ const std::array parameters{
               .help = "part c of a share that flows get of it, with a knee",
               .minimum = 0.1,
               .maximum = 1},
+    Parameter{.name = "share-spread",
+              .kind = Parameter::Kind::real,
+              .initial = "0",
+              .help = "coefficient of variation of the shares that flows get of what they have in common; 0: "
+                      "even shares",
+              .maximum = 2},
+    Parameter{.name = "spread-seed",
+              .kind = Parameter::Kind::integer,
+              .initial = "1",
+              .help = "same seed, same shares, on every machine",
+              .minimum = 0},
 };
 
 }  // namespace
 
 SimModel sim_model(const Parameters& given) {
-  return {.eager_bytes = given.integer("eager"), .knee = Knee(given.real("knee"), given.real("knee-scale"))};
+  return {.eager_bytes = given.integer("eager"),
+          .knee = Knee(given.real("knee"), given.real("knee-scale")),
+          .spread = ShareSpread(given.real("share-spread"),
+                                static_cast<std::uint64_t>(given.integer("spread-seed")))};
 }
 
 namespace registered {

@@ -31,7 +31,6 @@ const SimOp& EventRun::receive_of(MessageIndex message) const {
 }
 
 void EventRun::start(const PhaseProgram& program, const SimRoutes& routes, SimTimes& times) {
-  program_ = &program;
   routes_ = &routes;
   times_ = &times;
   now_ = 0;
@@ -44,7 +43,7 @@ void EventRun::start(const PhaseProgram& program, const SimRoutes& routes, SimTi
   progress_.assign(program.messages().size(), {});
   free_at_.assign(index(program.ranks()), 0);
   flows_.lift_own(model_.knee.on());
-  flows_.start(routes.table);
+  flows_.start(routes.table, weights_);
   crowds_.resize(std::max(crowds_.size(), flows_.bottlenecks()));
   for (auto& crowd : crowds_) {
     crowd.served = crowd.bytes_per_second = crowd.since = 0;
@@ -60,7 +59,19 @@ void EventRun::start(const PhaseProgram& program, const SimRoutes& routes, SimTi
   }
 }
 
-void EventRun::run(const PhaseProgram& program, const SimRoutes& routes, SimTimes& times) {
+void EventRun::draw_weights(std::int64_t phase) {
+  weights_.clear();
+  if (!model_.spread.on()) return;
+  for (const auto& message : program_->messages()) {
+    const auto& send = program_->op(message.send);
+    weights_.push_back(model_.spread.weight(phase, send.rank, send.peer, send.channel));
+  }
+}
+
+void EventRun::run(const PhaseProgram& program, const SimRoutes& routes, std::int64_t phase,
+                   SimTimes& times) {
+  program_ = &program;
+  draw_weights(phase);
   start(program, routes, times);
   begin_ready();
   renew_rates();
@@ -190,8 +201,8 @@ double EventRun::drain_rate(MessageIndex message) const {
 void EventRun::renew_rates() {
   for (const auto flow : flows_.update()) {
     const auto bottleneck = flows_.bottleneck(flow);
-    // With a knee each has a rate of its own.
-    if (bottleneck < 0 || model_.knee.on()) {
+    // With a knee or weights each has a rate of its own.
+    if (bottleneck < 0 || model_.knee.on() || model_.spread.on()) {
       renew_alone(flow);
     } else {
       renew_in_crowd(flow, bottleneck);

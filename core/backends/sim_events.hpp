@@ -14,6 +14,7 @@ namespace crosscut {
 struct SimModel {
   std::int64_t eager_bytes = 65536;  // a message of at most so many does not wait for its receive
   Knee knee;
+  ShareSpread spread;
 };
 
 // When each operation was posted and complete, seconds from the phase's start.
@@ -30,8 +31,9 @@ class EventRun {
  public:
   // `cancelled` is asked now and then, from the thread that runs.
   EventRun(const Ways& ways, const SimModel& model, std::function<bool()> cancelled);
-  // Throws RunError when something never ends, or when cancelled.
-  void run(const PhaseProgram& program, const SimRoutes& routes, SimTimes& times);
+  // `phase`: its number, which the spread of shares is drawn for. Throws RunError when something never ends,
+  // or when cancelled.
+  void run(const PhaseProgram& program, const SimRoutes& routes, std::int64_t phase, SimTimes& times);
   std::int64_t solves() const { return flows_.solves(); }
 
  private:
@@ -77,6 +79,7 @@ class EventRun {
   };
 
   void start(const PhaseProgram& program, const SimRoutes& routes, SimTimes& times);
+  void draw_weights(std::int64_t phase);
   void at(double time, Kind kind, MessageIndex message, std::uint32_t version = 0);
   void take_events();
   void take(const Event& event);
@@ -116,6 +119,7 @@ class EventRun {
   SimTimes* times_ = nullptr;
   double now_ = 0;
   std::vector<Event> events_;            // heap
+  std::vector<double> weights_;          // [message]; empty: shares are even
   std::vector<Progress> progress_;       // [message]
   std::vector<Crowd> crowds_;            // [bottleneck]
   std::vector<std::int32_t> touched_;    // crowds whose next end may be another

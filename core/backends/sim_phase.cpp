@@ -16,14 +16,14 @@ constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
 PhaseSimulation::PhaseSimulation(const Ways& ways, const SimModel& model, std::function<bool()> cancelled)
     : ways_(ways), model_(model), cancelled_(std::move(cancelled)), solver_(ways.capacities()) {}
 
-void PhaseSimulation::run(const Phase& phase, Rank ranks) {
+void PhaseSimulation::run(const Phase& phase, Rank ranks, std::int64_t index) {
   program_.make(phase, ranks);
   find_routes();
   const auto start = events_always_ ? std::nullopt : common_start();
   one_solve_ = start.has_value();
   if (start) return solve_once(*start);
   if (!events_) events_.emplace(ways_, model_, cancelled_);
-  events_->run(program_, routes_, times_);
+  events_->run(program_, routes_, index, times_);
 }
 
 void PhaseSimulation::find_routes() {
@@ -46,7 +46,8 @@ void PhaseSimulation::find_routes() {
 // whatever ends elsewhere: the rates of those left have their bottlenecks still, which makes them the max-min
 // rates still. So no rate changes before its flow ends.
 std::optional<double> PhaseSimulation::common_start() const {
-  if (model_.knee.on() || !program_.independent() || program_.messages().empty()) return std::nullopt;
+  if (model_.knee.on() || model_.spread.on() || !program_.independent() || program_.messages().empty())
+    return std::nullopt;
   const auto bytes = program_.op(program_.messages().front().send).bytes;
   if (bytes == 0) return std::nullopt;
   std::optional<double> start;

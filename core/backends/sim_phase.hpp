@@ -13,7 +13,8 @@ class PhaseSimulation {
  public:
   PhaseSimulation(const Ways& ways, const SimModel& model, std::function<bool()> cancelled);
 
-  void run(const Phase& phase, Rank ranks);
+  // `index`: the phase's number, of which nothing depends but the spread of shares.
+  void run(const Phase& phase, Rank ranks, std::int64_t index = 0);
   // Of the last run.
   const PhaseProgram& program() const { return program_; }
   const SimTimes& times() const { return times_; }

@@ -162,7 +162,7 @@ void SimulatedRanks::summarise(const BlockRequest& request, std::int64_t slots, 
 }
 
 void SimulatedRanks::simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation) {
-  simulation.run(*pattern_->phase(ranks(), bytes, index), ranks());
+  simulation.run(*pattern_->phase(ranks(), bytes, index), ranks(), index);
   ++(simulation.needed_one_solve() ? crew_->at_once : crew_->by_events);
 }
 

@@ -76,7 +76,7 @@ double between(const Graph& graph, const std::vector<Side>& sides) {
 }
 
 double best_cut(const Graph& graph) {
-  const Adjacency adjacency(graph);
+  const Adjacency adjacency(graph, true);
   const auto affordable = most_steps / static_cast<double>(graph.edges.size() + 1);
   const int starts = static_cast<int>(std::clamp(affordable, 0.0, static_cast<double>(most_random_starts)));
   double least = std::numeric_limits<double>::infinity();

@@ -91,7 +91,7 @@ void check_reach(const Graph& graph, const Adjacency& adjacency, const Lines& li
 
 void check_graph(const Graph& graph, const Lines& lines, Mistakes& mistakes) {
   if (graph.hosts < 1) return mistakes.add(lines.whole, "there is no host; write [[hosts]] or [generator]");
-  const Adjacency adjacency(graph);
+  const Adjacency adjacency(graph, true);  // rings that go one way are whole: their generators see to it
   for (Vertex host = 0; host < graph.hosts && graph.hosts > 1; ++host) {
     if (adjacency.leaving(host).empty())
       mistakes.add(lines.of(host),

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+
+#include "random.hpp"
 
 namespace crosscut {
 
@@ -38,6 +41,35 @@ class Knee {
  private:
   double sharpness_ = 0;  // p; 0: off
   double scale_ = 1;      // c
+};
+
+// TCP does not share evenly: of flows that meet, each gets a share in proportion to a weight of its own,
+// drawn anew for every phase. Weights are log-normal (a rate that many small gains and losses multiply up
+// to), with the coefficient of variation that was asked for. Where a flow is alone, or its link is smaller
+// than any share, its weight does not matter. What all flows together get of a capacity stays the same; but a
+// phase ends with its slowest route, and while the last flows drain at the rate of their own links the shared
+// capacity is idle.
+class ShareSpread {
+ public:
+  ShareSpread() = default;
+  ShareSpread(double variation, std::uint64_t seed)
+      : deviation_(std::sqrt(std::log1p(variation * variation))), seed_(seed) {}
+  bool on() const { return deviation_ > 0; }
+  // The same for the same message, whatever else there is: deterministic on any number of threads.
+  double weight(std::int64_t phase, std::int32_t source, std::int32_t destination,
+                std::uint8_t channel) const {
+    const auto ends = static_cast<std::uint64_t>(static_cast<std::uint32_t>(source)) << 32 |
+                      static_cast<std::uint32_t>(destination);
+    Random random(Random(Random(seed_ + channel).next() ^ static_cast<std::uint64_t>(phase)).next() ^ ends);
+    // Box and Muller 1958; never of zero.
+    const double u = (static_cast<double>(random.next() >> 11) + 0.5) * 0x1p-53;
+    const double v = static_cast<double>(random.next() >> 11) * 0x1p-53;
+    return std::exp(deviation_ * std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v));
+  }
+
+ private:
+  double deviation_ = 0;  // of the weight's logarithm; 0: even shares
+  std::uint64_t seed_ = 0;
 };
 
 }  // namespace crosscut

@@ -13,8 +13,9 @@ constexpr int solves_between_searches = 15;
 
 FlowSet::FlowSet(std::span<const double> capacities) : capacities_(capacities), marks_(capacities.size()) {}
 
-void FlowSet::start(const FlowTable& table) {
+void FlowSet::start(const FlowTable& table, std::span<const double> weights) {
   table_ = &table;
+  weights_ = weights;
   number_capacities(table);
   solver_.reset(local_capacities_);
   rates_.assign(table.flows(), 0);
@@ -163,19 +164,19 @@ void FlowSet::gather_all() {
     if (shared_[local].active > 0) search_.push_back(static_cast<Local>(local));
 }
 
-// In the order of the table, so that the same flows give the same bits whatever came and went before.
 void FlowSet::solve_gathered() {
   ++solves_;
-  if (!lifted_) {
-    fill_found();
-    for (const auto flow : gathered_) {
-      const auto at = static_cast<std::size_t>(flow);
-      gathered_mark_[at] = 0;
-      if (rates_[at] < 0)
-        rates_[at] = unbounded, set_bottleneck(flow, -1);  // passes nothing that has a bound
-    }
-    return;
+  if (lifted_ || !weights_.empty()) return solve_by_table();
+  fill_found();
+  for (const auto flow : gathered_) {
+    const auto at = static_cast<std::size_t>(flow);
+    gathered_mark_[at] = 0;
+    if (rates_[at] < 0) rates_[at] = unbounded, set_bottleneck(flow, -1);  // passes nothing that has a bound
   }
+}
+
+// In the order of the table, so that the same flows give the same bits whatever came and went before.
+void FlowSet::solve_by_table() {
   std::sort(gathered_.begin(), gathered_.end());
   part_.clear();
   for (const auto flow : gathered_) {
@@ -187,7 +188,10 @@ void FlowSet::solve_gathered() {
     part_.end_row();
   }
   part_rates_.resize(gathered_.size());
-  solver_.solve(part_, part_rates_);
+  part_weights_.clear();
+  if (!weights_.empty())
+    for (const auto flow : gathered_) part_weights_.push_back(weights_[static_cast<std::size_t>(flow)]);
+  solver_.solve(part_, part_rates_, part_weights_);
   for (std::size_t i = 0; i < gathered_.size(); ++i) {
     const auto flow = gathered_[i];
     rates_[static_cast<std::size_t>(flow)] = part_rates_[i];

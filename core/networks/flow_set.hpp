@@ -15,8 +15,9 @@ class FlowSet {
   using Flow = std::int32_t;
 
   explicit FlowSet(std::span<const double> capacities);
-  // All flows that there may be; none is active. `table` must outlive what follows.
-  void start(const FlowTable& table);
+  // All flows that there may be; none is active. `table` and `weights` (as MaxMin::solve has them) must
+  // outlive what follows.
+  void start(const FlowTable& table, std::span<const double> weights = {});
   void add(Flow flow);     // that is not active
   void remove(Flow flow);  // that is
   // Brings the rates up to date. Flows whose rate it may have changed, each once: all added since the last
@@ -27,7 +28,8 @@ class FlowSet {
   void lift_own(bool lifted) { lifted_ = lifted, solver_.lift_own(lifted); }
   double own_bound(Flow flow) const { return own_bounds_[static_cast<std::size_t>(flow)]; }
   double rate(Flow flow) const { return rates_[static_cast<std::size_t>(flow)]; }
-  // Number of the capacity that bounds it, -1: none. All flows of one bottleneck have the same rate.
+  // Number of the capacity that bounds it, -1: none. All flows of one bottleneck have the same rate, where
+  // they have no weights.
   std::int32_t bottleneck(Flow flow) const { return bottleneck_[static_cast<std::size_t>(flow)]; }
   std::size_t bottlenecks() const { return shared_.size(); }  // all are below it
   std::int64_t solves() const { return solves_; }
@@ -51,11 +53,13 @@ class FlowSet {
   void search_connected();
   void gather_all();
   void solve_gathered();
+  void solve_by_table();
   void fill_found();
   void fix(Local full, double share);
 
   std::span<const double> capacities_;
   const FlowTable* table_ = nullptr;
+  std::span<const double> weights_;                     // [flow]; empty: all weigh 1
   std::vector<std::pair<std::uint32_t, Local>> marks_;  // [capacity] epoch, number
   std::uint32_t epoch_ = 0;
   std::vector<double> local_capacities_;
@@ -73,11 +77,11 @@ class FlowSet {
   std::size_t active_flows_ = 0;
   int together_ = 0;  // solves for which all that is active is taken to be connected
   FlowTable part_;
-  std::vector<double> part_rates_;
+  std::vector<double> part_rates_, part_weights_;
   std::vector<double> own_bounds_;  // [flow]; empty unless lifted
   bool lifted_ = false;
   RadixQueue queue_;  // as MaxMin's
-  MaxMin solver_;     // where a flow's own capacities are lifted
+  MaxMin solver_;     // where a flow's own capacities are lifted, or flows have weights
   std::int64_t solves_ = 0;
 };
 

@@ -59,8 +59,10 @@ void Network::finish() {
   for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
     const auto& link = graph.link(static_cast<Lane>(2 * edge));
     capacities_[2 * edge] = payload(link.rate, link, protocol.efficiency);
-    // Of a half duplex link the second is never used: path() counts both directions on the first.
-    if (!link.half_duplex) capacities_[2 * edge + 1] = payload(link.back_rate, link, protocol.efficiency);
+    // The second is never used of a half duplex link, whose directions path() counts both on the first, nor
+    // of one that goes one way.
+    if (!link.half_duplex && !link.one_way)
+      capacities_[2 * edge + 1] = payload(link.back_rate, link, protocol.efficiency);
   }
   number_steps();
   capacity_owner_.clear();

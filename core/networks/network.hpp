@@ -69,6 +69,7 @@ struct LinkClass {
   double latency = 0;              // seconds
   int cables = 1;                  // in parallel, used as one (rates are of all together); counted and priced
   bool half_duplex = false;        // both directions share `rate`
+  bool one_way = false;            // from a to b alone; back_rate is 0
   Price price{};                   // of one cable
 };
 

@@ -20,7 +20,7 @@ void MaxMin::reset(std::span<const double> capacities) {
   epoch_ = 0;
 }
 
-void MaxMin::solve(const FlowTable& flows, std::span<double> rates) {
+void MaxMin::solve(const FlowTable& flows, std::span<double> rates, std::span<const double> weights) {
   if (flows.uses.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     throw UsageError("routes of one moment pass " + std::to_string(flows.uses.size()) +
                      " capacities; more than 2^31 cannot be solved at once");
@@ -29,7 +29,10 @@ void MaxMin::solve(const FlowTable& flows, std::span<double> rates) {
   count_uses(flows);
   keep_what_may_bind(flows, rates);
   list_members();
-  fill(rates);
+  weights_ = weights;
+  if (weights.empty()) return fill<false>(rates);
+  weigh();
+  fill<true>(rates);
 }
 
 void MaxMin::count_uses(const FlowTable& flows) {
@@ -110,46 +113,61 @@ void MaxMin::list_members() {
   }
 }
 
+void MaxMin::weigh() {
+  weight_left_.assign(filling_.size(), 0);
+  for (std::size_t flow = 0; flow + 1 < kept_first_.size(); ++flow)
+    for (auto i = kept_first_[flow]; i < kept_first_[flow + 1]; ++i)
+      weight_left_[static_cast<std::size_t>(kept_[static_cast<std::size_t>(i)])] += weights_[flow];
+}
+
+template <bool weighted>
+double MaxMin::share_of(std::size_t local) const {
+  if constexpr (weighted) return std::max(0.0, filling_[local].left) / weight_left_[local];
+  return filling_[local].left / filling_[local].uses;
+}
+
+template <bool weighted>
 void MaxMin::fill(std::span<double> rates) {
-  const auto share_of = [](const Filling& filling) { return filling.left / filling.uses; };
   double least = unbounded;
-  for (const auto& filling : filling_)
-    if (filling.uses > 0) least = std::min(least, share_of(filling));
+  for (std::size_t local = 0; local < filling_.size(); ++local)
+    if (filling_[local].uses > 0) least = std::min(least, share_of<weighted>(local));
   if (least == unbounded) return;
   queue_.start(RadixQueue::key_of(least));
   for (std::size_t local = 0; local < filling_.size(); ++local) {
     if (filling_[local].uses > 0)
-      queue_.push({RadixQueue::key_of(share_of(filling_[local])), static_cast<Local>(local)});
+      queue_.push({RadixQueue::key_of(share_of<weighted>(local)), static_cast<Local>(local)});
   }
   const auto refresh = [&](Local local, std::uint64_t key) {
-    const auto& filling = filling_[static_cast<std::size_t>(local)];
-    if (filling.uses == 0) return RadixQueue::dropped;
+    if (filling_[static_cast<std::size_t>(local)].uses == 0) return RadixQueue::dropped;
     // Rounding may leave a little less than was promised; shares do not fall.
-    const auto share = share_of(filling);
+    const auto share = share_of<weighted>(static_cast<std::size_t>(local));
     return share > RadixQueue::value_of(key) ? RadixQueue::key_of(share) : key;
   };
   for (RadixQueue::Entry entry; queue_.pop(entry, refresh);) {
     const auto key = refresh(entry.item, entry.key);
     if (key == RadixQueue::dropped) continue;
     if (key == entry.key) {
-      fix(entry.item, RadixQueue::value_of(key), rates);
+      fix<weighted>(entry.item, RadixQueue::value_of(key), rates);
     } else {
       queue_.push({key, entry.item});
     }
   }
 }
 
+template <bool weighted>
 void MaxMin::fix(Local full, double share, std::span<double> rates) {
   const auto at = static_cast<std::size_t>(full);
   for (auto i = filling_[at].first; i < members_end_[at]; ++i) {
     const auto flow = static_cast<std::size_t>(members_[static_cast<std::size_t>(i)]);
     if (rates[flow] >= 0) continue;
-    rates[flow] = share;
+    const auto rate = weighted ? share * weights_[flow] : share;
+    rates[flow] = rate;
     bottlenecks_[flow] = capacity_of_[at];
     for (auto k = kept_first_[flow]; k < kept_first_[flow + 1]; ++k) {
-      auto& filling = filling_[static_cast<std::size_t>(kept_[static_cast<std::size_t>(k)])];
-      filling.left -= share;
-      --filling.uses;
+      const auto local = static_cast<std::size_t>(kept_[static_cast<std::size_t>(k)]);
+      filling_[local].left -= rate;
+      --filling_[local].uses;
+      if constexpr (weighted) weight_left_[local] -= weights_[flow];
     }
   }
 }

@@ -44,8 +44,10 @@ class MaxMin {
   // common, infinity where nothing is, and own_bounds() says what was left out (contention.hpp).
   void lift_own(bool lifted) { lifted_ = lifted; }
   // rates: [flow], in the capacities' unit. A flow that passes no finite capacity gets infinity.
-  // Throws UsageError for a table of more than 2^31 uses.
-  void solve(const FlowTable& flows, std::span<double> rates);
+  // weights: [flow], above 0; a flow gets that many shares of a capacity where one of weight 1 gets one, and
+  // what is made fair is rate over weight, as weighted fair queueing does on one link (Parekh and Gallager
+  // 1993). Empty: all weigh 1. Throws UsageError for a table of more than 2^31 uses.
+  void solve(const FlowTable& flows, std::span<double> rates, std::span<const double> weights = {});
   // [flow] index of the capacity that fixed it, -1: none. Of the last solve.
   std::span<const std::int32_t> bottlenecks() const { return bottlenecks_; }
   // [flow] the smallest capacity that it has for itself, infinity: none. Where they are lifted.
@@ -70,7 +72,12 @@ class MaxMin {
   void keep_row(std::span<const std::int32_t> row, std::size_t flow, std::span<double> rates);
   Local number(std::int32_t capacity, std::int32_t uses);
   void list_members();
+  template <bool weighted>
+  double share_of(std::size_t local) const;  // for each, or each unit of weight, that is not fixed yet
+  void weigh();
+  template <bool weighted>
   void fill(std::span<double> rates);
+  template <bool weighted>
   void fix(Local full, double share, std::span<double> rates);
 
   bool lifted_ = false;
@@ -84,6 +91,8 @@ class MaxMin {
   std::vector<Local> kept_;                // uses that may bind
   std::vector<std::int32_t> members_;      // flows by capacity, each once for a use
   std::vector<std::int32_t> members_end_;  // [local]
+  std::span<const double> weights_;        // [flow] of the solve in progress
+  std::vector<double> weight_left_;        // [local] of flows that are not fixed; where flows have weights
   RadixQueue queue_;                       // capacities by their share when last looked at: never too large
 };
 

@@ -15,7 +15,8 @@ namespace crosscut {
 // The lanes that leave each vertex, in the order of the edges: a host's k-th is its adapter k.
 class Adjacency {
  public:
-  explicit Adjacency(const Graph& graph);
+  // `wired`: also against the direction of links that go one way.
+  explicit Adjacency(const Graph& graph, bool wired = false);
   std::span<const Lane> leaving(Vertex v) const {
     const auto at = static_cast<std::size_t>(v);
     return {lanes_.data() + first_[at], lanes_.data() + first_[at + 1]};

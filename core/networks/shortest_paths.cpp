@@ -18,18 +18,23 @@ Lane turned(Lane lane) { return lane ^ 1; }
 
 }  // namespace
 
-Adjacency::Adjacency(const Graph& graph) : first_(static_cast<std::size_t>(graph.vertices()) + 1, 0) {
+Adjacency::Adjacency(const Graph& graph, bool wired)
+    : first_(static_cast<std::size_t>(graph.vertices()) + 1, 0) {
+  const auto goes_back = [&](const Edge& edge) {
+    return wired || !graph.link_classes[edge.link_class].one_way;
+  };
   for (const Edge& edge : graph.edges) {
     ++first_[static_cast<std::size_t>(edge.a) + 1];
-    ++first_[static_cast<std::size_t>(edge.b) + 1];
+    if (goes_back(edge)) ++first_[static_cast<std::size_t>(edge.b) + 1];
   }
   for (std::size_t v = 1; v < first_.size(); ++v) first_[v] += first_[v - 1];
-  lanes_.resize(2 * graph.edges.size());
+  lanes_.resize(first_.back());
   auto next = first_;
-  for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
-    const auto lane = static_cast<Lane>(2 * edge);
-    lanes_[next[static_cast<std::size_t>(graph.edges[edge].a)]++] = lane;
-    lanes_[next[static_cast<std::size_t>(graph.edges[edge].b)]++] = lane + 1;
+  for (std::size_t i = 0; i < graph.edges.size(); ++i) {
+    const auto& edge = graph.edges[i];
+    const auto lane = static_cast<Lane>(2 * i);
+    lanes_[next[static_cast<std::size_t>(edge.a)]++] = lane;
+    if (goes_back(edge)) lanes_[next[static_cast<std::size_t>(edge.b)]++] = lane + 1;
   }
 }
 

@@ -54,8 +54,11 @@ json::Object SmpiRanks::begin(const Job& job) {
   max_min_.reset();
   const Parameters given(find_backend(job.backend).parameters, job.backend_parameters,
                          "backend " + job.backend);
-  if (given.real("knee") > 0)
-    throw UsageError("knee belongs to the engine max-min; the engine smpi shares as SimGrid does");
+  for (const auto* model : {"knee", "share-spread"}) {
+    if (given.real(model) > 0)
+      throw UsageError(std::string(model) +
+                       " belongs to the engine max-min; the engine smpi shares as SimGrid does");
+  }
   const auto& info = find_pattern(job.pattern);
   job_ = {};
   job_.pattern = info.name;

@@ -289,6 +289,8 @@ TEST(values_that_do_not_fit_together_are_named) {
   fails({"clos", {{"spines", "2"}, {"taper", "2"}}}, "give one");
   fails({"torus", {{"dimensions", "0x4"}}}, "dimensions: \"0\"");
   fails({"torus", {{"dimensions", "1"}}}, "one host");
+  fails({"torus", {{"dimensions", "4x2"}, {"one_way", "true"}}}, "at least 3");
+  fails({"torus", {{"dimensions", "4x4"}, {"one_way", "true"}, {"wrap", "false"}}}, "needs rings");
   fails({"dragonfly", {{"p", "1"}, {"groups", "100"}}}, "groups = 100");
   fails({"meta-node", {{"meta_nodes", "11"}}}, "P C + 1 = 10");
   fails({"module-chassis", {{"hosts", "1000"}}}, "hosts = 1000");

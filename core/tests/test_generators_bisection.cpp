@@ -137,6 +137,8 @@ const std::vector<GeneratorCase>& small_cases() {
       {"torus", {{"dimensions", "4x3"}}},
       {"torus", {{"dimensions", "6x2"}}},
       {"torus", {{"dimensions", "4x3"}, {"wrap", "false"}}},
+      {"torus", {{"dimensions", "4x3"}, {"one_way", "true"}}},
+      {"ring", {{"length", "6"}, {"one_way", "true"}, {"hosts_per_switch", "1"}}},
       {"torus", {{"dimensions", "3x4"}, {"hosts_per_switch", "1"}, {"host_rate", "90 Gbit/s"}}},
       {"torus", {{"dimensions", "2x2"}, {"hosts_per_switch", "3"}, {"wrap", "false"}}},
       {"ring", {{"length", "8"}}},

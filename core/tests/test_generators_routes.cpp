@@ -238,6 +238,19 @@ TEST(flows_stay_on_one_rail_within_a_pod) {
   });
 }
 
+TEST(rings_that_go_one_way_are_never_entered_against_it) {
+  const auto network = made({"torus", {{"dimensions", "5x3"}, {"one_way", "true"}}});
+  for_all_pairs(*network, [&](const RouteRequest& request) {
+    std::size_t steps = 0;
+    for (const auto& [size, stride] : {std::pair{5, 1}, {3, 5}})
+      steps += static_cast<std::size_t>(
+          (request.destination / stride % size - request.source / stride % size + size) % size);
+    const auto lanes = way(*network, request);
+    CHECK_EQ(lanes.size(), steps);
+    for (const Lane lane : lanes) CHECK_EQ(lane % 2, 0);
+  });
+}
+
 TEST(ways_through_large_networks_are_whole) {
   const std::vector<GeneratorCase> large{{"fat-tree", {{"radix", "64"}}},
                                          {"dragonfly", {{"p", "7"}}},

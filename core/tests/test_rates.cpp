@@ -106,6 +106,67 @@ TEST(every_bottleneck_named_is_one) {
   }
 }
 
+TEST(a_flow_of_weight_two_gets_twice_the_share) {
+  std::vector<double> rates(2);
+  const std::vector<double> capacities{12};
+  MaxMin(capacities).solve(table_of({{0}, {0}}), rates, std::vector<double>{1, 2});
+  CHECK_EQ(rates, (std::vector<double>{4, 8}));
+}
+
+// A flow of weight w gets what w flows of weight 1 on its way would get.
+TEST(a_weight_stands_for_so_many_flows) {
+  for (std::uint64_t seed = 0; seed < trials; ++seed) {
+    const auto made = random_table(seed);
+    Random random(seed + 7);
+    std::vector<double> weights;
+    std::vector<std::vector<std::int32_t>> copies;
+    for (const auto& row : made.rows) {
+      weights.push_back(static_cast<double>(1 + random.below(4)));
+      copies.insert(copies.end(), static_cast<std::size_t>(weights.back()), row);
+    }
+    std::vector<double> rates(made.rows.size());
+    MaxMin(made.capacities).solve(made.table(), rates, weights);
+    const auto expected = solved(made.capacities, table_of(copies));
+    std::size_t copy = 0;
+    for (std::size_t flow = 0; flow < rates.size(); ++flow) {
+      double sum = 0;
+      for (auto left = static_cast<int>(weights[flow]); left > 0; --left) sum += expected[copy++];
+      // A capacity of one's own is met by all copies at once.
+      CHECK(near(rates[flow], sum));
+    }
+  }
+}
+
+TEST(flows_that_come_and_go_with_weights_have_the_rates_of_a_new_solve) {
+  for (std::uint64_t seed = 0; seed < trials / 10; ++seed) {
+    const auto made = random_table(seed);
+    const auto table = made.table();
+    Random random(seed + 3);
+    std::vector<double> weights;
+    for (std::size_t flow = 0; flow < table.flows(); ++flow)
+      weights.push_back(0.25 + static_cast<double>(random.below(1000)) / 100);
+    FlowSet flows(made.capacities);
+    flows.start(table, weights);
+    std::set<std::int32_t> active;
+    for (int step = 0; step < 20 && table.flows() > 0; ++step) {
+      const auto flow = static_cast<std::int32_t>(random.below(table.flows()));
+      active.contains(flow) ? (active.erase(flow), flows.remove(flow))
+                            : (active.insert(flow), flows.add(flow));
+      flows.update();
+      std::vector<std::vector<std::int32_t>> rows;
+      std::vector<double> its_weights;
+      for (const auto one : active) {
+        rows.push_back(made.rows[static_cast<std::size_t>(one)]);
+        its_weights.push_back(weights[static_cast<std::size_t>(one)]);
+      }
+      std::vector<double> rates(rows.size());
+      MaxMin(made.capacities).solve(table_of(rows), rates, its_weights);
+      std::size_t i = 0;
+      for (const auto one : active) CHECK(near(flows.rate(one), rates[i++]));
+    }
+  }
+}
+
 TEST(the_order_of_flows_and_capacities_does_not_matter) {
   for (std::uint64_t seed = 0; seed < trials; ++seed) {
     const auto made = random_table(seed);

@@ -51,7 +51,7 @@ bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, s
 // done[rank][operation]
 std::vector<std::vector<double>> done(const Ways& ways, const Written& phase, std::int64_t eager_bytes = 0,
                                       Knee knee = Knee()) {
-  PhaseSimulation simulation(ways, {.eager_bytes = eager_bytes, .knee = knee}, never);
+  PhaseSimulation simulation(ways, {.eager_bytes = eager_bytes, .knee = knee, .spread = {}}, never);
   simulation.run(phase, phase.ranks());
   std::vector<std::vector<double>> all;
   for (Rank rank = 0; rank < phase.ranks(); ++rank) {
@@ -352,4 +352,44 @@ TEST(a_knee_lies_below_both_its_bounds) {
       CHECK_EQ(Knee().rate(link, share), std::min(link, share));
     }
   CHECK_EQ(knee.rate(5, std::numeric_limits<double>::infinity()), 5);
+}
+
+TEST(uneven_shares_end_apart_but_fill_the_capacity_to_the_last_byte) {
+  Star star(12, 100, 300);
+  std::vector<std::vector<Op>> ops(12);
+  for (Rank rank = 0; rank < 6; ++rank) {
+    ops[static_cast<std::size_t>(rank)] = {send_to(rank + 6, 1000)};
+    ops[static_cast<std::size_t>(rank) + 6] = {receive_from(rank, 1000)};
+  }
+  const Written phase(ops);
+  const auto ends = [&](double variation, std::uint64_t seed, std::int64_t index) {
+    PhaseSimulation simulation(star, {.eager_bytes = 0, .knee = {}, .spread = ShareSpread(variation, seed)},
+                               never);
+    simulation.run(phase, 12, index);
+    auto done = simulation.times().done;
+    std::sort(done.begin(), done.end());
+    return done;
+  };
+  CHECK(near(ends(0, 1, 0).front(), 20) && near(ends(0, 1, 0).back(), 20));
+  const auto uneven = ends(0.3, 1, 0);
+  CHECK(uneven.front() < 19 && uneven.back() > 20);
+  // No sooner than all bytes at the full rate, no later than if the last went on alone from there.
+  CHECK(uneven.back() <= 30);
+  CHECK_EQ(uneven, ends(0.3, 1, 0));
+  CHECK(uneven != ends(0.3, 2, 0) && uneven != ends(0.3, 1, 1));
+}
+
+TEST(shares_vary_as_much_as_asked) {
+  for (const double variation : {0.1, 0.3, 1.0}) {
+    const ShareSpread spread(variation, 5);
+    double sum = 0, squares = 0;
+    constexpr int draws = 100'000;
+    for (int i = 0; i < draws; ++i) {
+      const auto weight = spread.weight(i / 1000, i % 1000, i % 7, 0);
+      sum += weight, squares += weight * weight;
+    }
+    const auto mean = sum / draws;
+    const auto found = std::sqrt(squares / draws - mean * mean) / mean;
+    CHECK(std::abs(found / variation - 1) < 0.05);
+  }
 }

@@ -9,6 +9,7 @@ namespace {
 void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
   TorusShape shape;
   shape.sizes = {count(given, "length")};
+  shape.one_way = given.boolean("one_way");
   shape.hosts_per_switch = count(given, "hosts_per_switch");
   shape.rate = given.real("rate");
   shape.host_rate = rate_or(given, "host_rate", shape.rate);
@@ -17,6 +18,7 @@ void make(const Parameters& given, std::int64_t vertices_max, Network& network) 
 
 const std::array parameters = {
     count_parameter("length", "8", "vertices of the ring"),
+    torus_one_way_parameter(),
     torus_hosts_parameter(),
     rate_parameter("rate", "100 Gbit/s", "rate of each link between neighbours, in each direction"),
     torus_host_rate_parameter(),

@@ -11,6 +11,7 @@ void make(const Parameters& given, std::int64_t vertices_max, Network& network) 
   shape.sizes = numbers(given, "dimensions");
   if (shape.sizes.empty()) throw UsageError("dimensions is empty; write the sizes as \"8x8x8\"");
   shape.wrap = given.boolean("wrap");
+  shape.one_way = given.boolean("one_way");
   shape.hosts_per_switch = count(given, "hosts_per_switch");
   shape.rate = given.real("rate");
   shape.host_rate = rate_or(given, "host_rate", shape.rate);
@@ -24,6 +25,7 @@ const std::array parameters = {
               .initial = "true",
               .help = "true: each line is closed to a ring (torus); false: it is open (mesh)",
               .choices = {}},
+    torus_one_way_parameter(),
     torus_hosts_parameter(),
     rate_parameter("rate", "100 Gbit/s", "rate of each link between neighbours, in each direction"),
     torus_host_rate_parameter(),
@@ -36,6 +38,7 @@ CROSSCUT_DEFINE_GENERATOR(torus,
                           {.name = "torus",
                            .summary = "A grid of any dimension, closed to rings (torus) or open (mesh)",
                            .source = "Dally and Towles 2004, chapter 5; SCI's rings in two and three "
-                                     "dimensions: Bode, Hill and Benjegerdes 2004",
+                                     "dimensions: Bode, Hill and Benjegerdes 2004; that they go one way: "
+                                     "IEEE 1596-1992",
                            .parameters = crosscut::parameters,
                            .make = crosscut::make})

@@ -11,6 +11,7 @@ namespace crosscut {
 
 struct TorusShape {
   std::vector<std::int32_t> sizes;    // [dimension]
+  bool one_way = false;               // rings carry from each vertex to the next one up alone
   bool wrap = true;                   // in dimensions longer than 2: of two, one cable joins them both ways
   std::int32_t hosts_per_switch = 0;  // 0: the vertices are hosts
   double host_rate = 0, rate = 0;     // bits/s: of a host's link to its switch; between vertices
@@ -24,6 +25,13 @@ inline Parameter torus_hosts_parameter() {
   return count_parameter("hosts_per_switch", "0",
                          "hosts on a switch at each vertex; 0: the vertices are hosts that pass messages on",
                          0);
+}
+inline Parameter torus_one_way_parameter() {
+  return {.name = "one_way",
+          .kind = Parameter::Kind::boolean,
+          .initial = "false",
+          .help = "true: rings carry one way round only, from each vertex to the next one up, as SCI's do",
+          .choices = {}};
 }
 inline Parameter torus_host_rate_parameter() {
   return rate_parameter("host_rate", "",

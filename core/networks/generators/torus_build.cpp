@@ -10,6 +10,10 @@ void check_torus(const TorusShape& shape, std::int64_t vertices_max) {
   for (const std::int32_t size : shape.sizes) links += vertices / size * lines_edges(size, shape.wrap);
   const double hosts = vertices * std::max(1, shape.hosts_per_switch);
   const bool switched = shape.hosts_per_switch > 0;
+  if (shape.one_way && !(shape.wrap && std::ranges::all_of(shape.sizes, [](int size) { return size > 2; })))
+    throw UsageError(
+        "one_way needs rings: every dimension closed (wrap) and of at least 3; a ring of 2 is one link "
+        "with both its directions");
   check_room(hosts, switched ? vertices : 0, switched ? links + hosts : links, vertices_max);
   if (vertices < 2 && !switched)
     throw UsageError("a network of one host has no link; give a dimension of 2 or more, or hosts_per_switch");
@@ -22,12 +26,13 @@ std::string coordinates(const TorusNumbers& numbers, std::int32_t vertex) {
   return text;
 }
 
-// The same cut as a plane across the longest dimension: 2 N / k links with wrap, N / k without. For an even k
+// The same cut as a plane across the longest dimension: 2 N / k links with wrap, N / k without; also N / k in
+// each direction where rings go one way, of which half the links crossed lead here, half there. For an even k
 // no balanced cut is narrower (Bollobás and Leader 1991 for both; Dally and Towles 2004, section 5.2.1).
 void bisect(const TorusShape& shape, std::int32_t vertices, ClosedForms& forms) {
   const std::int32_t longest = *std::ranges::max_element(shape.sizes);
   if (longest % 2 != 0) return;
-  const bool twice = shape.wrap && longest > 2;
+  const bool twice = shape.wrap && longest > 2 && !shape.one_way;
   const double plane = static_cast<double>(vertices) / longest * (twice ? 2 : 1) * shape.rate;
   const double hosts =
       static_cast<double>(vertices) * shape.hosts_per_switch / 2 * shape.host_rate;  // all of one half
@@ -46,6 +51,7 @@ TorusNumbers::TorusNumbers(const TorusShape& shape) : hosts_per_switch(shape.hos
                           .stride = vertices,
                           .line = lines_edges(size, shape.wrap),
                           .wraps = shape.wrap && size > 2,
+                          .one_way = shape.one_way,
                           .first_edge = 0});
     vertices *= size;
   }
@@ -64,6 +70,10 @@ void make_torus(const TorusShape& shape, std::int64_t vertices_max, Network& net
   graph.hosts = numbers.vertices * std::max(1, shape.hosts_per_switch);
   graph.switches = switched ? numbers.vertices : 0;
   const std::uint16_t link = add_link_class(graph, "link", shape.rate);
+  if (shape.one_way) {
+    graph.link_classes[link].one_way = true;
+    graph.link_classes[link].back_rate = 0;
+  }
   const Vertex first = switched ? graph.hosts : 0;
   if (switched) {
     add_switch_class(graph, "switch");

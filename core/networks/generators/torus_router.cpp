@@ -30,7 +30,8 @@ class TorusRouter final : public Router {
     if (dimension.wraps) {
       const std::int32_t round = up < 0 ? up + dimension.size : up;
       up = round;
-      if (2 * round > dimension.size || (2 * round == dimension.size && chooser.choose(2) == 1))
+      if (!dimension.one_way &&
+          (2 * round > dimension.size || (2 * round == dimension.size && chooser.choose(2) == 1)))
         up = round - dimension.size;
     }
     for (std::int32_t coordinate = from; up != 0; up += up > 0 ? -1 : 1) {

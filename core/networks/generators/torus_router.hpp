@@ -1,4 +1,5 @@
-// Ways through a grid by arithmetic: dimension after dimension, each the shorter way round.
+// Ways through a grid by arithmetic: dimension after dimension, each the shorter way round, or
+// the only one.
 #pragma once
 
 #include <memory>
@@ -14,6 +15,7 @@ struct TorusDimension {
   std::int32_t size = 0, stride = 0;  // stride: between neighbours, in vertices
   std::int32_t line = 0;              // edges of a line
   bool wraps = false;
+  bool one_way = false;
   std::int64_t first_edge = 0;
   // The edge from the vertex to the next one up.
   std::int64_t edge(std::int32_t vertex) const {

@@ -101,9 +101,14 @@ def _how_simulated(view: View) -> list[str]:
         ]
     knee = text(view.attributes, "backend", "parameters", "knee") or "0"
     scale = text(view.attributes, "backend", "parameters", "knee-scale") or "1"
+    spread = text(view.attributes, "backend", "parameters", "share-spread") or "0"
+    contention = [
+        *([] if knee == "0" else [f"contention: soft knee, p = {knee}, scale {scale}"]),
+        *([] if spread == "0" else [f"shares vary by {100 * float(spread):.3g} % (their deviation)"]),
+    ]
     return [
         "computed, not measured: max-min shares of the capacities that the network's file names",
-        "no model of contention" if knee == "0" else f"contention: soft knee, p = {knee}, scale {scale}",
+        *(contention or ["no model of contention"]),
         "virtual clock",
         text(view.attributes, "cadence"),
     ]
