@@ -35,7 +35,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "benchmarks" / "simulate"
 PATTERN = "random-pairwise"
 BESIDE = (64, 256, 1024)
-ALONE = ("fat-tree-1024", "fat-tree-10240", "fat-tree-65536", "fat-tree-1m")
+ALONE = ("fat-tree-1024", "fat-tree-10240", "fat-tree-65536", 100_000, "fat-tree-1m")
+"""Of the catalogue, or a fat tree of at least so many hosts."""
 PHASES, ROUNDS = 16, 5
 SMPI_SHORT, SMPI_FLOWS = 20, 100_000
 LIMIT_SECONDS = 900
@@ -94,7 +95,7 @@ def simgrid(player: Path, platform: Path, flows: Path) -> list[float]:
 
 def fat_tree(folder: Path, hosts: int) -> Path:
     """Three levels, full bisection: (radix / 2)^2 * radix = radix^3 / 4 hosts, at least so many as asked."""
-    radix = next(radix for radix in range(4, 65, 2) if radix**3 // 4 >= hosts)
+    radix = next(radix for radix in range(4, 129, 2) if radix**3 // 4 >= hosts)
     file = folder / f"fat-tree-{hosts}.toml"
     file.write_text(
         f'[generator]\nkind = "fat-tree"\nradix = {radix}\nlevels = 3\nrate = "100 Gbit/s"\n'
@@ -162,14 +163,22 @@ def beside(program: Path, player: Path, hosts: int) -> Beside:
     return Beside(hosts, ratio_of(theirs, ours), statistics.median(ours), statistics.median(theirs), by_smpi)
 
 
-def alone(program: Path, net: str, workers: int) -> Alone:
+def alone(program: Path, which: str | int, workers: int) -> Alone:
+    if isinstance(which, str):
+        return alone_on(program, which, which, workers)
+    with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as folder:
+        file = fat_tree(Path(folder), which)
+        return alone_on(program, str(file), file.stem, workers)
+
+
+def alone_on(program: Path, net: str, name: str, workers: int) -> Alone:
     hosts = network.ranks(net)
     phases = 12 if hosts <= 100_000 else 4
     found = solve(program, net, hosts, phases, workers)
     seconds = (
         statistics.median(found["phase_seconds"]) if workers == 1 else found["all_phases_seconds"] / phases
     )
-    return Alone(net, hosts, workers, found["reading_seconds"], seconds, found["peak_bytes"])
+    return Alone(name, hosts, workers, found["reading_seconds"], seconds, found["peak_bytes"])
 
 
 def slope(points: list[Alone]) -> float:
