@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from crosscut import core, network
+from crosscut import core, network, smpi_options
 from crosscut.errors import CrosscutError, UsageError, plainly
 
 INSTALL = "install SimGrid: apt install libsimgrid-dev (Debian, Ubuntu), or from https://simgrid.org"
@@ -312,6 +312,7 @@ def simulate(
     """Runs a prepared program; what it prints goes to `output`, or where this process prints."""
     ranks = rank_count(settings)
     checked_words(program, folder)
+    smpi_options.check(settings.options, _LAUNCHER, QUIET, folder)
     platform = write_platform(settings, ranks, folder)
     words = command(program, settings, ranks, platform, folder)
     begin = time.perf_counter()

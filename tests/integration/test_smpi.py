@@ -344,3 +344,30 @@ def test_without_simgrid_the_engine_says_how_to_get_it(crossbar, tmp_path, monke
     done = crosscut("run", "aapc", "--on", f"sim:{crossbar}", "--engine", "smpi", "--out", tmp_path / "r")
     assert done.returncode == 2
     assert "apt install libsimgrid-dev" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [("network/bogus:3", "Bad config key"), ("smpi/bcast:nonsense", "no algorithm 'nonsense'")],
+)
+def test_an_option_that_simgrid_does_not_know_is_named_in_one_line(crossbar, ring, option, said):
+    done = crosscut("simulate", crossbar, "-n", "2", "--option", option, "--", ring)
+    assert done.returncode == 2
+    assert option in done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+
+
+@pytest.mark.slow
+def test_build_smpi_builds_a_player_that_plays(crossbar, tmp_path, monkeypatch):
+    player = tmp_path / "player"
+    source = Path(__file__).resolve().parents[2]
+    done = crosscut("build-smpi", "--out", player, "--source", source)
+    assert done.returncode == 0, done.stderr
+    assert f"CROSSCUT_SMPI_PLAYER={player}" in done.stdout
+    monkeypatch.setenv("CROSSCUT_SMPI_PLAYER", str(player))
+    words = ("--on", f"sim:{crossbar}", "--engine", "smpi", "--size", "1MB", "--out", tmp_path / "r.zarr")
+    done = crosscut("run", "aapc", *words)
+    assert done.returncode == 0, done.stderr
+    rates = Run.open(tmp_path / "r.zarr").message_rates(0).values
+    assert np.nanmedian(rates) == pytest.approx(LINK_BYTES_PER_SECOND, rel=0.01)

@@ -36,6 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=Path, metavar="FILE", help=f"the executable to write ({CORE_MPI} beside this crosscut)"
     )
     parser.add_argument("--replace", action="store_true", help="replace an executable that is there")
+    add_build_arguments(parser)
+
+
+def add_build_arguments(parser: argparse.ArgumentParser) -> None:
+    """What every command that compiles the core takes."""
     parser.add_argument(
         "--source",
         type=Path,

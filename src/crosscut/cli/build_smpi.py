@@ -9,7 +9,7 @@ from pathlib import Path
 
 import crosscut
 from crosscut import core, smpi
-from crosscut.cli.build_mpi import find_cmake, find_source, put_in_place, run_step
+from crosscut.cli.build_mpi import add_build_arguments, find_cmake, find_source, put_in_place, run_step
 from crosscut.errors import EXIT_OK, CrosscutError, UsageError
 
 NAME = "build-smpi"
@@ -28,19 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help=f"the file to write ({smpi.PLAYER} beside crosscut-core)"
     )
-    parser.add_argument(
-        "--source",
-        type=Path,
-        metavar="DIR",
-        help="crosscut's sources (those that came with this installation)",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=int,
-        default=os.cpu_count() or 1,
-        metavar="N",
-        help="compile this many files at a time (%(default)s)",
-    )
+    add_build_arguments(parser)
 
 
 def find_target(given: Path | None) -> Path:
