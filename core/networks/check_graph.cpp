@@ -37,7 +37,7 @@ void check_ports(const Graph& graph, const Adjacency& adjacency, const Lines& li
     const auto ports = graph.switch_of(v).ports;
     const auto wired = adjacency.leaving(v).size();
     if (ports > 0 && wired > static_cast<std::size_t>(ports))
-      mistakes.add(lines.whole, graph.name(v) + " has " + std::to_string(ports) + " ports, but " +
+      mistakes.add(lines.of(v), graph.name(v) + " has " + std::to_string(ports) + " ports, but " +
                                     std::to_string(wired) + " links");
     if (mistakes.full()) return;
   }

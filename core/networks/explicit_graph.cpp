@@ -109,7 +109,7 @@ class ExplicitReader {
       if (is_own && graph_.host_classes.size() < most_classes) graph_.host_classes.push_back(std::move(its));
       const auto number = is_own ? graph_.host_classes.size() - 1 : 0;
       graph_.host_class.insert(graph_.host_class.end(), names.size(), static_cast<std::uint16_t>(number));
-      lines_.hosts.insert(lines_.hosts.end(), names.size(), item.line);
+      lines_.vertices.insert(lines_.vertices.end(), names.size(), item.line);
       std::ranges::move(names, std::back_inserter(graph_.host_names));
     }
     graph_.hosts = static_cast<Vertex>(graph_.host_names.size());
@@ -141,6 +141,7 @@ class ExplicitReader {
       graph_.switch_class.insert(graph_.switch_class.end(), names.size(),
                                  static_cast<std::uint16_t>(graph_.switch_classes.size() - 1));
       graph_.level.insert(graph_.level.end(), names.size(), static_cast<std::int8_t>(level));
+      lines_.vertices.insert(lines_.vertices.end(), names.size(), item.line);
       std::ranges::move(names, std::back_inserter(graph_.switch_names));
     }
     graph_.switches = static_cast<Vertex>(graph_.switch_names.size());

@@ -24,11 +24,11 @@ class VertexNames {
 };
 
 struct Lines {
-  std::vector<int> hosts;  // [host]; empty: `whole`
+  std::vector<int> vertices;  // [vertex]; empty: `whole`
   int whole = 1;
-  int of(Vertex host) const {
-    const auto at = static_cast<std::size_t>(host);
-    return at < hosts.size() ? hosts[at] : whole;
+  int of(Vertex v) const {
+    const auto at = static_cast<std::size_t>(v);
+    return at < vertices.size() ? vertices[at] : whole;
   }
 };
 

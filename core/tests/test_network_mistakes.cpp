@@ -109,7 +109,7 @@ TEST(hosts_that_cannot_talk_are_mistakes) {
                  "\"t\"]\nrate = \"1 Gbit/s\"\n",
              "f.toml:8: there is no way from n0 to far");
   check_says("name = \"x\"\n", "f.toml:1: there is no host");
-  check_says(pair + "[switch]\nports = 1\n", "s has 1 ports, but 2 links");
+  check_says(pair + "[switch]\nports = 1\n", "f.toml:3: s has 1 ports, but 2 links");
 }
 
 TEST(static_tables_are_checked) {

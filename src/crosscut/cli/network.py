@@ -20,6 +20,7 @@ examples:
   crosscut network show my.toml --json | jq .bisection
   crosscut network check my.toml                          every mistake, with file and line
   crosscut network routes my.toml n0000 n0063             the way of a flow, and what it shares
+  crosscut network tables beowulf-routed-4x9              JSON: routing tables of hosts that forward
   crosscut run aapc --on sim:my.toml                      any pattern on it, simulated
 
 The form of a description: docs/reference/network-format.md.
@@ -46,6 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one.add_argument("--key", type=int, default=0, help="of the flow, where ways are equal (0)")
     one.add_argument("--json", action="store_true", help="one JSON object on standard output")
     one.set_defaults(act=_routes)
+    one = commands.add_parser("tables", help="routing tables of hosts that forward, as JSON")
+    one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
+    one.set_defaults(act=_tables)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -103,4 +107,9 @@ def _routes(args: argparse.Namespace) -> int:
     words = ["routes", args.file, args.source, args.destination, "--key", str(args.key)]
     answer = network.ask(*words, *(["--json"] if args.json else []))
     sys.stdout.write(answer.stdout.decode("utf-8", "replace"))
+    return EXIT_OK
+
+
+def _tables(args: argparse.Namespace) -> int:
+    sys.stdout.write(network.ask("tables", args.file, "--json").stdout.decode("utf-8", "replace"))
     return EXIT_OK
