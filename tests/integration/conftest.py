@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import shutil
 import sys
 import tempfile
@@ -10,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from crosscut.core import find_executable
+
 sys.path.insert(0, str(Path(__file__).parent))
 
+MNT_DETACH = 2
 MEMORY = Path("/dev/shm")
 ENOUGH_BYTES = 256 << 20
 
@@ -27,3 +32,29 @@ def quick_path(tmp_path: Path) -> Iterator[Path]:
         folder = tempfile.TemporaryDirectory(dir=tmp_path)
     with folder as name:
         yield Path(name)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MiB, and nothing of it left afterwards."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if libc.mount(b"none", os.fsencode(folder), b"tmpfs", 0, b"size=3m") != 0:
+        pytest.skip(f"cannot mount a small tmpfs: {os.strerror(ctypes.get_errno())}; needs root")
+    try:
+        yield folder
+    finally:
+        libc.umount2(os.fsencode(folder), MNT_DETACH)
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Iterator[Path]:
+    """A copy of crosscut-core, by which its processes are known; none may be left."""
+    from processes import await_none  # of this folder, which is importable by now
+
+    executable = Path(os.environ.get("CROSSCUT_TEST_NODE") or find_executable("crosscut-core") or "")
+    copy = tmp_path / "crosscut-core"
+    shutil.copy(executable, copy)
+    yield copy
+    await_none(copy)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from events import Events, close_streams
 from processes import await_none, children, command_line, name, processes_named, ranks_of_nodes, running
 from sshd import Sshd, running_sshd, why_not
 
-from crosscut.core import find_executable
 from crosscut.errors import SessionError
 from crosscut.places.base import Launched, PlaceOptions, new_secret
 from crosscut.places.hosts import HostsPlace
@@ -30,16 +28,6 @@ ALIASES = ("h1", "h2", "h3", "h4", "h5")
 def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
     with running_sshd(tmp_path_factory.mktemp("ssh") / "d", ALIASES) as running:
         yield running
-
-
-@pytest.fixture
-def core(tmp_path: Path) -> Iterator[Path]:
-    """A copy of crosscut-core, by which its processes are known; none may be left."""
-    executable = Path(os.environ.get("CROSSCUT_TEST_NODE") or find_executable("crosscut-core") or "")
-    copy = tmp_path / "crosscut-core"
-    shutil.copy(executable, copy)
-    yield copy
-    await_none(copy)
 
 
 class Cluster:

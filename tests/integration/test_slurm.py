@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import sys
 import time
@@ -16,7 +15,6 @@ from events import Events, close_streams
 from processes import await_none, environment, ranks_of_nodes, running
 from slurm_cluster import NODES, Slurm, running_slurm, why_not
 
-from crosscut.core import find_executable
 from crosscut.errors import PlaceError
 from crosscut.places.base import Launched, PlaceOptions
 from crosscut.places.slurm import SlurmPlace
@@ -29,16 +27,6 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 def slurm() -> Iterator[Slurm]:
     with running_slurm() as running_here:
         yield running_here
-
-
-@pytest.fixture
-def core(tmp_path: Path) -> Iterator[Path]:
-    """A copy of crosscut-core, by which its processes are known; none may be left."""
-    executable = Path(os.environ.get("CROSSCUT_TEST_NODE") or find_executable("crosscut-core") or "")
-    copy = tmp_path / "crosscut-core"
-    shutil.copy(executable, copy)
-    yield copy
-    await_none(copy)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -119,20 +118,6 @@ def test_what_repair_gave_up_is_measured_again_to_the_same_bytes(writer: Path, t
     assert 0 < len(resumed.stdout.splitlines()) < 18
     assert fsck.check(path).ok
     assert files_of(path) == files_of(tmp_path / "whole.zarr")
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MiB."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if libc.mount(b"none", os.fsencode(folder), b"tmpfs", 0, b"size=3m") != 0:
-        pytest.skip(f"cannot mount a small tmpfs: {os.strerror(ctypes.get_errno())}; needs root")
-    try:
-        yield folder
-    finally:
-        libc.umount2(os.fsencode(folder), 2)  # MNT_DETACH
 
 
 def test_a_full_disk_is_named_and_what_was_measured_stays(

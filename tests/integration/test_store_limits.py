@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -146,20 +146,6 @@ def test_what_repair_gives_up_is_measured_again(run: Path, damage: Callable[[Pat
     check_whole(run)
     after = contents(run)
     assert {name for name in whole if after.get(name) != whole[name]} <= {"zarr.json"}
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MiB, and nothing of it left afterwards."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if libc.mount(b"none", os.fsencode(folder), b"tmpfs", 0, b"size=3m") != 0:
-        pytest.skip(f"cannot mount a small tmpfs: {os.strerror(ctypes.get_errno())}; needs root")
-    try:
-        yield folder
-    finally:
-        libc.umount2(os.fsencode(folder), MNT_DETACH)
 
 
 @pytest.mark.slow

@@ -9,9 +9,7 @@ namespace {
 void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
   TorusShape shape;
   shape.sizes.assign(static_cast<std::size_t>(given.integer("dimensions")), 2);
-  shape.hosts_per_switch = count(given, "hosts_per_switch");
-  shape.rate = given.real("rate");
-  shape.host_rate = rate_or(given, "host_rate", shape.rate);
+  read_common(given, shape);
   make_torus(shape, vertices_max, network);
 }
 

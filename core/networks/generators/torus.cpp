@@ -12,9 +12,7 @@ void make(const Parameters& given, std::int64_t vertices_max, Network& network) 
   if (shape.sizes.empty()) throw UsageError("dimensions is empty; write the sizes as \"8x8x8\"");
   shape.wrap = given.boolean("wrap");
   shape.one_way = given.boolean("one_way");
-  shape.hosts_per_switch = count(given, "hosts_per_switch");
-  shape.rate = given.real("rate");
-  shape.host_rate = rate_or(given, "host_rate", shape.rate);
+  read_common(given, shape);
   make_torus(shape, vertices_max, network);
 }
 

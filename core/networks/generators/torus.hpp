@@ -20,7 +20,12 @@ struct TorusShape {
 // Graph, router and closed forms.
 void make_torus(const TorusShape& shape, std::int64_t vertices_max, Network& network);
 
-// Parameters that torus, ring and hypercube share.
+// Parameters that torus, ring and hypercube share; read_common takes them.
+inline void read_common(const Parameters& given, TorusShape& shape) {
+  shape.hosts_per_switch = count(given, "hosts_per_switch");
+  shape.rate = given.real("rate");
+  shape.host_rate = rate_or(given, "host_rate", shape.rate);
+}
 inline Parameter torus_hosts_parameter() {
   return count_parameter("hosts_per_switch", "0",
                          "hosts on a switch at each vertex; 0: the vertices are hosts that pass messages on",
