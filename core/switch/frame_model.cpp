@@ -1,0 +1,192 @@
+#include "frame_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <tuple>
+
+namespace crosscut::frames {
+
+namespace {
+constexpr double bits_per_byte = 8;
+}
+
+Instant instant_of(double seconds) { return std::llround(seconds * instants_per_second); }
+
+bool FrameModel::Event::operator>(const Event& other) const {
+  return std::tie(at, kind, order) > std::tie(other.at, other.kind, other.order);
+}
+
+StationId FrameModel::add_station(const StationSpec& spec) {
+  stations_.push_back({.spec = spec});
+  return static_cast<StationId>(stations_.size() - 1);
+}
+
+QueueId FrameModel::add_queue(const QueueSpec& spec) {
+  queues_.push_back({.spec = spec});
+  return static_cast<QueueId>(queues_.size() - 1);
+}
+
+WayId FrameModel::add_way(std::span<const Step> steps) {
+  const auto first = steps_.size();
+  steps_.insert(steps_.end(), steps.begin(), steps.end());
+  ways_.push_back({first, steps_.size()});
+  return static_cast<WayId>(ways_.size() - 1);
+}
+
+Instant FrameModel::duration(StationId station, std::int64_t bytes) const {
+  const auto on_wire = std::max(bytes, framing_.shortest_bytes) + framing_.added_bytes;
+  return std::llround(static_cast<double>(on_wire) * bits_per_byte * instants_per_second /
+                      stations_[index(station)].spec.bits_per_second);
+}
+
+void FrameModel::schedule(Instant at, Kind kind, std::int32_t id) {
+  events_.push_back({at, kind, order_++, id});
+  std::ranges::push_heap(events_, std::greater{});
+}
+
+FrameModel::PacketId FrameModel::take_packet() {
+  if (free_.empty()) {
+    packets_.emplace_back();
+    return static_cast<PacketId>(packets_.size() - 1);
+  }
+  const auto id = free_.back();
+  free_.pop_back();
+  return id;
+}
+
+void FrameModel::offer(Instant now, Handle handle, std::int64_t bytes, WayId way) {
+  const auto id = take_packet();
+  const auto& span = ways_[index(way)];
+  packets_[index(id)] = {.handle = handle,
+                         .bytes = static_cast<std::int32_t>(bytes),
+                         .step = span.first,
+                         .end = span.end,
+                         .tail = now};
+  ++inside_;
+  enqueue(now, id);
+}
+
+void FrameModel::enqueue(Instant now, PacketId id) {
+  auto& packet = packets_[index(id)];
+  packet.behind = -1;
+  const auto& step = steps_[packet.step];
+  auto& queue = queues_[index(step.queue)];
+  if (queue.bytes > queue.spec.bytes_max - packet.bytes || queue.frames >= queue.spec.frames_max) {
+    auto& counts = stations_[index(step.station)].counts;
+    ++counts.dropped_frames;
+    counts.dropped_bytes += packet.bytes;
+    dropped_.push_back({packet.handle, step.station, now});
+    free_.push_back(id);
+    --inside_;
+    return;
+  }
+  queue.bytes += packet.bytes;
+  ++queue.frames;
+  if (queue.head < 0) {
+    queue.head = queue.last = id;
+    request(now, step.queue);
+  } else {
+    packets_[index(queue.last)].behind = id;
+    queue.last = id;
+  }
+}
+
+// The queue's head asks for its station. Whoever asked before is served before: queues that always have a
+// frame for it are served in turn.
+void FrameModel::request(Instant now, QueueId queue) {
+  const auto station_id = steps_[packets_[index(queues_[index(queue)].head)].step].station;
+  auto& station = stations_[index(station_id)];
+  queues_[index(queue)].behind = -1;
+  if (station.head < 0) {
+    station.head = station.last = queue;
+  } else {
+    queues_[index(station.last)].behind = queue;
+    station.last = queue;
+  }
+  if (station.serving < 0) serve(now, station_id);
+}
+
+// When the frame comes to what follows; its tail is known already.
+Instant FrameModel::arrival_after(const Station& station, const Packet& packet, Instant began,
+                                  Instant taken) const {
+  if (packet.step + 1 == packet.end) return packet.tail;
+  const auto& step = steps_[packet.step];
+  const auto next = steps_[packet.step + 1].station;
+  Instant arrival = packet.tail;
+  if (station.spec.is_internal) {
+    arrival = began + step.delay;
+  } else if (!step.whole) {
+    const auto on_wire = std::max<std::int64_t>(packet.bytes, framing_.shortest_bytes) + framing_.added_bytes;
+    const auto header = std::min(framing_.header_bytes, on_wire);
+    arrival = began + taken / on_wire * header + taken % on_wire * header / on_wire + step.delay;
+  }
+  if (stations_[index(next)].spec.is_internal) return arrival;
+  // A link must not run out of a frame that still comes in.
+  return std::max(arrival, packet.tail - duration(next, packet.bytes));
+}
+
+void FrameModel::serve(Instant now, StationId station_id) {
+  auto& station = stations_[index(station_id)];
+  const auto queue = station.head;
+  station.serving = queue;
+  if (queue < 0) return;
+  station.head = queues_[index(queue)].behind;
+  // A copy: while its bytes leave this queue it may be in the next.
+  Packet packet = packets_[index(queues_[index(queue)].head)];
+  const auto taken = duration(station_id, packet.bytes);
+  station.counts.busy += taken;
+  schedule(now + taken, Kind::departure, station_id);
+  packet.tail = std::max(packet.tail, now + taken) + steps_[packet.step].delay;
+  const auto arrival = arrival_after(station, packet, now, taken);
+  ++packet.step;
+  const auto onward = take_packet();
+  packets_[index(onward)] = packet;
+  schedule(arrival, Kind::arrival, onward);
+}
+
+void FrameModel::arrive(Instant now, PacketId id) {
+  const auto& packet = packets_[index(id)];
+  if (packet.step < packet.end) {
+    enqueue(now, id);
+    return;
+  }
+  --inside_;
+  delivered_.push_back({packet.handle, now});
+  free_.push_back(id);
+}
+
+void FrameModel::depart(Instant now, StationId station_id) {
+  const auto queue_id = stations_[index(station_id)].serving;
+  auto& queue = queues_[index(queue_id)];
+  const auto id = queue.head;
+  const auto& packet = packets_[index(id)];
+  queue.bytes -= packet.bytes;
+  --queue.frames;
+  queue.head = packet.behind;
+  auto& counts = stations_[index(station_id)].counts;
+  ++counts.frames;
+  counts.bytes += packet.bytes;
+  free_.push_back(id);
+  if (queue.head >= 0) request(now, queue_id);
+  serve(now, station_id);
+}
+
+void FrameModel::advance(Instant until) {
+  while (!events_.empty() && events_.front().at <= until) {
+    const Event event = events_.front();
+    std::ranges::pop_heap(events_, std::greater{});
+    events_.pop_back();
+    if (event.kind == Kind::departure)
+      depart(event.at, event.id);
+    else
+      arrive(event.at, event.id);
+  }
+}
+
+std::optional<Instant> FrameModel::next_event() const {
+  if (events_.empty()) return std::nullopt;
+  return events_.front().at;
+}
+
+}  // namespace crosscut::frames

@@ -1,0 +1,25 @@
+// The command line of crosscut-switch.
+#pragma once
+
+#include <string>
+
+#include "emulation.hpp"
+#include "wiring.hpp"
+
+namespace crosscut::frames {
+
+struct Options {
+  std::string network, taps;
+  SwitchModel how;
+  bool framing_given = false;  // else the network's own, where it has one
+  TapSettings tap;
+  Pace pace;
+  double seconds = 0;
+  bool help = false, version = false;
+};
+
+// Throws UsageError naming the option.
+Options parse_options(int argc, char** argv);
+extern const char* const usage;
+
+}  // namespace crosscut::frames

@@ -1,0 +1,78 @@
+// A network as stations, queues and ways of the frame model.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "frame_model.hpp"
+#include "network.hpp"
+#include "routers.hpp"
+
+namespace crosscut::frames {
+
+struct SwitchModel {
+  bool cut_through = false;
+  bool input_queued = false;  // one queue a port, where frames come in; else one for each way out
+  QueueSpec buffer{.bytes_max = 128 * 1024};
+  Framing framing{};
+};
+
+// An end of a way: an adapter of a host.
+struct Port {
+  Vertex host = 0;
+  int adapter = 0;
+  friend bool operator==(const Port&, const Port&) = default;
+};
+
+// Ways are made when a frame first needs them, and kept. The network must outlive this.
+class Wiring {
+ public:
+  Wiring(const Network& network, const SwitchModel& how);
+
+  FrameModel& model() { return model_; }
+  const FrameModel& model() const { return model_; }
+  // `flow` spreads over equal ways; only so many of its bits count that all ways can be kept. Throws
+  // UsageError where there is no way.
+  WayId way(Port source, Port destination, std::uint64_t flow);
+  // Of the ways made so far: what has passed, and what it is called.
+  struct Passed {
+    std::string name;
+    StationCounts counts;
+    double bits_per_second = 0;
+  };
+  std::vector<Passed> passed() const;
+  Lane lane_of(Port port) const;
+  // Bytes that pass the adapter's link, out of the host, in that time.
+  double bytes_per_second(Port port) const;
+
+ private:
+  // What a queue is for: a host's own frames, a way out of a switch, a way in, or a switch's inside (for each
+  // way in, so that they take turns).
+  enum class Waits : std::uint8_t { in_host, at_output, at_input, for_inside };
+
+  StationId link_station(Lane lane);
+  StationId inside_station(Vertex at, bool is_way_in, const SwitchClass& its);
+  StationId station(std::int64_t number, const std::string& name, const StationSpec& spec);
+  QueueId queue(Waits where, std::int32_t of, Lane entered_by, const QueueSpec& spec);
+  std::vector<Lane> lanes_between(Port source, Port destination, std::uint64_t key) const;
+  WayId way_along(const std::vector<Lane>& lanes);
+  void add_passage(Lane from, Lane to, std::vector<Step>& steps);
+  bool keeps_whole(Vertex v) const;
+  double bits_per_second(Lane lane) const;
+
+  const Network& network_;
+  SwitchModel how_;
+  Adjacency adjacency_;
+  FrameModel model_;
+  std::unordered_map<std::int64_t, StationId> stations_;  // by lane; behind the lanes, what is in switches
+  std::vector<Passed> named_;                             // [station]
+  std::map<std::tuple<Waits, std::int32_t, Lane>, QueueId> queues_;
+  std::map<std::vector<Lane>, WayId> ways_;
+  std::unordered_map<std::uint64_t, WayId> known_;  // by ends and flow
+};
+
+}  // namespace crosscut::frames

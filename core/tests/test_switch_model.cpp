@@ -1,0 +1,237 @@
+// The frame model of crosscut-switch under a clock that stands still unless moved.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "check.hpp"
+#include "frame_model.hpp"
+#include "random.hpp"
+
+namespace {
+
+using namespace crosscut;
+using namespace crosscut::frames;
+
+constexpr double fast_ethernet = 100e6;
+constexpr Instant picoseconds_per_byte = 80'000;  // at 100 Mbit/s
+constexpr Instant microsecond = 1'000'000;
+constexpr std::int64_t full_frame = 1514;
+constexpr Instant full_frame_time = (full_frame + 24) * picoseconds_per_byte;
+
+// Everything that is inside comes out.
+std::vector<Delivery> drain(FrameModel& model) {
+  while (const auto next = model.next_event()) model.advance(*next);
+  return model.delivered();
+}
+
+// Hosts on one switch with queues at its outputs, or at its inputs.
+struct Star {
+  FrameModel model;
+  std::vector<StationId> up, down;
+  std::vector<QueueId> in, out;
+  bool at_input;
+
+  Star(int hosts, bool input_queued, QueueSpec buffer = {}) : at_input(input_queued) {
+    for (int i = 0; i < hosts; ++i) {
+      up.push_back(model.add_station({.bits_per_second = fast_ethernet}));
+      down.push_back(model.add_station({.bits_per_second = fast_ethernet}));
+      in.push_back(model.add_queue({}));
+      out.push_back(model.add_queue(buffer));
+    }
+  }
+  // Of an input-queued switch the frame waits in `out[from]`, whomever it is for.
+  WayId way(int from, int to, bool whole = true, Instant delay = 0) {
+    const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
+    const std::array<Step, 2> steps{Step{.station = up[a], .queue = in[a], .delay = delay, .whole = whole},
+                                    Step{.station = down[b], .queue = out[at_input ? a : b], .delay = delay}};
+    return model.add_way(steps);
+  }
+};
+
+TEST(frames_of_one_link_leave_at_exactly_its_rate) {
+  FrameModel model;
+  const Step step{.station = model.add_station({.bits_per_second = fast_ethernet}),
+                  .queue = model.add_queue({})};
+  const auto way = model.add_way(std::span(&step, 1));
+  constexpr int frames = 1000;
+  for (Handle i = 0; i < frames; ++i) model.offer(0, i, full_frame, way);
+  const auto delivered = drain(model);
+  REQUIRE(delivered.size() == frames);
+  for (std::size_t i = 0; i < frames; ++i) {
+    CHECK_EQ(delivered[i].handle, i);
+    CHECK_EQ(delivered[i].due, static_cast<Instant>(i + 1) * full_frame_time);
+  }
+  CHECK_EQ(model.counts(step.station).busy, frames * full_frame_time);
+}
+
+TEST(a_rate_that_divides_no_second_is_off_by_half_a_picosecond_a_frame_at_most) {
+  FrameModel model;
+  constexpr double rate = 98.44e6;
+  const Step step{.station = model.add_station({.bits_per_second = rate}), .queue = model.add_queue({})};
+  const auto way = model.add_way(std::span(&step, 1));
+  constexpr int frames = 10'000;
+  for (Handle i = 0; i < frames; ++i) model.offer(0, i, full_frame, way);
+  const double ideal = frames * 1538.0 * 8 / rate * 1e12;
+  CHECK(std::abs(static_cast<double>(drain(model).back().due) - ideal) <= frames * 0.5);
+}
+
+TEST(a_short_frame_takes_the_time_of_the_shortest_on_the_wire) {
+  FrameModel model;
+  const auto station = model.add_station({.bits_per_second = fast_ethernet});
+  CHECK_EQ(model.duration(station, 42), 84 * picoseconds_per_byte);
+  CHECK_EQ(model.duration(station, 60), 84 * picoseconds_per_byte);
+  CHECK_EQ(model.duration(station, 61), 85 * picoseconds_per_byte);
+}
+
+TEST(store_and_forward_sums_a_serialisation_and_a_latency_for_each_link) {
+  Star star(2, false);
+  star.model.offer(5, 1, full_frame, star.way(0, 1, true, 20 * microsecond));
+  CHECK_EQ(drain(star.model).at(0).due, 5 + 2 * full_frame_time + 40 * microsecond);
+}
+
+TEST(cut_through_adds_only_the_header_of_the_first_link) {
+  Star star(2, false);
+  star.model.offer(0, 1, full_frame, star.way(0, 1, false, 20 * microsecond));
+  CHECK_EQ(drain(star.model).at(0).due, full_frame_time + 22 * picoseconds_per_byte + 40 * microsecond);
+}
+
+TEST(cut_through_onto_a_faster_link_never_runs_ahead_of_the_frame) {
+  FrameModel model;
+  const auto slow = model.add_station({.bits_per_second = fast_ethernet});
+  const auto fast = model.add_station({.bits_per_second = 10 * fast_ethernet});
+  const std::array<Step, 2> steps{Step{.station = slow, .queue = model.add_queue({}), .whole = false},
+                                  Step{.station = fast, .queue = model.add_queue({})}};
+  model.offer(0, 1, full_frame, model.add_way(steps));
+  CHECK_EQ(drain(model).at(0).due, full_frame_time);  // its last bit goes out as it comes in
+}
+
+TEST(the_inside_of_a_switch_delays_no_frame_that_is_alone_and_bounds_the_rate_of_many) {
+  FrameModel model;
+  const auto inside = model.add_station({.bits_per_second = 2 * fast_ethernet, .is_internal = true});
+  std::vector<WayId> ways;
+  for (int i = 0; i < 4; ++i) {
+    const std::array<Step, 3> steps{
+        Step{.station = model.add_station({.bits_per_second = fast_ethernet}), .queue = model.add_queue({})},
+        Step{.station = inside, .queue = model.add_queue({})},
+        Step{.station = model.add_station({.bits_per_second = fast_ethernet}), .queue = model.add_queue({})}};
+    ways.push_back(model.add_way(steps));
+  }
+  model.offer(0, 0, full_frame, ways[0]);
+  CHECK_EQ(drain(model).at(0).due, 2 * full_frame_time);
+  model.delivered().clear();
+  constexpr int each = 100;
+  for (int i = 0; i < each; ++i)
+    for (const auto way : ways) model.offer(1'000'000 * microsecond, 0, full_frame, way);
+  const auto last = drain(model).back().due - 1'000'000 * microsecond;
+  // Four at half their rate: the first frame's time, then 400 at the inside's rate, the last out of its link.
+  CHECK_EQ(last, full_frame_time + (4 * each - 1) * full_frame_time / 2 + full_frame_time);
+}
+
+TEST(a_tail_is_dropped_exactly_when_the_queue_is_full) {
+  FrameModel model;
+  const auto station = model.add_station({.bits_per_second = fast_ethernet});
+  const Step step{.station = station, .queue = model.add_queue({.bytes_max = 3 * full_frame})};
+  const auto way = model.add_way(std::span(&step, 1));
+  for (Handle i = 0; i < 4; ++i) model.offer(0, i, full_frame, way);
+  REQUIRE(model.dropped().size() == 1);
+  CHECK_EQ(model.dropped()[0].handle, 3u);
+  CHECK_EQ(model.queued_bytes(step.queue), 3 * full_frame);
+  // A byte less than a frame has room in vain; at the very instant at which one has left, there is room.
+  model.advance(full_frame_time - 1);
+  model.offer(full_frame_time - 1, 4, full_frame, way);
+  CHECK_EQ(model.dropped().size(), 2u);
+  model.advance(full_frame_time);
+  model.offer(full_frame_time, 5, full_frame, way);
+  CHECK_EQ(model.dropped().size(), 2u);
+  CHECK_EQ(model.counts(station).dropped_frames, 2);
+  CHECK_EQ(model.counts(station).dropped_bytes, 2 * full_frame);
+}
+
+TEST(a_queue_bounded_in_frames_takes_so_many_however_short) {
+  FrameModel model;
+  const Step step{.station = model.add_station({.bits_per_second = fast_ethernet}),
+                  .queue = model.add_queue({.frames_max = 5})};
+  const auto way = model.add_way(std::span(&step, 1));
+  for (Handle i = 0; i < 8; ++i) model.offer(0, i, 60, way);
+  CHECK_EQ(model.dropped().size(), 3u);
+}
+
+TEST(queues_that_always_wait_for_a_station_are_served_in_turn) {
+  Star star(4, true);
+  for (Handle i = 0; i < 30; ++i)
+    for (int from = 0; from < 3; ++from)
+      star.model.offer(0, static_cast<Handle>(from), full_frame, star.way(from, 3));
+  const auto delivered = drain(star.model);
+  REQUIRE(delivered.size() == 90);
+  for (std::size_t i = 0; i + 3 <= delivered.size(); i += 3) {
+    std::array<Handle, 3> three{delivered[i].handle, delivered[i + 1].handle, delivered[i + 2].handle};
+    std::ranges::sort(three);
+    CHECK((three == std::array<Handle, 3>{0, 1, 2}));
+  }
+}
+
+// Hosts 0 and 1 flood 2; host 0 has one more frame, for 3, behind its first.
+Instant time_of_the_one_behind(bool input_queued) {
+  Star star(4, input_queued);
+  constexpr Handle behind = 99;
+  for (int i = 0; i < 3; ++i) star.model.offer(0, 1, full_frame, star.way(1, 2));
+  for (int i = 0; i < 3; ++i) star.model.offer(0, 0, full_frame, star.way(0, 2));
+  star.model.offer(0, behind, full_frame, star.way(0, 3));
+  for (const auto& delivery : drain(star.model))
+    if (delivery.handle == behind) return delivery.due;
+  return -1;
+}
+
+TEST(the_head_of_an_input_queue_keeps_back_what_is_for_a_free_output_and_an_output_queue_does_not) {
+  CHECK_EQ(time_of_the_one_behind(false), 5 * full_frame_time);
+  CHECK_EQ(time_of_the_one_behind(true), 8 * full_frame_time);  // after all six for host 2
+}
+
+// Random traffic: nothing is lost, doubled or overtaken.
+void check_random_traffic(std::uint64_t seed) {
+  Random random(seed);
+  const bool input_queued = random.below(2) == 0, whole = random.below(2) == 0;
+  constexpr int hosts = 5;
+  Star star(hosts, input_queued, {.bytes_max = 20'000, .frames_max = 40});
+  std::map<std::pair<int, int>, WayId> ways;
+  for (int a = 0; a < hosts; ++a)
+    for (int b = 0; b < hosts; ++b)
+      if (a != b) ways[{a, b}] = star.way(a, b, whole, static_cast<Instant>(random.below(100)) * microsecond);
+  std::vector<std::pair<int, int>> flow_of;
+  Instant at = 0;
+  for (Handle i = 0; i < 2000; ++i) {
+    at += static_cast<Instant>(random.below(60)) * microsecond;
+    const int a = static_cast<int>(random.below(hosts));
+    const int b = static_cast<int>((static_cast<std::uint64_t>(a) + 1 + random.below(hosts - 1)) % hosts);
+    star.model.advance(at);
+    star.model.offer(at, i, 14 + static_cast<std::int64_t>(random.below(1500)), ways[{a, b}]);
+    flow_of.emplace_back(a, b);
+    CHECK_EQ(
+        std::ssize(star.model.delivered()) + std::ssize(star.model.dropped()) + star.model.frames_inside(),
+        static_cast<std::int64_t>(i) + 1);
+  }
+  drain(star.model);
+  std::vector<int> seen(flow_of.size(), 0);
+  for (const auto& drop : star.model.dropped()) ++seen[drop.handle];
+  std::map<std::pair<int, int>, Handle> latest;
+  Instant before = 0;
+  for (const auto& delivery : star.model.delivered()) {
+    ++seen[delivery.handle];
+    CHECK(delivery.due >= before);
+    before = delivery.due;
+    auto& last = latest[flow_of[delivery.handle]];
+    CHECK(delivery.handle >= last);
+    last = delivery.handle;
+  }
+  CHECK(std::ranges::all_of(seen, [](int times) { return times == 1; }));
+  CHECK_EQ(star.model.frames_inside(), 0);
+  for (const auto queue : star.out) CHECK_EQ(star.model.queued_bytes(queue), 0);
+}
+
+TEST(every_frame_comes_out_once_or_is_dropped_once_and_none_overtakes_its_flow) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) check_random_traffic(seed);
+}
+
+}  // namespace
