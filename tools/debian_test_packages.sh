@@ -2,13 +2,13 @@
 # Debian packages that some tests use: real peers of crosscut (sshd, Slurm). Installed where this is Debian or
 # Ubuntu and we are root; elsewhere, or when it fails, the tests that need them are skipped and say so.
 # Always succeeds. CROSSCUT_APT=0 switches it off.
-# With `benchmark` as its word: those that `make bench` uses, in the same way.
+# With `benchmark` as its word: those that `make bench` uses, with `fuzz`: those of `make fuzz`, in the same way.
 set -u
 what="${1:-test}"
 list="$(dirname "$0")/../packaging/debian-$what-packages.txt"
 
 skip() {
-  echo "make: ${what}s that need $missing will be skipped: $1"
+  echo "make: what needs $missing will be skipped: $1"
   exit 0
 }
 
@@ -41,7 +41,7 @@ echo "make: installing $missing with apt-get"
 if ! install "$missing" && ! { apt-get update >"$log" 2>&1 && install "$missing"; }; then
   # One that this release lacks must not cost the others.
   for package in $missing; do
-    install "$package" || echo "make: ${what}s that need $package will be skipped: $(grep -m1 '^E:' "$log")"
+    install "$package" || echo "make: what needs $package will be skipped: $(grep -m1 '^E:' "$log")"
   done
 fi
 rm -f "$log"
