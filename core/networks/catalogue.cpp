@@ -62,7 +62,8 @@ fs::path find_in_catalogue(const std::string& name) {
 
 }  // namespace
 
-std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vertices_max) {
+std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vertices_max,
+                                      std::optional<Spread> spread) {
   const fs::path file = is_name(path) ? find_in_catalogue(path) : fs::path(path);
   std::error_code error;
   // A device or a pipe would block or never end.
@@ -74,7 +75,7 @@ std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vert
   std::ifstream stream(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream) throw UsageError(shown(file.string()) + ": cannot be read");
-  return parse_network(text, file.string(), vertices_max);
+  return parse_network(text, file.string(), vertices_max, spread);
 }
 
 }  // namespace crosscut

@@ -44,12 +44,15 @@ std::string as_text(const TomlNode& value) {
 
 class Description {
  public:
-  Description(std::string_view text, const std::string& path, std::int64_t vertices_max)
+  Description(std::string_view text, const std::string& path, std::int64_t vertices_max,
+              std::optional<Spread> spread)
       : root_(read_toml(text, path)),
         mistakes_(path),
-        vertices_max_(std::clamp<std::int64_t>(vertices_max, 1, 1 << 30)) {
+        vertices_max_(std::clamp<std::int64_t>(vertices_max, 1, 1 << 30)),
+        spread_(spread) {
     network_ = std::make_unique<Network>();
     network_->file = path;
+    network_->spread = spread.value_or(network_->spread);
   }
 
   std::unique_ptr<Network> read() {
@@ -118,7 +121,7 @@ class Description {
     table.read_choice("kind", kinds, kind);
     if (kind < kinds.size()) routing_ = kinds[kind];
     table.read_choice("spread", spreads, spread);
-    network_->spread = static_cast<Spread>(spread);
+    network_->spread = spread_.value_or(static_cast<Spread>(spread));
     int seed = static_cast<int>(network_->seed);
     table.read("seed", seed, 0, 2'147'483'647);
     network_->seed = static_cast<std::uint64_t>(seed);
@@ -263,6 +266,7 @@ class Description {
   TomlNode root_;
   Mistakes mistakes_;
   std::int64_t vertices_max_;
+  std::optional<Spread> spread_;  // in place of the file's
   std::unique_ptr<Network> network_;
   Lines lines_;
   std::string_view routing_;  // empty: what the generator says
@@ -271,8 +275,8 @@ class Description {
 }  // namespace
 
 std::unique_ptr<Network> parse_network(std::string_view text, const std::string& path,
-                                       std::int64_t vertices_max) {
-  return Description(text, path, vertices_max).read();
+                                       std::int64_t vertices_max, std::optional<Spread> spread) {
+  return Description(text, path, vertices_max, spread).read();
 }
 
 }  // namespace crosscut

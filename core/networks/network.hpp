@@ -211,10 +211,13 @@ class Network {
 };
 
 // From a file, or one of the catalogue's names; throws UsageError naming every mistake with file and line.
-// Bounded: no more than `vertices_max` hosts and switches, whatever the file asks for.
-std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vertices_max = 4'000'000);
+// Bounded: no more than `vertices_max` hosts and switches, whatever the file asks for. `spread` in place of
+// what the file says: forwarding databases know a message's destination alone.
+std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vertices_max = 4'000'000,
+                                      std::optional<Spread> spread = std::nullopt);
 // From text; `path` is for messages only.
 std::unique_ptr<Network> parse_network(std::string_view text, const std::string& path,
-                                       std::int64_t vertices_max = 4'000'000);
+                                       std::int64_t vertices_max = 4'000'000,
+                                       std::optional<Spread> spread = std::nullopt);
 
 }  // namespace crosscut

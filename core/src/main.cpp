@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view usage = R"(usage: crosscut-core COMMAND [OPTION ...]
 
   list [--json]        patterns, backends, generators, their parameters, units and help
-  network show|check|routes|tables FILE
+  network show|check|routes|tables|ways FILE
                        what a network description says; `network --help` says more
   run PATTERN -n N --out DIR [OPTION ...]
                        measures with N ranks on this machine; `run --help` says more

@@ -246,6 +246,23 @@ def probe_permissions() -> list[Finding]:
     return found
 
 
+def probe_lab() -> list[Finding]:
+    """Whether an emulated cluster can be built here, tried on one node, and how it would be held."""
+    from crosscut.lab import lifecycle, trial
+
+    reason = lifecycle.unavailable()
+    if reason is None:
+        reason = trial.failure()
+    how = "as root" if os.geteuid() == 0 else "without root, in a user namespace"
+    if reason is not None:
+        return [Finding("lab", "crosscut lab", "cannot be built", False, reason)]
+    found = [Finding("lab", "crosscut lab", f"can be built, {how}", True)]
+    if not trial.delays():
+        advice = "latencies of a network file are left out, which status and runs say"
+        found.append(Finding("lab", "delays", "this kernel has no netem", None, advice))
+    return found
+
+
 def probe_places() -> list[Finding]:
     """Where ranks can be started, and the programs that it takes."""
     from crosscut.places import all_places
@@ -344,6 +361,7 @@ PROBES: tuple[Callable[[], list[Finding]], ...] = (
     probe_clock,
     probe_tcp,
     probe_permissions,
+    probe_lab,
 )
 
 

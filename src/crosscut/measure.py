@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut import core as core_module
-from crosscut import network
 from crosscut.errors import UsageError
 from crosscut.places import find_place
-from crosscut.places.base import Place, PlaceOptions
+from crosscut.places.base import NetworkPlace, Place, PlaceOptions
 from crosscut.run_format import ARRAYS
 from crosscut.session import Listener, Session
 
@@ -68,10 +67,10 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
             f"--on {on}: --backend {backend} does not run there; --on sim:NETWORK has the backend sim"
         )
     ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument)
-    if launch.ranks_per_host and place.name != "sim":
-        raise UsageError(f"--ranks-per-host: only --on sim:NETWORK knows it, not --on {on}")
-    if launch.ranks_per_host and launch.ranks is None:
-        ranks = network.ranks(argument, launch.ranks_per_host)
+    if launch.ranks_per_host and not isinstance(place, NetworkPlace):
+        raise UsageError(f"--ranks-per-host: only --on sim:NETWORK and lab:NETWORK know it, not --on {on}")
+    if launch.ranks_per_host and launch.ranks is None and isinstance(place, NetworkPlace):
+        ranks = place.ranks(argument, launch.ranks_per_host)
     if not 2 <= ranks <= MOST_RANKS:
         raise UsageError(f"-n {ranks}: a measurement has between 2 and {MOST_RANKS:,} ranks")
     options = PlaceOptions(

@@ -7,7 +7,7 @@ import json
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType, TracebackType
@@ -129,6 +129,9 @@ class Session:
 
     def run(self, job: Job) -> Outcome:
         """Measures; returns when the job's run is closed. Raises what the session refused or lost."""
+        added = self._launched.attributes()
+        if added:
+            job = replace(job, metadata={**job.metadata, **added})
         self._request({"do": "run", "job": job.as_json()})
         self._measuring = True
         try:

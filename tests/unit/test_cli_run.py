@@ -92,7 +92,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("run aapc --backend udp", "no such backend"),
         ("run aapc --backend mpi --on local", "this executable has no MPI"),
         ("run aapc --backend null --tcp-nodelay", "backend tcp"),
-        ("run aapc --on lab:x.toml", "not built yet"),
+        ("run aapc --on lab", "--on lab:NETWORK"),
         ("run aapc --on sim", "--on sim:NETWORK"),
         ("run aapc --on moon", "no place 'moon'"),
         ("run aapc --on local:here", "takes nothing after a colon"),

@@ -12,6 +12,7 @@
 #include "parameters.hpp"
 #include "sim_platform.hpp"
 #include "smpi_options.hpp"
+#include "ways_report.hpp"
 #include "words.hpp"
 
 namespace crosscut {
@@ -26,6 +27,8 @@ FILE is a network description (TOML), or a name of the catalogue.
   routes FILE SOURCE DESTINATION [--key N] [--json]
                                    the way of a flow: vertices, what it shares, latency
   tables FILE --json               routing tables of hosts that forward
+  ways FILE --json                 all of it, as an emulated cluster is built from it: vertices, edges, and
+                                   the ways of all pairs of hosts, as tables of switches and hosts
   platform FILE --ranks N --out XML [--ranks-per-host K]
                                    as a platform of SimGrid; beside it its host file, XML.hosts,
                                    and options for MPI programs under SMPI, XML.smpi
@@ -133,6 +136,12 @@ int tables(const Asked& asked) {
   return 0;
 }
 
+int ways(const Asked& asked) {
+  const auto network = read_network(asked.names[0]);
+  print(json::write(describe_ways(*network)) + "\n");
+  return 0;
+}
+
 int platform(const Asked& asked) {
   if (asked.out.empty()) throw UsageError("network platform needs --out FILE");
   const auto network = read_network(asked.names[0]);
@@ -161,8 +170,9 @@ int network_main(int argc, char** argv) {
   if (asked.command == "check") return check(asked);
   if (asked.command == "routes") return routes(asked);
   if (asked.command == "tables") return tables(asked);
+  if (asked.command == "ways") return ways(asked);
   if (asked.command == "platform") return platform(asked);
-  constexpr std::string_view commands[] = {"show", "check", "routes", "tables", "platform"};
+  constexpr std::string_view commands[] = {"show", "check", "routes", "tables", "ways", "platform"};
   throw UsageError("network has no command " + shown(asked.command) + suggestion(asked.command, commands));
 }
 

@@ -20,6 +20,7 @@ COMMANDS = (
     "evaluate",
     "network",
     "simulate",
+    "lab",
     "list",
     "export",
     "fsck",

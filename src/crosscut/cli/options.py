@@ -36,7 +36,7 @@ def _add(group: argparse._ArgumentGroup, *flags: str, **options: Any) -> None:
 
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     """Options of the launch: place, backend, ranks."""
-    arguments = {"hosts": "FILE", "sim": "NETWORK"}
+    arguments = {"hosts": "FILE", "sim": "NETWORK", "lab": "NETWORK"}
     places = ", ".join(f"{name}:{arguments[name]}" if name in arguments else name for name in PLACES)
     group = parser.add_argument_group(WHERE)
     _add(
@@ -59,7 +59,7 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
         "--ranks-per-host",
         type=whole(1),
         metavar="N",
-        help="On a simulated network: ranks on each host. Without it, as the network says.",
+        help="On a simulated or emulated network: ranks on each host. Without it, as the network says.",
     )
     _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
     _add(

@@ -14,12 +14,8 @@ PLACES = (
     "mpi",
     "slurm",
     "sim",
+    "lab",
 )
-
-# Named in the documentation, part of a later release.
-_NOT_YET = {
-    "lab": "emulated clusters (lab:NETWORK)",
-}
 
 
 def load_place(name: str) -> Place:
@@ -48,8 +44,6 @@ def find_place(text: str) -> tuple[Place, str]:
     """The place and argument of what was typed after `--on`: `hosts:nodes.txt`."""
     name, _, argument = text.partition(":")
     known = [f"{place.name}:{place.argument}" if place.argument else place.name for place in all_places()]
-    if name in _NOT_YET:
-        raise UsageError(f"--on {text}: {_NOT_YET[name]} are not built yet; there is {', '.join(known)}")
     if name not in PLACES:
         raise UsageError(f"--on {text}: there is no place '{name}'; there is {', '.join(known)}")
     place = load_place(name)

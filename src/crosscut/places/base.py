@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from crosscut.errors import PlaceError
 
@@ -86,6 +86,14 @@ class Place(Protocol):
         """Starts the ranks and writes the session's first line (`configuration`); raises PlaceError."""
 
 
+@runtime_checkable
+class NetworkPlace(Place, Protocol):
+    """A place whose argument is a network, with so many hosts."""
+
+    def ranks(self, argument: str, ranks_per_host: int) -> int:
+        """Of all its hosts, with so many on each; 0: as the network says."""
+
+
 def configuration(options: PlaceOptions, place: str, interface: str) -> dict[str, object]:
     """The session's first line. `interface`: the place's choice where the options name none."""
     return {
@@ -108,13 +116,16 @@ class Launched:
         *,
         observe: Callable[[Event], None] | None = None,
         release: Callable[[], None] | None = None,
+        attributes: Callable[[], Mapping[str, object]] | None = None,
     ) -> None:
-        """`observe` gets every event before the session acts on it (a place that starts further nodes
-        waits for `listening`); `release` ends whatever else was started (ssh, a batch job), called
-        once, after the process has ended."""
+        """`attributes` is what a place adds to every run, asked for when a job begins. `observe` gets every
+        event before the session acts on it (a place that starts further nodes waits for `listening`);
+        `release` ends whatever else was started (ssh, a batch job), called once, after the process has
+        ended."""
         self.process = process
         self._observe = observe
         self._release = release
+        self._attributes = attributes
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
         self._drain.start()
@@ -129,6 +140,10 @@ class Launched:
         """Called by the session with every event, in order."""
         if self._observe is not None:
             self._observe(event)
+
+    def attributes(self) -> Mapping[str, object]:
+        """What the place knows and the ranks do not, to be recorded in the run that begins now."""
+        return {} if self._attributes is None else self._attributes()
 
     def stderr_tail(self) -> list[str]:
         """The last lines that the started processes wrote for people."""
@@ -174,6 +189,7 @@ def spawn(
     environment: Mapping[str, str] | None = None,
     observe: Callable[[Event], None] | None = None,
     release: Callable[[], None] | None = None,
+    attributes: Callable[[], Mapping[str, object]] | None = None,
 ) -> Launched:
     """Starts `command` with pipes, in a process group of its own (Ctrl-C reaches crosscut alone, which
     then stops the session in order), and writes the session's first line."""
@@ -188,7 +204,7 @@ def spawn(
         )
     except OSError as error:
         raise PlaceError(f"cannot start {command[0]}: {error.strerror or error}") from error
-    launched = Launched(process, observe=observe, release=release)
+    launched = Launched(process, observe=observe, release=release, attributes=attributes)
     assert process.stdin is not None
     # A process that died at once is reported by the session, with its standard error.
     with contextlib.suppress(BrokenPipeError, OSError):

@@ -16,7 +16,10 @@ class SimPlace:
 
     def default_ranks(self, argument: str) -> int:
         """All hosts of the network, with as many ranks on each as it says."""
-        return network.ranks(argument)
+        return self.ranks(argument, 0)
+
+    def ranks(self, argument: str, ranks_per_host: int) -> int:
+        return network.ranks(argument, ranks_per_host)
 
     def start(self, options: PlaceOptions) -> Launched:
         line = configuration(options, self.name, "127.0.0.1")

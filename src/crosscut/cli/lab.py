@@ -1,0 +1,223 @@
+"""`crosscut lab`: a cluster on one machine, of namespaces, bridges and shaped links."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Any
+
+from crosscut import units
+from crosscut.cli import lab_fault
+from crosscut.cli.parser import quantity
+from crosscut.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.lab import describe, enter, lifecycle, state
+
+NAME = "lab"
+HELP = "build a cluster on this machine out of kernel parts, break it, remove it"
+EPILOG = """
+examples:
+  crosscut lab up xibalba-maintenance --dilate 10     128 nodes and 9 switches, all rates a tenth
+  crosscut lab up my.toml --name test
+  crosscut lab status
+  crosscut lab exec test n0003 -- iperf3 -s           any program, as on a host
+  crosscut lab shell test n0003
+  crosscut lab fault plant test slow n0003 --to 10%
+  crosscut run aapc --on lab:test                     measure it
+  crosscut run aapc --on lab:my.toml                  build, measure, remove
+  crosscut lab down test
+
+More in docs/howto-lab.md.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
+    _add_up(commands)
+    one = commands.add_parser("status", help="the labs that there are, or everything about one")
+    one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
+    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    one.set_defaults(act=_status)
+    one = commands.add_parser("exec", help="run a program on a node")
+    _add_node(one)
+    one.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="program and arguments"
+    )
+    one.set_defaults(act=_exec)
+    one = commands.add_parser("shell", help="a shell on a node")
+    _add_node(one)
+    one.set_defaults(act=_shell)
+    lab_fault.add_arguments(commands)
+    one = commands.add_parser("down", help="remove a lab, or what a crash left of it")
+    one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
+    one.add_argument("--all", action="store_true", help="every lab of this user")
+    one.set_defaults(act=_down)
+
+
+def _add_up(commands: Any) -> None:
+    one = commands.add_parser("up", help="build a lab, in one go or not at all")
+    one.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
+    one.add_argument("--name", default="", metavar="NAME", help="Of the lab. Without it, the network's.")
+    one.add_argument(
+        "--dilate",
+        type=quantity(_dilation),
+        default=1.0,
+        metavar="N",
+        help="Divide all rates by N: a network that is too fast for this machine, in slow motion.",
+    )
+    one.add_argument(
+        "--exact",
+        action="store_true",
+        help="Refuse a network of which something cannot be emulated here, instead of saying so.",
+    )
+    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    one.set_defaults(act=_up)
+
+
+def _add_node(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    parser.add_argument("node", metavar="NODE", help=f"a host of the network; '{enter.FABRIC}': its switches")
+
+
+def _dilation(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise UsageError(f"'{text}' is not a number") from error
+    if not 1 <= value <= 1e9:
+        raise UsageError(f"{text} is out of range; from 1 to 1e9")
+    return value
+
+
+def execute(args: argparse.Namespace) -> int:
+    status: int = args.act(args)
+    return status
+
+
+def found(text: str) -> state.Record:
+    """The lab that was named; UsageError where there is none."""
+    return state.read(lifecycle.name_of(text) or text)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _up(args: argparse.Namespace) -> int:
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
+    choices = lifecycle.Choices(name=args.name, dilation=args.dilate, exact=args.exact)
+    record = lifecycle.up(args.network, choices)
+    about = describe.status(record)
+    if args.json:
+        print(json.dumps(about))
+        return EXIT_OK
+    nodes, bridges = len(about["nodes"]), len(about["bridges"])
+    took = units.seconds(record.seconds_to_build, 2)
+    print(f"lab {record.name} is up: {_count(nodes, 'node')}, {_count(bridges, 'bridge')}, built in {took}")
+    _print_unlike(record)
+    print(f"measure it:  crosscut run aapc --on lab:{record.name}")
+    print(f"remove it:   crosscut lab down {record.name}")
+    return EXIT_OK
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _print_unlike(record: state.Record) -> None:
+    for sentence in record.unlike:
+        print(f"  unlike its file: {sentence}")
+
+
+def _status(args: argparse.Namespace) -> int:
+    if args.lab:
+        record = found(args.lab)
+        about = describe.status(record)
+        if args.json:
+            print(json.dumps(about))
+        else:
+            _print_one(record, about)
+        return EXIT_OK
+    labs = [_short(name) for name in state.names()]
+    if args.json:
+        print(json.dumps({"folder": str(state.root()), "labs": labs}))
+    elif not labs:
+        print("no lab is up")
+    else:
+        from crosscut.reports.screen import Rows, screen_for
+
+        rows = Rows("<lab", "<condition", "<network", "faults")
+        for lab in labs:
+            rows.add(lab["name"], lab["condition"], lab["network"], str(lab["faults"]))
+        screen_for().table(rows)
+    return EXIT_OK
+
+
+def _short(name: str) -> dict[str, Any]:
+    """Of a lab whose record may be broken."""
+    try:
+        record = state.read(name)
+    except CrosscutError:
+        return {"name": name, "condition": describe.condition_of_name(name), "network": "", "faults": 0}
+    return {
+        "name": name,
+        "condition": describe.condition(record),
+        "network": record.network,
+        "faults": len(record.faults),
+    }
+
+
+def _print_one(record: state.Record, about: dict[str, Any]) -> None:
+    print(f"lab {record.name}: {about['condition']}")
+    print(
+        f"  network     {record.network}"
+        + (f", rates divided by {record.dilation:g}" if record.dilation != 1 else "")
+    )
+    print(f"  folder      {about['folder']}" + (" (rootless)" if about["rootless"] else ""))
+    print(f"  inside      {_count(len(about['processes']), 'process').replace('processs', 'processes')}")
+    if record.condition == "up":
+        nodes = about["nodes"]
+        print(f"  nodes       {len(nodes)}: {nodes[0]['name']} {nodes[0]['addresses'][0]} to "
+              f"{nodes[-1]['name']} {nodes[-1]['addresses'][0]}")  # fmt: skip
+        print(f"  bridges     {', '.join(about['bridges'][:8])}{', …' if len(about['bridges']) > 8 else ''}")
+    for fault in record.faults:
+        print(f"  fault {fault['id']:<5} {fault['says']}")
+    _print_unlike(record)
+
+
+def _on_node(args: argparse.Namespace, words: list[str]) -> int:
+    record = found(args.lab)
+    if args.node != enter.FABRIC and lifecycle.plan_of(record).host_number(args.node) is None:
+        raise UsageError(
+            f"{args.node}: lab {record.name} has no such node; crosscut lab status {record.name}"
+        )
+    if (condition := describe.condition(record)).startswith("broken"):
+        raise CrosscutError(f"lab {record.name} is {condition}; crosscut lab down {record.name}")
+    command = enter.command(record, state.folder(record.name), args.node, words)
+    sys.stdout.flush()
+    os.execvp(command[0], command)  # noqa: S606  # the program takes this one's place, and its terminal
+
+
+def _exec(args: argparse.Namespace) -> int:
+    words = args.program[1:] if args.program[:1] == ["--"] else args.program
+    if not words:
+        raise UsageError(f"say which program: crosscut lab exec {args.lab} {args.node} -- COMMAND")
+    return _on_node(args, words)
+
+
+def _shell(args: argparse.Namespace) -> int:
+    return _on_node(args, [os.environ.get("SHELL") or "/bin/sh"])
+
+
+def _down(args: argparse.Namespace) -> int:
+    if bool(args.lab) == args.all:
+        raise UsageError("say which lab, or --all; crosscut lab status lists them")
+    names = state.names() if args.all else [lifecycle.name_of(args.lab) or args.lab]
+    for name in names:
+        lifecycle.down(name)
+        print(f"lab {name} is down")
+    return EXIT_OK

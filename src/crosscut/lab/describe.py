@@ -1,0 +1,107 @@
+"""A lab as `status` shows it and as a run records it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from crosscut.lab import addresses, lifecycle, removal, state
+from crosscut.lab.plan import host_bits_per_second
+
+
+def attributes(record: state.Record, ranks_per_host: int) -> dict[str, Any]:
+    """Of a run on this lab: docs/reference/run-format.md."""
+    document = state.read_network(record.name)
+    made = lifecycle.plan_of(record)
+    return {
+        "network": {
+            "name": document["name"],
+            "title": document["title"],
+            "kind": document["kind"],
+            "path": document["file"],
+            "hosts": len(made.hosts),
+            "switches": len(document["switches"]),
+            "ranks_per_host": ranks_per_host,
+            "description": record.description,
+        },
+        "lab": {
+            "name": record.name,
+            "switch": record.switch,
+            "dilation": record.dilation,
+            "unlike": list(record.unlike),
+            "segments_at_once": made.segments,
+            "mtu_bytes": made.frames.mtu_bytes,
+            "sysctl": dict(record.settings),
+        },
+        "faults": [dict(fault) for fault in record.faults],
+    }
+
+
+def status(record: state.Record) -> dict[str, Any]:
+    """What `status --json` prints of one lab."""
+    folder = state.folder(record.name)
+    found: dict[str, Any] = {
+        "name": record.name,
+        "network": record.network,
+        "condition": condition(record),
+        "folder": str(folder),
+        "dilation": record.dilation,
+        "switch": record.switch,
+        "seconds_to_build": record.seconds_to_build,
+        "unlike": list(record.unlike),
+        "faults": [dict(fault) for fault in record.faults],
+        "processes": removal.processes(folder, record.holder),
+        "rootless": record.holder is not None,
+    }
+    if record.condition == "up":
+        made = lifecycle.plan_of(record)
+        found["bridges"] = list(made.bridges)
+        found["host_bits_per_second"] = host_bits_per_second(made.cables)
+        found["segments_at_once"] = made.segments
+        found["nodes"] = [_node(made.adapters[host], host, name, host in made.forwarding)
+                          for host, name in enumerate(made.hosts)]  # fmt: skip
+    return found
+
+
+def _node(adapters: int, host: int, name: str, forwards: bool) -> Mapping[str, Any]:
+    count = 1 if forwards else adapters
+    return {
+        "name": name,
+        "addresses": [addresses.ip(host, adapter) for adapter in range(count)],
+        "interfaces": [addresses.interface(adapter) for adapter in range(adapters)],
+        "forwards": forwards,
+    }
+
+
+def condition(record: state.Record) -> str:
+    """`up`, or what is wrong with it."""
+    folder = state.folder(record.name)
+    if record.holder is not None and not record.holder.alive():
+        return "broken: the process that kept it is gone"
+    if record.condition != "up":
+        return "broken: it was never finished" if _is_free(record.name) else "being built"
+    if record.holder is None and not removal.mounts_under(folder):
+        return "broken: its namespaces are gone"
+    if record.owner is not None and not record.owner.alive():
+        return "left behind: the run that made it is gone"
+    return "up"
+
+
+def condition_of_name(name: str) -> str:
+    """Also of a lab whose record is broken."""
+    from crosscut.errors import CrosscutError
+
+    try:
+        return condition(state.read(name))
+    except CrosscutError as error:
+        return f"broken: {error}" if _is_free(name) else "being built"
+
+
+def _is_free(name: str) -> bool:
+    from crosscut.errors import CrosscutError
+
+    try:
+        with state.locked(name):
+            return True
+    except CrosscutError:
+        return False

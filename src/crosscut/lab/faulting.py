@@ -1,0 +1,228 @@
+"""Plants and lifts faults in a lab that is up."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from crosscut.errors import CrosscutError, UsageError
+from crosscut.lab import addresses, bulk, enter, holder, lifecycle, namespaces, state
+from crosscut.lab.faults import Fault, cable_of, check, from_json
+from crosscut.lab.plan import End, Entry, Plan
+from crosscut.lab.shaping import Bucket
+
+# A queue that no frame fits into: everything is lost.
+_NOTHING_BYTES = 1
+_WORKERS = ("flap", "loss", "compute")
+_WORKER_START_SECONDS = 10.0
+
+
+def plant(name: str, fault: Fault) -> Mapping[str, Any]:
+    """Returns what was recorded of it."""
+    with state.locked(name) as folder:
+        record = state.read(name)
+        made = lifecycle.plan_of(record)
+        check(fault, made)
+        _refuse_overlap(record, fault)
+        holder.inside(record, partial(apply, made, folder, fault))
+        taken = {entry["id"] for entry in record.faults}
+        number = next(number for number in range(1, len(taken) + 2) if f"f{number}" not in taken)
+        entry: dict[str, Any] = {"id": f"f{number}", **fault.as_json()}
+        if fault.kind in _WORKERS:
+            worker = _start_worker(record, folder, fault)
+            entry["worker"] = {"pid": worker.pid, "start_ticks": worker.start_ticks}
+        state.with_faults(record, (*record.faults, entry))
+        return entry
+
+
+def lift(name: str, which: str) -> list[Mapping[str, Any]]:
+    """One fault by its number (`f1`), those of a node, or `all`; returns what was lifted."""
+    with state.locked(name) as folder:
+        record = state.read(name)
+        made = lifecycle.plan_of(record)
+        chosen = [entry for entry in record.faults if which in ("all", entry["id"], *entry["nodes"])]
+        if not chosen and which != "all":
+            there = ", ".join(entry["id"] for entry in record.faults) or "none"
+            raise UsageError(f"lab {name} has no fault {which}; there is {there}")
+        for entry in chosen:
+            _end_worker(entry)
+            holder.inside(record, partial(undo, made, folder, from_json(entry)))
+        state.with_faults(record, tuple(entry for entry in record.faults if entry not in chosen))
+        return chosen
+
+
+def _refuse_overlap(record: state.Record, fault: Fault) -> None:
+    """Two on one cable would undo each other's settings when they are lifted."""
+    for entry in record.faults:
+        if set(entry["nodes"]) & set(fault.nodes) and "compute" not in (entry["kind"], fault.kind):
+            raise UsageError(
+                f"{entry['says']} already; crosscut lab fault lift {record.name} {entry['id']} first"
+            )
+
+
+def apply(made: Plan, folder: Path, fault: Fault) -> None:
+    """In a child process, which goes where the cable's ends are."""
+    if fault.kind == "slow":
+        for end in ends(made, fault):
+            _shape(made, folder, end, made.bucket(end.bits_per_second * fault.share, end.name))
+    elif fault.kind == "dead":
+        for end in ends(made, fault):
+            lose(made, folder, end)
+    elif fault.kind == "mtu":
+        _set_mtu(made, folder, fault, fault.bytes)
+    elif fault.kind == "half-duplex":
+        from crosscut.lab import build, kernel
+
+        namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
+        with kernel.Kernel() as fabric:
+            build.share_directions(fabric, made, cable_of(made, fault.nodes[0], fault.adapter)[2])
+    elif fault.kind == "swap":
+        _exchange(made, folder, fault, exchanged=True)
+
+
+def undo(made: Plan, folder: Path, fault: Fault) -> None:
+    """Everything as the plan has it."""
+    if fault.kind in ("slow", "dead", "loss"):
+        for end in ends(made, fault):
+            _shape(made, folder, end, None)
+    elif fault.kind == "mtu":
+        _set_mtu(made, folder, fault, made.frames.mtu_bytes)
+    elif fault.kind in ("flap", "half-duplex"):
+        from crosscut.lab import kernel
+
+        namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
+        port = cable_of(made, fault.nodes[0], fault.adapter)[2].name
+        with kernel.Kernel() as fabric:
+            if fault.kind == "flap":
+                fabric.change(kernel.index_of(port), state="up")
+            else:
+                fabric.remove_hooks(kernel.index_of(port))
+                fabric.remove(kernel.index_of(f"h{port}"))
+    elif fault.kind == "swap":
+        _exchange(made, folder, fault, exchanged=False)
+
+
+def ends(made: Plan, fault: Fault) -> Iterator[End]:
+    """Where to shape: what comes to a node leaves by the far end of its cable."""
+    node = fault.nodes[0]
+    adapters = range(made.adapters[made.hosts.index(node)]) if fault.kind == "dead" else [fault.adapter]
+    for adapter in adapters:
+        _, near, far = cable_of(made, node, adapter)
+        if fault.direction != "in" or fault.kind == "dead":
+            yield near
+        if fault.direction != "out" or fault.kind == "dead":
+            yield far
+
+
+def go_to(made: Plan, folder: Path, end: End) -> None:
+    pinned = folder / enter.FABRIC if end.host is None else folder / "net" / made.hosts[end.host]
+    namespaces.enter(pinned, namespaces.NEW_NET)
+
+
+def _shape(made: Plan, folder: Path, end: End, bucket: Bucket | None) -> None:
+    """Without a bucket: as it was built."""
+    from crosscut.lab import kernel
+
+    go_to(made, folder, end)
+    with kernel.Kernel() as here:
+        index = kernel.index_of(end.name)
+        if bucket is not None:
+            here.shape(index, bucket)
+        elif end.bits_per_second < float("inf"):
+            here.shape(index, made.bucket(end.bits_per_second, end.name))
+        else:
+            here.unshape(index)
+
+
+def nothing(made: Plan, end: End) -> Bucket:
+    """The end's own rate, and room for no frame."""
+    rate = min(end.bits_per_second, 1e9)
+    bucket = made.bucket(rate, end.name)
+    return Bucket(bucket.bits_per_second, bucket.burst_bytes, _NOTHING_BYTES)
+
+
+def lose(made: Plan, folder: Path, end: End) -> None:
+    _shape(made, folder, end, nothing(made, end))
+
+
+def _set_mtu(made: Plan, folder: Path, fault: Fault, mtu: int) -> None:
+    from crosscut.lab import kernel
+
+    near = cable_of(made, fault.nodes[0], fault.adapter)[1]
+    go_to(made, folder, near)
+    with kernel.Kernel() as node:
+        node.change(kernel.index_of(near.name), mtu=mtu)
+
+
+def _exchange(made: Plan, folder: Path, fault: Fault, *, exchanged: bool) -> None:
+    """Ports of two nodes change places: bridge, switch capacity, and where other switches send frames."""
+    from crosscut.lab import build, kernel
+
+    a, b = (cable_of(made, node, fault.adapter)[2] for node in fault.nodes)
+    namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
+    with kernel.Kernel() as fabric:
+        for port, place in ((a, b), (b, a)) if exchanged else ((a, a), (b, b)):
+            index = kernel.index_of(port.name)
+            fabric.plug(index, kernel.index_of(build.bridge_name(place.bridge)))
+            build.pass_switches(fabric, made, port.name, place.name)
+    macs = [addresses.mac(made.hosts.index(node), fault.adapter) for node in fault.nodes]
+    entries = exchanged_entries(made, (a.name, b.name), (macs[0], macs[1])) if exchanged else made.entries
+    others = [entry for entry in entries if entry.port in (a.name, b.name) or entry.mac in macs]
+    bulk.send(bulk.forwarding(kernel.index_of(entry.port), entry.mac) for entry in others)
+
+
+def exchanged_entries(made: Plan, ports: tuple[str, str], macs: tuple[str, str]) -> tuple[Entry, ...]:
+    """The databases of switches that were told of the exchange: frames for one node go where those for the
+    other went, and at the last switch leave by the node's own port."""
+    port = dict(zip(ports, reversed(ports), strict=True))
+    mac = dict(zip(macs, reversed(macs), strict=True))
+    return tuple(
+        Entry(port.get(entry.port, entry.port), mac[entry.mac]) if entry.mac in mac else entry
+        for entry in made.entries
+    )
+
+
+def _start_worker(record: state.Record, folder: Path, fault: Fault) -> state.Process:
+    """A process in the lab: `down` finds it there."""
+    node = fault.nodes[0] if fault.kind == "compute" else enter.FABRIC
+    words = [sys.executable, "-m", "crosscut.lab.worker", record.name, json.dumps(fault.as_json())]
+    command = enter.command(record, folder, node, words)
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream:
+        # Not subprocess: it lives on when this command has ended.
+        pid = os.posix_spawnp(
+            command[0], command, os.environ | {state.VARIABLE: str(folder.parent)}, setsid=True,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, writing, 1),
+                (os.POSIX_SPAWN_DUP2, writing, 2),
+            ],
+        )  # fmt: skip
+        os.close(writing)
+        said = stream.readline().decode("utf-8", "replace").strip()
+        if said != "planted":
+            rest = stream.read().decode("utf-8", "replace").strip().splitlines()
+            os.waitpid(pid, 0)
+            raise CrosscutError("the fault could not be planted: " + " ".join([said, *rest[-1:]]))
+    return state.Process(pid, state.start_ticks(pid) or 0)
+
+
+def _end_worker(entry: Mapping[str, Any]) -> None:
+    if "worker" not in entry:
+        return
+    worker = state.Process(**entry["worker"])
+    deadline = time.monotonic() + _WORKER_START_SECONDS
+    while worker.alive() and time.monotonic() < deadline:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):  # mostly somebody else's
+            os.waitpid(worker.pid, os.WNOHANG)
+        time.sleep(0.01)

@@ -1,0 +1,145 @@
+"""Faults of real machine rooms: what can be planted, on whom, and how it is told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from crosscut.errors import UsageError
+from crosscut.lab.plan import Cable, End, Plan
+
+DIRECTIONS = ("both", "in", "out")
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    help: str
+    nodes: int
+    """How many it takes."""
+    options: tuple[str, ...] = ()
+    """Of `Fault`, those that mean something."""
+
+
+KINDS = (
+    Kind("slow", "its cable carries a share of its rate: a bad connector, a port that negotiated less", 1,
+         ("share", "direction")),
+    Kind("half-duplex", "both directions of its cable share one rate, as of a hub; without collisions", 1),
+    Kind("flap", "its link goes down and comes back, again and again", 1, ("seconds", "every")),
+    Kind("loss", "bursts in which all frames of its cable are lost", 1, ("seconds", "every", "direction")),
+    Kind("dead", "nothing gets in or out, though the link is up: a node that hangs", 1),
+    Kind("mtu", "its adapter is set to a smaller MTU than the others", 1, ("bytes",)),
+    Kind("compute", "a process of the node computes all the time, also while the node forwards", 1),
+    Kind("swap", "the cables of two nodes are exchanged: each sits where the other should", 2),
+)  # fmt: skip
+NAMES = tuple(kind.name for kind in KINDS)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """As typed, checked."""
+
+    kind: str
+    nodes: tuple[str, ...]
+    adapter: int = 0
+    share: float = 0.1
+    """`slow`: of the rate, what is left."""
+    direction: str = "both"
+    """As the node sees it: `in`, what comes to it."""
+    seconds: float = 0.02
+    """How long it is down or deaf,"""
+    every: float = 1.0
+    """and how often: from one beginning to the next."""
+    bytes: int = 576
+
+    def as_json(self) -> dict[str, Any]:
+        """What lab.json and a run record: only what means something."""
+        kind = kind_of(self.kind)
+        kept = ("kind", "nodes", *(("adapter",) if kind.nodes == 1 else ()), *kind.options)
+        found = {key: value for key, value in asdict(self).items() if key in kept}
+        return found | {"nodes": list(self.nodes), "says": says(self)}
+
+
+def from_json(entry: Mapping[str, Any]) -> Fault:
+    known = {key: value for key, value in entry.items() if key in Fault.__dataclass_fields__}
+    return Fault(**{**known, "nodes": tuple(known["nodes"])})
+
+
+def kind_of(name: str) -> Kind:
+    return next(kind for kind in KINDS if kind.name == name)
+
+
+def says(fault: Fault) -> str:
+    first = fault.nodes[0] + (f" (eth{fault.adapter})" if fault.adapter else "")
+    way = {"both": "both directions", "in": "to it", "out": "from it"}[fault.direction]
+    return {
+        "slow": f"the cable of {first} carries {fault.share:.3g} of its rate, {way}",
+        "half-duplex": f"both directions of the cable of {first} share one rate",
+        "flap": f"the link of {first} is down for {fault.seconds:g} s every {fault.every:g} s",
+        "loss": f"all frames of {first} are lost for {fault.seconds:g} s every {fault.every:g} s, {way}",
+        "dead": f"nothing gets to {first} or away from it",
+        "mtu": f"the adapter of {first} has an MTU of {fault.bytes} bytes",
+        "compute": f"{first} computes all the time, on a core that all nodes of this machine share",
+        "swap": f"the cables of {' and '.join(fault.nodes)} are exchanged",
+    }[fault.kind]
+
+
+def check(fault: Fault, made: Plan) -> None:
+    """UsageError for what cannot be planted in this lab, with the reason."""
+    _check_nodes(fault, made)
+    _check_values(fault, made)
+    if fault.kind in ("flap", "swap", "half-duplex"):
+        for node in fault.nodes:
+            _check_port(fault, made, node)
+
+
+def _check_nodes(fault: Fault, made: Plan) -> None:
+    wanted = kind_of(fault.kind).nodes
+    if len(fault.nodes) != wanted:
+        raise UsageError(f"{fault.kind} takes {wanted} node{'s' * (wanted > 1)}, not {len(fault.nodes)}")
+    if len(set(fault.nodes)) != len(fault.nodes):
+        raise UsageError(f"{fault.kind}: {fault.nodes[0]} is named twice")
+    for node in fault.nodes:
+        number = made.host_number(node)
+        if number is None:
+            raise UsageError(f"there is no node {node}; nodes are {made.hosts[0]} to {made.hosts[-1]}")
+        if not 0 <= fault.adapter < made.adapters[number]:
+            raise UsageError(f"{node} has no adapter {fault.adapter}; it has {made.adapters[number]}")
+
+
+def _check_values(fault: Fault, made: Plan) -> None:
+    if not 0 < fault.share < 1:
+        raise UsageError(f"a share of {fault.share:g} is no fault; between 0 and 100 %")
+    if not 0 < fault.seconds < fault.every <= 3600:
+        raise UsageError(f"{fault.seconds:g} s every {fault.every:g} s cannot be; the first must be shorter")
+    if not 68 <= fault.bytes < made.frames.mtu_bytes:  # RFC 791: every IPv4 link carries 68
+        raise UsageError(f"an MTU of {fault.bytes} is no fault; from 68 to {made.frames.mtu_bytes - 1} bytes")
+
+
+def _check_port(fault: Fault, made: Plan, node: str) -> None:
+    """What needs a port of a switch."""
+    cable, _, far = cable_of(made, node, fault.adapter)
+    if far.host is not None:
+        raise UsageError(f"{fault.kind}: the cable of {node} leads to a host; it takes a switch")
+    if fault.kind == "half-duplex" and (cable.half_duplex or is_shared(made, far)):
+        raise UsageError(
+            "half-duplex: the port's switch has a capacity of its own (or the link is half-duplex already); "
+            "the kernel redirects what passes a port once"
+        )
+    if fault.kind == "swap" and made.hosts.index(node) in made.forwarding:
+        raise UsageError(f"swap: {node} forwards; routes through it would lead elsewhere")
+
+
+def is_shared(made: Plan, port: End) -> bool:
+    return any(port.name in capacity.ports for capacity in made.capacities)
+
+
+def cable_of(made: Plan, node: str, adapter: int) -> tuple[Cable, End, End]:
+    """The cable of a node's adapter, its end there, and its far end."""
+    host = made.hosts.index(node)
+    for cable in made.cables_of(host):
+        for near, far in (cable.ends, cable.ends[::-1]):
+            if near.host == host and near.name == f"eth{adapter}":
+                return cable, near, far
+    raise UsageError(f"{node} has no cable at adapter {adapter}")

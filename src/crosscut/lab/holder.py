@@ -1,0 +1,89 @@
+"""Without root: a user namespace in which one is root, kept by a process that sleeps."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from crosscut.errors import CrosscutError
+from crosscut.lab import namespaces
+from crosscut.lab.state import Process, Record, start_ticks
+
+Result = TypeVar("Result")
+
+
+def needed() -> bool:
+    return os.geteuid() != 0
+
+
+def start() -> Process:
+    """Waits until its namespace is made; CrosscutError where the kernel allows none."""
+    reading, writing = os.pipe()
+    identity = (os.geteuid(), os.getegid())
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            os.setsid()
+            _settle(*identity)
+            os.write(writing, b"up")
+        except OSError as error:
+            os.write(writing, f"no user namespace can be made here: {error.strerror}".encode())
+            os._exit(1)
+        os.set_inheritable(writing, False)
+        _sleep()
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        said = stream.read()
+    if said != b"up":
+        os.waitpid(child, 0)
+        raise CrosscutError(said.decode() + "; a lab needs root, or sysctl user.max_user_namespaces > 0")
+    return Process(child, start_ticks(child) or 0)
+
+
+def _settle(user: int, group: int) -> None:
+    namespaces.unshare(namespaces.NEW_USER | namespaces.NEW_MOUNT)
+    Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+    Path("/proc/self/uid_map").write_text(f"0 {user} 1", encoding="ascii")
+    Path("/proc/self/gid_map").write_text(f"0 {group} 1", encoding="ascii")
+    namespaces.make_mounts_private()
+
+
+def _sleep() -> None:
+    """Never returns. It must outlive the terminal."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.chdir("/")
+    os.execvp("sleep", ["crosscut-lab", "infinity"])  # noqa: S606  # this process is meant
+
+
+def end(keeper: Process) -> None:
+    """Of one that this process started."""
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        os.kill(keeper.pid, signal.SIGKILL)
+        os.waitpid(keeper.pid, 0)
+
+
+def inside(record: Record, work: Callable[[], Result]) -> Result:
+    """`work`, in a child process that is root where the lab is."""
+
+    def go() -> Result:
+        if record.holder is not None:
+            if not record.holder.alive():
+                raise CrosscutError(
+                    f"the process that keeps lab {record.name} is gone; crosscut lab down {record.name}"
+                )
+            base = f"/proc/{record.holder.pid}/ns"
+            with namespaces.opened(f"{base}/user") as user, namespaces.opened(f"{base}/mnt") as mounts:
+                namespaces.enter_descriptor(user, namespaces.NEW_USER)
+                namespaces.enter_descriptor(mounts, namespaces.NEW_MOUNT)
+        return work()
+
+    return namespaces.in_child(go)

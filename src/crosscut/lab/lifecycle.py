@@ -1,0 +1,153 @@
+"""A lab's life: up in one go or not at all, down from whatever state."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from crosscut.errors import CrosscutError, UsageError
+from crosscut.lab import addresses, enter, holder, removal, state, ways
+from crosscut.lab.plan import Plan, plan
+from crosscut.lab.unlike import differences
+
+# Programs that go into nodes; all of util-linux.
+PROGRAMS = ("nsenter", "unshare", "mount", "sh")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Beside the network."""
+
+    name: str = ""
+    dilation: float = 1.0
+    exact: bool = False
+    """Refuse a network that the lab would not be like."""
+    owner: state.Process | None = None
+
+
+def unavailable() -> str | None:
+    """Why there can be no lab here; None where there can."""
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if missing:
+        return f"no {', no '.join(missing)}; install util-linux"
+    try:
+        import pyroute2  # noqa: F401
+    except ImportError:
+        return "the Python package pyroute2 is not here; pip install 'pyroute2>=0.9'"
+    if os.geteuid() != 0 and not Path("/proc/self/ns/user").exists():
+        return "not root, and this kernel has no user namespaces"
+    return None
+
+
+def up(file: str, choices: Choices) -> state.Record:
+    """Builds it; what goes wrong leaves nothing behind."""
+    if (reason := unavailable()) is not None:
+        raise CrosscutError(f"no lab can be built: {reason}")
+    document = ways.ask(file)
+    described = ways.parse(document)
+    made = plan(described, choices.dilation)
+    unlike = differences(described, made, len(os.sched_getaffinity(0)))
+    if choices.exact and unlike:
+        raise UsageError(f"--exact: a lab of {file} would not be like it: " + "; ".join(unlike))
+    name = state.checked_name(choices.name or _as_name(described.name))
+    with state.locked(name, make=True) as folder:
+        _refuse_second(name)
+        try:
+            removal.clear(folder, _holder_of(name))
+            record = state.Record(
+                name=name,
+                network=file,
+                dilation=choices.dilation,
+                description=Path(described.file).read_text(encoding="utf-8"),
+                unlike=unlike,
+                owner=choices.owner,
+            )
+            state.write(record)
+            return _build(record, made, document, folder)
+        except BaseException:
+            removal.remove(folder, _holder_of(name))
+            raise
+
+
+def _build(record: state.Record, made: Plan, document: dict[str, object], folder: Path) -> state.Record:
+    from crosscut.lab import build  # imports pyroute2
+
+    start = time.monotonic()
+    state.write_network(record.name, document)
+    names = [(addresses.ip(host, 0), name) for host, name in enumerate(made.hosts)]
+    (folder / "hosts").write_text(enter.hosts_file(names), encoding="ascii")
+    if holder.needed():
+        record = replace(record, holder=holder.start())
+        state.write(record)
+    holder.inside(record, partial(build.build, made, folder))
+    script = folder / "enter"
+    script.write_text(enter.script(record, folder), encoding="utf-8")
+    script.chmod(0o755)
+    record = replace(
+        record, condition="up", settings=build.SETTINGS, seconds_to_build=time.monotonic() - start
+    )
+    state.write(record)
+    return record
+
+
+def down(name: str) -> None:
+    """Also of one that is broken, half built or half removed."""
+    with state.locked(name) as folder:
+        removal.remove(folder, _holder_of(name))
+
+
+def plan_of(record: state.Record) -> Plan:
+    """The plan that a lab was built from."""
+    return plan(ways.parse(state.read_network(record.name)), record.dilation)
+
+
+def _refuse_second(name: str) -> None:
+    """A leftover of a crash is cleared away; a lab is not."""
+    try:
+        condition = state.read(name).condition
+    except CrosscutError:
+        return
+    if condition == "up":
+        raise UsageError(
+            f"lab {name} is up already; crosscut lab down {name}, or give this one another --name"
+        )
+
+
+def _holder_of(name: str) -> state.Process | None:
+    """Of a lab whose record may be broken."""
+    with contextlib.suppress(CrosscutError):
+        return state.read(name).holder
+    return None
+
+
+def _as_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "-", text)[:64].lstrip("._-") or "lab"
+
+
+def name_of(argument: str) -> str:
+    """The lab that is meant by its name, or by the network it was built from; empty where none is up."""
+    if state.exists(argument):
+        return argument
+    stem = _as_name(Path(argument).name.removesuffix(".toml"))
+    return stem if state.exists(stem) and state.read(stem).network == argument else ""
+
+
+def for_one_run(argument: str) -> Choices:
+    """A lab beside any other, which its owner takes down."""
+    stem = _as_name(Path(argument).name.removesuffix(".toml"))
+    return Choices(name=f"{stem[:48]}-{os.getpid()}", owner=state.this_process())
+
+
+def taking_down(record: state.Record) -> Callable[[], None]:
+    def release() -> None:
+        with contextlib.suppress(UsageError):  # somebody was quicker
+            down(record.name)
+
+    return release

@@ -1,0 +1,186 @@
+"""The folder of a lab: all that `status` and `down` need, also after a crash.
+
+    NAME/lab.json       what it is, its condition, its faults (Record)
+    NAME/network.json   the network as the core wrote it, from which the plan is made again
+    NAME/fabric         the namespace of all switches, pinned here (a bind mount)
+    NAME/net/NODE       a node's namespaces: network,
+    NAME/uts/NODE         host name,
+    NAME/ipc/NODE         shared memory and semaphores of System V
+    NAME/shm/NODE/      the node's /dev/shm
+    NAME/hosts          every node's /etc/hosts
+    NAME/enter          runs a command on a node, as ssh would
+
+A lab exists from the moment when its folder does; the folder goes last. Whoever changes the lab holds `flock`
+on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from crosscut.errors import CrosscutError, UsageError, plainly
+
+VARIABLE = "CROSSCUT_LABS"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Process:
+    """One that can be told from a later one of the same number."""
+
+    pid: int
+    start_ticks: int
+
+    def alive(self) -> bool:
+        return start_ticks(self.pid) == self.start_ticks
+
+
+@dataclass(frozen=True)
+class Record:
+    """lab.json."""
+
+    name: str
+    network: str
+    """As typed."""
+    dilation: float = 1.0
+    switch: str = "kernel"
+    condition: str = "building"
+    """`building` or `up`"""
+    description: str = ""
+    """Text of the network's file."""
+    unlike: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of the nodes' kernels: sysctl names and values."""
+    faults: tuple[Mapping[str, Any], ...] = ()
+    owner: Process | None = None
+    """Of a lab made for one run: the command that takes it down."""
+    holder: Process | None = None
+    """Without root: the process whose user namespace the lab lives in."""
+    seconds_to_build: float = 0.0
+    version: int = VERSION
+
+
+def start_ticks(pid: int) -> int | None:
+    """When the process started, in clock ticks since boot; None where there is none, or only its corpse."""
+    try:
+        fields = (
+            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()
+        )
+    except (OSError, IndexError):
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])  # proc(5): state is field 3, starttime 22
+
+
+def this_process() -> Process:
+    return Process(os.getpid(), start_ticks(os.getpid()) or 0)
+
+
+def root() -> Path:
+    """Where the labs of this user are."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named).absolute()
+    if os.geteuid() == 0:
+        return Path("/run/crosscut/lab")
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    return (Path(runtime) if runtime else Path(f"/tmp/crosscut-{os.geteuid()}")) / "crosscut" / "lab"  # noqa: S108
+
+
+def checked_name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name for a lab; letters, digits, '.', '-' and '_', at most 64")
+    return name
+
+
+def folder(name: str) -> Path:
+    return root() / checked_name(name)
+
+
+def exists(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and (root() / name).is_dir()
+
+
+def names() -> list[str]:
+    try:
+        return sorted(entry.name for entry in root().iterdir() if entry.is_dir())
+    except OSError:
+        return []
+
+
+def read(name: str) -> Record:
+    """UsageError where there is no such lab; CrosscutError where its record is broken."""
+    path = folder(name) / "lab.json"
+    if not path.parent.is_dir():
+        there = ", ".join(names())
+        raise UsageError(f"there is no lab {name}; " + (f"there is {there}" if there else "none is up"))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found.get("version") != VERSION:
+            raise CrosscutError(f"{path}: made by another version of crosscut; crosscut lab down {name}")
+        return _record(found)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CrosscutError(f"{path}: {plainly(error)}; crosscut lab down {name} clears it away") from error
+
+
+def _record(found: dict[str, Any]) -> Record:
+    for who in ("owner", "holder"):
+        found[who] = Process(**found[who]) if found.get(who) else None
+    found["unlike"], found["faults"] = tuple(found["unlike"]), tuple(found["faults"])
+    return Record(**found)
+
+
+def write(record: Record) -> None:
+    """Whole or not at all."""
+    path = folder(record.name) / "lab.json"
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(asdict(record)), encoding="utf-8")
+    unfinished.replace(path)
+
+
+def write_network(name: str, document: Mapping[str, Any]) -> None:
+    (folder(name) / "network.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def read_network(name: str) -> Mapping[str, Any]:
+    path = folder(name) / "network.json"
+    try:
+        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    except (OSError, ValueError) as error:
+        raise CrosscutError(f"{path}: {plainly(error)}; crosscut lab down {name} clears it away") from error
+
+
+def with_faults(record: Record, faults: tuple[Mapping[str, Any], ...]) -> Record:
+    changed = replace(record, faults=faults)
+    write(changed)
+    return changed
+
+
+@contextlib.contextmanager
+def locked(name: str, *, make: bool = False) -> Iterator[Path]:
+    """The lab's folder, which nobody else changes meanwhile. Refuses where somebody does."""
+    path = folder(name)
+    if make:
+        path.mkdir(parents=True, exist_ok=True, mode=0o755)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no lab {name}") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise CrosscutError(f"lab {name} is being changed by another crosscut; wait for it") from error
+        if not path.exists() or path.stat().st_ino != os.fstat(descriptor).st_ino:
+            raise CrosscutError(f"lab {name} was taken down just now; try again")
+        yield path
+    finally:
+        os.close(descriptor)

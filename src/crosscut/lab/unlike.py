@@ -1,0 +1,58 @@
+"""In what a lab is unlike the network of its file, as sentences: shown, and recorded in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crosscut import units
+from crosscut.lab.plan import Plan, host_bits_per_second
+from crosscut.lab.ways import Ways
+
+# 32 nodes of 100 Mbit/s, all sending and receiving, kept two cores of a virtual machine half busy.
+MOST_BITS_PER_SECOND_OF_A_CORE = 3e9
+
+
+def differences(ways: Ways, made: Plan, cores: int) -> tuple[str, ...]:
+    return tuple(_differences(ways, made, cores))
+
+
+def _differences(ways: Ways, made: Plan, cores: int) -> Iterator[str]:
+    latency = max(
+        [edge.latency_seconds for edge in ways.edges]
+        + [switch.latency_seconds for switch in ways.switches]
+        + [host.forward_latency_seconds for host in ways.hosts]
+    )
+    if latency > 0:
+        yield (
+            f"latencies of links, switches and hosts (up to {units.seconds(latency, 2)} each) are left out: "
+            "this kernel has no netem to delay frames"
+        )
+    overhead = max(host.overhead_seconds for host in ways.hosts)
+    if overhead > 0:
+        yield (
+            f"the hosts' time for a message ({units.seconds(overhead, 2)}) is left out: "
+            "it is what this machine's kernel takes"
+        )
+    if any(host.memory_bits_per_second < float("inf") for host in ways.hosts):
+        yield "what routes within a host share is this machine's memory, not the file's memory_rate"
+    if ways.equal_ways:
+        yield (
+            "of equal ways, the destination's number decides (destination-modulo), not a hash of the flow: "
+            "a bridge's database knows the destination alone"
+        )
+    if any(host.forwards == "hardware" for host in ways.hosts):
+        yield "hosts whose adapters pass messages on do so as IP routers, in this machine's kernel"
+    if made.dilation != 1:
+        yield f"all rates are divided by {made.dilation:g}; what does not depend on rates is not stretched"
+    total = host_bits_per_second(made.cables)
+    if total > cores * MOST_BITS_PER_SECOND_OF_A_CORE:
+        yield (
+            f"the hosts may send {total / 1e9:.3g} Gbit/s together, more than {cores} cores here carry: "
+            f"loaded phases show this machine; --dilate {_dilation(total, cores)} brings it into reach"
+        )
+
+
+def _dilation(total: float, cores: int) -> int:
+    """A round number of times by which the machine is too slow."""
+    least = total / (cores * MOST_BITS_PER_SECOND_OF_A_CORE)
+    return next(step for step in (2, 5, 10, 20, 50, 100, 1000, 10**4, 10**5, 10**6, 10**9) if step >= least)

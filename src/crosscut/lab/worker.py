@@ -1,0 +1,82 @@
+"""The process behind a fault that comes and goes: `python -m crosscut.lab.worker LAB FAULT`, in the lab.
+
+It changes settings and is killed when the fault is lifted; whoever kills it restores them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from crosscut.lab import faulting, kernel, lifecycle, namespaces, state
+from crosscut.lab.enter import FABRIC
+from crosscut.lab.faults import Fault, cable_of, from_json
+from crosscut.lab.plan import Plan
+
+
+def main() -> None:
+    name, text = sys.argv[1:]
+    fault = from_json(json.loads(text))
+    made = lifecycle.plan_of(state.read(name))
+    if fault.kind == "compute":
+        _say_planted()
+        compute()
+    begin, end = _switches(name, made, fault)
+    _say_planted()
+    alternate(fault, begin, end)
+
+
+def _say_planted() -> None:
+    print("planted", flush=True)
+    sys.stdout.close()
+    with suppress(OSError):
+        sys.stderr.close()
+
+
+def compute() -> None:
+    """For ever."""
+    value = 1
+    while True:
+        value = value * 6364136223846793005 % 18446744073709551557
+
+
+def alternate(fault: Fault, begin: Callable[[], None], end: Callable[[], None]) -> None:
+    """By the clock, so that lateness does not add up."""
+    start = time.monotonic()
+    while True:
+        begin()
+        time.sleep(fault.seconds)
+        end()
+        start += fault.every
+        time.sleep(max(0.0, start - time.monotonic()))
+
+
+def _switches(name: str, made: Plan, fault: Fault) -> tuple[Callable[[], None], Callable[[], None]]:
+    """What begins the trouble, and what ends it, with everything opened beforehand."""
+    folder = state.folder(name)
+    if fault.kind == "flap":
+        port = kernel.index_of(cable_of(made, fault.nodes[0], fault.adapter)[2].name)
+        fabric = kernel.Kernel()
+        return (lambda: fabric.change(port, state="down")), (lambda: fabric.change(port, state="up"))
+    places = []
+    for end in faulting.ends(made, fault):
+        faulting.go_to(made, folder, end)
+        places.append((kernel.Kernel(), kernel.index_of(end.name), end))
+    namespaces.enter(folder / FABRIC, namespaces.NEW_NET)
+
+    def lose() -> None:
+        for here, index, end in places:
+            here.shape(index, faulting.nothing(made, end))
+
+    def carry() -> None:
+        for here, index, end in places:
+            here.shape(index, made.bucket(min(end.bits_per_second, 1e9), end.name))
+
+    return lose, carry
+
+
+if __name__ == "__main__":
+    main()

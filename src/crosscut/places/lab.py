@@ -1,0 +1,151 @@
+"""Ranks on the nodes of a lab: one that is up, or one that is built for this run and removed after it.
+
+Over tcp (and udp) the nodes are started as a tree, as hosts are, with the lab's `enter` in the place of ssh;
+over MPI the first node runs mpiexec, with `enter` as its remote shell. Either way a rank is one process.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.errors import PlaceError, UsageError
+from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.host_file import Share
+from crosscut.places.mpi import YIELDING, find_launcher
+
+FANOUT = 16
+INTERFACE = "eth0"
+
+
+@dataclass(frozen=True)
+class _Site:
+    """The lab of one session."""
+
+    name: str
+    folder: Path
+    hosts: tuple[str, ...]
+    release: Callable[[], None] | None
+    """Takes it down, where it was built for this session."""
+
+
+class LabPlace:
+    name = "lab"
+    help = (
+        "nodes of an emulated cluster on this machine (crosscut lab): a network to build, or a lab that is up"
+    )
+    argument = "NETWORK"
+
+    def available(self) -> str | None:
+        from crosscut.lab import lifecycle
+
+        return lifecycle.unavailable()
+
+    def default_ranks(self, argument: str) -> int:
+        """All hosts of the network, with as many ranks on each as it says."""
+        return self.ranks(argument, 0)
+
+    def ranks(self, argument: str, ranks_per_host: int) -> int:
+        from crosscut.lab import lifecycle, state, ways
+
+        name = lifecycle.name_of(argument)
+        found = ways.parse(state.read_network(name)) if name else ways.load(argument)
+        return len(found.hosts) * (ranks_per_host or found.hosts[0].ranks)
+
+    def start(self, options: PlaceOptions) -> Launched:
+        from crosscut.lab import describe, state
+
+        site = _site(options.argument)
+        per_host = options.ranks_per_host or -(-options.ranks // len(site.hosts))
+        try:
+            if options.ranks > per_host * len(site.hosts):
+                raise UsageError(
+                    f"-n {options.ranks}: there are {len(site.hosts)} hosts, with {per_host} ranks on each "
+                    f"{per_host * len(site.hosts)} in all; more with --ranks-per-host"
+                )
+            command, line, environment = (_mpi if options.backend == "mpi" else _tree)(
+                options, site, per_host
+            )
+            return spawn(
+                command,
+                line,
+                environment=environment,
+                release=site.release,
+                attributes=lambda: describe.attributes(state.read(site.name), per_host),
+            )
+        except BaseException:
+            if site.release is not None:
+                site.release()
+            raise
+
+
+def _site(argument: str) -> _Site:
+    from crosscut.lab import lifecycle, state, ways
+
+    name = lifecycle.name_of(argument)
+    release = None
+    if not name:
+        record = lifecycle.up(argument, lifecycle.for_one_run(argument))
+        name = record.name
+        release = lifecycle.taking_down(record)
+    hosts = ways.parse(state.read_network(name)).hosts
+    return _Site(name, state.folder(name), tuple(host.name for host in hosts), release)
+
+
+def blocks(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
+    """Rank r is on host r // per_host, as in a simulation."""
+    return [
+        Share(hosts[first // per_host], first, min(per_host, ranks - first))
+        for first in range(0, ranks, per_host)
+    ]
+
+
+def _line(options: PlaceOptions) -> dict[str, object]:
+    """More ranks than cores, though no rank can see that: they wait in the kernel, not in a loop."""
+    line = configuration(options, "lab", INTERFACE)
+    return line | {"pin": False, "oversubscribed": True}
+
+
+_Started = tuple[list[str | Path], dict[str, object], Mapping[str, str] | None]
+
+
+def _tree(options: PlaceOptions, site: _Site, per_host: int) -> _Started:
+    shares = blocks(options.ranks, site.hosts, per_host)
+    script = str(site.folder / "enter")
+    core = str(options.executable.absolute())
+    head, *others = ({"host": one.host, "first_rank": one.first_rank, "count": one.count} for one in shares)
+    line = _line(options) | head
+    if others:
+        line["tree"] = {"command": [script], "core": core, "fanout": FANOUT, "hosts": others}
+    return [script, shares[0].host, f"{core} node"], line, None
+
+
+def _mpi(options: PlaceOptions, site: _Site, per_host: int) -> _Started:
+    if options.mpi_executable is None:
+        raise PlaceError("crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`")
+    launcher = find_launcher(options.launcher, options.mpi_executable)
+    if launcher is None or not launcher.is_hydra():
+        raise PlaceError(
+            "a lab needs MPICH's mpiexec; `pip install 'crosscut[mpich]'`, or name it with --launcher"
+        )
+    shares = blocks(options.ranks, site.hosts, per_host)
+    script = str(site.folder / "enter")
+    places = ",".join(f"{share.host}:{share.count}" for share in shares)
+    words = [
+        *launcher.command(options.ranks), "-launcher", "rsh", "-launcher-exec", script, "-iface", INTERFACE,
+        "-hosts", places, *options.launcher_arguments, str(options.mpi_executable.absolute()), "mpi-rank",
+    ]  # fmt: skip
+    return (
+        [script, shares[0].host, shlex.join(words)],
+        _line(options),
+        {**_MPI_SETTINGS, **YIELDING, **os.environ},
+    )
+
+
+# The lab's links are Ethernet: MPI's messages go over TCP, through the adapter.
+_MPI_SETTINGS = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
+
+PLACE = LabPlace()

@@ -1,0 +1,286 @@
+"""The life of a lab: up in one go or not at all, down from whatever state, and nothing else touched."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import labs
+import pytest
+from labs import crossbar, lab, needs_lab, on_node
+
+from crosscut import core
+from crosscut.errors import CrosscutError, UsageError
+from crosscut.lab import describe, lifecycle, removal, state
+
+pytestmark = needs_lab
+
+
+@pytest.fixture(autouse=True)
+def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    root = tmp_path / "labs" / "here"
+    monkeypatch.setenv(state.VARIABLE, str(root))
+    yield root
+    for name in state.names():
+        lifecycle.down(name)
+
+
+def everything(*, of: str) -> str:
+    """What the machine's own namespace has of a kind."""
+    commands = {
+        "links": ["ip", "-d", "-j", "link"],
+        "addresses": ["ip", "-j", "addr"],
+        "routes": ["ip", "-j", "route", "show", "table", "all"],
+        "neighbours": ["ip", "-j", "neigh", "show", "nud", "permanent"],
+        "qdiscs": ["tc", "-j", "qdisc"],
+        "name": ["hostname"],
+    }
+    if of != "settings":
+        # Life times of addresses count down by themselves.
+        text = subprocess.run(commands[of], capture_output=True, text=True, check=False).stdout
+        return "\n".join(part for part in text.split(",") if "life_time" not in part)
+    found = []
+    for path in sorted(Path("/proc/sys/net").rglob("*")):
+        try:
+            found.append(f"{path}={path.read_text()}")
+        except OSError:
+            continue
+    return "\n".join(found)
+
+
+def pinned(root: Path) -> set[str]:
+    """Namespaces that mounts below a folder keep alive, as `net:[number]`."""
+    lines = [line.split() for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    return {words[3] for words in lines if Path(words[4]).is_relative_to(root)}
+
+
+def held_by_processes(kind: str) -> set[str]:
+    found = set()
+    for process in Path("/proc").glob("[0-9]*/ns/net"):
+        with contextlib.suppress(OSError):
+            found.add(str(process.with_name(kind).readlink()))
+    return found
+
+
+def started_here(root: Path) -> list[int]:
+    """Processes that still run of those which were told of this folder of labs; no namespace lives without a
+    mount or a process."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"{state.VARIABLE}={root}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+    return found
+
+
+def nothing_is_left(root: Path) -> bool:
+    return not root.exists() and not pinned(root) and not started_here(root)
+
+
+def test_nodes_know_their_names_and_reach_each_other(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 4)) as record:
+        names = [on_node(record, node, "hostname").strip() for node in ("n0000", "n0003")]
+        assert names == ["n0000", "n0003"]
+        assert labs.ways_from(record, "n0000", ["10.0.0.4", "10.0.0.2"]) == {
+            "10.0.0.4": ["10.0.0.4"],
+            "10.0.0.2": ["10.0.0.2"],
+        }
+        found = on_node(
+            record, "n0001", sys.executable, "-c", "import socket; print(socket.gethostbyname('n0002'))"
+        )
+        assert found.strip() == "10.0.0.3"
+
+
+def test_nodes_have_shared_memory_of_their_own(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 2)) as record:
+        on_node(record, "n0000", "touch", "/dev/shm/only-here")
+        assert on_node(record, "n0000", "ls", "/dev/shm").split() == ["only-here"]
+        assert on_node(record, "n0001", "ls", "/dev/shm").split() == []
+        assert not Path("/dev/shm/only-here").exists()
+
+
+@pytest.mark.parametrize("of", ["links", "addresses", "routes", "neighbours", "qdiscs", "settings", "name"])
+def test_the_machine_itself_stays_as_it_is(of: str, tmp_path: Path) -> None:
+    before = everything(of=of)
+    with lab(crossbar(tmp_path, 4)):
+        assert everything(of=of) == before
+    assert everything(of=of) == before
+
+
+def test_down_leaves_no_namespace_mount_or_file(tmp_path: Path, own_labs: Path) -> None:
+    for _ in range(3):
+        with lab(crossbar(tmp_path, 8)):
+            ours = pinned(own_labs)
+            kinds = [name.split(":")[0] for name in ours]
+            assert {kind: kinds.count(kind) for kind in kinds} == {"net": 9, "uts": 8, "ipc": 8}
+        assert nothing_is_left(own_labs)
+        assert not ours & (held_by_processes("net") | held_by_processes("uts") | held_by_processes("ipc"))
+
+
+def test_down_ends_what_runs_on_nodes(tmp_path: Path) -> None:
+    file = crossbar(tmp_path, 2)
+    with lab(file) as record:
+        command = labs.enter.command(record, state.folder("test"), "n0001", ["sleep", "600"])
+        sleeper = subprocess.Popen(command)
+        while not removal.processes(state.folder("test"), None):
+            time.sleep(0.01)
+    assert sleeper.wait(timeout=10) == -signal.SIGTERM
+
+
+def test_two_labs_side_by_side_do_not_meet(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 2), name="one") as one, lab(crossbar(tmp_path, 3), name="two") as two:
+        assert labs.ways_from(two, "n0000", ["10.0.0.3"])["10.0.0.3"] == ["10.0.0.3"]
+        assert labs.ways_from(one, "n0000", ["10.0.0.2"])["10.0.0.2"] == ["10.0.0.2"]
+        counters = "/sys/class/net/eth0/statistics/rx_packets"
+        before = on_node(one, "n0001", "cat", counters)
+        labs.ways_from(two, "n0000", ["10.0.0.2"])
+        assert on_node(one, "n0001", "cat", counters) == before
+
+
+def test_a_second_lab_of_the_same_name_is_refused(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 2)), pytest.raises(UsageError, match="is up already"):
+        lifecycle.up(str(crossbar(tmp_path, 2)), lifecycle.Choices(name="test"))
+
+
+def test_what_is_being_changed_is_left_alone(tmp_path: Path) -> None:
+    with (
+        lab(crossbar(tmp_path, 2)),
+        state.locked("test"),
+        pytest.raises(CrosscutError, match="being changed"),
+    ):
+        lifecycle.down("test")
+    assert not state.exists("test")
+
+
+@pytest.mark.parametrize("milliseconds", [150, 300, 400, 500, 600, 800, 1100])
+def test_a_killed_up_leaves_nothing_that_down_does_not_find(
+    milliseconds: int, tmp_path: Path, own_labs: Path
+) -> None:
+    file = crossbar(tmp_path, 64)
+    words = [sys.executable, "-m", "crosscut", "lab", "up", str(file), "--name", "test"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    time.sleep(milliseconds / 1000)
+    process.kill()
+    process.wait()
+    if state.exists("test"):
+        _wait_until_free()
+        lifecycle.down("test")
+    _wait_until(lambda: nothing_is_left(own_labs))
+
+
+def _wait_until_free() -> None:
+    """The killed command's helper dies with it, but not in the same instant."""
+    _wait_until(lambda: describe.condition_of_name("test") != "being built")
+
+
+def _wait_until(holds: object) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_an_interrupted_up_removes_what_it_made(tmp_path: Path, own_labs: Path) -> None:
+    file = crossbar(tmp_path, 64)
+    words = [sys.executable, "-m", "crosscut", "lab", "up", str(file), "--name", "test"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    _wait_until(lambda: (own_labs / "test" / "net" / "n0005").exists())
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said.strip()) == (130, "crosscut: interrupted")
+    assert nothing_is_left(own_labs)
+
+
+def test_a_killed_down_is_finished_by_the_next(tmp_path: Path, own_labs: Path) -> None:
+    lifecycle.up(str(crossbar(tmp_path, 32)), lifecycle.Choices(name="test"))
+    folder = state.folder("test")
+    for path in removal.mounts_under(folder)[
+        ::2
+    ]:  # as a kill leaves it: half of the mounts are gone, and the record
+        removal.namespaces.unmount(path)
+    (folder / "lab.json").unlink()
+    lifecycle.down("test")
+    assert nothing_is_left(own_labs)
+
+
+def test_status_says_what_there_is(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 3), dilation=2):
+        done = labs.crosscut("lab", "status", "test", "--json", folder=tmp_path)
+        about = json.loads(done.stdout)
+        assert about["condition"] == "up"
+        assert [node["addresses"] for node in about["nodes"]] == [["10.0.0.1"], ["10.0.0.2"], ["10.0.0.3"]]
+        assert about["host_bits_per_second"] == 150e6
+        assert "lab test: up" in labs.crosscut("lab", "status", "test", folder=tmp_path).stdout
+
+
+def test_exec_hands_on_the_words_and_the_exit_status(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 2)):
+        done = labs.crosscut(
+            "lab",
+            "exec",
+            "test",
+            "n0001",
+            "--",
+            "sh",
+            "-c",
+            'echo "$1"; exit 7',
+            "sh",
+            "a  b",
+            folder=tmp_path,
+        )
+        assert (done.returncode, done.stdout) == (7, "a  b\n")
+        wrong = labs.crosscut("lab", "exec", "test", "n0009", "--", "true", folder=tmp_path)
+        assert wrong.returncode == 2
+        assert "no such node" in wrong.stderr
+
+
+def test_what_cannot_be_emulated_is_refused_when_it_must_be_exact(tmp_path: Path) -> None:
+    file = crossbar(tmp_path, 2)
+    file.write_text(file.read_text() + '[switch]\nlatency = "10 us"\n')
+    with pytest.raises(UsageError, match="latencies"):
+        lifecycle.up(str(file), lifecycle.Choices(name="test", exact=True))
+    with lab(file) as record:
+        assert any("netem" in sentence for sentence in record.unlike)
+
+
+def succeeds(*words: str) -> bool:
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+def test_without_root_a_lab_lives_in_a_user_namespace(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="crosscut-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        file = crossbar(folder, 3)
+        as_nobody = ["setpriv", "--reuid", "65534", "--clear-groups"]
+        if not shutil.which("setpriv") or not succeeds(*as_nobody, "unshare", "-Urnm", "true"):
+            pytest.skip("this kernel lets no user make a namespace")
+        if not succeeds(*as_nobody, str(core.load().executable), "--version"):
+            pytest.skip("the core lies where nobody can run it")
+        script = Path(__file__).parent / "unprivileged_lab.py"
+        words = [sys.executable, str(script), str(file), str(folder / "labs")]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        seen = json.loads(done.stdout)
+        keeper = seen.pop("keeper")
+        assert seen == {"condition": "up", "exec": "n0001", "enter": "n0000", "onward": "n0002", "left": []}
+        assert not Path(f"/proc/{keeper}").exists()
+        assert not pinned(folder)
+
+
+@pytest.mark.slow
+def test_many_labs_one_after_the_other_leave_nothing(tmp_path: Path, own_labs: Path) -> None:
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(20):
+        with lab(crossbar(tmp_path, 16)):
+            pass
+    assert nothing_is_left(own_labs)
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors

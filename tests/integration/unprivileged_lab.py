@@ -1,0 +1,51 @@
+"""Run by root: becomes nobody, then builds a lab, uses it and takes it down. Prints what it saw, as JSON.
+
+Everything is imported beforehand: this Python may lie where nobody can read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import encodings.ascii  # noqa: F401
+import json
+import os
+import subprocess
+import sys
+
+from crosscut.lab import build, describe, enter, kernel, lifecycle, namespaces, state  # noqa: F401
+
+NOBODY = 65534
+PR_SET_DUMPABLE = 4
+
+
+def said(*words: str) -> str:
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def main() -> None:
+    file, root = sys.argv[1:]
+    namespaces.unshare(namespaces.NEW_NET)
+    with kernel.Kernel() as first:  # loads what is loaded when it is first used
+        first.change(1, state="up")
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)  # as of a program that nobody started: /proc/self is its own
+    os.environ[state.VARIABLE] = root
+    record = lifecycle.up(file, lifecycle.Choices(name="mine"))
+    script = str(state.folder("mine") / "enter")
+    words = enter.command(record, state.folder("mine"), "n0001", ["hostname"])
+    seen = {
+        "condition": describe.condition(record),
+        "exec": said(*words),
+        "enter": said(script, "n0000", "hostname"),
+        "onward": said(script, "n0000", f"{script} n0002 hostname"),  # as mpiexec goes from node to node
+        "keeper": record.holder.pid if record.holder else None,
+    }
+    lifecycle.down("mine")
+    seen["left"] = state.names()
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""What a lab is to be made of follows from the network alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from crosscut.errors import UsageError
+from crosscut.lab import addresses, faulting, unlike, ways
+from crosscut.lab.plan import Plan, plan
+from crosscut.lab.shaping import bucket, frames, segments
+
+ETHERNET = frames(1500, 38, 1460 / 1538)
+
+
+def network(**changes: Any) -> dict[str, Any]:
+    """Two switches with two hosts each, joined by a cable of 1 Gbit/s: as the core writes it."""
+    host = {"ranks": 1, "forwards": "no", "forward_latency_seconds": 0, "overhead_seconds": 0}
+    hosts = [
+        {"name": f"n{i}", "adapters": [i], "memory_bits_per_second": None, **host, **changes.get("host", {})}
+        for i in range(4)
+    ]
+    switch = {"capacity_bits_per_second": None, "bounds": "host-facing", "latency_seconds": 0}
+    switches = [{"name": f"s{i}", **switch, **changes.get("switch", {})} for i in range(2)]
+    link = {"half_duplex": False, "cables": 1, "latency_seconds": 0}
+    fast = {"bits_per_second": 1e8, "back_bits_per_second": 1e8, **link, **changes.get("link", {})}
+    trunk = {"bits_per_second": 1e9, "back_bits_per_second": 1e9, **link, **changes.get("trunk", {})}
+    edges = [{"a": i, "b": 4 + i // 2, **fast} for i in range(4)] + [{"a": 4, "b": 5, **trunk}]
+    routes = [
+        {"host": to, "adapter": 0, "at": [[at, 2 * at, to, 0] for at in range(4) if at != to]}
+        for to in range(4)
+    ]
+    segments = [
+        {
+            "host": to,
+            "adapter": 0,
+            "at": [[4 + to // 2, 2 * to + 1], [5 - to // 2, 8 + to // 2]],
+        }
+        for to in range(4)
+    ]
+    return {
+        "name": "four", "title": "", "kind": "explicit", "file": "four.toml", "equal_ways": False,
+        "protocol": {"name": "TCP", "efficiency": 1460 / 1538, "mtu": 1500, "framing": 38},
+        "hosts": hosts, "switches": switches, "edges": edges, "routes": routes, "segments": segments,
+    }  # fmt: skip
+
+
+def planned(dilation: float = 1, **changes: Any) -> Plan:
+    return plan(ways.parse(network(**changes)), dilation)
+
+
+def test_frames_for_a_node_leave_each_switch_towards_it() -> None:
+    made = planned()
+    assert {(entry.port, entry.mac) for entry in made.entries if entry.mac == addresses.mac(3, 0)} == {
+        ("p3b", addresses.mac(3, 0)),
+        ("p4a", addresses.mac(3, 0)),
+    }
+
+
+def test_rates_are_those_of_the_file_divided_by_the_dilation() -> None:
+    rates = {end.name: end.bits_per_second for cable in planned(10).cables for end in cable.ends}
+    assert rates == {"eth0": 1e7, "p0b": 1e7, "p1b": 1e7, "p2b": 1e7, "p3b": 1e7, "p4a": 1e8, "p4b": 1e8}
+
+
+def test_switches_joined_without_a_bound_are_one_bridge() -> None:
+    made = planned(trunk={"bits_per_second": None, "back_bits_per_second": None})
+    assert made.bridges == ("s0+s1",)
+    assert {entry.port for entry in made.entries} == {"p0b", "p1b", "p2b", "p3b"}
+
+
+def test_a_backplane_is_never_merged_with_what_is_plugged_into_it() -> None:
+    unbounded = {"bits_per_second": None, "back_bits_per_second": None}
+    made = planned(trunk=unbounded, switch={"bounds": "through", "capacity_bits_per_second": 3e8})
+    assert made.bridges == ("s0", "s1")
+    assert [capacity.ports for capacity in made.capacities] == [("p0b", "p1b", "p4a"), ("p2b", "p3b", "p4b")]
+
+
+def test_a_chip_bounds_its_host_facing_ports() -> None:
+    made = planned(switch={"capacity_bits_per_second": 1.5e8})
+    assert [capacity.ports for capacity in made.capacities] == [("p0b", "p1b"), ("p2b", "p3b")]
+
+
+def test_a_half_duplex_link_at_a_chip_with_a_capacity_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"four.toml: link n0 - s0: a half-duplex link"):
+        planned(switch={"capacity_bits_per_second": 5e7}, link={"half_duplex": True})
+
+
+def test_a_rate_that_no_bucket_has_is_refused_with_the_way_out() -> None:
+    with pytest.raises(UsageError, match="--dilate"):
+        planned(link={"bits_per_second": 4e11, "back_bits_per_second": 4e11})
+
+
+def test_every_pair_of_hosts_are_neighbours_by_address() -> None:
+    made = planned()
+    assert len(made.neighbours) == 4 * 3
+    assert made.routes == ()  # the prefix implies them
+    assert all(one.mac == addresses.mac(int(one.ip.rsplit(".", 1)[1]) - 1, 0) for one in made.neighbours)
+
+
+def test_hosts_that_forward_have_a_route_to_every_other() -> None:
+    made = planned(host={"forwards": "ip"})
+    assert len(made.routes) == 4 * 3
+    assert made.forwarding == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"switch": {"latency_seconds": 1e-5}}, "netem"),
+        ({"host": {"overhead_seconds": 1e-4}}, "time for a message"),
+        ({"host": {"memory_bits_per_second": 1e10}}, "memory"),
+        ({"host": {"forwards": "hardware"}}, "IP routers"),
+        ({"link": {"bits_per_second": 1e10, "back_bits_per_second": 1e10}}, "--dilate"),
+    ],
+)
+def test_what_the_lab_does_not_do_is_said(changes: dict[str, Any], said: str) -> None:
+    described = ways.parse(network(**changes))
+    sentences = unlike.differences(described, plan(described), cores=2)
+    assert any(said in sentence for sentence in sentences)
+
+
+def test_a_network_that_is_wholly_emulated_has_nothing_to_say() -> None:
+    described = ways.parse(network())
+    assert unlike.differences(described, plan(described), cores=2) == ()
+
+
+def test_exchanged_nodes_are_found_where_the_other_was() -> None:
+    made = planned()
+    macs = (addresses.mac(1, 0), addresses.mac(2, 0))
+    entries = {(one.port, one.mac) for one in faulting.exchanged_entries(made, ("p1b", "p2b"), macs)}
+    # Node 1's port is now at the second switch: the first sends its frames over the trunk.
+    assert {port for port, mac in entries if mac == macs[0]} == {"p1b", "p4a"}
+    assert {port for port, mac in entries if mac == macs[1]} == {"p2b", "p4b"}
+    assert {one for one in entries if one[1] not in macs} == {
+        (one.port, one.mac) for one in made.entries if one.mac not in macs
+    }
+
+
+def test_fast_ethernet_is_what_it_is_on_the_wire() -> None:
+    """1,460 bytes of payload take 1,538 on the wire, which TBF counts as 1,514."""
+    made = bucket(1e8, ETHERNET, 8, "link")
+    assert made.bits_per_second == pytest.approx(98.44e6, rel=1e-4)
+    assert made.bits_per_second / 8 * 1448 / 1514 == pytest.approx(11.77e6, rel=1e-3)
+
+
+def test_what_a_sender_hands_down_fits_into_the_bucket() -> None:
+    for rate in (1e6, 1e7, 1e8, 1e9, 1e10):
+        for everybody in (rate, 100 * rate):
+            count = segments(rate, 1500, everybody)
+            assert count * 1514 < bucket(rate, ETHERNET, count, "link").burst_bytes
+
+
+def test_an_efficiency_without_frames_is_kept() -> None:
+    """The file says that all of a rate is payload; TBF counts what carries it."""
+    size = frames(0, 0, 1.0)
+    assert bucket(1e8, size, 8, "link").bits_per_second * 1448 / 1514 == pytest.approx(1e8)
+
+
+def test_unbounded_links_need_no_bucket() -> None:
+    unbounded = {"bits_per_second": None, "back_bits_per_second": None}
+    assert all(
+        math.isinf(end.bits_per_second)
+        for cable in planned(link=unbounded, trunk=unbounded).cables
+        for end in cable.ends
+    )

@@ -1,0 +1,111 @@
+"""What a lab's folder says survives a crash, a wrong hand, and a change of version."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from crosscut.errors import CrosscutError, UsageError
+from crosscut.lab import bulk, enter, faults, removal, state
+from crosscut.lab.lifecycle import name_of
+
+RECORD = state.Record(name="x", network="four.toml", condition="up", owner=state.Process(1, 2))
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv(state.VARIABLE, str(tmp_path / "labs"))
+    (tmp_path / "labs" / "x").mkdir(parents=True)
+    return tmp_path / "labs"
+
+
+def test_a_record_is_read_as_it_was_written() -> None:
+    record = replace(RECORD, unlike=("so",), faults=({"id": "f1", "kind": "slow", "nodes": ["n1"]},))
+    state.write(record)
+    assert state.read("x") == record
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"version": 99}', '{"version": 1, "name": 3}', "\x00"]
+)
+def test_a_broken_record_is_an_error_that_says_what_to_do(root: Path, text: str) -> None:
+    (root / "x" / "lab.json").write_text(text)
+    with pytest.raises(CrosscutError, match="crosscut lab down x"):
+        state.read("x")
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "-x", "x" * 65, "a b", "ä"])
+def test_a_name_cannot_lead_out_of_the_folder(name: str) -> None:
+    with pytest.raises(UsageError, match="no name for a lab"):
+        state.folder(name)
+
+
+def test_an_unknown_lab_is_named_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="there is no lab y; there is x"):
+        state.read("y")
+
+
+def test_a_lab_is_meant_by_its_name_or_by_its_network(root: Path) -> None:
+    state.write(RECORD)
+    assert name_of("x") == "x"
+    assert name_of("four.toml") == ""
+    (root / "four").mkdir()
+    state.write(replace(RECORD, name="four"))
+    assert name_of("four.toml") == "four"
+    assert name_of("other/four.toml") == ""
+
+
+def test_a_process_is_not_taken_for_a_later_one_of_its_number() -> None:
+    assert state.this_process().alive()
+    assert not state.Process(os.getpid(), 1).alive()
+    assert not state.Process(2**22 + 1, 1).alive()  # above the largest number that Linux gives
+
+
+def test_a_lock_keeps_others_away() -> None:
+    with state.locked("x"), pytest.raises(CrosscutError, match="being changed"), state.locked("x"):
+        pass
+
+
+def test_clearing_removes_files_and_follows_no_link(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").touch()
+    (root / "x" / "link").symlink_to(tmp_path / "precious")
+    (root / "x" / "shm").mkdir()
+    (root / "x" / "shm" / "link").symlink_to(tmp_path / "precious")
+    removal.remove(root / "x", None)
+    assert not (root / "x").exists()
+    assert (tmp_path / "precious" / "file").exists()
+
+
+def test_a_fault_is_read_as_it_was_recorded() -> None:
+    for kind in faults.KINDS:
+        fault = faults.Fault(kind.name, ("n1", "n2")[: kind.nodes])
+        assert faults.from_json(json.loads(json.dumps(fault.as_json()))) == fault
+
+
+def test_a_recorded_fault_says_only_what_belongs_to_it() -> None:
+    assert faults.Fault("slow", ("n1",), share=0.25, direction="in").as_json() == {
+        "kind": "slow", "nodes": ["n1"], "adapter": 0, "share": 0.25, "direction": "in",
+        "says": "the cable of n1 carries 0.25 of its rate, to it",
+    }  # fmt: skip
+
+
+def test_words_reach_a_node_one_by_one(root: Path) -> None:
+    words = enter.command(RECORD, root / "x", "n1", ["printf", "%s", "a  b; $HOME"])
+    assert words[0] == "nsenter"
+    assert words[-3:] == ["printf", "%s", "a  b; $HOME"]
+    held = enter.command(replace(RECORD, holder=state.Process(77, 1)), root / "x", "n1", ["true"])
+    assert held[held.index("--target") + 1] == "77"
+
+
+def test_messages_to_the_kernel_have_their_lengths() -> None:
+    """rtnetlink(7): attributes are padded to four bytes, their lengths are not."""
+    _, body = bulk.forwarding(5, "02:63:00:00:00:01")
+    length, kind = struct.unpack_from("=HH", body, 12)
+    assert (length, kind, len(body)) == (10, 2, 24)
