@@ -10,6 +10,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 FUZZ_ARGUMENTS ?= -max_total_time=$(FUZZ_SECONDS)
 PYTEST_ARGUMENTS ?=
+TRUTH_ARGUMENTS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,7 +26,7 @@ CPP_FORMATTED := $(shell find core benchmarks -name '*.cpp' -o -name '*.hpp')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz published bench wheel clean
+.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz published truth bench wheel clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
@@ -113,6 +114,9 @@ fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 
 published: install  ## Simulate what the papers measured, print both, and write docs/reference/published.md
 	$(BIN)/python tests/golden/published/compare.py
+
+truth: install  ## Search 300 generated networks of known truth, and 300 healthy ones, and print what was found (an hour)
+	PYTHONPATH=. $(BIN)/python -m benchmarks.truth $(TRUTH_ARGUMENTS)
 
 bench: install $(MADE)/benchmark-packages  ## Run the benchmarks: beside other programs, at scale, memory (6 minutes)
 	$(BIN)/python -m benchmarks

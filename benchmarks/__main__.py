@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchmarks import memory, scale
+from benchmarks import memory, report, scale
 from benchmarks.peers import __main__ as peers
 from benchmarks.simulate import __main__ as simulate
 
@@ -14,7 +14,9 @@ RESULTS = Path(__file__).resolve().parents[1] / "build" / "benchmarks"
 
 def main() -> int:
     status = 0
-    for name, benchmark in (("peers", peers), ("scale", scale), ("memory", memory), ("simulate", simulate)):
+    for name, benchmark in (
+        ("peers", peers), ("scale", scale), ("memory", memory), ("simulate", simulate), ("report", report),
+    ):  # fmt: skip
         print(f"\n{name}", flush=True)
         status |= benchmark.main(["--out", str(RESULTS / f"{name}.json")])
     return status

@@ -45,6 +45,9 @@ SIMULATED, SIMULATED_RANKS = "xibalba-e7-config1", 64
 SIMULATED_STEPS = (Step("aapc", "aapc", sizes=(40_000_000,)),)
 
 
+REPORT = "report.html"
+
+
 @dataclass(frozen=True)
 class Block:
     """What is measured by one session."""
@@ -113,6 +116,17 @@ def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
         screen.line(f"{screen.glyphs.warning} {text}", "yellow")
 
 
+def _report(screen: Screen, runs: Sequence[Path], out: Path) -> None:
+    """All that was measured, as the page that one hands on."""
+    if not runs:
+        return
+    from crosscut.reports.html.write import write
+
+    write(runs, out, overwrite=True)
+    screen.title("Report")
+    screen.line(f"{out.absolute().as_uri()}  (one file; any browser opens it, without network)")
+
+
 def _program() -> str:
     """crosscut as it can be typed here. By its path: make puts its folder on PATH for itself alone."""
     beside = Path(sys.executable).parent / "crosscut"  # not resolved: the Python of an environment is a link
@@ -148,6 +162,7 @@ def run(directory: Path, screen: Screen) -> int:
     screen.title("Runs")
     for result in measured:
         screen.command(f"{_program()} show {result.out}")
+    _report(screen, [result.out for result in measured], directory / REPORT)
     failed |= not results["tcp"] or any(result.state not in ("complete", "stopped") for result in measured)
     return EXIT_FAILED if failed or not results["sim"] else EXIT_OK
 

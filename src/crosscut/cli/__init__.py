@@ -17,7 +17,10 @@ from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interr
 COMMANDS = (
     "run",
     "show",
+    "report",
     "evaluate",
+    "locate",
+    "explain",
     "network",
     "simulate",
     "lab",

@@ -22,6 +22,7 @@ EPILOG = """
 examples:
   crosscut show aapc.zarr
   crosscut show aapc.zarr --size 100KB
+  crosscut show aapc.zarr --findings         slow hosts, cables, shared limits: in words
   crosscut show evaluation                   the runs of `crosscut evaluate`, and their summary
   crosscut show *.zarr --json | jq '.sizes[].phases[].bytes_per_second.median'
 
@@ -40,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="the size of which to show details (the largest)",
     )
+    parser.add_argument(
+        "--findings", action="store_true", help="what stands out, in words, in place of figures"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a run, a line each")
 
 
@@ -57,11 +61,31 @@ def execute(args: argparse.Namespace) -> int:
             if args.size is not None:
                 raise UsageError(f"--size is for one run, and {path} holds several: name one of them")
             status = max(status, _show_campaign(path, screen, as_json=args.json))
+        elif args.findings:
+            _show_findings(path, screen, args.size, as_json=args.json)
         elif args.json:
             print(json.dumps(headline.as_json(path), allow_nan=False))
         else:
             terminal.render(screen, open_view(path), args.size)
     return status
+
+
+def _show_findings(path: Path, screen: Screen, size_bytes: int | None, *, as_json: bool) -> None:
+    """What analysis finds in a run, most telling first."""
+    from crosscut.analysis import find, findings
+    from crosscut.reports import terminal, terminal_findings
+    from crosscut.reports.view import open_view
+    from crosscut.run import Run
+
+    run = Run.open(path)
+    found, structure = find.look(run, run.size_index(size_bytes) if size_bytes is not None else None)
+    if as_json:
+        print(json.dumps(findings.as_json(found, structure), allow_nan=False))
+        return
+    terminal.header(screen, open_view(path))
+    if not found:
+        screen.line("No findings: this pattern says nothing about single routes under load.")
+    terminal_findings.render(screen, found, structure)
 
 
 def _show_campaign(directory: Path, screen: Screen, *, as_json: bool) -> int:

@@ -8,9 +8,12 @@ import numpy as np
 
 from crosscut import units
 from crosscut.analysis import summary
+from crosscut.analysis.digest import Digest
+from crosscut.analysis.intervals import Medians
 from crosscut.analysis.pingpong import sweep
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.slowdown import conditions, slowdowns
+from crosscut.analysis.summary import Routes
 from crosscut.reports import figures
 from crosscut.reports.terminal_loaded import messages
 from crosscut.reports.view import View, text
@@ -62,11 +65,24 @@ def _congestor(view: View, measured: list[Samples]) -> list[str]:
 
 def _dense(view: View, measured: list[Samples]) -> list[str]:
     samples = max(measured, key=lambda samples: samples.size_bytes)
+    rates = summary.formula_rates(samples) if _of_phase(view) else summary.phase_rates(samples)
+    return _of_dense(view, samples, rates, summary.routes(samples))
+
+
+def of_digest(view: View, found: Digest) -> list[str]:
+    """`figures_of`, where what dense patterns need is there already."""
+    if not found.phases.of_phases and view.pattern in _SENTENCES:
+        return figures_of(view)
+    return _of_dense(view, found.phases, found.formula if _of_phase(view) else found.rates, found.routes)
+
+
+def _of_phase(view: View) -> bool:
     # A rank's own rate says nothing where ranks take turns, and not what was asked where they share a trunk.
-    of_phase = text(view.attributes, "pattern", "formula_per") == "phase"
-    rates = summary.formula_rates(samples) if of_phase else summary.phase_rates(samples)
-    what = "by the pattern's formula" if of_phase else "per rank and direction"
-    routes = summary.routes(samples)
+    return text(view.attributes, "pattern", "formula_per") == "phase"
+
+
+def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> list[str]:
+    what = "by the pattern's formula" if _of_phase(view) else "per rank and direction"
     worst, route = figures.extreme(rates), figures.extreme(routes.rates)
     size, middle = units.size(samples.size_bytes), figures.in_the_middle(rates)
     if worst is None or middle is None:

@@ -1,0 +1,147 @@
+"""`python -m benchmarks.report`: what `crosscut report` takes for very many routes: time, memory, page size.
+
+The runs are simulated all-to-alls whose samples are then spread by 3 %, each by itself: equal samples
+would make a page that compresses as no measured one does. Kept to bounds: 1,024 ranks in under 10 s, 1 GB
+and 10 MB; 4,096 in under 60 s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.conditions import describe, print_table, sentence, write_json
+from benchmarks.processes import BenchmarkError
+
+NETWORK, SPREAD = "fat-tree-10240", 0.03
+BLOCK = 1 << 22
+LIMIT_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Case:
+    ranks: int
+    sizes: str
+    repetitions: int
+    most_seconds: float
+    most_memory_mb: float
+    most_page_mb: float
+
+
+CASES = (
+    Case(1024, "100KB,1MB,10MB", 6, 10, 1000, 10),
+    Case(4096, "1MB", 2, 60, float("inf"), float("inf")),
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    ranks: int
+    routes: int
+    samples: int
+    seconds: float
+    memory_mb: float
+    page_mb: float
+    within_bounds: bool
+
+
+def crosscut(*words: str) -> list[str]:
+    return [sys.executable, "-m", "crosscut", *words]
+
+
+def make(case: Case, run: Path) -> None:
+    words = ["run", "aapc", "--on", f"sim:{NETWORK}", "-n", str(case.ranks), "--size", case.sizes]
+    words += ["--repetitions", str(case.repetitions), "--quiet", "--out", str(run)]
+    done = subprocess.run(
+        crosscut(*words), capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+    )
+    if done.returncode != 0:
+        raise BenchmarkError(f"the run of {case.ranks} ranks failed: {done.stderr.strip()[-300:]}")
+    random = np.random.default_rng(1)
+    for name in ("message_seconds", "rank_seconds"):
+        for shard in (path for path in sorted((run / name / "c").rglob("*")) if path.is_file()):
+            spread(shard, random)
+
+
+def spread(shard: Path, random: np.random.Generator) -> None:
+    """In place: the first entry of a shard's index says where its samples begin, and only samples
+    follow (docs/reference/run-format.md)."""
+    begins = int(np.fromfile(shard, dtype="<u8", count=1)[0])
+    samples = np.memmap(shard, dtype="<f8", mode="r+", offset=begins)
+    for first in range(0, len(samples), BLOCK):
+        part = samples[first : first + BLOCK]
+        part *= random.normal(1, SPREAD, len(part))
+    samples.flush()
+
+
+def measure(case: Case, folder: Path) -> Cost:
+    run, page = folder / f"{case.ranks}.zarr", folder / f"{case.ranks}.html"
+    make(case, run)
+    began = time.monotonic()
+    process = subprocess.Popen(
+        crosscut("report", str(run), "-o", str(page)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    said = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)  # of this child alone, not of the simulation before
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    seconds = time.monotonic() - began
+    if process.returncode != 0:
+        raise BenchmarkError(f"the report of {case.ranks} ranks failed: {said.strip()[-300:]}")
+    memory, size = _megabytes(used), page.stat().st_size / 1e6
+    within = seconds <= case.most_seconds and memory <= case.most_memory_mb and size <= case.most_page_mb
+    routes = case.ranks * (case.ranks - 1)
+    samples = routes * case.repetitions * len(case.sizes.split(","))
+    return Cost(case.ranks, routes, samples, seconds, memory, size, within)
+
+
+def _megabytes(used: resource.struct_rusage) -> float:
+    return used.ru_maxrss * 1024 / 1e6
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.report", description=__doc__)
+    parser.add_argument("--ranks", type=int, nargs="*", help="only of so many ranks (1024 4096)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write everything as JSON")
+    args = parser.parse_args(words)
+    machine = describe()
+    print(sentence(machine), flush=True)
+    costs: list[Cost] = []
+    try:
+        for case in CASES:
+            if args.ranks and case.ranks not in args.ranks:
+                continue
+            with tempfile.TemporaryDirectory(prefix="crosscut-report-") as folder:
+                costs.append(measure(case, Path(folder)))
+    except (BenchmarkError, subprocess.TimeoutExpired) as error:
+        print(f"benchmarks.report: {error}", file=sys.stderr)
+        return 1
+    finally:
+        head = ("ranks", "routes", "samples", "s", "MB", "page MB", "within bounds")
+        print_table(head, [_row(cost) for cost in costs])
+        write_json(args.out, {"machine": machine, "costs": [asdict(cost) for cost in costs]})
+    return 0 if all(cost.within_bounds for cost in costs) else 1
+
+
+def _row(cost: Cost) -> tuple[str, ...]:
+    return (
+        *(str(cost.ranks), f"{cost.routes:,}", f"{cost.samples:,}", f"{cost.seconds:.1f}"),
+        *(f"{cost.memory_mb:.0f}", f"{cost.page_mb:.2f}", "yes" if cost.within_bounds else "NO"),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,111 @@
+"""One network of known truth searched, and what was found held against it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.truth import networks, oracle
+from benchmarks.truth.networks import Truth
+from crosscut.analysis import find
+from crosscut.analysis.findings import Direction, Finding, Kind
+from crosscut.analysis.search import Located, Search
+
+Integers = NDArray[np.int64]
+ALARMS = (Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE)
+
+
+@dataclass(frozen=True)
+class Score:
+    family: str
+    ranks: int
+    rand: float
+    """Adjusted Rand index of the groups."""
+    capacity_errors: tuple[float, ...]
+    """Relative, of limits that were found."""
+    limits: int
+    """That can be told, of a network whose groups were found."""
+    planted: int
+    found: int
+    """Planted faults that were named."""
+    alarms: int
+    """Faults named, planted or not."""
+    phases: int
+    seconds: float
+
+
+def adjusted_rand(a: Integers, b: Integers) -> float:
+    """Hubert and Arabie, Journal of Classification 2, 1985: 1 for equal partitions, 0 for chance."""
+    table = np.zeros((int(a.max()) + 1, int(b.max()) + 1))
+    np.add.at(table, (a, b), 1)
+
+    def pairs(counts: NDArray[np.float64]) -> float:
+        return float((counts * (counts - 1) / 2).sum())
+
+    rows, columns = pairs(table.sum(0)), pairs(table.sum(1))
+    chance = rows * columns / pairs(np.array([table.sum()]))
+    middle = (rows + columns) / 2
+    return 1.0 if middle == chance else (pairs(table) - chance) / (middle - chance)
+
+
+def search(truth: Truth, noise: float, seed: int) -> Located:
+    random = np.random.default_rng(seed)
+    searching = Search(truth.ranks, seed=seed)
+    while phases := searching.propose():
+        searching.learn(oracle.measure(truth.ways, truth.capacities, phases, noise, random))
+    return searching.located()
+
+
+def score(seed: int, noise: float, *, healthy: bool = False) -> Score:
+    truth = networks.make(seed, healthy=healthy)
+    start = time.perf_counter()
+    located = search(truth, noise, seed + 1_000_000)
+    found = find.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
+    labels = located.inferred.grouping.labels
+    rand = adjusted_rand(truth.labels, labels)
+    names = _same_groups(truth.labels, labels) if rand == 1 else {}
+    errors = _capacity_errors(truth, located, names)
+    named = {subject for finding in found if finding.kind in ALARMS for subject in _subjects(finding, truth)}
+    planted = {(fault.kind, fault.subject, fault.direction) for fault in truth.faults}
+    return Score(
+        family=truth.family, ranks=truth.ranks, rand=rand, capacity_errors=tuple(errors),
+        limits=len(truth.limits) if rand == 1 and not truth.spread else 0, planted=len(planted),
+        found=len(planted & named), alarms=len(named), phases=located.phases_used,
+        seconds=time.perf_counter() - start,
+    )  # fmt: skip
+
+
+def _same_groups(truth: Integers, labels: Integers) -> dict[int, int]:
+    """Found group to true group."""
+    return {int(found): int(true) for found, true in zip(labels, truth, strict=True)}
+
+
+def _capacity_errors(truth: Truth, located: Located, names: dict[int, int]) -> list[float]:
+    if not names or truth.spread:
+        return []
+    errors = []
+    for capacity in located.inferred.capacities:
+        groups = [names[group] for group in capacity.groups] + [-1, -1]
+        true = truth.limits.get((capacity.reach.name.lower(), groups[0], groups[1]))
+        if true is not None:
+            errors.append(abs(capacity.bytes_per_second / true - 1))
+    return errors
+
+
+def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
+    """Faults that a finding names: a host both ways is two."""
+    ways = (
+        ("out", "in")
+        if finding.direction is Direction.BOTH
+        else (str(finding.direction and finding.direction.value),)
+    )
+    if finding.kind is Kind.SLOW_HOST:
+        return [("host", rank, way) for rank in finding.ranks for way in ways]
+    if finding.kind is Kind.SLOW_TRUNK:
+        members = truth.labels[list(finding.ranks)]
+        group = int(members[0]) if len(set(members.tolist())) == 1 else -1
+        return [("trunk", group, way) for way in ways]
+    return [("route", hash(finding.routes), way) for way in ways[:1]]

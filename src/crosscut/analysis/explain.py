@@ -1,0 +1,208 @@
+"""Which capacity limits which phase: from the network's description where there is one, else from the
+structure that the run itself shows."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.findings import Reach, Structure
+from crosscut.analysis.intervals import Floats
+from crosscut.analysis.observed import Observed
+from crosscut.analysis.unshared import unshared
+from crosscut.network import Graph
+
+# A total this near to the capacity is full: noise of several messages, and what fair sharing leaves.
+FULL = 0.96
+_FEWEST_FLOWS = 2
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    what: str
+    """`from module0 to module1`"""
+    bytes_per_second: float
+    phases: tuple[int, ...]
+    """In which it is full, and slows messages."""
+    most_flows: int
+    """That share it in one of these phases."""
+    slowest_share: float
+    """Of the rate that such a message would have alone, in the worst of them."""
+
+
+@dataclass(frozen=True)
+class _Capacity:
+    what: str
+    bytes_per_second: float
+    passes: NDArray[np.bool_]
+    """[message]"""
+
+
+def by_network(observed: Observed, graph: Graph, host_of_rank: Sequence[int]) -> list[Bottleneck] | None:
+    """None where messages may take several ways, or pass other hosts: then the description alone does not say
+    where a message went."""
+    steps = _single_ways(graph)
+    if steps is None:
+        return None
+    hosts = np.asarray(host_of_rank)
+    source, destination = hosts[observed.source], hosts[observed.destination]
+    passed: dict[tuple[int, int], list[int]] = {}
+    ways: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for message, ends in enumerate(zip(source.tolist(), destination.tolist(), strict=True)):
+        if ends not in ways:
+            ways[ends] = _way(steps, *ends)
+        for step in ways[ends]:
+            passed.setdefault(step, []).append(message)
+    # Payload per bit of the link's rate, seen at the hosts' own links: the description's efficiency need not
+    # be exact.
+    links = [edge.bits_per_second for edge in graph.edges if min(edge.a, edge.b) < graph.hosts]
+    scale = unshared(observed).nominal / float(np.median(links)) if links else 1 / 8
+    return _full(observed, _described(graph, passed, scale, len(observed)))
+
+
+def _described(
+    graph: Graph, passed: dict[tuple[int, int], list[int]], scale: float, messages: int
+) -> list[_Capacity]:
+    """Edges by direction, and what switches themselves carry; not the hosts' own links."""
+    found = []
+    names = [vertex.name for vertex in graph.vertices]
+    entering: dict[int, list[int]] = {}
+    leaving: dict[int, list[int]] = {}
+    rates = {}
+    for edge in graph.edges:
+        rates[edge.a, edge.b], rates[edge.b, edge.a] = edge.bits_per_second, edge.back_bits_per_second
+    for (a, b), those in passed.items():
+        if a < graph.hosts:
+            entering.setdefault(b, []).extend(those)
+        elif b < graph.hosts:
+            leaving.setdefault(a, []).extend(those)
+        elif math.isfinite(rates[a, b]):
+            found.append(
+                _Capacity(f"from {names[a]} to {names[b]}", rates[a, b] * scale, _mask(those, messages))
+            )
+    for words, by_switch in (("from the hosts of", entering), ("to the hosts of", leaving)):
+        for switch, those in by_switch.items():
+            if capacity := graph.vertices[switch].capacity_bits_per_second:
+                found.append(_Capacity(f"{words} {names[switch]}", capacity * scale, _mask(those, messages)))
+    return found
+
+
+def by_structure(observed: Observed, structure: Structure) -> list[Bottleneck]:
+    """From the limits that were inferred."""
+    found = []
+    for limit in structure.limits:
+        members = []
+        for name in limit.groups:
+            group = structure.group(name)
+            members.append(np.isin(np.arange(observed.ranks), group.ranks if group else ()))
+        mask = _counted(limit.reach, members, observed, structure)
+        found.append(_Capacity(_words(limit.reach, limit.groups), limit.bytes_per_second, mask))
+    return _full(observed, found)
+
+
+def _counted(
+    reach: Reach, members: Sequence[NDArray[np.bool_]], observed: Observed, structure: Structure
+) -> NDArray[np.bool_]:
+    """[message] whether the limit counts it."""
+    source, destination = observed.source, observed.destination
+    if reach is Reach.CROSSING:
+        labels = np.array(structure.labels())
+        return np.asarray(labels[source] != labels[destination])
+    mine = members[0]
+    if reach is Reach.BETWEEN:
+        return np.asarray(mine[source] & members[1][destination])
+    if reach is Reach.LEAVING:
+        return np.asarray(mine[source] & ~mine[destination])
+    if reach is Reach.ENTERING:
+        return np.asarray(~mine[source] & mine[destination])
+    return np.asarray(mine[source] if reach is Reach.SENT else mine[destination])
+
+
+def _words(reach: Reach, groups: Sequence[str]) -> str:
+    return {
+        Reach.LEAVING: "out of {0}", Reach.ENTERING: "into {0}", Reach.BETWEEN: "from {0} to {1}",
+        Reach.SENT: "from the hosts of {0}", Reach.RECEIVED: "to the hosts of {0}",
+        Reach.CROSSING: "between groups",
+    }[reach].format(*groups)  # fmt: skip
+
+
+def _full(observed: Observed, capacities: Sequence[_Capacity]) -> list[Bottleneck]:
+    """Those that are full in some phase and slow somebody there."""
+    alone = unshared(observed)
+    slowness = np.log(observed.rate / alone.nominal)
+    numbers, phase = np.unique(observed.phase, return_inverse=True)
+    found = []
+    for capacity in capacities:
+        there = capacity.passes
+        flows = np.bincount(phase[there], minlength=len(numbers))
+        totals = np.bincount(phase[there], weights=observed.rate[there], minlength=len(numbers))
+        slow: Floats = np.full(len(numbers), 0.0)
+        np.minimum.at(slow, phase[there], slowness[there])
+        full = (
+            (totals >= FULL * capacity.bytes_per_second) & (flows >= _FEWEST_FLOWS) & (slow < alone.threshold)
+        )
+        if full.any():
+            found.append(
+                Bottleneck(
+                    capacity.what,
+                    capacity.bytes_per_second,
+                    tuple(numbers[full].tolist()),
+                    int(flows[full].max()),
+                    float(np.exp(slow[full].min())),
+                )
+            )
+    return sorted(found, key=lambda bottleneck: (-len(bottleneck.phases), bottleneck.what))
+
+
+def _mask(messages: Sequence[int], count: int) -> NDArray[np.bool_]:
+    mask = np.zeros(count, bool)
+    mask[list(messages)] = True
+    return mask
+
+
+Steps = list[list[int]]
+"""[host of destination][vertex] the next vertex; -1 at the destination"""
+
+
+def _single_ways(graph: Graph) -> Steps | None:
+    """Fewest links, through switches alone; None where that is not one way for every pair."""
+    near: list[list[int]] = [[] for _ in graph.vertices]
+    for edge in graph.edges:
+        near[edge.a].append(edge.b)
+        near[edge.b].append(edge.a)
+    steps = []
+    for destination in range(graph.hosts):
+        found = _towards(destination, near, graph.hosts)
+        if found is None:
+            return None
+        steps.append(found)
+    return steps
+
+
+def _towards(destination: int, near: Sequence[Sequence[int]], hosts: int) -> list[int] | None:
+    distance, step = [-1] * len(near), [-1] * len(near)
+    distance[destination] = 0
+    ahead = deque([destination])
+    while ahead:
+        vertex = ahead.popleft()
+        for other in near[vertex]:
+            if distance[other] < 0:
+                distance[other], step[other] = distance[vertex] + 1, vertex
+                if other >= hosts:  # ways do not pass hosts
+                    ahead.append(other)
+            elif distance[other] == distance[vertex] + 1:
+                return None  # another way as short
+    return step if all(distance[host] >= 0 for host in range(hosts)) else None
+
+
+def _way(steps: Steps, source: int, destination: int) -> list[tuple[int, int]]:
+    way, at = [], source
+    while at != destination:
+        way.append((at, steps[destination][at]))
+        at = steps[destination][at]
+    return way

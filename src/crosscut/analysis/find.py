@@ -1,0 +1,113 @@
+"""What one run says about its network: the seam of reports and of `crosscut locate`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut.analysis import samples as samples_module
+from crosscut.analysis import slow_parts, stability, structure
+from crosscut.analysis.findings import Finding, Kind, Structure
+from crosscut.analysis.observed import Observed, of_samples
+from crosscut.analysis.samples import Samples
+from crosscut.analysis.search import Located
+from crosscut.analysis.structure import Inferred
+from crosscut.run import Run
+
+# Fewer phases, or fewer messages of a rank, tell nothing about who shares what.
+FEWEST_PHASES = 3
+_ORDER = (
+    Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.DRIFT, Kind.GROUPS,
+    Kind.SHARED_LIMIT, Kind.NOTHING,
+)  # fmt: skip
+# Patterns whose messages wait for each other: their times are no rates of routes.
+_NOT_DENSE = ("pingpong", "loaded-pingpong", "congestor", "chain")
+
+
+def find(run: Run, size_index: int | None = None) -> list[Finding]:
+    """Findings of a run of any dense pattern, the most telling first. Without `size_index` of its largest
+    size."""
+    return look(run, size_index)[0]
+
+
+def look(run: Run, size_index: int | None = None) -> tuple[list[Finding], Structure | None]:
+    """Findings, and the structure where there is enough to infer one."""
+    samples = chosen(run, size_index)
+    if samples is None or samples.of_phases or _pattern(run) in _NOT_DENSE:
+        return [], None
+    names = rank_names(run)
+    observed = of_samples(samples)
+    if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
+        few = Finding(
+            Kind.NOTHING, "too few phases to tell hosts and limits apart", advice="crosscut run aapc"
+        )
+        return [few], None
+    inferred = structure.infer(observed)
+    found = of_observed(observed, inferred, names)
+    found += stability.unstable(samples, lambda rank: names[rank]) + stability.drift(samples)
+    return ordered(found, inferred), structure.structure(inferred, names, observed.phases)
+
+
+def of_located(located: Located, names: tuple[str, ...]) -> list[Finding]:
+    """Findings of a search: of hosts only those that were slow alone as well."""
+    kept = _of_shared(located.observed, located.inferred, names)
+    hosts = slow_parts.hosts_alone(located.alone, located.inferred, lambda rank: names[rank])
+    return ordered([*hosts, *kept], located.inferred)
+
+
+def of_observed(observed: Observed, inferred: Inferred, names: tuple[str, ...]) -> list[Finding]:
+    """Findings that need no repetitions."""
+
+    return [
+        *slow_parts.hosts(observed, inferred, lambda rank: names[rank]),
+        *_of_shared(observed, inferred, names),
+    ]
+
+
+def _of_shared(observed: Observed, inferred: Inferred, names: tuple[str, ...]) -> list[Finding]:
+    """All but hosts."""
+
+    def name(rank: int) -> str:
+        return names[rank]
+
+    lone = slow_parts.lone_trunks(inferred)
+    limits = [] if lone else slow_parts.shared(inferred)
+    return [
+        *slow_parts.trunks(inferred), *lone,
+        *slow_parts.routes(observed, inferred, name), *slow_parts.grouped(inferred, name), *limits,
+    ]  # fmt: skip
+
+
+def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
+    """The most telling first; a sentence where there is nothing to tell."""
+    if not found:
+        noise = 100 * inferred.alone.noise
+        return [
+            Finding(
+                Kind.NOTHING,
+                f"nothing stands out: every host reaches the same rate under this load, within "
+                f"{noise:.1f} % of noise",
+            )
+        ]
+    return sorted(found, key=lambda finding: _ORDER.index(finding.kind))
+
+
+def rank_names(run: Run) -> tuple[str, ...]:
+    """[rank] the node, and the rank where a node has several."""
+    names = run.node_names
+    return tuple(name if names.count(name) == 1 else f"{name}:{rank}" for rank, name in enumerate(names))
+
+
+def chosen(run: Run, size_index: int | None) -> Samples | None:
+    """The largest size of which anything is measured, unless one is named."""
+    sizes = run.sizes_bytes
+    indices = [size_index] if size_index is not None else list(np.argsort(sizes)[::-1])
+    for index in indices:
+        loaded = samples_module.load(run.dataset, int(index))
+        if loaded.measured_phases().any():
+            return loaded
+    return None
+
+
+def _pattern(run: Run) -> str:
+    pattern = run.attributes.get("pattern")
+    return str(pattern.get("name", "")) if isinstance(pattern, dict) else ""

@@ -1,0 +1,320 @@
+"""Which ranks belong together, from which routes are slow under load.
+
+A stochastic block model (Holland, Laskey and Leinhardt, Social Networks 5, 1983): whether a route is slow
+depends on the groups of its two ends alone; within a group it hardly ever is. Probabilities are integrated
+out with beta priors, so that the marginal likelihood itself decides how many groups there are (Nowicki and
+Snijders, Journal of the American Statistical Association 96, 2001). The search begins at average linkage of
+the rows' likeness and moves single ranks and merges groups while that raises the likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.intervals import Floats
+from crosscut.analysis.observed import Integers
+
+# Prior of slow routes within a group: beta(1, 40), one in forty. Between groups: about as many as in all,
+# known as well as from so many routes; networks are mostly built alike, and many small groups must not be
+# dear.
+_FAST_WITHIN = 40
+_ALIKE_BETWEEN = 10
+_MOST_SWEEPS = 30
+_MOST_GROUPS = 96
+
+
+@dataclass(frozen=True)
+class Grouping:
+    labels: Integers
+    """[rank] numbers from 0, in the order of the groups' first ranks"""
+    confidence: Floats
+    """[rank] probability that it belongs to its group, the others' being known"""
+    log_likelihood: float
+    log_likelihood_of_one_group: float
+
+    @property
+    def count(self) -> int:
+        return int(self.labels.max()) + 1 if len(self.labels) else 0
+
+
+def of_one(ranks: int) -> Grouping:
+    """All ranks together."""
+    return Grouping(np.zeros(ranks, np.int64), np.ones(ranks), 0.0, 0.0)
+
+
+class _Blocks:
+    """Log marginal likelihoods by table: arguments are counts, up to four times `most` (a group merged with
+    itself, which is left out afterwards)."""
+
+    def __init__(self, slow: Integers, total: Integers) -> None:
+        most, slow_in_all = int(total.sum()) + 2, int(slow.sum())
+        self._slow = 1 + round(_ALIKE_BETWEEN * slow_in_all / most)
+        self._fast = 1 + _ALIKE_BETWEEN + 1 - self._slow
+        self._log_factorial = np.concatenate(
+            [[0.0], np.cumsum(np.log(np.arange(1, 4 * most + _FAST_WITHIN + _ALIKE_BETWEEN + 5)))]
+        )
+
+    def between(self, slow: Integers, total: Integers) -> Floats:
+        f, a, b = self._log_factorial, self._slow, self._fast
+        none = f[a - 1] + f[b - 1] - f[a + b - 1]
+        value: Floats = f[slow + a - 1] + f[total - slow + b - 1] - f[total + a + b - 1] - none
+        return value
+
+    def within(self, slow: Integers, total: Integers) -> Floats:
+        f, b = self._log_factorial, _FAST_WITHIN
+        value: Floats = f[slow] + f[total - slow + b - 1] - f[total + b] + f[b] - f[b - 1]
+        return value
+
+
+def group(slow: Integers, total: Integers) -> Grouping:
+    """`slow`, `total`: [source, destination] how often the route was slow, and was measured."""
+    ranks = len(slow)
+    blocks = _Blocks(slow, total)
+    one = np.zeros(ranks, np.int64)
+    alone = _likelihood(blocks, slow, total, one)
+    best, best_value = one, alone
+    for start in _starts(blocks, slow, total):
+        labels = _climb(blocks, slow, total, start)
+        value = _likelihood(blocks, slow, total, labels)
+        if value > best_value + 1e-9:
+            best, best_value = labels, value
+    best = _renumbered(best)
+    return Grouping(best, _confidence(blocks, slow, total, best), best_value, alone)
+
+
+def extended(slow: Integers, total: Integers, members: Integers, found: Grouping) -> Grouping:
+    """All ranks, where `found` is of `members` alone: each of the others where it is likeliest among those
+    groups. `slow`, `total` are of all ranks."""
+    ranks, groups = len(slow), found.count
+    blocks = _Blocks(slow, total)
+    of_group = np.zeros((ranks, groups), np.int64)
+    of_group[members, found.labels] = 1
+    s, n = of_group.T @ slow @ of_group, of_group.T @ total @ of_group
+    outs, backs = (slow @ of_group, total @ of_group), (slow.T @ of_group, total.T @ of_group)
+    labels, confidence = np.zeros(ranks, np.int64), np.ones(ranks)
+    labels[members], confidence[members] = found.labels, found.confidence
+    for rank in np.setdiff1d(np.arange(ranks), members):
+        gain = _gains_from(blocks, s, n, (outs[0][rank], outs[1][rank]), (backs[0][rank], backs[1][rank]))
+        labels[rank] = int(np.argmax(gain))
+        confidence[rank] = 1 / np.exp(gain - gain.max()).sum()
+    return Grouping(labels, confidence, found.log_likelihood, found.log_likelihood_of_one_group)
+
+
+def merged_where_fast(slow: Integers, total: Integers, found: Grouping, most_slow: float) -> Grouping:
+    """Groups between which hardly any route is slow, made one: routes that share a limit only in some phases
+    differ among themselves, which the model of blocks takes for groups. Complete linkage: all pairs of a
+    union are fast."""
+    labels = found.labels.copy()
+    while (groups := int(labels.max()) + 1) > 1:
+        s, n = _counts(slow, labels, groups), _counts(total, labels, groups)
+        share = (s + s.T) / np.maximum(n + n.T, 1)
+        share[(n + n.T) == 0] = 1
+        np.fill_diagonal(share, 1)
+        a, b = divmod(int(np.argmin(share)), groups)
+        if share[a, b] > most_slow:
+            break
+        labels = _renumbered(np.where(labels == b, a, labels))
+    blocks = _Blocks(slow, total)
+    return Grouping(
+        labels, _confidence(blocks, slow, total, labels), _likelihood(blocks, slow, total, labels),
+        found.log_likelihood_of_one_group,
+    )  # fmt: skip
+
+
+def slow_within(slow: Integers, total: Integers, labels: Integers) -> float:
+    """Share of routes within groups that are slow."""
+    groups = int(labels.max()) + 1
+    s, n = _counts(slow, labels, groups), _counts(total, labels, groups)
+    return float(np.trace(s) / max(int(np.trace(n)), 1))
+
+
+def _starts(blocks: _Blocks, slow: Integers, total: Integers) -> list[Integers]:
+    """The likeliest cuts of the tree of likeness."""
+    levels = _linkage_levels(_likeness(slow, total))
+    valued = [(_likelihood(blocks, slow, total, labels), index) for index, labels in enumerate(levels)]
+    valued.sort(reverse=True)
+    return [levels[index] for _, index in valued[:3]]
+
+
+def _likeness(slow: Integers, total: Integers) -> Floats:
+    """[rank, rank] log odds that two ranks are of one group: by the routes between them, and by how alike
+    they are towards all others."""
+    ranks = len(slow)
+    fast = ((total > 0) & (slow == 0)).astype(np.float64)
+    bad = (slow > 0).astype(np.float64)
+    share = float(bad.sum() / max(fast.sum() + bad.sum(), 1.0))
+    outside = min(max(share * 1.3, 0.05), 0.95)  # slow, given different groups
+    inside, near = 0.02, 0.25  # slow within; share of ranks that are of one's own group
+    direct = fast * np.log((1 - inside) / (1 - outside)) + bad * np.log(inside / outside)
+    same_ff = near + (1 - near) * (1 - outside) ** 2
+    diff_ff = 2 * near * (1 - outside) + (1 - 2 * near) * (1 - outside) ** 2
+    same_fs = (1 - near) * outside * (1 - outside)
+    diff_fs = near * outside + (1 - 2 * near) * outside * (1 - outside)
+    same_ss, diff_ss = (1 - near), (1 - 2 * near)  # both times outside squared
+    score = direct + direct.T
+    for f, s in ((fast, bad), (fast.T, bad.T)):
+        score = score + (f @ f.T) * np.log(same_ff / diff_ff) + (s @ s.T) * np.log(same_ss / diff_ss)
+        score = score + (f @ s.T + s @ f.T) * np.log(same_fs / diff_fs)
+    score[np.arange(ranks), np.arange(ranks)] = -np.inf
+    return np.asarray(score, np.float64)
+
+
+def _linkage_levels(score: Floats) -> list[Integers]:
+    """Labels after each merge of average linkage (Sokal and Michener 1958), from _MOST_GROUPS groups down."""
+    ranks = len(score)
+    similar = score.copy()
+    sizes = np.ones(ranks)
+    labels = np.arange(ranks)
+    alive = np.ones(ranks, bool)
+    levels: list[Integers] = []
+    for groups in range(ranks, 1, -1):
+        if groups <= _MOST_GROUPS:
+            levels.append(_renumbered(labels))
+        a, b = divmod(int(np.argmax(similar)), ranks)
+        merged = (sizes[a] * similar[a] + sizes[b] * similar[b]) / (sizes[a] + sizes[b])
+        similar[a], similar[:, a] = merged, merged
+        similar[b], similar[:, b] = -np.inf, -np.inf
+        similar[a, a] = -np.inf
+        similar[a, ~alive], similar[~alive, a] = -np.inf, -np.inf
+        alive[b] = False
+        sizes[a] += sizes[b]
+        labels[labels == b] = a
+    return levels
+
+
+def _counts(values: Integers, labels: Integers, groups: int) -> Integers:
+    """[group, group] sums."""
+    members = np.zeros((len(labels), groups), np.int64)
+    members[np.arange(len(labels)), labels] = 1
+    return np.asarray(members.T @ values @ members, np.int64)
+
+
+def _likelihood(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> float:
+    groups = int(labels.max()) + 1
+    return _of_counts(blocks, _counts(slow, labels, groups), _counts(total, labels, groups), len(labels))
+
+
+def _of_counts(blocks: _Blocks, s: Integers, n: Integers, ranks: int) -> float:
+    between = blocks.between(s, n)
+    within = blocks.within(np.diag(s), np.diag(n))
+    # A prior that spends a rank's choice among the groups there are.
+    return float(between.sum() - np.trace(between) + within.sum() - ranks * np.log(len(s)))
+
+
+def _climb(blocks: _Blocks, slow: Integers, total: Integers, start: Integers) -> Integers:
+    labels = start.copy()
+    for _ in range(_MOST_SWEEPS):
+        moved = _move_ranks(blocks, slow, total, labels)
+        labels = _renumbered(labels)
+        merged = _merge_groups(blocks, slow, total, labels)
+        if merged is not None:
+            labels = merged
+        elif not moved:
+            break
+    return labels
+
+
+def _gains(
+    blocks: _Blocks, slow: Integers, total: Integers, labels: Integers, rank: int, groups: int
+) -> Floats:
+    """[group] log likelihood of the rank being there, the others staying; the last group may be empty."""
+    others = labels.copy()
+    others[rank] = groups  # a place of its own, left out of the counts below
+    members = np.zeros((len(labels), groups + 1), np.int64)
+    members[np.arange(len(labels)), others] = 1
+    m = members[:, :groups]
+    s, n = m.T @ slow @ m, m.T @ total @ m
+    return _gains_from(
+        blocks, s, n, (slow[rank] @ m, total[rank] @ m), (slow[:, rank] @ m, total[:, rank] @ m)
+    )
+
+
+def _gains_from(
+    blocks: _Blocks, s: Integers, n: Integers, out: tuple[Integers, Integers], back: tuple[Integers, Integers]
+) -> Floats:
+    rows = blocks.between(s + out[0][None, :], n + out[1][None, :]) - blocks.between(s, n)
+    columns = blocks.between(s + back[0][:, None], n + back[1][:, None]) - blocks.between(s, n)
+    gain = rows.sum(1) - np.diag(rows) + columns.sum(0) - np.diag(columns)
+    ss, nn = np.diag(s), np.diag(n)
+    gain = gain + blocks.within(ss + out[0] + back[0], nn + out[1] + back[1]) - blocks.within(ss, nn)
+    return np.asarray(gain, np.float64)
+
+
+def _move_ranks(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> bool:
+    """Moves each rank where it is likeliest; changes `labels`. Whether any moved."""
+    groups = int(labels.max()) + 2  # one is empty: a rank may leave for a group of its own
+    members = np.zeros((len(labels), groups), np.int64)
+    members[np.arange(len(labels)), labels] = 1
+    s, n = members.T @ slow @ members, members.T @ total @ members
+    any_moved = False
+    for rank in range(len(labels)):
+        here = labels[rank]
+        members[rank, here] = 0
+        out, back = (
+            (slow[rank] @ members, total[rank] @ members),
+            (slow[:, rank] @ members, total[:, rank] @ members),
+        )
+        for counts, row, column in ((s, out[0], back[0]), (n, out[1], back[1])):
+            counts[here, :] -= row
+            counts[:, here] -= column
+        gain = _gains_from(blocks, s, n, out, back)
+        there = int(np.argmax(gain))
+        if there != here and gain[there] > gain[here] + 1e-9:
+            any_moved = True
+        else:
+            there = int(here)
+        for counts, row, column in ((s, out[0], back[0]), (n, out[1], back[1])):
+            counts[there, :] += row
+            counts[:, there] += column
+        labels[rank] = there
+        members[rank, there] = 1
+    return any_moved
+
+
+def _merge_groups(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> Integers | None:
+    """The best merge of two groups, where one raises the likelihood."""
+    groups = int(labels.max()) + 1
+    if groups < 2:
+        return None
+    s, n = _counts(slow, labels, groups), _counts(total, labels, groups)
+    gains = np.array([_merge_gains(blocks, s, n, a) for a in range(groups)])
+    np.fill_diagonal(gains, -np.inf)
+    a, b = divmod(int(np.argmax(gains)), groups)
+    if gains[a, b] + len(labels) * np.log(groups / (groups - 1)) <= 1e-9:
+        return None
+    return _renumbered(np.where(labels == b, a, labels))
+
+
+def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, a: int) -> Floats:
+    """[group] log likelihood gained by making it one with group a; of a itself it means nothing."""
+    every = np.arange(len(s))
+    now = blocks.between(s, n)
+    gain = np.zeros(len(s))
+    for ss, nn, before in ((s, n, now), (s.T, n.T, now.T)):  # rows, then columns
+        change = blocks.between(ss + ss[a], nn + nn[a]) - before - before[a]
+        change[every, every] = 0  # what is within the union counts below
+        change[:, a] = 0
+        gain += change.sum(1)
+    ss, nn = np.diag(s), np.diag(n)
+    union = blocks.within(ss + ss[a] + s[a] + s[:, a], nn + nn[a] + n[a] + n[:, a])
+    apart = blocks.within(ss, nn)
+    found: Floats = gain + union - apart - apart[a] - now[a] - now[:, a]
+    return found
+
+
+def _confidence(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> Floats:
+    groups = int(labels.max()) + 1
+    found = np.ones(len(labels))
+    for rank in range(len(labels)):
+        gain = _gains(blocks, slow, total, labels, rank, groups)
+        found[rank] = 1 / np.exp(gain - gain[labels[rank]]).clip(max=1e12).sum()
+    return found
+
+
+def _renumbered(labels: NDArray[np.int64]) -> Integers:
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))
+    return np.asarray(order[inverse], np.int64)

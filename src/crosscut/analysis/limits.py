@@ -1,0 +1,173 @@
+"""Capacities that routes share, given the groups: which kind of limit explains what is slow, and how large it
+is.
+
+A shared capacity that is full carries the same total whatever passes it (the max-min allocation leaves none
+of a bottleneck unused: Bertsekas and Gallager, Data Networks, section 6.5.2). So of each possible limit the
+totals of all phases are looked at: where the messages that it counts are slow, the totals of a true one
+agree, those of another vary with who happens to pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.findings import Reach
+from crosscut.analysis.intervals import Floats, medians
+from crosscut.analysis.observed import Integers, Observed
+from crosscut.analysis.unshared import Unshared
+
+# Of a family of limits: share of the slow messages so far unexplained that it must explain.
+SMALLEST_SHARE_EXPLAINED = 0.3
+FEWEST_PHASES = 3
+# Of the phases in which a limit seems full, those whose totals agree.
+SMALLEST_SHARE_ALIKE = 0.6
+# A bottleneck needs two messages; and a total of few is known no better than its messages.
+_FEWEST_MESSAGES = 2
+
+
+@dataclass(frozen=True)
+class Capacity:
+    reach: Reach
+    groups: tuple[int, ...]
+    bytes_per_second: float
+    low: float
+    high: float
+    phases: tuple[int, ...]
+    """In which it was full."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """One possible limit: the messages that it would count."""
+
+    reach: Reach
+    groups: tuple[int, ...]
+    counted: NDArray[np.bool_]
+
+
+def families(labels: Integers, observed: Observed) -> list[list[_Candidate]]:
+    """Kinds of limits, the more specific first: of two that explain as much the first is taken."""
+    groups = range(int(labels.max()) + 1)
+    source, destination = labels[observed.source], labels[observed.destination]
+    across = source != destination
+    between = [
+        _Candidate(Reach.BETWEEN, (a, b), (source == a) & (destination == b))
+        for a in groups
+        for b in groups
+        if a != b
+    ]
+    links = [_Candidate(Reach.LEAVING, (a,), across & (source == a)) for a in groups]
+    links += [_Candidate(Reach.ENTERING, (a,), across & (destination == a)) for a in groups]
+    own = [_Candidate(Reach.SENT, (a,), source == a) for a in groups]
+    own += [_Candidate(Reach.RECEIVED, (a,), destination == a) for a in groups]
+    crossing = [_Candidate(Reach.CROSSING, (), across)]
+    return [links, between, crossing, own] if len(groups) > 1 else [own]
+
+
+@dataclass(frozen=True)
+class Explained:
+    capacities: tuple[Capacity, ...]
+    share: float
+    """Of the slow messages."""
+    explained: NDArray[np.bool_]
+
+
+def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int = 2) -> Explained:
+    """Families of limits one after the other, each for what is still unexplained."""
+    slow = alone.slowness(observed) < alone.threshold
+    open_ = slow.copy()
+    found: list[Capacity] = []
+    for _ in range(rounds):
+        if open_.sum() < max(_FEWEST_MESSAGES, 0.02 * len(observed)):
+            break
+        tried = [_family(observed, alone, candidates, open_) for candidates in families(labels, observed)]
+        best = max(tried, key=lambda pair: int((pair[1] & open_).sum()))
+        if (best[1] & open_).sum() < SMALLEST_SHARE_EXPLAINED * open_.sum():
+            break
+        known = {(capacity.reach, capacity.groups) for capacity in found}
+        found += [capacity for capacity in best[0] if (capacity.reach, capacity.groups) not in known]
+        open_ &= ~best[1]
+    share = 1 - float(open_.sum() / slow.sum()) if slow.any() else 1.0
+    return Explained(tuple(found), share, slow & ~open_)
+
+
+def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explained:
+    """By what hosts of a group send and receive, all together: a switching chip's limits."""
+    slow = alone.slowness(observed) < alone.threshold
+    capacities, explained = _family(observed, alone, families(labels, observed)[-1], slow)
+    share = float(explained.sum() / slow.sum()) if slow.any() else 0.0
+    return Explained(tuple(capacities), share, explained)
+
+
+def _family(
+    observed: Observed, alone: Unshared, candidates: Sequence[_Candidate], slow: NDArray[np.bool_]
+) -> tuple[list[Capacity], NDArray[np.bool_]]:
+    explained = np.zeros(len(observed), bool)
+    found = []
+    for candidate in candidates:
+        fitted = _fit(observed, alone, candidate, slow)
+        if fitted is not None:
+            found.append(fitted[0])
+            explained |= fitted[1]
+    return found, explained & slow
+
+
+def _fit(
+    observed: Observed, alone: Unshared, candidate: _Candidate, slow: NDArray[np.bool_]
+) -> tuple[Capacity, NDArray[np.bool_]] | None:
+    """The capacity, and the messages it explains: slow, in a phase in which it is full, and none there much
+    faster than they (on its bottleneck a message is as fast as any)."""
+    at = np.nonzero(candidate.counted)[0]
+    if len(at) == 0:
+        return None
+    numbers, phase = np.unique(observed.phase[at], return_inverse=True)
+    rates = observed.rate[at]
+    totals: Floats = np.bincount(phase, weights=rates).astype(np.float64)
+    counts = np.bincount(phase)
+    fastest = np.zeros(len(numbers))
+    np.maximum.at(fastest, phase, rates)
+    # Those at the top of the phase's rates, by what noise leaves of equal ones.
+    at_top = rates > fastest[phase] * np.exp(-5 * alone.noise)
+    slow_at_top = np.bincount(phase, weights=at_top & slow[at]) / np.maximum(
+        np.bincount(phase, weights=at_top), 1
+    )
+    full = (slow_at_top > 0.5) & (counts >= _FEWEST_MESSAGES)
+    if full.sum() < FEWEST_PHASES:
+        return None
+    # Noise of a total of k about equal rates; it varies by phase, the middle will do.
+    spread = alone.noise / np.sqrt(np.median(counts[full]))
+    middle = _plateau(np.log(totals[full]), spread)
+    # What is known from several messages explains a single one as well.
+    at_limit = np.abs(np.log(totals) - middle) < 3.5 * alone.noise / np.sqrt(counts) + 0.002
+    near = full & at_limit
+    if near.sum() < max(FEWEST_PHASES, SMALLEST_SHARE_ALIKE * full.sum()) or _varies_less_than_load(
+        len(totals), counts, near
+    ):
+        return None
+    figure = medians(totals[near][:, None])
+    estimate = Capacity(
+        candidate.reach, candidate.groups, float(totals[near].mean()),
+        float(figure.low[0]), float(figure.high[0]), tuple(int(number) for number in numbers[near]),
+    )  # fmt: skip
+    explained = np.zeros(len(observed), bool)
+    explained[at] = at_limit[phase] & at_top & slow[at]
+    return estimate, explained
+
+
+def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
+    """Whether equal totals come from equal numbers of equally slow messages: they then prove nothing."""
+    return len(np.unique(counts[near])) == 1 and bool(near.all()) and phases < 2 * FEWEST_PHASES
+
+
+def _plateau(values: Floats, spread: float) -> float:
+    """Where most values lie within noise of each other."""
+    ordered = np.sort(values)
+    width = 4 * spread + 0.002
+    ends = np.searchsorted(ordered, ordered + width, side="right")
+    at = int(np.argmax(ends - np.arange(len(ordered))))
+    return float(np.median(ordered[at : ends[at]]))

@@ -1,0 +1,282 @@
+"""An active search: what to measure next, until the structure is known or a budget of phases is spent.
+
+A state machine without clock or network: `propose` says which routes to measure at once, phase by phase,
+`learn` takes their rates. Whoever drives it has a session (crosscut/locating.py) or a computed network
+(benchmarks/truth).
+
+1. Everybody sends by a permutation, newly numbered at random: shared limits show by who is slow together. No
+route is measured twice, and after N - 1 phases it would have been an AAPC (Kurmann, Rauch and Stricker 2003,
+section 4.2.2). 2. Within the groups so found everybody sends twice: limits between groups hide slow hosts.
+3. Hosts at the ends of slow messages are measured alone: only suspects, all of them at once.
+4. Where a group's hosts are slow among themselves, ever different parts of it send: the chips on which they
+are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis import subgroups
+from crosscut.analysis.findings import Group, Limit, Structure
+from crosscut.analysis.intervals import Floats
+from crosscut.analysis.observed import Observed, Route, joined, nothing, of_phases
+from crosscut.analysis.structure import Inferred, infer, structure
+from crosscut.analysis.subgroups import Within
+from crosscut.analysis.unshared import unshared
+
+Phase = list[Route]
+
+_FIRST = 2
+_BATCH = 4
+_SURE = 0.999
+# Of a phase's messages, those that may be slow without there being a shared limit: slow hosts.
+_QUIET = 0.05
+# More, and it is taken for a limit that they share.
+_MOST_SLOW_HOSTS = 3
+_RETESTS = 2
+_RESERVE = 2 + _RETESTS
+_FEWEST_FOR_GROUPS = 9
+# Phases with only part of a group sending, for the limits within groups.
+_PARTIAL_PHASES = 32
+_FEWEST_PARTIAL = 12
+_SMALLEST_GROUP_LOOKED_INTO = 8
+
+
+@dataclass(frozen=True)
+class Located:
+    """What a search has found."""
+
+    inferred: Inferred
+    structure: Structure
+    observed: Observed
+    phases_used: int
+    sure: bool
+    """Not stopped by the budget: more of the same would not change it."""
+    alone: Observed
+    """Messages of ranks that were measured with few others."""
+
+
+class Search:
+    def __init__(self, ranks: int, hosts: Sequence[str] = (), *, most_phases: int = 0, seed: int = 1) -> None:
+        """`most_phases`: the budget; 0: as many as an AAPC has, but 8 at least."""
+        self._ranks, self._hosts = ranks, tuple(hosts)
+        self._budget = most_phases or max(8, ranks - 1)
+        self._random = np.random.default_rng(seed)
+        self._order = self._random.permutation(ranks)
+        self._distances = list(1 + self._random.permutation(ranks - 1)) if ranks > 1 else []
+        self._stage = self._permutations
+        self._pending: list[Phase] = []
+        self._pending_stage = ""
+        self._used = 0
+        self._full, self._alone, self._within = nothing(ranks), nothing(ranks), nothing(ranks)
+        self._last_labels: tuple[int, ...] = ()
+        self._inferred: Inferred | None = None
+        self._known_out, self._known_in = np.full(ranks, np.nan), np.full(ranks, np.nan)
+        self._retests = 0
+        self._retested: set[int] = set()
+        self._parts: Within | None = None
+        self._sure = False
+        self._partial = False
+
+    def propose(self) -> list[Phase]:
+        """Phases to measure next; none: the search is over."""
+        while not self._pending:
+            step = self._stage
+            self._pending = step()[: max(0, self._budget - self._used)]
+            if not self._pending and self._stage == step:
+                break
+        return self._pending
+
+    def learn(self, rates: Floats) -> None:
+        """Bytes per second of all routes of the proposed phases, in their order."""
+        seen = of_phases(self._ranks, self._pending, rates, self._used)
+        if self._pending_stage == "full":
+            self._full = joined(self._full, seen)
+        elif self._pending_stage == "alone":
+            self._alone = joined(self._alone, seen)
+        else:
+            self._within = joined(self._within, seen)
+        self._used += len(self._pending)
+        self._pending = []
+
+    # -- 1: permutations of everybody
+
+    def _permutations(self) -> list[Phase]:
+        self._pending_stage = "full"
+        if self._used and self._settled():
+            self._thorough()
+            return []
+        # Ever longer batches: what is inferred after each takes longer than measuring it.
+        count = _FIRST if self._used == 0 else max(_BATCH, self._used // 2)
+        count = min(count, self._budget - _RESERVE - self._used, len(self._distances))
+        if count <= 0:
+            self._thorough()
+            return []
+        return [self._shifted(int(self._distances.pop())) for _ in range(count)]
+
+    def _thorough(self) -> None:
+        """What the permutations tell, for what follows; nothing, where hardly a message was slow."""
+        self._inferred = infer(self._full) if not self._quiet() else None
+        self._stage = self._inside
+
+    def _shifted(self, distance: int) -> Phase:
+        order, n = self._order, self._ranks
+        return [(int(order[i]), int(order[(i + distance) % n])) for i in range(n)]
+
+    def _settled(self) -> bool:
+        """Whether more of the same would tell nothing new."""
+        if self._quiet():
+            self._sure = True
+            # Two permutations name the slow hosts; limits that hardly any permutation reaches take some more.
+            return self._slow_share(self._full) > 0 or self._used >= math.ceil(math.log2(self._ranks))
+        self._sure = False
+        if self._used < _FEWEST_FOR_GROUPS:
+            return False
+        self._inferred = found = infer(self._full, thorough=False)
+        labels = tuple(found.grouping.labels.tolist())
+        same, self._last_labels = labels == self._last_labels, labels
+        self._sure = bool(same and found.grouping.confidence.min() > _SURE and found.grouping.count > 1)
+        return self._sure and (found.explained > 0.9 or self._used >= self._budget // 2)
+
+    def _quiet(self) -> bool:
+        """Whether few messages are slow, but for those of a few hosts of which all are."""
+        slow, apart = self._slow(self._full), np.zeros(len(self._full), bool)
+        for ends in (self._full.source, self._full.destination):
+            of_rank = np.bincount(ends, minlength=self._ranks)
+            always = np.bincount(ends, weights=slow, minlength=self._ranks) == of_rank
+            if 0 < always.sum() <= _MOST_SLOW_HOSTS:
+                apart |= always[ends]
+        return bool((slow & ~apart).mean() <= _QUIET)
+
+    def _slow_share(self, observed: Observed) -> float:
+        return float(self._slow(observed).mean()) if len(observed) else 0.0
+
+    def _slow(self, observed: Observed) -> NDArray[np.bool_]:
+        """[message] whether it is slow against what an ordinary host reaches."""
+        alone = unshared(self._full)
+        return np.asarray(np.log(observed.rate / alone.nominal) < min(alone.threshold, -0.05))
+
+    # -- 2: within groups, where outer limits are out of the way; on a quiet network that would be the same
+    # again
+
+    def _inside(self) -> list[Phase]:
+        self._pending_stage = "within"
+        quiet = self._quiet()
+        if not quiet and not len(self._within):
+            return [subgroups.permutation(self._groups(2), 1.0, self._random) for _ in range(2)]
+        self._stage = self._suspects
+        return []
+
+    def _groups(self, fewest: int) -> list[list[int]]:
+        if self._inferred is None:
+            return [list(range(self._ranks))]
+        labels = self._inferred.grouping.labels
+        groups = [np.nonzero(labels == number)[0].tolist() for number in range(int(labels.max()) + 1)]
+        return [group for group in groups if len(group) >= fewest]
+
+    # -- 3: suspects alone
+
+    def _suspects(self) -> list[Phase]:
+        self._pending_stage = "alone"
+        self._take_retests()
+        self._retests += 1
+        suspects = self._retested or self._suspected()
+        if self._retests > _RETESTS or not suspects:
+            self._stage = self._chips
+            return []
+        self._retested = suspects
+        return self._exchanges(sorted(suspects))
+
+    def _suspected(self) -> set[int]:
+        """Ranks at the ends of slow messages that nothing else explains."""
+        seen = self._within if len(self._within) else self._full
+        suspects: set[int] = set()
+        slow = self._slow(seen)
+        for ends in (seen.source, seen.destination):
+            times = np.bincount(ends, minlength=self._ranks)
+            share = np.bincount(ends, weights=slow, minlength=self._ranks) / np.maximum(times, 1)
+            suspects |= set(np.nonzero((times > 0) & (share > 0.99))[0].tolist())
+        if len(suspects) > max(2, self._ranks // 3):
+            suspects = set()  # a limit that they share
+        if self._inferred is not None:
+            beyond = set(self._inferred.out_suspects.tolist()) | set(self._inferred.in_suspects.tolist())
+            suspects |= beyond if len(beyond) <= self._ranks // 3 else set()
+        return suspects
+
+    def _exchanges(self, suspects: list[int]) -> list[Phase]:
+        """Each with a sound host of its own group, both ways at once. So few messages have the network for
+        themselves; where suspects are many, within groups at least."""
+        labels = self._inferred.grouping.labels if self._inferred else np.zeros(self._ranks, np.int64)
+        partners = [rank for rank in self._random.permutation(self._ranks).tolist() if rank not in suspects]
+        phase: Phase = []
+        for suspect in suspects:
+            if not partners:
+                break
+            near = next((partner for partner in partners if labels[partner] == labels[suspect]), partners[0])
+            partners.remove(near)
+            phase += [(suspect, near), (near, suspect)]
+        return [phase] if phase else []
+
+    def _take_retests(self) -> None:
+        """What each suspect reached alone. Its partners are sound, so what is slow is the suspect."""
+        for ends, known in ((self._alone.source, self._known_out), (self._alone.destination, self._known_in)):
+            for rank in self._retested:
+                rates = self._alone.rate[ends == rank]
+                if len(rates):
+                    known[rank] = float(np.median(rates))
+
+    # -- 4: limits within groups that all their hosts share
+
+    def _chips(self) -> list[Phase]:
+        self._pending_stage = "within"
+        bad = np.nonzero((self._known_out < 0.9 * np.nanmax(self._full.rate))
+                         | (self._known_in < 0.9 * np.nanmax(self._full.rate)))[0]  # fmt: skip
+        sound = self._within.where(
+            ~np.isin(self._within.source, bad) & ~np.isin(self._within.destination, bad)
+        )
+        groups = self._groups(_SMALLEST_GROUP_LOOKED_INTO)
+        left = self._budget - self._used
+        if self._partial or not groups or self._slow_share(sound) < 4 * _QUIET or left < _FEWEST_PARTIAL:
+            if self._partial and self._inferred is not None:
+                alone = infer(self._full, self._known_out, self._known_in).alone
+                self._parts = subgroups.parts(self._within, alone, self._inferred.grouping.labels)
+            self._stage = self._over
+            return []
+        self._partial = True
+        shares = (0.5, 0.6, 0.7, 0.8)
+        count = min(left, _PARTIAL_PHASES)
+        return [subgroups.permutation(groups, shares[i % len(shares)], self._random) for i in range(count)]
+
+    def _over(self) -> list[Phase]:
+        return []
+
+    def located(self, names: Sequence[str] = ()) -> Located:
+        """What is known so far."""
+        found = infer(self._full, self._known_out, self._known_in, divided=not self._quiet())
+        hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))
+        outline = structure(found, hosts, self._used)
+        if self._parts is not None:
+            outline = _with_parts(outline, self._parts)
+        return Located(
+            found, outline, self._full, self._used, self._sure, self._alone,
+        )  # fmt: skip
+
+
+def _with_parts(outline: Structure, within: Within) -> Structure:
+    """The structure with the parts of its groups, and their limits."""
+    groups = outline.groups or (Group("group0", tuple(range(outline.ranks))),)
+    divided = []
+    for group in groups:
+        parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
+        divided.append(Group(group.name, group.ranks, parts if len(parts) > 1 else (), group.confidence))
+    kept = {part.name for group in divided for part in group.parts}
+    limits: tuple[Limit, ...] = tuple(limit for limit in within.limits if set(limit.groups) <= kept)
+    return Structure(
+        tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
+        outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,
+    )  # fmt: skip

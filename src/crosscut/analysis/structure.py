@@ -1,0 +1,217 @@
+"""From messages that ran together to the structure of the network, with no prior knowledge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis import grouping, limits
+from crosscut.analysis.findings import Group, Limit, Reach, Structure
+from crosscut.analysis.grouping import Grouping
+from crosscut.analysis.intervals import Floats
+from crosscut.analysis.limits import Capacity, Explained
+from crosscut.analysis.observed import Integers, Observed, some_phases
+from crosscut.analysis.unshared import Unshared, tops, unshared
+
+# Of a sound host's rate: less is a host of its own kind, whatever the noise.
+LARGEST_SOUND_EFFECT = 0.15
+# More hosts than these that never seem fast are no exceptions.
+FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
+# Slower than its link allows by these factors: what tells groups apart depends on how crowded the network is.
+_CUTS = (0.5, 0.9)
+# Share of routes within a group that may be slow, by noise or a slow host that was not noticed.
+SLOW_WITHIN_AT_MOST = 0.05
+# Of slow messages, by shared capacities: no other grouping is looked for.
+WELL_EXPLAINED = 0.9
+# For capacities: a hundred phases of a thousand ranks leave no doubt.
+MOST_MESSAGES = 150_000
+# The search is cubic; more ranks are told where they belong.
+MOST_RANKS_GROUPED = 256
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A structure as arrays; `Structure` is the same for people and files."""
+
+    alone: Unshared
+    grouping: Grouping
+    capacities: tuple[Capacity, ...]
+    explained: float
+    """Share of slow messages that the capacities explain."""
+    slow_share: float
+    out_suspects: Integers
+    """Ranks that never reach the rate of the others."""
+    in_suspects: Integers
+
+
+def infer(
+    observed: Observed,
+    known_out: Floats | None = None,
+    known_in: Floats | None = None,
+    *,
+    thorough: bool = True,
+    divided: bool = True,
+) -> Inferred:
+    """`known_out`, `known_in`: [rank] rates of single hosts measured alone, bytes per second; NaN: not
+    measured. Not `thorough`: one cut between slow and fast is tried, which is enough to see whether more must
+    be measured. Not
+    `divided`: one group, for there is nothing that several would explain."""
+    first = unshared(observed)
+    ends = tops(observed)
+    limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
+    out_rate = _ends(first.nominal, ends.out_effect, limit, known_out)
+    in_rate = _ends(first.nominal, ends.in_effect, limit, known_in)
+    alone = unshared(observed, out_rate, in_rate)
+    slow_out, slow_in = (
+        np.nonzero(out_rate < first.nominal * 0.9)[0],
+        np.nonzero(in_rate < first.nominal * 0.9)[0],
+    )
+    slowness = alone.slowness(observed)
+    # A slow host hardly loads what it shares with others: of its messages only those say something that are
+    # slower than it is.
+    telling = ~np.isin(observed.source, slow_out) & ~np.isin(observed.destination, slow_in)
+    if divided:
+        explained, found = _best(observed, alone, observed.where(telling), slowness[telling], thorough)
+    else:
+        found = grouping.of_one(observed.ranks)
+        explained = limits.explain(observed, alone, found.labels)
+    share = float((slowness < alone.threshold).mean()) if len(observed) else 0.0
+    return Inferred(
+        alone, found, explained.capacities, explained.share, share,
+        slow_out.astype(np.int64), slow_in.astype(np.int64),
+    )  # fmt: skip
+
+
+def _best(
+    observed: Observed, alone: Unshared, telling: Observed, slowness: Floats, thorough: bool
+) -> tuple[Explained, Grouping]:
+    """The grouping whose shared capacities explain most of what is slow; of equals the likeliest."""
+    best: tuple[Explained, Grouping] | None = None
+    observed = some_phases(observed, MOST_MESSAGES)
+    for found in candidates(telling, slowness, alone.threshold, thorough):
+        explained = limits.explain(observed, alone, found.labels)
+        if best is None or explained.share > best[0].share + 0.02:
+            best = explained, found
+        if explained.share > WELL_EXPLAINED and found.count > 1:
+            break
+    assert best is not None
+    return best
+
+
+def _ends(nominal: float, effect: Floats, limit: float, known: Floats | None) -> Floats:
+    slow = effect < -limit
+    if slow.sum() > max(FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND * len(effect)):
+        slow[:] = False  # so many have no slow link: what they share keeps them from being seen fast
+    rates = np.where(slow, nominal * np.exp(effect), np.nan)
+    if known is None:
+        return rates
+    return np.where(np.isfinite(known), known, rates)
+
+
+def candidates(observed: Observed, slowness: Floats, threshold: float, thorough: bool) -> Iterator[Grouping]:
+    """Groupings to try, the likeliest first: by the cut between slow and fast that says most about groups
+    (most log likelihood gained over one group), then with those groups made one that never slow each
+    other."""
+    total = _table(observed, np.ones(len(observed), bool))
+    best, best_slow = (
+        _grouped(_table(observed, slowness < threshold), total),
+        _table(observed, slowness < threshold),
+    )
+    # Where routes within groups are slow too, another cut may tell more.
+    mixed = best.count == 1 or grouping.slow_within(best_slow, total, best.labels) > SLOW_WITHIN_AT_MOST
+    if thorough and mixed:
+        for cut in _CUTS:
+            slow = slowness < min(threshold, -cut)
+            if slow.mean() < 0.02:
+                break
+            found = _grouped(_table(observed, slow), total)
+            if _gain(found) > _gain(best) + 5:
+                best, best_slow = found, _table(observed, slow)
+    yield best
+    if best.count > 2:
+        yield grouping.merged_where_fast(best_slow, total, best, SLOW_WITHIN_AT_MOST)
+
+
+def _grouped(slow: Integers, total: Integers) -> Grouping:
+    """Of very many ranks some are grouped, and the others told to belong to these groups."""
+    ranks = len(slow)
+    if ranks <= MOST_RANKS_GROUPED:
+        return grouping.group(slow, total)
+    members = np.sort(np.random.default_rng(ranks).choice(ranks, MOST_RANKS_GROUPED, replace=False))
+    found = grouping.group(slow[np.ix_(members, members)], total[np.ix_(members, members)])
+    return grouping.extended(slow, total, members, found)
+
+
+def _gain(found: Grouping) -> float:
+    return found.log_likelihood - found.log_likelihood_of_one_group
+
+
+def _table(observed: Observed, counted: NDArray[np.bool_]) -> Integers:
+    """[source, destination] counts."""
+    table = np.zeros((observed.ranks, observed.ranks), np.int64)
+    np.add.at(table, (observed.source, observed.destination), counted.astype(np.int64))
+    return table
+
+
+def group_name(number: int) -> str:
+    return f"group{number}"
+
+
+def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Structure:
+    labels, confidence = inferred.grouping.labels, inferred.grouping.confidence
+    groups = []
+    if inferred.grouping.count > 1:
+        for number in range(inferred.grouping.count):
+            ranks = np.nonzero(labels == number)[0]
+            sure = float(np.prod(confidence[ranks]))
+            groups.append(Group(group_name(number), tuple(int(rank) for rank in ranks), (), sure))
+    return Structure(
+        groups=tuple(groups),
+        limits=tuple(_limit(capacity) for capacity in inferred.capacities),
+        host_out_bytes_per_second=tuple(float(rate) for rate in inferred.alone.out_rate),
+        host_in_bytes_per_second=tuple(float(rate) for rate in inferred.alone.in_rate),
+        hosts=hosts,
+        phases_used=phases,
+        notes=tuple(_notes(inferred)),
+    )
+
+
+def _limit(capacity: Capacity) -> Limit:
+    return Limit(
+        capacity.reach, tuple(group_name(number) for number in capacity.groups),
+        capacity.bytes_per_second, capacity.low, capacity.high, phases=capacity.phases,
+    )  # fmt: skip
+
+
+def _notes(inferred: Inferred) -> list[str]:
+    notes = []
+    if inferred.grouping.count == 1:
+        notes.append(
+            "no ranks can be told from others: what was measured shares no limit below what hosts send. "
+            "Switches with "
+            "full bisection between them look like one; the latency of the idle network might tell them apart"
+        )
+    elif inferred.explained < 0.7:
+        spread = len(inferred.capacities) == 0
+        why = (
+            "where messages keep to one of several cables, those that meet by chance are slow, and no "
+            "total is "
+            "constant"
+            if spread
+            else "the rest are slow by limits within groups, by hosts, or by what no constant capacity "
+            "describes"
+        )
+        notes.append(
+            f"capacities shared by groups explain {100 * inferred.explained:.0f} % of the slow messages: "
+            f"{why}"
+        )
+    if inferred.slow_share > 0.97:
+        notes.append("nearly every message was slow: fewer at once would tell more")
+    return notes
+
+
+def is_across(reach: Reach) -> bool:
+    return reach in (Reach.LEAVING, Reach.ENTERING, Reach.BETWEEN, Reach.CROSSING)

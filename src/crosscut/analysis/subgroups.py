@@ -1,0 +1,129 @@
+"""Limits within groups that all their hosts share, such as a switching chip's: everybody is slow, and who
+shares what shows only when ever different parts of a group send. Hosts of one chip then fare alike: their
+rates vary together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis import limits
+from crosscut.analysis.findings import Group, Limit
+from crosscut.analysis.intervals import Floats
+from crosscut.analysis.observed import Integers, Observed, Route
+from crosscut.analysis.unshared import Unshared
+
+MOST_PARTS = 6
+_RESTARTS = 8
+_SWEEPS = 20
+# Of slow messages, by the limits of parts; less is no structure.
+SMALLEST_SHARE = 0.5
+# Another part must explain so much more.
+WORTH_A_PART = 0.05
+
+
+@dataclass(frozen=True)
+class Within:
+    groups: tuple[Group, ...]
+    limits: tuple[Limit, ...]
+
+
+def permutation(groups: Sequence[Sequence[int]], share: float, random: np.random.Generator) -> list[Route]:
+    """A part of each group, each of its hosts sending to another of it."""
+    routes: list[Route] = []
+    for group in groups:
+        count = max(2, round(share * len(group)))
+        active = random.permutation(np.array(group))[:count].tolist()
+        routes += [(active[i], active[(i + 1) % count]) for i in range(count)]
+    return routes
+
+
+def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
+    """Of every group that was looked into."""
+    groups: list[Group] = []
+    shared: list[Limit] = []
+    for number in np.unique(labels[within.source]).tolist():
+        members = np.nonzero(labels == number)[0]
+        mine = within.where(np.isin(within.source, members))
+        found = _parts_of(mine, alone, members)
+        if found is None:
+            continue
+        part_labels, explained = found
+        names = [f"group{number}.{part}" for part in range(int(part_labels.max()) + 1)]
+        groups += [
+            Group(name, tuple(members[part_labels == part].tolist())) for part, name in enumerate(names)
+        ]
+        shared += [
+            Limit(
+                c.reach, tuple(names[g] for g in c.groups), c.bytes_per_second, c.low, c.high, phases=c.phases
+            )
+            for c in explained.capacities
+        ]
+    return Within(tuple(groups), tuple(shared))
+
+
+def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
+    """Labels among `members`, by the number of parts whose limits explain most."""
+    likeness = _likeness(mine, members)
+    best: tuple[Integers, limits.Explained] | None = None
+    everybody = np.zeros(mine.ranks, np.int64)
+    for count in range(2, min(MOST_PARTS, len(members) // 3) + 1):
+        labels = _clusters(likeness, count)
+        everybody[members] = labels
+        explained = limits.explain_own(mine, alone, everybody)
+        enough = SMALLEST_SHARE if best is None else best[1].share + WORTH_A_PART
+        if explained.share > enough:
+            best = labels, explained
+    return best
+
+
+def _likeness(mine: Observed, members: Integers) -> Floats:
+    """[member, member] covariance of what the two sent, and received, in phases in which both did."""
+    index = np.full(mine.ranks, -1)
+    index[members] = np.arange(len(members))
+    numbers, phase = np.unique(mine.phase, return_inverse=True)
+    total, count = np.zeros((len(members),) * 2), np.zeros((len(members),) * 2)
+    for ends in (mine.source, mine.destination):
+        rates = np.full((len(numbers), len(members)), np.nan)
+        rates[phase, index[ends]] = np.log(mine.rate)
+        with np.errstate(invalid="ignore"):
+            rates -= np.nanmean(rates, axis=1, keepdims=True)
+        there = np.isfinite(rates).astype(float)
+        rates = np.nan_to_num(rates)
+        total += rates.T @ rates
+        count += there.T @ there
+    likeness = np.where(count > 0, total / np.maximum(count, 1), 0.0)
+    # A host is always like itself: that says nothing, and outweighs the others.
+    np.fill_diagonal(likeness, 0.0)
+    return np.asarray(likeness, np.float64)
+
+
+def _clusters(likeness: Floats, count: int) -> Integers:
+    """Spectral: the leading eigenvectors, then k-means from several starts (Lloyd, IEEE Trans. Information
+    Theory 28, 1982; k-means++ of Arthur and Vassilvitskii, SODA 2007)."""
+    values, vectors = np.linalg.eigh(likeness)
+    points = vectors[:, -(count - 1) :] * np.sqrt(np.maximum(values[-(count - 1) :], 1e-12))
+    random = np.random.default_rng(count)
+    best, best_cost = np.zeros(len(points), np.int64), np.inf
+    for _ in range(_RESTARTS):
+        centres = points[[int(random.integers(len(points)))]]
+        while len(centres) < count:
+            distance = ((points[:, None] - centres[None]) ** 2).sum(2).min(1)
+            weights = distance / distance.sum() if distance.sum() > 0 else None
+            centres = np.vstack([centres, points[random.choice(len(points), p=weights)]])
+        for _ in range(_SWEEPS):
+            labels = ((points[:, None] - centres[None]) ** 2).sum(2).argmin(1)
+            centres = np.array([
+                points[labels == k].mean(0) if (labels == k).any() else centres[k] for k in range(count)
+            ])  # fmt: skip
+        cost = float(((points - centres[labels]) ** 2).sum())
+        if cost < best_cost:
+            best, best_cost = labels.astype(np.int64), cost
+    return _renumbered(best)
+
+
+def _renumbered(labels: Integers) -> Integers:
+    return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)

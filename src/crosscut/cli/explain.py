@@ -1,0 +1,159 @@
+"""`crosscut explain`: which capacity limits which phase of a run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crosscut import network, units
+from crosscut.cli import options
+from crosscut.cli.parser import quantity
+from crosscut.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from crosscut.analysis.explain import Bottleneck
+    from crosscut.run import Run
+
+NAME = "explain"
+HELP = "say which capacity limits which phase of a run, in words"
+EPILOG = """
+examples:
+  crosscut run pairwise --on sim:xibalba-e7-config1 --out e7.zarr
+  crosscut explain e7.zarr                   phases 9 to 55: from module0 to module1, …
+  crosscut explain e7.zarr --network my.toml where the run knows no network
+
+Capacities are those of the network's description, where the run has one (simulated and emulated clusters) or
+--network names one; else those that the run itself shows. How: docs/how-it-locates.md.
+"""
+_SHOWN = 14
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", type=options.folder, metavar="DIR", help="a run of a dense pattern")
+    parser.add_argument("--size", type=quantity(units.parse_bytes), metavar="SIZE", help="(the largest)")
+    parser.add_argument(
+        "--network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from crosscut.analysis import find
+    from crosscut.analysis.observed import of_samples
+    from crosscut.reports.screen import screen_for
+    from crosscut.run import Run
+
+    run = Run.open(args.run)
+    samples = find.chosen(run, run.size_index(args.size) if args.size is not None else None)
+    if samples is None or samples.of_phases:
+        raise UsageError(f"{args.run}: no single messages are kept, so nothing says who shared what")
+    observed = of_samples(samples)
+    if not len(observed):
+        raise UsageError(f"{args.run}: nothing was measured")
+    found, basis = _bottlenecks(run, args)
+    if args.json:
+        print(json.dumps({"basis": basis, "bottlenecks": [asdict(bottleneck) for bottleneck in found]}))
+        return EXIT_OK
+    screen = screen_for()
+    screen.line(f"{units.size(samples.size_bytes)} messages, capacities {basis}", "bold")
+    if not found:
+        screen.line(
+            "No shared capacity is full in any phase: what limits are the hosts' own links, or hosts."
+        )
+    for line in sentences(found)[:_SHOWN]:
+        screen.line(line)
+    if len(sentences(found)) > _SHOWN:
+        screen.line(f"and {len(sentences(found)) - _SHOWN} more; --json has all", "dim")
+    return EXIT_OK
+
+
+def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], str]:
+    from crosscut.analysis import explain, find
+    from crosscut.analysis.observed import of_samples
+
+    index = run.size_index(args.size) if args.size is not None else None
+    samples = find.chosen(run, index)
+    assert samples is not None
+    observed = of_samples(samples)
+    described = _description(run, args.network)
+    if described is not None and described.graph is not None:
+        hosts = {vertex.name: at for at, vertex in enumerate(described.graph.vertices[: described.hosts])}
+        of_rank = [hosts.get(name, -1) for name in run.node_names]
+        if min(of_rank) >= 0:
+            found = explain.by_network(observed, described.graph, of_rank)
+            if found is not None:
+                return found, f"of the network {described.name}"
+        elif args.network:
+            missing = run.node_names[of_rank.index(-1)]
+            raise UsageError(f"--network {args.network}: it has no host '{missing}', which the run names")
+    _, structure = find.look(run, index)
+    if structure is None:
+        raise UsageError(
+            f"{args.run}: too little was measured to infer who shares what; try crosscut run aapc"
+        )
+    return explain.by_structure(observed, structure), "as the run itself shows them"
+
+
+def _description(run: Run, named: str | None) -> network.Network | None:
+    """The network that was named, or that the run carries."""
+    if named:
+        return network.load(named, graph=True)
+    recorded = run.attributes.get("network")
+    text = recorded.get("description") if isinstance(recorded, dict) else None
+    if not isinstance(recorded, dict) or not isinstance(text, str):
+        return None
+    with tempfile.TemporaryDirectory(prefix="crosscut-") as folder:
+        path = Path(folder) / "network.toml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            found = network.load(str(path), graph=True)
+        except UsageError:
+            return None  # of another version: the run's own figures are left
+    name = recorded.get("name")
+    return network.Network({**found.figures, "name": name}, found.graph) if isinstance(name, str) else found
+
+
+def sentences(found: Sequence[Bottleneck]) -> list[str]:
+    """One for all capacities that are full in the same phases and carry the same."""
+    alike: dict[tuple[tuple[int, ...], str, int], list[Bottleneck]] = {}
+    for bottleneck in found:
+        key = (
+            bottleneck.phases,
+            units.bit_rate(_rounded(8 * bottleneck.bytes_per_second)),
+            bottleneck.most_flows,
+        )
+        alike.setdefault(key, []).append(bottleneck)
+    lines = []
+    for (phases, rate, flows), those in alike.items():
+        where = "; ".join(one.what for one in those[:4]) + (
+            f" and {len(those) - 4} more" if len(those) > 4 else ""
+        )
+        each = ", each" if len(those) > 1 else ""
+        slowest = min(one.slowest_share for one in those)
+        lines.append(
+            f"{_ranges(phases)}: {where}: up to {flows} messages share {rate} of payload{each} "
+            f"(down to {100 * slowest:.0f} % of a host's rate)"
+        )
+    return lines
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def _ranges(phases: Sequence[int]) -> str:
+    """`phases 9 to 55, 60`"""
+    runs: list[list[int]] = []
+    for phase in phases:
+        if runs and phase == runs[-1][1] + 1:
+            runs[-1][1] = phase
+        else:
+            runs.append([phase, phase])
+    said = [str(a) if a == b else f"{a} to {b}" for a, b in runs]
+    shown = ", ".join(said[:5]) + (f" and {len(said) - 5} ranges more" if len(said) > 5 else "")
+    return f"{'phase' if len(phases) == 1 else 'phases'} {shown}"

@@ -1,0 +1,162 @@
+"""`crosscut locate`: where a network falls short, and how it is built, with no prior knowledge."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crosscut import core, units
+from crosscut.cli import options
+from crosscut.cli.parser import quantity, whole
+from crosscut.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.measure import decide, open_session
+from crosscut.progress import reporter
+
+if TYPE_CHECKING:
+    from crosscut.analysis.findings import Finding, Structure
+
+NAME = "locate"
+HELP = "find slow hosts, cables and trunks, and who shares which limit"
+EPILOG = """
+examples:
+  crosscut locate aapc.zarr                  from what was measured
+  crosscut locate --on hosts:hosts.txt       measures what it needs, and no more
+  crosscut locate --on sim:xibalba-e7-config2 -n 96 -o found.toml
+  crosscut run aapc --on sim:found.toml      the network it found, simulated
+
+How it works, and what it cannot tell: docs/how-it-locates.md.
+"""
+_SIZE_BYTES = 1_000_000
+_REPETITIONS = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    known = core.load()
+    parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="a run of a dense pattern")
+    group = parser.add_argument_group("what is measured, without a run")
+    group.add_argument(
+        "--size", type=quantity(units.parse_bytes), metavar="SIZE", help="Of messages. Default 1MB."
+    )
+    group.add_argument(
+        "--repetitions",
+        type=whole(1),
+        metavar="N",
+        help=f"Of each phase. Default {_REPETITIONS}; simulated: 1.",
+    )
+    group.add_argument(
+        "--most-phases", type=whole(4), metavar="N", help="Phases at most. Without it as many as an AAPC has."
+    )
+    group.add_argument(
+        "--seed", type=whole(0), metavar="N", default=1, help="Of everything random. Default 1."
+    )
+    options.add_where(parser, options.backend_names(known))
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-o", "--network", type=Path, metavar="FILE", help="Write the structure as a network file."
+    )
+    group.add_argument(
+        "--keep", type=options.folder, metavar="DIR", help="Keep the runs that were measured there."
+    )
+    group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+    group.add_argument("--quiet", action="store_true", help="Show no progress.")
+
+
+def execute(args: argparse.Namespace) -> int:
+    given = {key: value for key, value in vars(args).items() if value is not None}
+    typed = options.launch(given)
+    if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
+        raise UsageError("crosscut locate: name a run to look at, or --on PLACE (or -n RANKS) to measure")
+    if args.network is not None and not args.network.absolute().parent.is_dir():
+        raise UsageError(f"-o {args.network}: the folder {args.network.absolute().parent} does not exist")
+    if args.run is not None:
+        if typed.on:
+            raise UsageError(f"--on {typed.on} measures, and {args.run} was measured: give one of them")
+        found, structure = _of_run(args)
+        interrupted = False
+    else:
+        found, structure, interrupted = _measured(args, given)
+    _tell(args, found, structure)
+    return EXIT_INTERRUPTED if interrupted else EXIT_OK
+
+
+def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None]:
+    from crosscut.analysis import find
+    from crosscut.run import Run
+
+    run = Run.open(args.run)
+    found, structure = find.look(run, run.size_index(args.size) if args.size is not None else None)
+    if structure is None and not found:
+        raise UsageError(
+            f"{args.run}: its pattern says nothing about single routes under load; try a run of aapc or "
+            f"all-pairs"
+        )
+    return found, structure
+
+
+def _measured(args: argparse.Namespace, given: dict[str, Any]) -> tuple[list[Finding], Structure, bool]:
+    from crosscut import locating
+    from crosscut.analysis import find
+
+    decided = decide(core.load(), options.launch(given))
+    repetitions = given.get("repetitions") or (1 if decided.options.backend == "sim" else _REPETITIONS)
+    how = locating.How(
+        size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
+        most_phases=given.get("most_phases", 0), seed=args.seed,
+        metadata={"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks},
+    )  # fmt: skip
+
+    def told(measured: int, next_phases: int) -> None:
+        if not args.quiet:
+            print(f"crosscut: {measured} phases measured, {next_phases} to come", file=sys.stderr)
+
+    with ExitStack() as stack:
+        folder = _folder(args.keep, stack)
+        session = stack.enter_context(open_session(decided, stack.enter_context(reporter(quiet=True))))
+        stack.enter_context(session.interruptible())
+        session.wait_ready()
+        located, names = locating.locate(session, decided, folder, how, told)
+        interrupted = session.interrupted
+    return find.of_located(located, names), located.structure, interrupted
+
+
+def _folder(keep: Path | None, stack: ExitStack) -> Path:
+    if keep is None:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosscut-locate-")))
+    folder = keep.absolute()
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"--keep {keep}: something is there already; name another folder")
+    if not folder.parent.is_dir():
+        raise UsageError(f"--keep {keep}: the folder {folder.parent} does not exist")
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _tell(args: argparse.Namespace, found: list[Finding], structure: Structure | None) -> None:
+    from crosscut import inferred_network
+    from crosscut.analysis import findings
+    from crosscut.reports import terminal_findings
+    from crosscut.reports.screen import screen_for
+
+    if args.network is not None:
+        if structure is None:
+            raise UsageError(f"-o {args.network}: too little was measured to infer a network")
+        source = "crosscut locate" + (f" of {args.run.name}" if args.run else "")
+        args.network.write_text(inferred_network.text(structure, source), encoding="utf-8")
+    if args.json:
+        print(json.dumps(findings.as_json(found, structure), allow_nan=False))
+        return
+    screen = screen_for()
+    if structure is not None:
+        screen.line(
+            f"{units.count(structure.ranks, 'rank')}, {units.count(structure.phases_used, 'phase')} "
+            f"looked at",
+            "bold",
+        )
+    terminal_findings.render(screen, found, structure)
+    if args.network is not None:
+        screen.command(f"written: {args.network}; try: crosscut network show {args.network}")

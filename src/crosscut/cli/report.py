@@ -1,0 +1,103 @@
+"""`crosscut report`: runs as one HTML page."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crosscut import units
+from crosscut.campaign import is_campaign, review
+from crosscut.cli import options
+from crosscut.cli.parser import quantity
+from crosscut.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from crosscut.reports.html.page import Found
+
+NAME = "report"
+HELP = "write runs as one HTML page that needs no network"
+EPILOG = """
+examples:
+  crosscut report aapc.zarr                           writes aapc.html
+  crosscut report e7.zarr er16.zarr -o networks.html  runs side by side
+  crosscut report evaluation                          the runs of `crosscut evaluate`
+  crosscut report aapc.zarr --size 100KB              details of another size than the largest
+
+The page says first what is the case, then shows it: every route as a heat map, rates by phase, histograms.
+Every picture can be saved as SVG or PNG, and its figures as CSV.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "runs", nargs="+", type=options.folder, metavar="DIR", help="a run, an evaluation, or several"
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE", help="the page to write (of one run: its name with .html)"
+    )
+    parser.add_argument(
+        "--size",
+        type=quantity(units.parse_bytes),
+        metavar="SIZE",
+        help="the size of which to show details (each run's largest)",
+    )
+    parser.add_argument(
+        "--findings",
+        type=Path,
+        metavar="FILE",
+        help="what `crosscut locate --json` found in the run, to begin the page with",
+    )
+    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from crosscut.reports.html import write  # numpy and xarray take a second to import
+
+    runs = _runs(args.runs)
+    out = args.out or _named_after(args.runs)
+    found = _findings(args.findings) if args.findings else None
+    if found is not None and len(runs) > 1:
+        raise UsageError(f"--findings is of one run, and here are {len(runs)}: name the one it was found in")
+    write.write(
+        runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force
+    )
+    print(f"wrote {out} ({units.about_size(out.stat().st_size)})")
+    return EXIT_OK
+
+
+def _runs(named: list[Path]) -> list[Path]:
+    """An evaluation stands for those of its runs that were measured."""
+    runs: list[Path] = []
+    for path in named:
+        if not is_campaign(path):
+            runs.append(path)
+            continue
+        measured = [result.out for result in review(path) if result.measured]
+        if not measured:
+            raise UsageError(f"{path}: none of its runs is measured, so there is nothing to report")
+        runs += measured
+    return runs
+
+
+def _named_after(named: list[Path]) -> Path:
+    if len(named) > 1:
+        raise UsageError("several runs have no name of their own: name the page with -o FILE.html")
+    return Path(named[0].absolute().name).with_suffix(".html")
+
+
+def _findings(path: Path) -> Found:
+    import json
+
+    from crosscut.analysis import findings
+    from crosscut.errors import plainly
+    from crosscut.reports.html.page import Found
+
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        found, structure = findings.from_json(document)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: {plainly(error)}") from error
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    return Found(found, structure)

@@ -1,0 +1,65 @@
+// Files made in the page: SVG and PNG of what is drawn, CSV of what it is drawn from.
+
+import { resolved } from "./theme.js";
+
+// Presentation that a picture inherits from the page's styles, and would lack as a file.
+const KEPT = ["fill", "stroke", "color", "font-family", "font-size", "font-weight", "font-variant", "text-anchor",
+  "stroke-width", "opacity", "fill-opacity", "stroke-opacity", "paint-order"];
+
+export function standalone(svg) {
+  const copy = svg.cloneNode(true);
+  const from = [svg, ...svg.querySelectorAll("*")];
+  const to = [copy, ...copy.querySelectorAll("*")];
+  from.forEach((element, index) => {
+    const style = getComputedStyle(element);
+    for (const name of KEPT) {
+      const value = style.getPropertyValue(name);
+      if (!value) continue;
+      to[index].style?.setProperty(name, value);
+      // A program that reads attributes alone knows no var().
+      if (to[index].hasAttribute(name)) to[index].setAttribute(name, value);
+    }
+  });
+  copy.querySelectorAll("[aria-label='tip']").forEach((tip) => tip.remove());
+  const box = svg.viewBox.baseVal;
+  const width = box?.width || svg.clientWidth;
+  const height = box?.height || svg.clientHeight;
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  copy.style.setProperty("background", background(svg));
+  return { text: new XMLSerializer().serializeToString(copy), width, height };
+}
+
+function background(element) {
+  return resolved(element.parentElement, "--card");
+}
+
+export function save(name, content, type) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+const PNG_SCALE = 2; // sharp on paper and on dense screens
+
+export async function png(svg) {
+  const { text, width, height } = standalone(svg);
+  const image = new Image();
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = width * PNG_SCALE;
+  canvas.height = height * PNG_SCALE;
+  const context = canvas.getContext("2d");
+  context.fillStyle = background(svg);
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvasBlob(canvas);
+}
+
+export function canvasBlob(canvas) {
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}

@@ -1,0 +1,134 @@
+// Draws every picture into its figure when it comes near the screen, and again when there is more or less room.
+
+import { bars } from "./bars.js";
+import { csv, table } from "./columns.js";
+import { canvasBlob, png, save, standalone } from "./download.js";
+import { matrix } from "./matrix.js";
+import { cloud, colourOf, curve, histogram, phases, ranks, runsOf, sweep } from "./plots.js";
+import { startTheme } from "./theme.js";
+
+const PLOTS = { phases, histogram, curve, ranks, sweep, cloud, bars };
+const REPORT = JSON.parse(document.getElementById("report-data").textContent);
+const drawn = new Map();
+
+function start() {
+  startTheme(document.getElementById("theme"), () => redrawMatrices());
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
+  }, { rootMargin: "600px" });
+  for (const figure of document.querySelectorAll("figure[data-kind]")) {
+    tools(figure, REPORT.pictures[figure.id]);
+    seen.observe(figure);
+  }
+  new ResizeObserver(debounced(redrawAll)).observe(document.querySelector("main"));
+  // A canvas has its ground painted in, and paper is light.
+  matchMedia("print").addEventListener("change", redrawMatrices);
+  // Paper shows what the screen has not yet.
+  addEventListener("beforeprint", () => document.querySelectorAll("figure[data-kind]").forEach(draw));
+}
+
+async function draw(figure) {
+  if (drawn.has(figure)) return;
+  const picture = REPORT.pictures[figure.id];
+  const host = figure.querySelector(".plot");
+  drawn.set(figure, { width: host.clientWidth });
+  try {
+    if (picture.kind === "matrix") drawn.get(figure).matrix = await matrix(picture, host);
+    else if (picture.kind in PLOTS) plot(picture, host);
+    figure.dataset.drawn = "yes";
+  } catch (error) {
+    figure.dataset.drawn = "no";
+    host.textContent = "This picture could not be drawn; its figures are in the tables.";
+    console.error(error);
+  }
+}
+
+function plot(picture, host) {
+  const width = Math.max(280, host.clientWidth);
+  const parts = [PLOTS[picture.kind](picture, width)];
+  const runs = runsOf(picture);
+  if (runs.length > 1 && picture.kind !== "histogram") parts.unshift(legend(runs));
+  host.replaceChildren(...parts);
+}
+
+function legend(runs) {
+  const list = document.createElement("ul");
+  list.className = "runs";
+  for (const run of runs) {
+    const item = document.createElement("li");
+    item.style.setProperty("--mark", colourOf(runs, run));
+    item.textContent = run;
+    list.append(item);
+  }
+  return list;
+}
+
+function redrawAll() {
+  for (const [figure, state] of drawn) {
+    const host = figure.querySelector(".plot");
+    if (host.clientWidth === state.width) continue;
+    state.width = host.clientWidth;
+    const picture = REPORT.pictures[figure.id];
+    if (state.matrix) state.matrix.redraw();
+    else if (picture.kind in PLOTS) plot(picture, host);
+  }
+}
+
+function redrawMatrices() {
+  for (const state of drawn.values()) state.matrix?.redraw();
+}
+
+function debounced(act) {
+  let waiting = 0;
+  return () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(act, 120);
+  };
+}
+
+// Export, and the same figures as a table.
+function tools(figure, picture) {
+  const bar = document.createElement("div");
+  bar.className = "tools";
+  const add = (words, label, act) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
+    button.setAttribute("aria-label", `${label}: ${picture.title}`);
+    button.addEventListener("click", async () => { await draw(figure); await act(); });
+    bar.append(button);
+  };
+  if (picture.kind !== "matrix") add("SVG", "Save as SVG", () => save(`${picture.name}.svg`, standalone(svgOf(figure)).text, "image/svg+xml"));
+  add("PNG", "Save as PNG", async () => save(`${picture.name}.png`, await pngOf(figure)));
+  if (picture.kind !== "drawing") add("CSV", "Save figures as CSV", () => save(`${picture.name}.csv`, csv(columnsOf(figure, picture)), "text/csv"));
+  figure.querySelector("h3").after(bar);
+  if (picture.kind !== "drawing") figure.append(asTable(figure, picture));
+}
+
+function svgOf(figure) {
+  return figure.querySelector(".plot svg");
+}
+
+function pngOf(figure) {
+  const state = drawn.get(figure);
+  return state?.matrix ? canvasBlob(state.matrix.canvas()) : png(svgOf(figure));
+}
+
+function columnsOf(figure, picture) {
+  return drawn.get(figure)?.matrix?.columns() ?? picture.columns;
+}
+
+function asTable(figure, picture) {
+  const details = document.createElement("details");
+  const summary = document.createElement("summary");
+  summary.textContent = "Figures as a table";
+  details.append(summary);
+  details.addEventListener("toggle", async () => {
+    if (!details.open) return;
+    await draw(figure);
+    const scroll = Object.assign(document.createElement("div"), { className: "scroll", tabIndex: 0 });
+    scroll.append(table(columnsOf(figure, picture), picture.title));
+    details.replaceChildren(summary, scroll);
+  });
+  return details;
+}
+
+start();

@@ -1,0 +1,362 @@
+// The heat map of all routes: a canvas that zooms, with a cursor for the pointer and one for the keyboard.
+
+import { count, digits, onAxis } from "./format.js";
+import { arranged, colourPlaces, counted, paint, pyramid, rateOf, unpack } from "./matrix_model.js";
+import { resolved } from "./theme.js";
+
+const MARGIN = { left: 46, top: 26, right: 2, bottom: 2 };
+const WIDEST = 760;
+const CLOSEST = 28; // pixels a rank, at most
+const KEY_STEP = 10; // cells, with shift
+const SCALES = [["linear", "by rate"], ["log", "by its logarithm"], ["even", "as many routes each"]];
+
+export async function matrix(picture, host) {
+  const model = picture.more;
+  const cells = await unpack(model.cells);
+  const view = new MatrixView(picture, model, cells, host);
+  return { redraw: () => view.resize(), canvas: () => view.canvas, columns: () => view.columns() };
+}
+
+class MatrixView {
+  constructor(picture, model, cells, host) {
+    Object.assign(this, { picture, model, host, ranks: model.ranks, original: cells });
+    this.histogram = counted(cells, model.levels);
+    this.cursor = null;
+    this.transform = d3.zoomIdentity;
+    this.build();
+    this.order(0);
+    this.colour("linear");
+    this.resize();
+  }
+
+  build() {
+    const controls = make("div", { className: "controls" });
+    this.orderChoice = choice("Order", this.model.orders.map((order, index) => [index, order.label]));
+    this.orderChoice.select.addEventListener("change", () => { this.order(Number(this.orderChoice.select.value)); this.draw(); });
+    this.scaleChoice = choice("Colours", SCALES);
+    this.scaleChoice.select.addEventListener("change", () => { this.colour(this.scaleChoice.select.value); this.draw(); });
+    if (this.model.orders.length > 1) controls.append(this.orderChoice.label);
+    controls.append(this.scaleChoice.label, this.button("+", "zoom in", () => this.zoomBy(2)),
+      this.button("−", "zoom out", () => this.zoomBy(0.5)), this.button("whole", "show all ranks", () => this.reset()));
+    this.canvas = make("canvas", { tabIndex: 0 });
+    this.canvas.setAttribute("role", "application");
+    this.canvas.setAttribute("aria-roledescription", "heat map");
+    this.canvas.setAttribute("aria-label", `${this.picture.title}. ${this.picture.caption} Arrow keys move from route to route, with shift by ${KEY_STEP}; + and − zoom, 0 shows all.`);
+    this.readout = make("p", { className: "readout" });
+    this.readout.setAttribute("aria-live", "polite");
+    this.readout.textContent = this.hint();
+    this.tip = make("div", { className: "tip", hidden: true });
+    this.legend = make("canvas", { className: "legend" });
+    this.legend.setAttribute("role", "img");
+    this.stage = make("div", { className: "stage" });
+    this.stage.append(this.canvas, this.tip);
+    this.host.replaceChildren(controls, this.stage, this.legend, this.readout);
+    this.listen();
+  }
+
+  hint() {
+    const error = this.model.error;
+    const exact = error < 0.0005 ? "" : ` Rates here are right to ${digits(100 * error, 2)} %.`;
+    return `Rows send, columns receive. Point at a cell, or move with the arrow keys; zoom with + and −, Ctrl and the wheel, or two fingers.${exact}`;
+  }
+
+  button(words, label, act) {
+    const button = make("button", { type: "button", textContent: words });
+    button.setAttribute("aria-label", label);
+    button.title = label;
+    button.addEventListener("click", act);
+    return button;
+  }
+
+  listen() {
+    this.zoom = d3.zoom()
+      .filter((event) => {
+        if (event.type === "wheel") return event.ctrlKey || event.metaKey || document.activeElement === this.canvas;
+        if (event.type.startsWith("touch")) return event.touches.length > 1 || this.transform.k > 1;
+        return !event.button;
+      })
+      .on("zoom", (event) => {
+        this.transform = event.transform;
+        this.canvas.style.touchAction = this.transform.k > 1 ? "none" : "pan-y";
+        this.later();
+      });
+    this.canvas.style.touchAction = "pan-y";
+    d3.select(this.canvas).call(this.zoom);
+    this.canvas.addEventListener("pointermove", (event) => this.point(event));
+    this.canvas.addEventListener("pointerleave", () => { this.hover = null; this.tip.hidden = true; this.later(); });
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  order(index) {
+    this.arrangement = this.model.orders[index];
+    this.cells = arranged(this.original, this.ranks, this.arrangement.rank_at);
+    this.levels = pyramid(this.cells, this.ranks);
+  }
+
+  colour(kind) {
+    const places = colourPlaces(this.histogram, kind, this.model);
+    this.places = places;
+    this.palette = new Uint32Array(this.model.levels + 1);
+    for (let level = 1; level <= this.model.levels; level++) this.palette[level] = packed(d3.interpolateViridis(places[level]));
+    this.drawLegend();
+  }
+
+  resize() {
+    const width = Math.min(this.host.clientWidth || WIDEST, WIDEST);
+    const inner = Math.floor(width - MARGIN.left - MARGIN.right);
+    const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
+    Object.assign(this, { inner, ratio, pixels: Math.round(inner * ratio) });
+    const height = inner + MARGIN.top + MARGIN.bottom;
+    Object.assign(this.canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+    Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` });
+    const closest = Math.max(1, (CLOSEST * this.ranks) / inner);
+    this.zoom.scaleExtent([1, closest])
+      .extent([[0, 0], [inner, inner]]).translateExtent([[0, 0], [inner, inner]]);
+    this.drawLegend();
+    this.draw();
+  }
+
+  get scale() { // pixels of the screen a rank
+    return (this.inner / this.ranks) * this.transform.k;
+  }
+
+  get corner() { // rank at the upper left
+    return { left: -this.transform.x / this.scale, top: -this.transform.y / this.scale };
+  }
+
+  later() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => { this.asked = false; this.draw(); });
+  }
+
+  draw() {
+    const context = this.canvas.getContext("2d");
+    const style = getComputedStyle(this.canvas);
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = resolved(this.stage, "--card");
+    context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+    const empty = packed(resolved(this.stage, "--empty"));
+    this.palette[0] = empty;
+    const image = context.createImageData(this.pixels, this.pixels);
+    paint(new Uint32Array(image.data.buffer), this.pixels, this.levels, this.ranks, { ...this.corner, scale: this.scale * this.ratio }, this.palette, empty);
+    context.putImageData(image, MARGIN.left * this.ratio, MARGIN.top * this.ratio);
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.drawAxes(context, style);
+    this.drawGroups(context);
+    for (const [cell, colour] of [[this.hover, "#ffffff"], [document.activeElement === this.canvas ? this.cursor : null, "#ff5a1f"]]) {
+      if (cell) this.drawCell(context, cell, colour);
+    }
+  }
+
+  drawAxes(context, style) {
+    const { left, top } = this.corner;
+    const shown = this.inner / this.scale;
+    context.fillStyle = resolved(this.stage, "--faint");
+    context.font = `11px ${style.fontFamily}`;
+    const ticks = (from) => d3.ticks(Math.max(0, from), Math.min(this.ranks - 1, from + shown), this.inner < 420 ? 4 : 8).filter(Number.isInteger);
+    context.textAlign = "center";
+    for (const place of ticks(left)) context.fillText(this.placeLabel(place), clamp(MARGIN.left + (place + 0.5 - left) * this.scale, MARGIN.left + 8, MARGIN.left + this.inner - 10), MARGIN.top - 8);
+    context.textAlign = "right";
+    for (const place of ticks(top)) context.fillText(this.placeLabel(place), MARGIN.left - 6, clamp(MARGIN.top + (place + 0.5 - top) * this.scale + 4, MARGIN.top + 10, MARGIN.top + this.inner - 2));
+  }
+
+  placeLabel(place) {
+    return count(this.rankAt(place));
+  }
+
+  drawGroups(context) {
+    const ends = this.arrangement.ends;
+    if (!ends.length || (this.inner * this.transform.k) / ends.length < 6) return;
+    const { left, top } = this.corner;
+    context.save();
+    context.beginPath();
+    context.rect(MARGIN.left, MARGIN.top, this.inner, this.inner);
+    context.clip();
+    context.strokeStyle = "rgba(255,255,255,.75)";
+    context.lineWidth = 1;
+    context.beginPath();
+    for (const end of ends) {
+      const x = Math.round(MARGIN.left + (end - left) * this.scale) + 0.5;
+      const y = Math.round(MARGIN.top + (end - top) * this.scale) + 0.5;
+      context.moveTo(x, MARGIN.top); context.lineTo(x, MARGIN.top + this.inner);
+      context.moveTo(MARGIN.left, y); context.lineTo(MARGIN.left + this.inner, y);
+    }
+    context.stroke();
+    context.restore();
+  }
+
+  drawCell(context, { row, column }, colour) {
+    const { left, top } = this.corner;
+    const size = Math.max(this.scale, 5);
+    const x = MARGIN.left + (column + 0.5 - left) * this.scale - size / 2;
+    const y = MARGIN.top + (row + 0.5 - top) * this.scale - size / 2;
+    if (x < MARGIN.left - size || y < MARGIN.top - size || x > MARGIN.left + this.inner || y > MARGIN.top + this.inner) return;
+    context.lineWidth = 3;
+    context.strokeStyle = "#000000";
+    context.strokeRect(x - 1, y - 1, size + 2, size + 2);
+    context.lineWidth = 1.5;
+    context.strokeStyle = colour;
+    context.strokeRect(x - 1, y - 1, size + 2, size + 2);
+  }
+
+  drawLegend() {
+    const width = Math.min(this.host.clientWidth || WIDEST, 420);
+    const ratio = this.ratio ?? 1;
+    Object.assign(this.legend, { width: width * ratio, height: 42 * ratio });
+    Object.assign(this.legend.style, { width: `${width}px`, height: "42px" });
+    const context = this.legend.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const style = getComputedStyle(this.legend);
+    const bar = { x: 20, width: width - 40 };
+    for (let x = 0; x < bar.width; x++) {
+      context.fillStyle = d3.interpolateViridis(x / bar.width);
+      context.fillRect(bar.x + x, 4, 1.2, 12);
+    }
+    context.fillStyle = style.color;
+    context.font = `12px ${style.fontFamily}`;
+    context.textAlign = "center";
+    const words = [0, 0.25, 0.5, 0.75, 1].map((place) => [place, digits(rateOf(this.levelAt(place), this.model) / this.picture.y.factor)]);
+    for (const [place, text] of words) context.fillText(place === 1 ? `${text} ${this.picture.y.unit}` : text, bar.x + place * bar.width - (place === 1 ? 14 : 0), 32);
+    this.legend.setAttribute("aria-label", `Colours from dark, ${words[0][1]}, to light, ${words[4][1]} ${this.picture.y.unit}`);
+  }
+
+  levelAt(place) { // of those that occur, the one whose colour is nearest
+    let best = 1;
+    for (let level = 1; level <= this.model.levels; level++) {
+      if (this.histogram[level] && Math.abs(this.places[level] - place) < Math.abs(this.places[best] - place)) best = level;
+    }
+    if (this.histogram[best]) {
+      return Math.abs(this.places[best] - place) < 0.02 ? best : this.nearest(place);
+    }
+    return this.nearest(place);
+  }
+
+  nearest(place) {
+    let best = 1;
+    for (let level = 1; level <= this.model.levels; level++) {
+      if (Math.abs(this.places[level] - place) < Math.abs(this.places[best] - place)) best = level;
+    }
+    return best;
+  }
+
+  rankAt(place) {
+    return this.arrangement.rank_at ? this.arrangement.rank_at[place] : place;
+  }
+
+  name(rank) {
+    return `${this.model.nodes[this.model.node_of[rank]]}:${rank}`;
+  }
+
+  rate({ row, column }) {
+    return rateOf(this.cells[row * this.ranks + column], this.model);
+  }
+
+  words({ row, column }) {
+    const value = this.rate({ row, column });
+    return [`${this.name(this.rankAt(row))} → ${this.name(this.rankAt(column))}`, value === null ? "not measured" : onAxis(value, this.picture.y)];
+  }
+
+  point(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left - MARGIN.left, event.clientY - box.top - MARGIN.top];
+    const { left, top } = this.corner;
+    const cell = { column: Math.floor(left + x / this.scale), row: Math.floor(top + y / this.scale) };
+    const inside = x >= 0 && y >= 0 && x < this.inner && y < this.inner && cell.column >= 0 && cell.row >= 0 && cell.column < this.ranks && cell.row < this.ranks;
+    this.hover = inside ? cell : null;
+    this.tip.hidden = !inside;
+    if (inside) {
+      this.tip.replaceChildren(...this.words(cell).map((line) => make("div", { textContent: line })));
+      const right = x > this.inner / 2;
+      Object.assign(this.tip.style, {
+        left: right ? "auto" : `${event.clientX - box.left + 14}px`,
+        right: right ? `${this.stage.clientWidth - (event.clientX - box.left) + 14}px` : "auto",
+        top: `${event.clientY - box.top + 12}px`,
+      });
+    }
+    this.later();
+  }
+
+  key(event) {
+    const moves = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    if (event.key in moves) {
+      const [down, right] = moves[event.key];
+      const step = event.shiftKey ? KEY_STEP : 1;
+      const from = this.cursor ?? this.middle();
+      this.cursor = { row: clamp(from.row + down * step, 0, this.ranks - 1), column: clamp(from.column + right * step, 0, this.ranks - 1) };
+      this.readout.textContent = this.words(this.cursor).join(": ");
+      this.follow();
+    } else if (event.key === "+" || event.key === "=") this.zoomBy(2);
+    else if (event.key === "-") this.zoomBy(0.5);
+    else if (event.key === "0") this.reset();
+    else return;
+    event.preventDefault();
+    this.later();
+  }
+
+  middle() {
+    const { left, top } = this.corner;
+    const half = this.inner / this.scale / 2;
+    return { row: clamp(Math.floor(top + half), 0, this.ranks - 1), column: clamp(Math.floor(left + half), 0, this.ranks - 1) };
+  }
+
+  follow() { // keeps the keyboard's cell in sight
+    const { left, top } = this.corner;
+    const shown = this.inner / this.scale;
+    const { row, column } = this.cursor;
+    if (column < left || column + 1 > left + shown || row < top || row + 1 > top + shown) {
+      const base = this.inner / this.ranks;
+      d3.select(this.canvas).call(this.zoom.translateTo, (column + 0.5) * base, (row + 0.5) * base);
+    }
+  }
+
+  zoomBy(factor) {
+    const base = this.inner / this.ranks;
+    const at = this.cursor ?? this.middle();
+    d3.select(this.canvas).call(this.zoom.scaleBy, factor, this.cursor ? this.transform.apply([(at.column + 0.5) * base, (at.row + 0.5) * base]) : undefined);
+  }
+
+  reset() {
+    d3.select(this.canvas).call(this.zoom.transform, d3.zoomIdentity);
+  }
+
+  // Of the routes in sight.
+  columns() {
+    const { left, top } = this.corner;
+    const shown = this.inner / this.scale;
+    const columns = { source: [], destination: [], source_name: [], destination_name: [], bytes_per_second: [] };
+    for (let row = Math.max(0, Math.floor(top)); row < Math.min(this.ranks, Math.ceil(top + shown)); row++) {
+      for (let column = Math.max(0, Math.floor(left)); column < Math.min(this.ranks, Math.ceil(left + shown)); column++) {
+        const value = this.rate({ row, column });
+        if (value === null) continue;
+        const [source, destination] = [this.rankAt(row), this.rankAt(column)];
+        columns.source.push(source);
+        columns.destination.push(destination);
+        columns.source_name.push(this.name(source));
+        columns.destination_name.push(this.name(destination));
+        columns.bytes_per_second.push(Number(value.toPrecision(4)));
+      }
+    }
+    return columns;
+  }
+}
+
+function make(name, properties) {
+  return Object.assign(document.createElement(name), properties);
+}
+
+function choice(words, options) {
+  const label = make("label", { textContent: `${words} ` });
+  const select = make("select", {});
+  for (const [value, text] of options) select.append(make("option", { value, textContent: text }));
+  label.append(select);
+  return { label, select };
+}
+
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+
+// A CSS colour as the four bytes of a pixel in the order of memory.
+function packed(colour) {
+  const { r, g, b } = d3.rgb(colour);
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}

@@ -1,0 +1,109 @@
+// The heat map without a screen: bytes to rates, orders, reduced levels, which cell lies where. Nothing here
+// touches the document.
+
+export async function unpack(base64) {
+  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// Rate of a level: the mean of its routes; of one without any, its place between 1, `low`, and `levels`, `high`, even
+// in the logarithm. Level 0: not measured.
+export function rateOf(level, { low, high, levels, rates }) {
+  if (level === 0) return null;
+  if (high <= low) return low;
+  return rates[level] ?? low * Math.pow(high / low, (level - 1) / (levels - 1));
+}
+
+export function arranged(cells, ranks, rankAt) {
+  if (!rankAt) return cells;
+  const result = new Uint8Array(cells.length);
+  for (let row = 0; row < ranks; row++) {
+    const from = rankAt[row] * ranks;
+    const to = row * ranks;
+    for (let column = 0; column < ranks; column++) result[to + column] = cells[from + rankAt[column]];
+  }
+  return result;
+}
+
+// Ever coarser copies: a cell of the next is the slowest of four, so that one slow route stays in sight however far
+// one stands away. 0 (not measured) gives way to anything.
+export function pyramid(cells, ranks) {
+  const levels = [{ cells, side: ranks, span: 1 }];
+  for (let last = levels[0]; last.side > 64; last = levels[levels.length - 1]) {
+    const side = Math.ceil(last.side / 2);
+    const next = new Uint8Array(side * side);
+    for (let row = 0; row < last.side; row++) {
+      const to = (row >> 1) * side;
+      const from = row * last.side;
+      for (let column = 0; column < last.side; column++) {
+        const value = last.cells[from + column];
+        const at = to + (column >> 1);
+        if (value && (!next[at] || value < next[at])) next[at] = value;
+      }
+    }
+    levels.push({ cells: next, side, span: last.span * 2 });
+  }
+  return levels;
+}
+
+// The level whose cells are about a pixel wide; `scale`: pixels a rank.
+export function levelFor(levels, scale) {
+  return levels.find(({ span }) => span * scale >= 1) ?? levels[levels.length - 1];
+}
+
+// Paints a square of `pixels` into RGBA, from rank (left, top) on at `scale` pixels a rank; `palette` has a packed
+// colour for every level.
+export function paint(image, pixels, levels, ranks, { left, top, scale }, palette, empty) {
+  const { cells, side, span } = levelFor(levels, scale);
+  const columns = new Int32Array(pixels);
+  for (let x = 0; x < pixels; x++) {
+    const rank = Math.floor(left + (x + 0.5) / scale);
+    columns[x] = rank >= 0 && rank < ranks ? Math.floor(rank / span) : -1;
+  }
+  for (let y = 0; y < pixels; y++) {
+    const rank = Math.floor(top + (y + 0.5) / scale);
+    const row = rank >= 0 && rank < ranks ? Math.floor(rank / span) * side : -1;
+    for (let x = 0; x < pixels; x++) {
+      image[y * pixels + x] = row < 0 || columns[x] < 0 ? empty : palette[cells[row + columns[x]]];
+    }
+  }
+}
+
+// Places between 0 and 1 for the colours of all levels: by rate, by its logarithm, or so that every colour gets as
+// many routes as any other. Ends at the slowest and fastest hundredth, lest a few far out take all colours.
+export function colourPlaces(histogram, scaleKind, model) {
+  const total = histogram.reduce((sum, number, level) => sum + (level ? number : 0), 0);
+  const places = new Float64Array(model.levels + 1);
+  if (scaleKind === "even") {
+    let below = 0;
+    for (let level = 1; level <= model.levels; level++) {
+      places[level] = total ? (below + histogram[level] / 2) / total : 0;
+      below += histogram[level];
+    }
+    return places;
+  }
+  const of = scaleKind === "log" ? (level) => Math.log(rateOf(level, model)) : (level) => rateOf(level, model);
+  const [first, last] = [1, quantileLevel(histogram, total, 0.99)];
+  const low = of(first);
+  const span = of(last) - low;
+  for (let level = 1; level <= model.levels; level++) {
+    places[level] = span > 0 ? Math.min(1, Math.max(0, (of(level) - low) / span)) : 1;
+  }
+  return places;
+}
+
+function quantileLevel(histogram, total, share) {
+  let sum = 0;
+  for (let level = 1; level < histogram.length; level++) {
+    sum += histogram[level];
+    if (sum >= share * total) return level;
+  }
+  return histogram.length - 1;
+}
+
+export function counted(cells, levels) {
+  const histogram = new Array(levels + 1).fill(0);
+  for (const level of cells) histogram[Math.min(level, levels)]++;
+  return histogram;
+}

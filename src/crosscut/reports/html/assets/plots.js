@@ -1,0 +1,231 @@
+// Lines, histograms, dots, clouds: what each kind of picture hands to Observable Plot.
+
+import { rows } from "./columns.js";
+import { axisLabel, count, digits, onAxis, rate, seconds, secondsTick, size } from "./format.js";
+
+export const SERIES = ["var(--s1)", "var(--s2)", "var(--s3)", "var(--s4)", "var(--s5)", "var(--s6)", "var(--s7)"];
+const DASHES = ["none", "7 3", "2 3", "9 3 2 3", "12 4", "4 4", "1 5"];
+
+export function runsOf(picture) {
+  return [...new Set(picture.columns.run ?? [])];
+}
+
+export const colourOf = (runs, run) => SERIES[runs.indexOf(run) % SERIES.length];
+
+// Told apart without colours too: every run has its own dash.
+const dashOf = (runs, run) => DASHES[Math.floor(runs.indexOf(run)) % DASHES.length];
+
+function frame(picture, width, height) {
+  const narrow = width < 480;
+  return {
+    width,
+    height,
+    marginLeft: 58,
+    marginRight: 16,
+    marginBottom: 42,
+    marginTop: 30,
+    style: { fontSize: narrow ? "11px" : "12.5px", fontFamily: "inherit", background: "transparent" },
+    ariaLabel: picture.title,
+    ariaDescription: picture.caption,
+  };
+}
+
+// Ticks of a linear axis whose values are in bytes per second or seconds.
+function scaled(axis, more = {}) {
+  return {
+    label: axisLabel(axis),
+    type: axis.log ? "log" : "linear",
+    tickFormat: (value) => tick(value / axis.factor),
+    ticks: more.ticks ?? 6,
+    labelArrow: "none",
+    labelAnchor: "center",
+    ...more,
+  };
+}
+
+function tick(value) {
+  if (value === 0) return "0";
+  return Math.abs(value) >= 10000 ? count(Math.round(value)) : String(Number(value.toPrecision(4)));
+}
+
+// An axis above whose ticks its words stand, level: nobody tilts the head.
+function upright(axis, more = {}) {
+  return scaled(axis, { labelAnchor: "top", labelOffset: 54, grid: true, nice: true, ...more });
+}
+
+function narrowed(values, width) {
+  return width < 480 ? Math.min(values, 4) : values;
+}
+
+// Round numbers in the axis's unit: 0, 5, 10 MB/s.
+function domainTo(axis, highest) {
+  return [0, highest * 1.04 || axis.factor];
+}
+
+export function phases(picture, width) {
+  const runs = runsOf(picture);
+  const data = rows(picture.columns).sort((a, b) => a.at - b.at);
+  const highest = d3.max(data, (row) => Math.max(row.rate, row.high ?? 0, picture.more.messages ? row.fastest_message ?? 0 : 0));
+  const marks = [Plot.ruleY([0], { stroke: "var(--faint)" })];
+  const numbers = new Set(data.map((row) => row.at)).size;
+  if (picture.more.messages) {
+    marks.push(
+      Plot.areaY(data, { x: "at", y1: "slowest_message", y2: "fastest_message", fill: "var(--band)", curve: "step" }),
+      Plot.lineY(data, { x: "at", y: "median_message", stroke: "var(--faint)", strokeDasharray: "2 2", curve: "step" }),
+    );
+  }
+  for (const run of runs) {
+    const own = data.filter((row) => row.run === run);
+    const colour = colourOf(runs, run);
+    if (own.some((row) => row.low !== null && row.high > row.low)) {
+      marks.push(Plot.areaY(own, { x: "at", y1: "low", y2: "high", fill: colour, fillOpacity: 0.22, curve: "step" }));
+    }
+    marks.push(Plot.lineY(own, { x: "at", y: "rate", stroke: colour, strokeWidth: 2, curve: "step", strokeDasharray: dashOf(runs, run) }));
+    if (numbers <= 80) marks.push(Plot.dot(own, { x: "at", y: "rate", fill: colour, r: numbers > 40 ? 1.8 : 2.6 }));
+  }
+  marks.push(Plot.tip(data, Plot.pointer({
+    x: "at", y: "rate", title: (row) => phaseTip(row, runs, picture), ...tipStyle,
+  })));
+  return Plot.plot({
+    ...frame(picture, width, 320),
+    x: { label: picture.x.label, labelArrow: "none", labelAnchor: "center", ticks: integerTicks(data.map((row) => row.at), narrowed(10, width)), tickFormat: (value) => count(value) },
+    y: upright(picture.y, { domain: domainTo(picture.y, highest) }),
+    marks,
+  });
+}
+
+function phaseTip(row, runs, picture) {
+  const head = row.label === `phase ${row.phase}` ? row.label : `phase ${row.phase} (${row.label})`;
+  const lines = [runs.length > 1 ? `${row.run}: ${head}` : head, onAxis(row.rate, picture.y)];
+  if (row.low !== null) lines.push(`95 % interval ${onAxis(row.low, picture.y)} – ${onAxis(row.high, picture.y)}`);
+  if (picture.more.messages && row.slowest_message !== null) {
+    lines.push(`messages ${rate(row.slowest_message)} – ${rate(row.fastest_message)}`);
+  }
+  return lines.join("\n");
+}
+
+const tipStyle = { fill: "var(--raised)", stroke: "var(--line)", fontSize: 12.5, lineHeight: 1.35, textPadding: 9 };
+
+// Whole numbers only, and never more than there are.
+function integerTicks(values, most) {
+  const [low, high] = d3.extent(values);
+  return d3.ticks(low, high, Math.min(most, high - low || 1)).filter(Number.isInteger);
+}
+
+export function histogram(picture, width) {
+  const runs = runsOf(picture);
+  const data = rows(picture.columns);
+  const several = runs.length > 1;
+  const height = several ? Math.min(130 * runs.length + 70, 900) : 260;
+  return Plot.plot({
+    ...frame(picture, width, height),
+    ...(several ? { marginRight: 16, fy: { domain: runs, axis: null, padding: 0.18 } } : {}),
+    x: { ...scaled(picture.x, { ticks: narrowed(8, width) }), domain: [picture.more.from, picture.more.to] },
+    y: { label: `number of ${picture.y.label}`, labelArrow: "none", labelOffset: 54, labelAnchor: "top", grid: true, ticks: several ? 3 : 5, nice: true, tickFormat: (value) => (Number.isInteger(value) ? count(value) : "") },
+    marks: [
+      Plot.rectY(data, {
+        x1: "from", x2: "to", y: "count", fy: several ? "run" : undefined,
+        fill: (row) => colourOf(runs, row.run), insetLeft: 0.5, insetRight: 0.5,
+        tip: tipStyle,
+        title: (row) => `${several ? row.run + "\n" : ""}${count(row.count)} of ${onAxis(row.from, picture.x)} – ${onAxis(row.to, picture.x)}`,
+      }),
+      several ? Plot.text(runs, { fy: (run) => run, text: (run) => run, frameAnchor: "top-left", dx: 6, dy: -2, fontWeight: 600, stroke: "var(--card)", fill: "currentColor" }) : null,
+      Plot.ruleY([0], { stroke: "var(--faint)" }),
+    ],
+  });
+}
+
+export function curve(picture, width) {
+  const runs = runsOf(picture);
+  const data = rows(picture.columns);
+  return Plot.plot({
+    ...frame(picture, width, 300),
+    x: scaled(picture.x, { ticks: narrowed(8, width), domain: [0, d3.max(data, (row) => row.rate) * 1.02] }),
+    y: upright(picture.y, { domain: [0, 1] }),
+    marks: [
+      Plot.ruleY([0], { stroke: "var(--faint)" }),
+      ...runs.map((run) => Plot.lineY(withStart(data.filter((row) => row.run === run)), {
+        x: "rate", y: "share", stroke: colourOf(runs, run), strokeWidth: 2, curve: "step-after", strokeDasharray: dashOf(runs, run),
+      })),
+      Plot.tip(data, Plot.pointer({
+        x: "rate", y: "share", ...tipStyle,
+        title: (row) => `${runs.length > 1 ? row.run + "\n" : ""}${digits(100 * row.share)} % of routes\nat ${onAxis(row.rate, picture.x)} or less`,
+      })),
+    ],
+  });
+}
+
+const withStart = (own) => [{ ...own[0], share: 0 }, ...own];
+
+export function ranks(picture, width) {
+  const runs = runsOf(picture);
+  const data = rows(picture.columns);
+  const many = data.length > 1500;
+  return Plot.plot({
+    ...frame(picture, width, 260),
+    x: { label: picture.x.label, labelArrow: "none", labelAnchor: "center", ticks: integerTicks(data.map((row) => row.rank), narrowed(10, width)), tickFormat: (value) => count(value) },
+    y: upright(picture.y, { domain: domainTo(picture.y, d3.max(data, (row) => row.rate)) }),
+    marks: [
+      Plot.ruleY([0], { stroke: "var(--faint)" }),
+      Plot.dot(data, {
+        x: "rank", y: "rate", fill: (row) => colourOf(runs, row.run), fillOpacity: many ? 0.45 : 0.9, r: many ? 1.4 : 3,
+        symbol: runs.length > 1 ? "run" : "circle",
+      }),
+      Plot.tip(data, Plot.pointer({
+        x: "rank", y: "rate", ...tipStyle,
+        title: (row) => `${runs.length > 1 ? row.run + "\n" : ""}${row.name}\n${onAxis(row.rate, picture.y)}`,
+      })),
+    ],
+  });
+}
+
+export function sweep(picture, width) {
+  const runs = runsOf(picture);
+  const value = picture.more.value;
+  const data = rows(picture.columns).filter((row) => row[value] > 0 && row.size_bytes > 0);
+  const isRate = value === "rate";
+  return Plot.plot({
+    ...frame(picture, width, 320),
+    x: { ...scaled(picture.x), type: "log", tickFormat: size, ticks: narrowed(8, width) },
+    y: isRate
+      ? upright(picture.y, { domain: domainTo(picture.y, d3.max(data, (row) => row.rate_high ?? row.rate)) })
+      : { ...upright(picture.y), type: "log", nice: false, label: picture.y.label, tickFormat: secondsTick, ticks: 5 },
+    marks: [
+      isRate ? Plot.ruleY([0], { stroke: "var(--faint)" }) : null,
+      ...runs.flatMap((run) => {
+        const own = data.filter((row) => row.run === run);
+        const colour = colourOf(runs, run);
+        return [
+          Plot.areaY(own.filter((row) => row[`${value}_low`] !== null), { x: "size_bytes", y1: `${value}_low`, y2: `${value}_high`, fill: colour, fillOpacity: 0.22 }),
+          Plot.lineY(own, { x: "size_bytes", y: value, stroke: colour, strokeWidth: 2, strokeDasharray: dashOf(runs, run) }),
+          own.length <= 60 ? Plot.dot(own, { x: "size_bytes", y: value, fill: colour, r: 2.4 }) : null,
+        ];
+      }),
+      Plot.tip(data, Plot.pointer({
+        x: "size_bytes", y: value, ...tipStyle,
+        title: (row) => `${runs.length > 1 ? row.run + "\n" : ""}${size(row.size_bytes)}\n${seconds(row.seconds)}, ${rate(row.rate)}`,
+      })),
+    ],
+  });
+}
+
+export function cloud(picture, width) {
+  const data = rows(picture.columns);
+  const counted = "count" in picture.columns;
+  const most = counted ? d3.max(data, (row) => row.count) : 1;
+  return Plot.plot({
+    ...frame(picture, width, 360),
+    x: { ...scaled(picture.x), type: "log", tickFormat: size, ticks: narrowed(8, width) },
+    y: { ...upright(picture.y), type: "log", nice: false, label: picture.y.label, tickFormat: secondsTick, ticks: 6 },
+    marks: counted
+      ? [Plot.rect(data, {
+          x1: "size_from", x2: "size_to", y1: "seconds_from", y2: "seconds_to", fill: "var(--s1)",
+          fillOpacity: (row) => 0.12 + (0.88 * Math.log1p(row.count)) / Math.log1p(most), tip: tipStyle,
+          title: (row) => `${count(row.count)} messages\n${size(row.size_from)} – ${size(row.size_to)}\n${seconds(row.seconds_from)} – ${seconds(row.seconds_to)}`,
+        })]
+      : [
+          Plot.dot(data, { x: "size_bytes", y: "seconds", fill: "var(--s1)", fillOpacity: 0.35, r: 2.4 }),
+          Plot.tip(data, Plot.pointer({ x: "size_bytes", y: "seconds", ...tipStyle, title: (row) => `${size(row.size_bytes)}\n${seconds(row.seconds)}` })),
+        ],
+  });
+}

@@ -1,0 +1,121 @@
+"""HTML in which text cannot become markup: whatever is not already `Markup` is escaped."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
+
+import numpy as np
+
+_VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
+
+
+class Markup(str):
+    """HTML that is safe to put into a page as it is."""
+
+    __slots__ = ()
+
+
+NOTHING = Markup("")
+
+Child = str | Iterable[str] | None
+
+
+# Controls and lone surrogates are no HTML; what turns the direction of writing lets a name show as another.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+
+
+def text(value: str) -> Markup:
+    return Markup(escape(_UNFIT.sub("\ufffd", value)))
+
+
+def element(name: str, /, *children: Child, **attributes: str | bool | None) -> Markup:
+    """`element("p", "a < b", class_="x")`; an attribute that is None or False is left out."""
+    words = [name]
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        shown = key.rstrip("_").replace("_", "-")
+        words.append(shown if value is True else f'{shown}="{text(value)}"')
+    opened = f"<{' '.join(words)}>"
+    return Markup(opened if name in _VOID else f"{opened}{join(*children)}</{name}>")
+
+
+def join(*children: Child) -> Markup:
+    parts: list[str] = []
+    for child in children:
+        if child is None:
+            continue
+        if isinstance(child, str):
+            parts.append(child if isinstance(child, Markup) else text(child))
+        else:
+            parts.append(join(*child))
+    return Markup("".join(parts))
+
+
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s|[KMG]?i?B(?:/s)?|[TGMk]?bit/s)(?![\w]))")
+
+
+def tight(value: str) -> str:
+    """No line ends between a number and its unit."""
+    return _UNIT.sub("\u00a0", value)
+
+
+def table(
+    head: Iterable[Child], rows: Iterable[Iterable[Child]], *, words: frozenset[int], caption: str
+) -> Markup:
+    """Columns whose index is in `words` are text, the others numbers; the first of a row heads it."""
+    columns, cells_of = list(head), [list(row) for row in rows]
+    # A column of which nothing is known (no interval of few repetitions) is left out.
+    kept = [index for index in range(len(columns)) if not cells_of or any(row[index] for row in cells_of)]
+    cells = [
+        element("th", columns[index], scope="col", class_="word" if index in words else None)
+        for index in kept
+    ]
+    body = [
+        element("tr", [
+            element(
+                "th" if index == 0 else "td", row[index],
+                scope="row" if index == 0 else None, class_="word" if index in words else None,
+            )
+            for index in kept
+        ])
+        for row in cells_of
+    ]  # fmt: skip
+    inner = element(
+        "table", element("caption", caption), element("thead", element("tr", cells)), element("tbody", body)
+    )
+    # Scrolls by itself on a narrow screen; a region that can be focused can be scrolled with the keyboard.
+    return element("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def data(value: object) -> Markup:
+    """JSON for a <script type="application/json">: no `<` that could end the element, no NaN."""
+    dumped = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        dumped = dumped.replace(character, f"\\u{ord(character):04x}")
+    return Markup(dumped)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.ndarray):
+        return _numbers(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(member) for member in value]
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    if isinstance(value, str):  # a lone surrogate, which a file name may hold, is no UTF-8
+        return value.encode("utf-8", "replace").decode("utf-8")
+    return value
+
+
+def _numbers(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> list[object]:
+    """Six digits: more than any timer has, and a third of what a double takes."""
+    if values.dtype.kind == "f":
+        return [float(f"{value:.6g}") if math.isfinite(value) else None for value in values.tolist()]
+    return list(values.tolist())

@@ -1,0 +1,276 @@
+"""The page: the story, runs side by side, each run's pictures, how it was measured, the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut import __version__, units
+from crosscut.analysis import find
+from crosscut.analysis.cautions import Caution
+from crosscut.analysis.digest import Digest
+from crosscut.analysis.findings import Finding, Structure
+from crosscut.analysis.pingpong import sweep
+from crosscut.errors import UsageError
+from crosscut.reports import about
+from crosscut.reports.html import assets, method, run_pictures, story, tables
+from crosscut.reports.html.markup import Markup, data, element, join, tight
+from crosscut.reports.html.picture import Picture, Series
+from crosscut.reports.html.story import Told
+from crosscut.reports.sentences import of_digest
+from crosscut.reports.view import View
+from crosscut.run import Run
+
+# Looking for findings takes time that grows with the routes: of more ranks it is asked for with --findings.
+MOST_RANKS_SOUGHT = 512
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was concluded of a run (`crosscut locate`), where anybody asked."""
+
+    findings: Sequence[Finding] = ()
+    structure: Structure | None = None
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """Everything the page says of one run."""
+
+    series: Series
+    digests: Sequence[Digest]
+    told: Sequence[Told]
+    cautions: Sequence[Caution]
+    pictures: Sequence[Picture]
+
+    @property
+    def view(self) -> View:
+        return self.series.view
+
+
+def render(
+    views: Sequence[View], *, size_bytes: int | None = None, found: Mapping[Path, Found] | None = None
+) -> str:
+    """The whole file. Runs of which nothing is measured are refused: there would be nothing to show."""
+    names = distinct_names(views)
+    chapters = [
+        _chapter(view, name, f"run{index + 1}", size_bytes, (found or {}).get(view.path))
+        for index, (view, name) in enumerate(zip(views, names, strict=True))
+    ]
+    together = run_pictures.side_by_side([chapter.series for chapter in chapters], "together")
+    body = join(
+        _opening(chapters),
+        _together(chapters, together) if len(chapters) > 1 else None,
+        *(_run(chapter, alone=len(chapters) == 1) for chapter in chapters),
+        _part("method", "How it was measured", _measured, chapters),
+        _part("tables", "Tables", _tables, chapters),
+    )  # fmt: skip
+    pictures = [*together, *(picture for chapter in chapters for picture in chapter.pictures)]
+    return _document(_title(chapters), body, pictures, chapters)
+
+
+def distinct_names(views: Sequence[View]) -> list[str]:
+    """What tells the runs apart: the file's name; where two have the same, more of the path."""
+    paths = [view.path.absolute() for view in views]
+    for depth in range(1, max(len(path.parts) for path in paths) + 1):
+        names = ["/".join(path.parts[-depth:]).removesuffix(".zarr") for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    twice = next(path for path in paths if paths.count(path) > 1)
+    raise UsageError(f"{twice} is named twice: a report shows each run once")
+
+
+def _chapter(view: View, label: str, name: str, size_bytes: int | None, given: Found | None) -> Chapter:
+    digests = run_pictures.digests(view)
+    if not digests:
+        raise UsageError(f"{view.path}: nothing is measured yet, so there is nothing to report")
+    series = Series(label, view, _chosen(view, digests, size_bytes))
+    found = _sought(series) if given is None else given
+    return Chapter(
+        series=series,
+        digests=digests,
+        told=story.told(found.findings, series, of_digest(view, series.digest)),
+        cautions=_cautions(view, digests),
+        pictures=run_pictures.pictures(series, name, found.structure),
+    )
+
+
+def _sought(series: Series) -> Found:
+    """What the run itself tells; of very many ranks only where somebody asked `crosscut locate`."""
+    view = series.view
+    if view.ranks > MOST_RANKS_SOUGHT:
+        return Found()
+    index = view.sizes.index(series.digest.size_bytes)
+    return Found(*find.look(Run(view.path, view.dataset), index))
+
+
+def _cautions(view: View, digests: Sequence[Digest]) -> list[Caution]:
+    # Of the patterns whose cautions look at single samples runs are small.
+    if view.pattern == "congestor":
+        return about.beware(view, [view.samples(index) for index in view.measured_sizes()])
+    return about.beware(view, [digest.phases for digest in digests])
+
+
+def _chosen(view: View, digests: Sequence[Digest], size_bytes: int | None) -> Digest:
+    if size_bytes is None:
+        return max(digests, key=lambda digest: digest.size_bytes)
+    for digest in digests:
+        if digest.size_bytes == size_bytes:
+            return digest
+    there = ", ".join(units.size(digest.size_bytes) for digest in digests)
+    raise UsageError(f"{view.path} has no size {units.size(size_bytes)}; it has {there}")
+
+
+def _title(chapters: Sequence[Chapter]) -> str:
+    if len(chapters) == 1:
+        return f"{chapters[0].series.name} · crosscut"
+    return f"{units.count(len(chapters), 'run')} side by side · crosscut"
+
+
+def _opening(chapters: Sequence[Chapter]) -> Markup:
+    """Of one run its first sentence heads the page; of several each is told by name."""
+    if len(chapters) == 1:
+        one = chapters[0]
+        lead, rest = one.told[0], one.told[1:]
+        return element(
+            "header",
+            element("p", about.what(one.view), " · ", about.where(one.view), class_="kicker"),
+            element("h1", tight(lead.text)),
+            element("p", story.more(lead), class_="doubt") if story.more(lead) else None,
+            story.section(rest, one.pictures),
+            method.cautions(one.cautions),
+        )
+    entries = [
+        element(
+            "li",
+            element("a", chapter.series.name, href=f"#{_anchor(chapter)}"),
+            f": {tight(chapter.told[0].text)}",
+            class_="fault" if chapter.told[0].fault else None,
+        )
+        for chapter in chapters
+    ]  # fmt: skip
+    return element(
+        "header",
+        element("p", "crosscut report", class_="kicker"),
+        element("h1", f"{units.count(len(chapters), 'run')} side by side"),
+        element("ol", entries, class_="findings"),
+    )
+
+
+def _anchor(chapter: Chapter) -> str:
+    return chapter.pictures[0].name.partition("-")[0] if chapter.pictures else "tables"
+
+
+def _together(chapters: Sequence[Chapter], pictures: Sequence[Picture]) -> Markup:
+    patterns = {chapter.view.pattern for chapter in chapters}
+    note = None
+    if len(patterns) > 1:
+        note = element(
+            "p", f"Only runs of one pattern are laid over each other; here are {', '.join(sorted(patterns))}."
+        )
+    if not pictures and note is None:
+        return Markup("")
+    return element("section", element("h2", "Side by side"), note, _figures(pictures), id="together")
+
+
+def _run(chapter: Chapter, *, alone: bool) -> Markup:
+    head = "Pictures" if alone else chapter.series.name
+    intro = None
+    if not alone:
+        intro = join(
+            element("p", about.what(chapter.view), " · ", about.where(chapter.view), class_="kicker"),
+            story.section(chapter.told, chapter.pictures),
+            method.cautions(chapter.cautions),
+        )
+    return element("section", element("h2", head), intro, _figures(chapter.pictures), id=_anchor(chapter))
+
+
+def _figures(pictures: Sequence[Picture]) -> Markup:
+    return element("div", [_figure(picture) for picture in pictures], class_="figures")
+
+
+def _figure(picture: Picture) -> Markup:
+    """The frame that the script fills; without one the caption still says what there was to see."""
+    return element(
+        "figure",
+        element("h3", picture.title),
+        element("div", picture.body, class_="plot"),
+        element("figcaption", tight(picture.caption)),
+        id=picture.name, data_kind=picture.kind, tabindex="-1",
+    )  # fmt: skip
+
+
+def _part(
+    name: str, head: str, of_run: Callable[[Chapter, bool], Markup], chapters: Sequence[Chapter]
+) -> Markup:
+    """A section with an entry for each run, headed by the run's name where there are several."""
+    entries = [of_run(chapter, len(chapters) > 1) for chapter in chapters]
+    return element("section", element("h2", head), entries, id=name)
+
+
+def _measured(chapter: Chapter, named: bool) -> Markup:
+    return element(
+        "article", element("h3", chapter.series.name) if named else None, method.section(chapter.view)
+    )
+
+
+def _tables(chapter: Chapter, named: bool) -> Markup:
+    view = chapter.view
+    parts: list[Markup] = []
+    if view.pattern == "pingpong":
+        parts.append(tables.of_sweep(sweep([view.samples(index) for index in view.measured_sizes()])))
+    elif len(chapter.digests) > 1:
+        parts.append(tables.by_size(chapter.digests, formula=chapter.series.by_formula))
+    parts += [tables.slowest_routes(chapter.series), tables.phases(chapter.series)]
+    return element("article", element("h3", chapter.series.name) if named else None, parts)
+
+
+def _document(title: str, body: Markup, pictures: Sequence[Picture], chapters: Sequence[Chapter]) -> str:
+    scripts, policy = assets.scripts()
+    description = chapters[0].told[0].text
+    head = join(
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content=f"crosscut {__version__}"),
+        element("meta", name="description", content=description),
+        element("title", title),
+        element("style", Markup(assets.read("page.css"))),
+    )
+    shown = {picture.name: picture.as_json() for picture in pictures}
+    page = element(
+        "body",
+        element("a", "Skip to the pictures", href=f"#{_anchor(chapters[0])}", class_="skip"),
+        _bar(chapters),
+        element("main", body),
+        element("footer", element("p", f"Made by crosscut {__version__}. {_licences()}")),
+        element(
+            "noscript",
+            "The pictures need JavaScript; what they show is said below each, and the tables have it.",
+        ),
+        element("script", data({"pictures": shown}), type="application/json", id="report-data"),
+        scripts,
+    )
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{page}</html>\n'
+
+
+def _bar(chapters: Sequence[Chapter]) -> Markup:
+    several = len(chapters) > 1
+    links = [("together", "Side by side")] if several else []
+    links += [(_anchor(chapter), chapter.series.name if several else "Pictures") for chapter in chapters]
+    links += [("method", "How it was measured"), ("tables", "Tables")]
+    return element(
+        "nav",
+        element("span", "crosscut", class_="brand"),
+        element("div", [element("a", words, href=f"#{anchor}") for anchor, words in links], class_="links"),
+        element("button", "Theme: auto", type="button", id="theme", hidden=True),
+        aria_label="parts of the report",
+    )
+
+
+def _licences() -> str:
+    return (
+        "Pictures drawn by Observable Plot and D3, copyright Observable, Inc. and Mike Bostock, ISC licence."
+    )

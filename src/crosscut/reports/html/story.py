@@ -1,0 +1,150 @@
+"""What stands first: findings, or what the figures themselves say, each beside the picture that proves it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut import units
+from crosscut.analysis.findings import Finding, Kind
+from crosscut.reports import figures
+from crosscut.reports.html.markup import Markup, element, tight
+from crosscut.reports.html.picture import Picture, Series
+from crosscut.reports.terminal import BODIES
+
+# From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
+ALIKE = 0.9
+_FAULTS = frozenset({Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE, Kind.DRIFT})
+_EXPLAINING = frozenset({Kind.GROUPS, Kind.SHARED_LIMIT})
+# Which picture proves what, best first.
+_PROOFS: dict[Kind, tuple[str, ...]] = {
+    Kind.SLOW_HOST: ("routes", "ranks"),
+    Kind.SLOW_ROUTE: ("routes",),
+    Kind.SLOW_TRUNK: ("routes", "phases"),
+    Kind.SHARED_LIMIT: ("structure", "phases", "routes"),
+    Kind.GROUPS: ("structure", "routes"),
+    Kind.UNSTABLE: ("phase-histogram", "phases"),
+    Kind.DRIFT: ("phases",),
+    Kind.NOTHING: ("routes", "phases"),
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A sentence, and the pictures that show it."""
+
+    text: str
+    proofs: tuple[str, ...] = ()
+    advice: str = ""
+    doubt: str = ""
+    fault: bool = False
+
+
+def told(found: Sequence[Finding], one: Series, sentences: Sequence[str]) -> list[Told]:
+    """Faults first; then the shape of the phases and what explains it; then the terminal's sentences."""
+    faults = [_of_finding(finding) for finding in found if finding.kind in _FAULTS]
+    explained = [_of_finding(finding) for finding in found if finding.kind in _EXPLAINING]
+    nothing = [_of_finding(finding) for finding in found if finding.kind is Kind.NOTHING]
+    shape = _shape(one)
+    proofs = ("phases", "sweep-rate", "cloud", "victims-0", "streams")
+    return [
+        *faults,
+        *([Told(shape, ("phases",))] if shape else []),
+        *explained,
+        *(
+            Told(_sentence(words), ("routes",) if words.startswith("median route") else proofs)
+            for words in sentences
+        ),
+        *nothing,
+    ]
+
+
+def _of_finding(finding: Finding) -> Told:
+    return Told(
+        _sentence(finding.what),
+        _PROOFS[finding.kind],
+        finding.advice,
+        _doubt(finding),
+        finding.kind in _FAULTS,
+    )
+
+
+def _doubt(finding: Finding) -> str:
+    words = [f"effect {finding.effect.text()}"] if finding.effect else []
+    chance = finding.false_alarm
+    if math.isfinite(chance):
+        shown = units.percent(chance) if chance >= 1e-6 else "less than 0.0001 %"
+        words.append(f"chance of a false alarm: {shown}")
+    return "; ".join(words)
+
+
+def _sentence(words: str) -> str:
+    # A name (n0012) stays as it is.
+    first = words.split(maxsplit=1)[0] if words.strip() else ""
+    start = words[:1].upper() if first.isalpha() else words[:1]
+    return start + words[1:] + ("" if words.endswith(".") else ".")
+
+
+def _shape(one: Series) -> str:
+    """Whether all phases are alike; where not, how many fall short, and how far. A phase falls short where
+    even the upper end of its interval is below the lower end of the fastest one's."""
+    rates = one.digest.rates
+    count = int(np.isfinite(rates.median).sum())
+    worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
+    if one.by_formula or one.view.pattern in BODIES or count < 2 or worst is None or best is None:
+        return ""
+    slowest, fastest = figures.at(rates, worst), figures.at(rates, best)
+    if slowest.median >= ALIKE * fastest.median:
+        share = units.percent(slowest.median / fastest.median)
+        return (
+            f"All {count:,} phases run alike: the slowest reaches {share} of the fastest, {fastest.rate()}."
+        )
+    upper = np.where(np.isfinite(rates.high), rates.high, rates.median)
+    lower = fastest.low if math.isfinite(fastest.low) else fastest.median
+    short = int((upper < ALIKE * lower).sum())
+    against = f"{units.rate(slowest.median)} against {units.rate(fastest.median)}"
+    if short == 0:
+        return (
+            f"No phase can be told from the others: they differ ({against}), but by less than their "
+            "95 % intervals leave open."
+        )
+    share = units.percent(slowest.median / fastest.median)
+    return (
+        f"The network falls short in {short:,} of {units.count(count, 'phase')}: down to {share} of the "
+        f"fastest, {against}, in {one.view.phase_name(one.samples, worst)}."
+    )
+
+
+def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
+    """All but the lead, which heads the page."""
+    entries = [
+        element(
+            "li",
+            element("p", tight(one.text)),
+            element("p", more(one), class_="doubt") if more(one) else None,
+            _links(one, pictures),
+            class_="fault" if one.fault else None,
+        )
+        for one in told
+    ]
+    return element("ol", entries, class_="findings") if entries else Markup("")
+
+
+def more(one: Told) -> str:
+    return " · ".join(part for part in (one.doubt, one.advice) if part)
+
+
+def _links(one: Told, pictures: Sequence[Picture]) -> Markup | None:
+    proof = proof_of(one, pictures)
+    return element("a", f"See: {proof.title}", href=f"#{proof.name}", class_="proof") if proof else None
+
+
+def proof_of(one: Told, pictures: Sequence[Picture]) -> Picture | None:
+    for ending in one.proofs:
+        for picture in pictures:
+            if picture.name.endswith(f"-{ending}"):
+                return picture
+    return None

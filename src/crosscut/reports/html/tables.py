@@ -1,0 +1,115 @@
+"""The figures as tables: by size, the slowest routes, the phases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from crosscut import units
+from crosscut.analysis.digest import Digest
+from crosscut.analysis.intervals import Medians
+from crosscut.analysis.pingpong import Sweep
+from crosscut.reports import figures
+from crosscut.reports.html.markup import Markup, table
+from crosscut.reports.html.picture import Series
+
+SLOWEST_ROUTES = 20
+MOST_PHASES = 20
+
+
+def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
+    """A row a size: the phase in the middle, the slowest, the slowest route."""
+    rows = []
+    for one in found:
+        rates = one.formula if formula else one.rates
+        worst, route = figures.extreme(rates), figures.extreme(one.routes.rates)
+        rows.append((
+            units.size(one.size_bytes),
+            *_cells(figures.in_the_middle(rates)),
+            *_cells(figures.at(rates, worst) if worst is not None else None),
+            units.rate(figures.at(one.routes.rates, route).median) if route is not None else "–",
+        ))  # fmt: skip
+    head = ("size", "median phase", "95 % interval", "slowest phase", "95 % interval", "slowest route")
+    return table(head, rows, words=frozenset(), caption="By message size")
+
+
+def of_sweep(found: Sweep) -> Markup:
+    rows = []
+    for index, size in enumerate(found.size_bytes):
+        seconds = figures.at(found.seconds, index)
+        unit = units.time_unit(seconds.median)
+        median, interval = seconds.in_unit(unit)
+        rows.append((
+            units.size(size), f"{median} {unit[1]}", interval,
+            units.rate(figures.at(found.rates, index).median), f"{seconds.count:,}",
+        ))  # fmt: skip
+    head = ("size", "half round trip", "95 % interval", "rate", "samples")
+    return table(head, rows, words=frozenset(), caption="By message size")
+
+
+def _cells(figure: figures.Figure | None) -> tuple[str, str]:
+    if figure is None:
+        return "–", ""
+    unit = units.rate_unit(figure.median)
+    median, interval = figure.in_unit(unit)
+    return f"{median} {unit[1]}", interval
+
+
+def slowest_routes(one: Series) -> Markup:
+    routes = one.digest.routes
+    order = routes.slowest(SLOWEST_ROUTES)
+    if len(order) == 0:
+        return Markup("")
+    middle = figures.middle(routes.rates)
+    unit = units.rate_unit(middle)
+    rows = []
+    for index in order:
+        figure = figures.at(routes.rates, int(index))
+        median, interval = figure.in_unit(unit)
+        rows.append((
+            one.view.rank_name(int(routes.source[index])), one.view.rank_name(int(routes.destination[index])),
+            median, interval, units.percent(figure.median / middle) if middle else "–", f"{figure.count:,}",
+        ))  # fmt: skip
+    head = ("from (node:rank)", "to", f"rate, {unit[1]}", "95 % interval", "of the median", "samples")
+    caption = f"The slowest {len(rows)} of {units.count(len(routes.source), 'route')}, {_size(one)} messages"
+    return table(head, rows, words=frozenset({0, 1}), caption=caption)
+
+
+def _size(one: Series) -> str:
+    return units.size(one.digest.size_bytes)
+
+
+def phases(one: Series) -> Markup:
+    rates = one.digest.formula if one.by_formula else one.digest.rates
+    there = np.nonzero(np.isfinite(rates.median))[0]
+    if len(there) < 2:
+        return Markup("")
+    shown = there
+    caption = f"Phases, {_size(one)} messages"
+    if len(there) > MOST_PHASES:
+        shown = there[np.argsort(rates.median[there], kind="stable")][:MOST_PHASES]
+        caption += f": the slowest {MOST_PHASES} of {len(there):,}; the picture's CSV has them all"
+    unit = units.rate_unit(_middle(rates))
+    rows = []
+    for index in shown:
+        figure = figures.at(rates, int(index))
+        median, interval = figure.in_unit(unit)
+        spread = [
+            units.number(float(value), unit) if math.isfinite(value) else "–"
+            for value in one.digest.messages[:, index]
+        ]
+        rows.append((
+            one.view.phase_name(one.samples, int(index)), median, interval, *spread, f"{figure.count:,}"
+        ))  # fmt: skip
+    head = (
+        "phase", f"rate, {unit[1]}", "95 % interval", "slowest message", "median message", "fastest message",
+        "repetitions",
+    )  # fmt: skip
+    return table(head, rows, words=frozenset({0}), caption=caption)
+
+
+def _middle(rates: Medians) -> float:
+    middle = figures.middle(rates)
+    return middle if math.isfinite(middle) else 1.0

@@ -1,0 +1,193 @@
+"""`locate`, `explain` and `show --findings` on simulated clusters whose ranks are numbered at random."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.truth import networks, oracle
+from benchmarks.truth.score import adjusted_rand
+
+from crosscut import cli, network
+from crosscut.analysis import find
+from crosscut.analysis.findings import Reach, from_json
+from crosscut.locating import rates, text
+from crosscut.run import Run
+
+
+def crosscut(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    status = cli.main(list(words))
+    said = capsys.readouterr()
+    assert status == 0, said.err
+    return said.out
+
+
+def shuffled(name: str, hosts: int, path: Path) -> list[str]:
+    """A network of the catalogue as an explicit file, its hosts in random order; [host] what it hangs on."""
+    graph = network.load(name, graph=True).graph
+    assert graph is not None
+    order = random.Random(3).sample(range(hosts), hosts)
+    names = {old: f"r{new:03}" for new, old in enumerate(order)}
+    lines, of_switch = [f'[[hosts]]\nnames = "r{new:03}"' for new in range(hosts)], {}
+    for at, vertex in enumerate(graph.vertices[graph.hosts :], graph.hosts):
+        names[at] = vertex.name
+        lines.append(f'[[switches]]\nnames = "{vertex.name}"')
+        if vertex.capacity_bits_per_second:
+            lines.append(f'capacity = "{vertex.capacity_bits_per_second} bit/s"')
+    for edge in graph.edges:
+        if edge.a in names and edge.b in names:
+            rate = min(edge.bits_per_second, 1e15)  # "no limit" has no word in a file
+            lines.append(
+                f'[[links]]\nbetween = ["{names[edge.a]}", "{names[edge.b]}"]\nrate = "{rate} bit/s"'
+            )
+            if edge.a < hosts:
+                of_switch[edge.a] = graph.vertices[edge.b].name
+    path.write_text("\n".join(lines) + "\n")
+    return [of_switch[old] for old in order]
+
+
+def numbered(names: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def test_locate_finds_the_modules_and_their_limits_in_a_shuffled_e7(tmp_path, capsys):
+    asics = shuffled("xibalba-e7-config1", 128, tmp_path / "e7.toml")
+    said = crosscut(
+        capsys,
+        "locate",
+        "--on",
+        f"sim:{tmp_path}/e7.toml",
+        "--json",
+        "--quiet",
+        "-o",
+        str(tmp_path / "o.toml"),
+    )
+    _, structure = from_json(json.loads(said))
+    assert structure is not None
+    modules = numbered([asic.split(".")[0] for asic in asics])
+    assert adjusted_rand(modules, np.array(structure.labels())) == 1
+    between = [limit.bytes_per_second for limit in structure.limits if limit.reach is Reach.BETWEEN]
+    assert len(between) == 12
+    assert np.allclose(between, 100e6, rtol=0.05)  # 800 Mbit/s: TR 391, section 5.1
+    assert structure.phases_used <= 127
+    assert "no mistakes" in crosscut(capsys, "network", "check", str(tmp_path / "o.toml"))
+
+
+def test_locate_finds_the_asics_and_both_limits_of_a_full_e7(tmp_path, capsys):
+    asics = shuffled("xibalba-e7-config2", 96, tmp_path / "e7.toml")
+    said = crosscut(capsys, "locate", "--on", f"sim:{tmp_path}/e7.toml", "--json", "--quiet")
+    _, structure = from_json(json.loads(said))
+    assert structure is not None
+    assert adjusted_rand(numbered([a.split(".")[0] for a in asics]), np.array(structure.labels())) == 1
+    assert adjusted_rand(numbered(asics), np.array(structure.labels(1))) == 1
+    leaving = [limit.bytes_per_second for limit in structure.limits if limit.reach is Reach.LEAVING]
+    sent = [limit.bytes_per_second for limit in structure.limits if limit.reach is Reach.SENT]
+    assert (len(leaving), len(sent)) == (2, 4)
+    assert np.allclose(leaving, 100e6, rtol=0.05)
+    assert np.allclose(sent, 200e6, rtol=0.05)  # 1600 Mbit/s: TR 391, section 5.1
+
+
+def test_a_simulated_inferred_network_gives_the_rates_it_was_inferred_from(tmp_path, capsys):
+    shuffled("xibalba-e7-config1", 128, tmp_path / "e7.toml")
+    crosscut(
+        capsys, "locate", "--on", f"sim:{tmp_path}/e7.toml", "--quiet", "-o", str(tmp_path / "found.toml")
+    )
+    slowest = []
+    for name in ("e7", "found"):
+        out = tmp_path / f"{name}.zarr"
+        crosscut(
+            capsys,
+            "run",
+            "random-pairwise",
+            "--on",
+            f"sim:{tmp_path}/{name}.toml",
+            "--out",
+            str(out),
+            "--quiet",
+        )
+        slowest.append(np.sort(np.asarray(Run.open(out).phase_rates(0)).ravel()))
+    # Hosts of the found file are in another order, so the permutations differ; what they reach does not.
+    assert np.median(slowest[1]) == pytest.approx(np.median(slowest[0]), rel=0.1)
+
+
+def test_explain_names_the_modules_whose_link_is_full_and_its_phases(tmp_path, capsys):
+    out = str(tmp_path / "run.zarr")
+    crosscut(capsys, "run", "aapc", "--on", "sim:xibalba-e7-config1", "--out", out, "--quiet")
+    said = " ".join(crosscut(capsys, "explain", out).split())
+    assert "phases 9 to 55: from module0 to module1" in said
+    assert "up to 32 messages share 759 Mbit/s" in said  # 800 Mbit/s, 94.9 % of it payload
+
+
+def test_findings_of_a_run_are_shown_and_found_again_in_json(tmp_path, capsys):
+    out = str(tmp_path / "run.zarr")
+    crosscut(capsys, "run", "aapc", "--on", "sim:xibalba-e7-config1", "--out", out, "--quiet")
+    shown = crosscut(capsys, "show", out, "--findings")
+    assert "4 groups of 32 hosts" in shown
+    assert len(shown.splitlines()) <= 32
+    found, _ = from_json(json.loads(crosscut(capsys, "show", out, "--findings", "--json")))
+    assert [finding.as_json() for finding in found] == [f.as_json() for f in find.find(Run.open(out))]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ((), "name a run"),
+        (("--on", "sim:nowhere"), "nowhere"),
+        (("missing.zarr",), "missing.zarr"),
+        (("-n", "4", "-o", "no/such/folder.toml"), "does not exist"),
+    ],
+)
+def test_wrong_usage_is_refused_in_words(words, complaint, capsys):
+    assert cli.main(["locate", *words]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_live_ranks_are_searched_over_tcp(tmp_path, capsys):
+    keep = tmp_path / "runs"
+    said = crosscut(
+        capsys,
+        "locate",
+        "-n",
+        "4",
+        "--size",
+        "10KB",
+        "--repetitions",
+        "2",
+        "--keep",
+        str(keep),
+        "--json",
+        "--quiet",
+    )
+    found, structure = from_json(json.loads(said))
+    assert found
+    assert structure is not None
+    assert sorted(path.name for path in keep.iterdir())[0] == "step000.zarr"
+
+
+def test_the_oracle_of_generated_networks_agrees_with_the_simulator(tmp_path, capsys):
+    """A tree: leaves under a root, as the oracle and as a file; random routes, several of a rank at once."""
+    truth = networks.make(1)
+    rate = networks.HOST_RATE * 8
+    uplink = next(iter(truth.limits.values())) * 8
+    lines = ['[[switches]]\nnames = "root"']
+    for leaf in range(int(truth.labels.max()) + 1):
+        lines.append(f'[[switches]]\nnames = "leaf{leaf}"')
+        lines.append(f'[[links]]\nbetween = ["leaf{leaf}", "root"]\nrate = "{uplink} bit/s"')
+    for rank, leaf in enumerate(truth.labels):
+        lines.append(f'[[hosts]]\nnames = "h{rank}"')
+        lines.append(f'[[links]]\nbetween = ["h{rank}", "leaf{leaf}"]\nrate = "{rate} bit/s"')
+    (tmp_path / "tree.toml").write_text("\n".join(lines) + "\n")
+    generator = np.random.default_rng(2)
+    order = generator.permutation(truth.ranks)
+    phases = [[(int(order[i]), int(order[i - shift])) for i in range(truth.ranks)] for shift in (1, 5, 9)]
+    out = str(tmp_path / "run.zarr")
+    crosscut(
+        capsys, "run", "routes", "--on", f"sim:{tmp_path}/tree.toml", "--routes", text(phases),
+        "--size", "1MB", "--out", out, "--quiet",
+    )  # fmt: skip
+    expected = oracle.measure(truth.ways, truth.capacities, phases, 0.0, generator)
+    assert rates(Run.open(out), phases) == pytest.approx(expected, rel=1e-6)

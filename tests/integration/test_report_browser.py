@@ -1,0 +1,267 @@
+"""The report in a real Chromium, from disk, without network: it draws, zooms, speaks, prints, exports."""
+
+import csv
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from browser import Tab, chromium
+
+from crosscut import cli, core
+from crosscut.core import CoreError
+
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Two runs on the Enterasys E7, a sweep, and messages under load, all simulated; and their reports."""
+    try:
+        core.load()
+    except CoreError as error:
+        pytest.skip(f"needs the core: {error}")
+    folder = tmp_path_factory.mktemp("report")
+    e7 = "sim:xibalba-e7-config1"
+    runs = {
+        "e7": ("aapc", "--on", e7, "-n", "64", "--size", "1MB"),
+        "er16": ("aapc", "--on", "sim:xibalba-er16", "-n", "64", "--size", "1MB"),
+        "sweep": ("pingpong", "--on", e7, "-n", "2"),
+        "loaded": ("loaded-pingpong", "--on", e7, "-n", "16"),
+        "streams": ("streams", "--on", e7, "-n", "8"),
+    }
+    for name, words in runs.items():
+        assert cli.main(["run", *words, "--quiet", "--out", str(folder / f"{name}.zarr")]) == 0
+        assert cli.main(["report", str(folder / f"{name}.zarr"), "-o", str(folder / f"{name}.html")]) == 0
+    both = [str(folder / "e7.zarr"), str(folder / "er16.zarr")]
+    assert cli.main(["report", *both, "-o", str(folder / "both.html")]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def tab(browser, folder):
+    tabs = []
+
+    def opened(name: str = "e7", **context) -> Tab:
+        tabs.append(Tab(browser, folder / f"{name}.html", **context))
+        return tabs[-1]
+
+    yield opened
+    for one in tabs:
+        one.context.close()
+    for one in tabs:
+        assert one.complaints == []
+        assert all(url.startswith(("file:", "blob:", "data:")) for url in one.requests), one.requests
+
+
+@pytest.mark.parametrize("name", ["e7", "both", "sweep", "loaded", "streams"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_picture_is_drawn_without_a_complaint(tab, name, scheme):
+    page = tab(name, color_scheme=scheme)
+    names = page.show_all()
+    assert names
+    drawn = page.page.eval_on_selector_all(
+        "figure .plot", "plots => plots.map(p => p.querySelector('svg, canvas') !== null)"
+    )
+    assert drawn == [True] * len(names)
+
+
+def test_the_first_sentence_says_where_the_network_falls_short(tab):
+    assert (
+        tab()
+        .page.inner_text("h1")
+        .replace("\u00a0", " ")
+        .startswith("The network falls short in 47 of 63 phases")
+    )
+
+
+def test_pointing_at_a_cell_names_its_route_and_rate(tab):
+    page = tab()
+    figure = page.show("run1-routes")
+    canvas = figure.locator(".stage canvas")
+    box = canvas.bounding_box()
+    side = (box["width"] - 48) / 64
+    canvas.hover(position={"x": 46 + 32.5 * side, "y": 26 + 0.5 * side})
+    assert figure.locator(".tip").inner_text().splitlines() == ["n0000:0 → n0032:32", "2.97 MB/s"]
+    canvas.hover(position={"x": 46 + 5.5 * side, "y": 26 + 5.5 * side})
+    assert figure.locator(".tip").inner_text().splitlines()[1] == "not measured"
+
+
+def test_zooming_in_shows_fewer_routes_and_whole_shows_all(tab, tmp_path):
+    page = tab()
+    rows = lambda: len(page.save("run1-routes", "CSV", tmp_path).read_text().splitlines()) - 1  # noqa: E731
+    assert rows() == 64 * 63
+    figure = page.show("run1-routes")
+    figure.get_by_role("button", name="zoom in").click()
+    assert 32 * 31 <= rows() <= 34 * 34
+    figure.get_by_role("button", name="show all ranks").click()
+    assert rows() == 64 * 63
+
+
+def test_the_wheel_zooms_with_ctrl_and_scrolls_the_page_without(tab):
+    page = tab()
+    figure = page.show("run1-routes")
+    canvas = figure.locator(".stage canvas")
+    before = canvas.evaluate("canvas => canvas.toDataURL()")
+    canvas.hover(position={"x": 300, "y": 300})
+    top = page.page.evaluate("scrollY")
+    page.page.mouse.wheel(0, 60)
+    page.until(f"scrollY > {top}")
+    canvas.hover(position={"x": 300, "y": 300})
+    page.page.keyboard.down("Control")
+    page.page.mouse.wheel(0, -400)
+    page.page.keyboard.up("Control")
+    page.page.mouse.move(0, 0)
+    picture = "document.querySelector('#run1-routes .stage canvas').toDataURL()"
+    page.until(f"{picture} !== {json.dumps(before)}")
+
+
+def test_the_keyboard_walks_over_routes_and_a_reader_hears_them(tab):
+    page = tab()
+    figure = page.show("run1-routes")
+    canvas = figure.locator(".stage canvas")
+    canvas.focus()
+    for key in ("ArrowRight", "Shift+ArrowRight", "ArrowUp"):
+        page.page.keyboard.press(key)
+    readout = figure.locator(".readout")
+    assert readout.get_attribute("aria-live") == "polite"
+    assert readout.inner_text() == "n0031:31 → n0043:43: 7.91 MB/s"
+
+
+def test_every_control_can_be_reached_and_has_a_name(tab):
+    page = tab()
+    page.show_all()
+    unnamed = page.page.eval_on_selector_all(
+        "button, select, canvas, svg[role=img], [role=region]",
+        """all => all.filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length))
+        .map(e => e.outerHTML.slice(0, 80))""",
+    )
+    assert unnamed == []
+    reached = set()
+    for _ in range(80):
+        page.page.keyboard.press("Tab")
+        reached.add(page.page.evaluate("document.activeElement.tagName"))
+    assert {"A", "BUTTON", "SELECT", "CANVAS", "SUMMARY"} <= reached
+
+
+def test_a_picture_is_saved_as_svg_png_and_csv(tab, tmp_path):
+    page = tab()
+    svg = ElementTree.parse(page.save("run1-phases", "SVG", tmp_path)).getroot()
+    assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "var(--" not in ElementTree.tostring(svg, encoding="unicode").partition("<style")[0]
+    for name in ("run1-phases", "run1-routes", "run1-network"):
+        assert page.save(name, "PNG", tmp_path).read_bytes().startswith(b"\x89PNG")
+    text = page.save("run1-phases", "CSV", tmp_path).read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert [int(row["at"]) for row in rows] == list(range(1, 64))
+    assert min(float(row["rate"]) for row in rows) == pytest.approx(float(rows[31]["rate"]))
+
+
+def test_a_tip_says_the_phase_that_the_pointer_is_near(tab):
+    page = tab()
+    svg = page.show("run1-phases").locator(".plot svg").first
+    box = svg.bounding_box()
+    svg.hover(position={"x": box["width"] / 2 + 20, "y": 200})
+    assert "phase 32 (distance 32)" in svg.text_content()
+
+
+def test_the_table_of_a_picture_opens_with_its_figures(tab):
+    page = tab()
+    figure = page.show("run1-phases")
+    figure.locator("summary").click()
+    assert figure.locator("tbody tr").count() == 63
+
+
+def test_the_theme_can_be_switched_and_is_kept(tab):
+    page = tab(color_scheme="light")
+    ground = lambda: page.page.evaluate("getComputedStyle(document.body).backgroundColor")  # noqa: E731
+    light = ground()
+    button = page.page.locator("#theme")
+    button.click()
+    assert ground() == light
+    button.click()
+    assert button.inner_text() == "Theme: dark"
+    assert ground() != light
+    page.page.reload()
+    assert ground() != light
+
+
+@pytest.mark.parametrize("name", ["e7", "both", "streams"])
+def test_a_phone_scrolls_in_one_direction_only(tab, name):
+    page = tab(name, viewport={"width": 360, "height": 740}, device_scale_factor=2)
+    page.show_all()
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_paper_gets_every_picture_and_no_buttons(tab):
+    page = tab()
+    page.page.emulate_media(media="print")
+    pdf = page.page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF")
+    page.until("document.querySelectorAll('figure:not([data-drawn=yes])').length === 0")
+    assert not page.page.locator(".tools").first.is_visible()
+    assert page.page.locator("figcaption").first.is_visible()
+
+
+def test_the_drawing_of_the_network_has_its_capacities(tab):
+    drawing = tab().show("run1-network").locator("svg")
+    assert "1.6 Gbit/s" in drawing.text_content()
+    assert "module3" in drawing.text_content()
+
+
+def test_hostile_names_stay_text_in_the_page_and_in_its_tips(browser, folder, tmp_path):
+    run = tmp_path / "hostile.zarr"
+    assert (
+        cli.main(
+            [
+                "run",
+                "aapc",
+                "--on",
+                "sim:xibalba-er16",
+                "-n",
+                "4",
+                "--size",
+                "1MB",
+                "--quiet",
+                "--out",
+                str(run),
+            ]
+        )
+        == 0
+    )
+    metadata = json.loads((run / "zarr.json").read_text())
+    attributes = metadata["attributes"]
+    attributes["nodes"] = [{"name": HOSTILE, "kernel": HOSTILE}] * 4
+    attributes["phase_labels"] = [HOSTILE] * 3
+    attributes["network"]["title"] = HOSTILE
+    (run / "zarr.json").write_text(json.dumps(metadata))
+    out = tmp_path / "hostile.html"
+    assert cli.main(["report", str(run), "-o", str(out)]) == 0
+    tab = Tab(browser, out)
+    tab.show_all()
+    figure = tab.show("run1-routes")
+    canvas = figure.locator(".stage canvas")
+    canvas.hover(position={"x": 300, "y": 100})
+    assert HOSTILE in figure.locator(".tip").inner_text()
+    assert tab.page.title() == "hostile · crosscut"
+    assert tab.page.locator("img").count() == 0
+    assert tab.complaints == []
+    tab.context.close()
+
+
+def test_the_policy_keeps_a_script_that_got_in_from_running(browser, folder, tmp_path):
+    page = (folder / "e7.html").read_text(encoding="utf-8")
+    out = tmp_path / "broken-into.html"
+    out.write_text(
+        page.replace("</main>", "<script>document.title='owned'</script></main>", 1), encoding="utf-8"
+    )
+    tab = Tab(browser, out)
+    assert "owned" not in tab.page.title()
+    assert any("Content Security Policy" in complaint for complaint in tab.complaints)
+    tab.context.close()

@@ -1,0 +1,170 @@
+"""Findings of runs with a fault that is known: the right subject, nothing else, and doubt that can be
+checked."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from crosscut.analysis import find, stability, structure
+from crosscut.analysis.doubt import FALSE_ALARMS, holm, outliers_below
+from crosscut.analysis.findings import (
+    Direction,
+    Effect,
+    Finding,
+    Group,
+    Kind,
+    Limit,
+    Reach,
+    Structure,
+    as_json,
+    from_json,
+)
+from crosscut.analysis.observed import Observed, of_phases
+from crosscut.analysis.samples import Samples
+from crosscut.errors import UsageError
+
+RANKS = 24
+NAMES = tuple(f"n{rank}" for rank in range(RANKS))
+
+
+def crossbar(
+    seed: int, *, out: dict[int, float] | None = None, into: dict[int, float] | None = None,
+    route: tuple[int, int] | None = None,
+) -> Observed:  # fmt: skip
+    """An AAPC on a switch that limits nothing, 2 % noise; `out` and `into` are what is left of a host's
+    link."""
+    random = np.random.default_rng(seed)
+    phases = [[(rank, (rank + d) % RANKS) for rank in range(RANKS)] for d in range(1, RANKS)]
+    rates = [
+        1e8 * min((out or {}).get(s, 1.0), (into or {}).get(d, 1.0)) * (0.5 if (s, d) == route else 1.0)
+        for routes in phases
+        for s, d in routes
+    ]
+    return of_phases(RANKS, phases, np.array(rates) * np.exp(0.02 * random.standard_normal(len(rates))))
+
+
+def found_in(observed: Observed) -> list[Finding]:
+    return find.of_observed(observed, structure.infer(observed), NAMES)
+
+
+@pytest.mark.parametrize(
+    ("faults", "direction"),
+    [
+        ({"out": {7: 0.5}}, Direction.OUT),
+        ({"into": {7: 0.5}}, Direction.IN),
+        ({"out": {7: 0.5}, "into": {7: 0.4}}, Direction.BOTH),
+    ],
+)
+def test_a_slow_host_is_named_with_its_direction_and_nothing_else_is(faults, direction):
+    (finding,) = found_in(crossbar(1, **faults))
+    assert (finding.kind, finding.ranks, finding.direction) == (Kind.SLOW_HOST, (7,), direction)
+    assert finding.false_alarm < FALSE_ALARMS
+    assert finding.effect is not None
+    share = min([*faults.get("out", {}).values(), *faults.get("into", {}).values()])
+    assert finding.effect.low < share < finding.effect.high
+
+
+def test_two_slow_hosts_are_both_named():
+    found = found_in(crossbar(2, out={3: 0.5}, into={9: 0.3}))
+    assert [(f.ranks, f.direction) for f in found] == [((3,), Direction.OUT), ((9,), Direction.IN)]
+
+
+def test_one_slow_route_is_named_and_its_hosts_are_not():
+    (finding,) = found_in(crossbar(3, route=(4, 11)))
+    assert (finding.kind, finding.routes) == (Kind.SLOW_ROUTE, ((4, 11),))
+    assert "way back is sound" in finding.what
+
+
+def test_healthy_networks_raise_no_alarm():
+    alarms = [finding for seed in range(40) for finding in found_in(crossbar(100 + seed))]
+    assert alarms == []
+
+
+def test_holm_multiplies_the_smallest_by_all_tests_and_stays_in_order():
+    assert holm(np.array([0.04, 0.001, 0.03])).tolist() == pytest.approx([0.06, 0.003, 0.06])
+
+
+def test_outliers_above_do_not_make_outliers_below_and_widen_the_doubt():
+    random = np.random.default_rng(5)
+    values = random.standard_normal(200) * 0.02
+    values[0] = -0.12
+    sharp = outliers_below(values, 0.02)[0]
+    values[1] = 0.3  # noise itself reaches that far
+    assert sharp < 0.01 < outliers_below(values, 0.02)[0]
+
+
+def flapping(repetitions: int, slow_rank: int | None, trend: float = 0.0) -> Samples:
+    random = np.random.default_rng(1)
+    peer = np.array([[[(r - d) % 8] for r in range(8)] for d in range(1, 8)], np.int32)
+    seconds = 0.01 * np.exp(0.02 * random.standard_normal((repetitions, 7, 8, 1)))
+    seconds *= (1 + trend * np.arange(repetitions))[:, None, None, None]
+    if slow_rank is not None:
+        seconds[::3, :, slow_rank] *= 2
+    return Samples(
+        size_bytes=1_000_000, phase=np.arange(1, 8), peer=peer, bytes=np.full(peer.shape, 1e6),
+        message_seconds=seconds, rank_seconds=seconds[..., 0], credited_bytes=np.full(7, 2e6),
+        node=np.arange(8, dtype=np.int32), iterations=1, summarised=False,
+    )  # fmt: skip
+
+
+def test_a_host_that_is_slow_in_some_repetitions_is_unstable():
+    found = stability.unstable(flapping(12, 5), lambda rank: f"n{rank}")
+    assert [(f.kind, f.ranks) for f in found] == [(Kind.UNSTABLE, (5,))]
+    assert "in 4 of 12 repetitions" in found[0].what
+
+
+def test_steady_hosts_are_not_unstable_and_nothing_drifts():
+    steady = flapping(12, None)
+    assert stability.unstable(steady, str) == []
+    assert stability.drift(steady) == []
+
+
+def test_messages_that_slow_down_from_repetition_to_repetition_drift():
+    (finding,) = stability.drift(flapping(12, None, trend=0.02))
+    assert "slower" in finding.what
+    assert finding.effect is not None
+    assert finding.effect.share < 0.9
+
+
+def example() -> tuple[Finding, Structure]:
+    finding = Finding(
+        Kind.SLOW_ROUTE, "a to b", ranks=(0, 1), routes=((0, 1),), direction=Direction.OUT,
+        effect=Effect(0.5), false_alarm=0.001, phases=(3,),
+    )  # fmt: skip
+    part = Group("group0.0", (0,))
+    structure_ = Structure(
+        (Group("group0", (0, 1), (part,), 0.99),), (Limit(Reach.BETWEEN, ("a", "b"), 1e8, 9e7, 1.1e8),),
+        (1e8, 1e8), (1e8, 1e8), ("x", "y"), 5, ("a note",),
+    )  # fmt: skip
+    return finding, structure_
+
+
+def test_findings_and_structure_come_back_from_json_as_they_were():
+    finding, structure_ = example()
+    found, back = from_json(json.loads(json.dumps(as_json([finding], structure_), allow_nan=False)))
+    assert back == structure_
+    assert math.isnan(found[0].effect.low)
+    assert found[0].as_json() == finding.as_json()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda d: d.pop("schema"),
+        lambda d: d.update(findings=7),
+        lambda d: d["findings"][0].update(kind="no such kind"),
+        lambda d: d["findings"][0].update(false_alarm="often"),
+        lambda d: d["findings"][0].update(routes=[[1, 2, 3]]),
+        lambda d: d["structure"].update(groups=[{"name": "x"}]),
+        lambda d: d["structure"]["limits"][0].update(reach="far"),
+    ],
+)
+def test_json_that_is_no_findings_is_refused_in_words(damage):
+    document = json.loads(json.dumps(as_json([example()[0]], example()[1])))
+    damage(document)
+    with pytest.raises(UsageError):
+        from_json(document)

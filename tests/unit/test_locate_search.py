@@ -1,0 +1,125 @@
+"""The search against computed networks of known truth (benchmarks/truth), tuning seeds only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.truth import networks, oracle
+from benchmarks.truth.networks import Fault
+from benchmarks.truth.score import adjusted_rand, score, search
+
+from crosscut import inferred_network, locating
+from crosscut.analysis import find, grouping
+from crosscut.analysis.findings import Kind, Reach, Structure
+from crosscut.analysis.search import Search
+
+
+def flat(ranks: int, slow: int | None) -> networks.Truth:
+    """A crossbar; `slow` sends at 40 %."""
+    builder = networks._Builder.of(np.zeros(ranks, np.int64))
+    capacities = np.array(builder.capacities)
+    faults = ()
+    if slow is not None:
+        capacities[slow] *= 0.4
+        faults = (Fault("host", slow, "out", 0.4),)
+    return networks.Truth("flat", ranks, builder.labels, builder.padded(), capacities, {}, faults)
+
+
+def names(ranks: int) -> tuple[str, ...]:
+    return tuple(f"n{rank}" for rank in range(ranks))
+
+
+@pytest.mark.parametrize("ranks", [16, 64])
+def test_one_bad_access_link_takes_at_most_four_phases(ranks):
+    for seed in range(10):
+        located = search(flat(ranks, seed), 0.02, seed)
+        (finding,) = find.of_located(located, names(ranks))
+        assert (finding.kind, finding.ranks) == (Kind.SLOW_HOST, (seed,))
+        assert located.phases_used <= 4
+
+
+def test_a_healthy_crossbar_has_no_findings_after_few_phases():
+    located = search(flat(64, None), 0.02, 3)
+    assert [finding.kind for finding in find.of_located(located, names(64))] == [Kind.NOTHING]
+    assert located.phases_used <= 8
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5, 12])
+def test_groups_and_capacities_of_generated_networks_are_found_within_an_aapc(seed):
+    found = score(seed, 0.02)
+    assert found.rand == 1
+    assert found.phases <= max(found.ranks - 1, 8)
+    assert len(found.capacity_errors) == found.limits > 0
+    assert max(found.capacity_errors) < 0.05
+    assert (found.found, found.alarms) == (found.planted, found.planted)
+
+
+def test_no_route_goes_from_a_rank_to_itself_and_no_rank_sends_twice_in_a_phase():
+    truth, random = networks.make(1), np.random.default_rng(1)
+    searching = Search(truth.ranks, seed=4)
+    while phases := searching.propose():
+        for routes in phases:
+            assert all(source != destination for source, destination in routes)
+            assert len({source for source, _ in routes}) == len(routes)
+            assert len({destination for _, destination in routes}) == len(routes)
+        searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
+
+
+def test_the_search_keeps_to_its_budget_and_ends():
+    truth, random = networks.make(2), np.random.default_rng(1)
+    searching = Search(truth.ranks, most_phases=12, seed=4)
+    used = 0
+    while phases := searching.propose():
+        used += len(phases)
+        searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
+    assert used <= 12
+    assert searching.propose() == []
+
+
+def test_fair_rates_share_a_bottleneck_and_give_what_it_leaves_to_others():
+    # Two messages share capacity 0 (1.0), one of them and a third share capacity 1 (3.0).
+    ways = np.array([[0, -1], [0, 1], [1, -1]])
+    assert oracle.fair_rates(ways, np.array([1.0, 3.0])).tolist() == pytest.approx([0.5, 0.5, 2.5])
+
+
+def test_the_rand_index_is_one_for_equal_partitions_and_about_zero_for_chance():
+    labels = np.repeat(np.arange(4), 50)
+    shuffled = np.random.default_rng(1).permutation(labels)
+    assert adjusted_rand(labels, 3 - labels) == 1
+    assert abs(adjusted_rand(labels, shuffled)) < 0.05
+
+
+def test_merging_groups_gains_what_the_likelihood_says():
+    random = np.random.default_rng(0)
+    labels = grouping._renumbered(random.integers(0, 5, 24))
+    total = random.integers(0, 3, (24, 24))
+    np.fill_diagonal(total, 0)
+    slow = random.binomial(total, 0.4)
+    blocks, groups = grouping._Blocks(slow, total), int(labels.max()) + 1
+    s, n = grouping._counts(slow, labels, groups), grouping._counts(total, labels, groups)
+    before = grouping._likelihood(blocks, slow, total, labels) + 24 * np.log(groups)
+    gains = grouping._merge_gains(blocks, s, n, 0)
+    for b in range(1, groups):
+        merged = grouping._renumbered(np.where(labels == b, 0, labels))
+        after = grouping._likelihood(blocks, slow, total, merged) + 24 * np.log(groups - 1)
+        assert gains[b] == pytest.approx(after - before)
+
+
+def test_phases_are_written_as_the_pattern_reads_them():
+    assert locating.text([[(0, 1), (2, 3)], [(1, 0)]]) == "0-1,2-3;1-0"
+
+
+def test_a_structure_becomes_a_network_file_with_every_host_and_limit():
+    located = search(networks.make(1), 0.02, 1)
+    text = inferred_network.text(located.structure, "a test")
+    assert text.count("[[switches]]") == len(located.structure.groups) + 1
+    for host in located.structure.hosts:
+        assert f'"{host}"' in text
+    assert {limit.reach for limit in located.structure.limits} == {Reach.LEAVING, Reach.ENTERING}
+
+
+def test_names_that_the_network_format_refuses_are_made_plain_and_stay_apart():
+    structure = Structure((), (), (1e8, 1e8), (1e8, 1e8), ("a:0", "a 0"))
+    text = inferred_network.text(structure, 'quoted " source')
+    assert '"a-0"' in text
+    assert '"a-0-1"' in text

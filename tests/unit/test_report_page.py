@@ -1,0 +1,234 @@
+"""The page as a file: what it says first, what it lets run, what hostile names can do to it."""
+
+import base64
+import dataclasses
+import hashlib
+import html
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import aapc_view, pingpong_view
+from stored_run import make_run
+
+from crosscut import cli
+from crosscut.analysis import findings
+from crosscut.analysis.findings import Effect, Finding, Kind
+from crosscut.errors import UsageError
+from crosscut.reports.html import assets
+from crosscut.reports.html.page import Found, distinct_names, render
+
+HOSTILE = "</script><script>document.title='owned'</script><b onmouseover=x>&lt;"
+
+
+class Page(HTMLParser):
+    """Elements in order, with their attributes; text of scripts and of the heading."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.inside: list[str] = []
+        self.heading = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.inside.append(tag)
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        while self.inside and self.inside.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self.inside and self.inside[-1] == "script":
+            self.scripts[-1] += data
+        elif self.inside and self.inside[-1] == "h1":
+            self.heading += data
+
+    def named(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def pictures(self):
+        kinds = [attributes.get("type") for attributes in self.named("script")]
+        return json.loads(self.scripts[kinds.index("application/json")])["pictures"]
+
+
+def at(view, path):
+    return dataclasses.replace(view, path=Path(path))
+
+
+def test_every_figure_has_its_picture_and_names_are_unique():
+    page = Page(render([at(aapc_view(), "a.zarr"), at(aapc_view(slow_route=(0, 1)), "b.zarr")]))
+    figures = [figure["id"] for figure in page.named("figure")]
+    assert figures
+    assert len(set(figures)) == len(figures)
+    assert set(figures) == set(page.pictures)
+    ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    links = [link["href"] for link in page.named("a")]
+    assert all(link.removeprefix("#") in ids for link in links), links
+
+
+def test_nothing_is_loaded_from_anywhere():
+    text = render([aapc_view()])
+    page = Page(text)
+    for tag, attributes in page.elements:
+        assert tag not in ("link", "iframe", "object", "embed", "base", "img")
+        assert "src" not in attributes
+    policy = next(meta["content"] for meta in page.named("meta") if "http-equiv" in meta)
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+
+
+def test_the_policy_lets_just_the_page_s_own_scripts_run():
+    page = Page(render([aapc_view()]))
+    policy = next(meta["content"] for meta in page.named("meta") if "http-equiv" in meta)
+    allowed = set(re.findall(r"'sha256-([^']+)'", policy))
+    run = {
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for script, attributes in zip(page.scripts, page.named("script"), strict=True)
+        if attributes.get("type") != "application/json"
+    }
+    assert run == allowed
+    assert "unsafe-inline" not in policy.split("script-src")[1].split(";")[0]
+
+
+def test_hostile_names_of_nodes_attributes_and_files_stay_text():
+    nodes = [{"name": HOSTILE, "kernel": HOSTILE, "adapters": [{"name": HOSTILE}]}] * 4
+    pattern = {"name": HOSTILE, "summary": HOSTILE, "formula": HOSTILE, "source": HOSTILE}
+    hostile = {
+        "nodes": nodes, "pattern": pattern, "phase_labels": [HOSTILE] * 3, "command_line": [HOSTILE],
+        "tcp": {HOSTILE: HOSTILE}, "state": HOSTILE, "start": HOSTILE, "cadence": HOSTILE, "place": HOSTILE,
+        "backend": {"name": HOSTILE, "parameters": {HOSTILE: HOSTILE}}, "crosscut": HOSTILE,
+        "failed_ranks": [{"rank": HOSTILE, "node": HOSTILE, "reason": HOSTILE}],
+    }  # fmt: skip
+    plain = Page(render([aapc_view()]))
+    page = Page(render([at(aapc_view(attributes=hostile), HOSTILE.replace("/", "|") + ".zarr")]))
+    assert len(page.named("script")) == len(plain.named("script"))
+    assert not page.named("b")
+    assert page.scripts[1:] == plain.scripts[1:]
+    assert page.pictures["run1-routes"]["more"]["nodes"][0] == HOSTILE
+
+
+def test_a_finding_heads_the_page_with_its_doubt_and_its_proof():
+    found = Found((
+        Finding(Kind.SLOW_ROUTE, "The route n001 → n003 runs at half rate.", effect=Effect(0.5, 0.48, 0.52),
+                false_alarm=1e-4, advice="check the cable"),
+        Finding(Kind.GROUPS, "Two groups.", false_alarm=1e-9),
+    ))  # fmt: skip
+    view = aapc_view()
+    text = render([view], found={view.path: found})
+    page = Page(text)
+    assert page.heading == "The route n001 → n003 runs at half rate."
+    assert "chance of a false alarm: 0.010 %" in text
+    assert "check the cable" in text
+    assert "chance of a false alarm: less than 0.0001 %" in text
+    assert "#run1-routes" in [link["href"] for link in page.named("a") if link.get("class") == "proof"]
+
+
+def test_without_findings_the_first_sentence_says_how_far_the_phases_fall_short():
+    view = aapc_view(ranks=6, repetitions=10)
+    view.dataset["rank_seconds"][:, :, 2] *= 4
+    heading = Page(render([view])).heading.replace("\u00a0", " ")
+    assert heading.startswith("The network falls short in 1 of 5 phases: down to 25 % of the fastest")
+    assert heading.endswith("in phase 3.")
+
+
+def test_phases_that_noise_may_have_made_differ_are_not_called_short():
+    view = aapc_view(ranks=4, repetitions=8)
+    view.dataset["rank_seconds"][:] = 0.01 * np.array([2, 1, 3, 1.3, 2.7, 1.6, 2.4, 2])[None, :, None, None]
+    view.dataset["rank_seconds"][:, :, 1] *= 1.3
+    assert "No phase can be told from the others" in Page(render([view])).heading
+
+
+def test_equal_phases_are_called_alike():
+    assert "All 3 phases run alike" in Page(render([aapc_view(repetitions=1)])).heading.replace("\u00a0", " ")
+
+
+def test_cautions_are_those_of_the_terminal():
+    text = html.unescape(render([aapc_view(repetitions=2)]))
+    assert "fewer than 6 repetitions of some phases at 1 KB, 1 MB: no 95 % interval" in text
+
+
+def test_a_ping_pong_is_drawn_as_its_sweep_and_tabled_by_size():
+    page = Page(render([pingpong_view()]))
+    assert list(page.pictures) == ["run1-sweep-rate", "run1-sweep-time"]
+    assert page.heading.replace("\u00a0", " ").startswith("Latency 10.00 µs")
+
+
+def test_a_size_that_the_run_lacks_is_refused_with_those_it_has():
+    with pytest.raises(UsageError, match="has no size 5 KB; it has 1 KB, 1 MB"):
+        render([aapc_view()], size_bytes=5000)
+    page = Page(render([aapc_view()], size_bytes=1000))
+    assert "1 KB" in page.pictures["run1-phases"]["caption"]
+
+
+def test_a_run_of_which_nothing_is_measured_is_refused():
+    view = aapc_view()
+    view.dataset["status"][:] = 0
+    with pytest.raises(UsageError, match="nothing is measured yet"):
+        render([view])
+
+
+def test_runs_of_the_same_name_are_told_apart_by_more_of_their_path():
+    views = [at(aapc_view(), "/x/monday/aapc.zarr"), at(aapc_view(), "/x/tuesday/aapc.zarr")]
+    assert distinct_names(views) == ["monday/aapc", "tuesday/aapc"]
+    with pytest.raises(UsageError, match="named twice"):
+        distinct_names([views[0], views[0]])
+
+
+def test_no_asset_holds_what_would_end_its_element():
+    for name in (*assets.LIBRARIES, *assets.MODULES, "page.css"):
+        assert assets.read(name)
+    joined = assets.joined_modules()
+    assert not re.search(r"^(?:import|export) ", joined, re.MULTILINE)
+    names = re.findall(r"^(?:async )?(?:function\*?|const|class) ([A-Za-z_]\w*)", joined, re.MULTILINE)
+    assert len(names) == len(set(names)), "two modules use one name"
+
+
+def test_libraries_have_their_licences_beside_them():
+    vendor = Path(assets.__file__).parent / "assets" / "vendor"
+    for script in vendor.glob("*.js"):
+        assert "Copyright" in (vendor / f"{script.name.split('-')[0]}.LICENSE").read_text(encoding="utf-8")
+
+
+def test_the_command_writes_a_page_and_replaces_none_unasked(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = make_run(tmp_path / "made.zarr")
+    assert cli.main(["report", str(run)]) == 0
+    assert (tmp_path / "made.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert "wrote made.html" in capsys.readouterr().out
+    assert cli.main(["report", str(run)]) == 2
+    assert "made.html exists; --force replaces it" in capsys.readouterr().err
+    assert cli.main(["report", str(run), "--force"]) == 0
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_what_cannot_be_written_or_read_is_said_without_a_traceback(tmp_path, capsys):
+    run = make_run(tmp_path / "made.zarr")
+    assert cli.main(["report", str(run), str(run)]) == 2
+    assert "-o FILE.html" in capsys.readouterr().err
+    assert cli.main(["report", str(run), "-o", str(tmp_path / "no" / "page.html")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+    assert cli.main(["report", str(run), "-o", str(tmp_path)]) == 2
+    assert "is a directory" in capsys.readouterr().err
+    (tmp_path / "f.json").write_text('{"schema": 3}')
+    assert (
+        cli.main(["report", str(run), "-o", str(tmp_path / "p.html"), "--findings", str(tmp_path / "f.json")])
+        == 2
+    )
+    assert "f.json: no findings of crosscut-findings" in capsys.readouterr().err
+
+
+def test_findings_of_a_file_begin_the_page(tmp_path):
+    run = make_run(tmp_path / "made.zarr")
+    document = findings.as_json([Finding(Kind.SLOW_HOST, "n1 is slow.", ranks=(2, 3))])
+    (tmp_path / "f.json").write_text(json.dumps(document))
+    out = tmp_path / "p.html"
+    assert cli.main(["report", str(run), "-o", str(out), "--findings", str(tmp_path / "f.json")]) == 0
+    assert Page(out.read_text(encoding="utf-8")).heading == "n1 is slow."

@@ -1,0 +1,134 @@
+"""The page's scripts that need no page, each run by itself under Node.js, against what Python says."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import aapc_view
+
+from crosscut import units
+from crosscut.analysis.digest import digest
+from crosscut.reports.html import assets, matrix
+from crosscut.reports.html.matrix import quantise
+from crosscut.reports.html.picture import Series
+
+ASSETS = Path(assets.__file__).parent / "assets"
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node.js (node) to run the page's scripts")
+
+
+def run(module: str, body: str, given: object, folder: Path) -> object:
+    """What `body` returns, with `m` the module and `given` a value; modules are copied, for Node knows a file
+    that ends in .js as a module only where a package.json says so."""
+    for asset in ASSETS.glob("*.js"):
+        shutil.copy(asset, folder)
+    (folder / "package.json").write_text('{"type": "module"}')
+    script = f"""
+import * as m from {json.dumps(str(folder / module))};
+import {{ readFileSync }} from "node:fs";
+const given = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(await (async () => {{ {body} }})()));
+"""
+    (folder / "test.mjs").write_text(script)
+    answer = subprocess.run(
+        [str(NODE), str(folder / "test.mjs")],
+        input=json.dumps(given), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout)
+
+
+VALUES = [0.0, 1.0, 9.996, 99.95, 999.4, 999.6, 1234.5, 99_951.0, 1.5e6, 123_456_789.0, 8e10, 2.5e12]
+
+
+def test_rates_and_times_read_as_in_python(tmp_path):
+    body = "return given.map((value) => [m.rate(value), m.seconds(value * 1e-7)]);"
+    found = run("format.js", body, VALUES, tmp_path)
+    assert found == [[units.rate(value), units.seconds(value * 1e-7)] for value in VALUES]
+
+
+def test_a_missing_value_is_a_dash(tmp_path):
+    assert run("format.js", "return [m.rate(null), m.digits(NaN)];", None, tmp_path) == ["–", "–"]
+
+
+def test_ticks_drop_zeros_that_say_nothing(tmp_path):
+    body = "return [m.size(1000), m.size(2500), m.size(1), m.secondsTick(2e-5), m.secondsTick(0.0105)];"
+    assert run("format.js", body, None, tmp_path) == ["1 KB", "2.5 KB", "1 B", "20 µs", "10.5 ms"]
+
+
+def test_csv_quotes_and_lets_no_name_be_a_formula(tmp_path):
+    columns = {"name": ['a,"b"', "=HYPERLINK(1)", "@x", "n1"], "rate": [1.5, -2, None, 0]}
+    found = run("columns.js", "return m.csv(given);", columns, tmp_path)
+    assert found == 'name,rate\r\n"a,""b""",1.5\r\n\'=HYPERLINK(1),-2\r\n\'@x,\r\nn1,0\r\n'
+
+
+def test_the_page_reads_the_rates_that_python_packed(tmp_path):
+    view = aapc_view(ranks=7, slow_route=(2, 5))
+    view.dataset["message_seconds"] *= np.random.default_rng(4).uniform(1, 3, (2, 10, 6, 7, 1))
+    picture = matrix.picture(Series("a", view, digest(view.dataset, 1)), "m")
+    body = """const cells = await m.unpack(given.cells);
+return Array.from(cells, (level) => m.rateOf(level, given));"""
+    picture.more["rates"] = [None if np.isnan(rate) else rate for rate in picture.more["rates"]]
+    more = {key: picture.more[key] for key in ("cells", "low", "high", "levels", "rates")}
+    found = np.array(run("matrix_model.js", body, more, tmp_path), dtype=float).reshape(7, 7)
+    routes = digest(view.dataset, 1).routes
+    assert found[routes.source, routes.destination] == pytest.approx(
+        routes.rates.median, rel=picture.more["error"] + 1e-9
+    )
+    assert np.isnan(np.diag(found)).all()
+
+
+def test_an_order_moves_rows_and_columns_alike(tmp_path):
+    cells = np.arange(16).reshape(4, 4)
+    body = "return Array.from(m.arranged(Uint8Array.from(given.cells), 4, given.order));"
+    found = run("matrix_model.js", body, {"cells": cells.ravel().tolist(), "order": [2, 0, 3, 1]}, tmp_path)
+    assert np.array(found).reshape(4, 4).tolist() == cells[np.ix_([2, 0, 3, 1], [2, 0, 3, 1])].tolist()
+
+
+def test_one_slow_route_among_many_stays_in_sight_from_afar(tmp_path):
+    side = 300
+    cells = np.full((side, side), 200, np.uint8)
+    cells[123, 257] = 3
+    cells[0, :] = 0  # what was not measured hides nothing
+    body = """const levels = m.pyramid(Uint8Array.from(given), 300);
+return levels.map(({ cells, side, span }) =>
+  [side, span, Math.min(...Array.from(cells).filter((x) => x)), cells.indexOf(3)]);"""
+    found = run("matrix_model.js", body, cells.ravel().tolist(), tmp_path)
+    assert [(level[0], level[1]) for level in found] == [(300, 1), (150, 2), (75, 4), (38, 8)]
+    for side_, span, slowest, at in found:
+        assert slowest == 3
+        assert divmod(at, side_) == (123 // span, 257 // span)
+
+
+def test_painting_puts_each_cell_where_its_ranks_are(tmp_path):
+    body = """const levels = m.pyramid(Uint8Array.from([0, 1, 2, 3]), 2);
+const image = new Uint32Array(36);
+m.paint(image, 6, levels, 2, { left: -0.5, top: 0, scale: 2 }, [10, 11, 12, 13], 99);
+return Array.from(image);"""
+    assert np.array(run("matrix_model.js", body, None, tmp_path)).reshape(6, 6).tolist() == [
+        [99, 10, 10, 11, 11, 99], [99, 10, 10, 11, 11, 99],
+        [99, 12, 12, 13, 13, 99], [99, 12, 12, 13, 13, 99],
+        [99] * 6, [99] * 6,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["linear", "log", "even"])
+def test_colours_rise_with_the_rate_on_every_scale(tmp_path, kind):
+    rates = np.random.default_rng(2).lognormal(18, 0.7, 5000)
+    levels = quantise(rates, rates.min(), rates.max(), 255)
+    given = {
+        "low": rates.min(),
+        "high": rates.max(),
+        "levels": 255,
+        "rates": [],
+        "cells": levels.tolist(),
+        "kind": kind,
+    }
+    body = "return Array.from(m.colourPlaces(m.counted(given.cells, 255), given.kind, given));"
+    places = np.array(run("matrix_model.js", body, given, tmp_path), dtype=float)[1:]
+    assert (np.diff(places) >= 0).all()
+    assert 0 <= places[0] <= places[-1] <= 1
+    assert places[-1] - places[0] > 0.9

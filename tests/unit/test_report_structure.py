@@ -1,0 +1,57 @@
+"""The inferred network as a drawing: its groups, and every capacity that they share."""
+
+import re
+
+from crosscut.analysis.findings import Group, Limit, Reach, Structure
+from crosscut.reports.html import structure
+
+HOSTS = tuple(f"n{rank:02d}" for rank in range(8))
+
+
+def two_groups(*limits, parts=()):
+    groups = (Group("left", (0, 1, 2, 3), parts), Group("right", (4, 5, 6, 7)))
+    return Structure(groups, limits, (1e7,) * 8, (1e7,) * 8, hosts=HOSTS, notes=("Latency would tell more.",))
+
+
+def words(picture):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", picture.body)
+
+
+def test_each_direction_of_a_trunk_has_its_capacity_at_its_group():
+    limits = (Limit(Reach.LEAVING, ("left",), 95e6), Limit(Reach.ENTERING, ("right",), 50e6))
+    found = words(structure.picture(two_groups(*limits), "s"))
+    assert "↑ 95.0 MB/s" in found
+    assert "↓ 50.0 MB/s" in found
+    assert "left" in found
+    assert "4 ranks: n00 … n03" in found
+
+
+def test_parts_of_a_group_stand_in_it_with_what_they_share():
+    part = Group("left.0", (0, 1))
+    found = structure.picture(two_groups(Limit(Reach.SENT, ("left.0",), 20e6), parts=(part,)), "s")
+    assert "left.0: 2 ranks: n00 … n01, 20.0 MB/s" in words(found)
+
+
+def test_what_all_groups_share_stands_between_them():
+    found = structure.picture(two_groups(Limit(Reach.CROSSING, (), 8e8)), "s")
+    assert "between groups: 800 MB/s in all" in words(found)
+    assert "All that goes between groups: 800 MB/s." in found.caption
+    assert "Latency would tell more." in found.caption
+
+
+def test_where_nothing_tells_ranks_apart_there_is_nothing_to_draw():
+    assert structure.picture(None, "s") is None
+    assert structure.picture(Structure((Group("all", (0, 1)),), (), (1.0,) * 2, (1.0,) * 2), "s") is None
+
+
+def test_more_groups_than_fit_are_counted():
+    groups = tuple(Group(f"g{number}", (number,)) for number in range(20))
+    found = structure.picture(Structure(groups, (), (1.0,) * 20, (1.0,) * 20), "s")
+    assert "between groups (4 more groups are not drawn)" in words(found)
+
+
+def test_hostile_names_of_groups_and_hosts_stay_text():
+    hostile = "</svg><script>x</script>"
+    groups = (Group(hostile, (0,)), Group("b", (1,)))
+    found = structure.picture(Structure(groups, (), (1.0,) * 2, (1.0,) * 2, hosts=(hostile, hostile)), "s")
+    assert "<script" not in found.body
