@@ -56,3 +56,14 @@ def measure(
         rates = fair_rates(ways[ends[:, 0], ends[:, 1]], capacities)
         found.append(rates * np.exp(noise * random.standard_normal(len(rates))))
     return np.concatenate(found) if found else np.zeros(0)
+
+
+def latencies(
+    idle_seconds: Floats, phases: Sequence[Sequence[tuple[int, int]]], noise: float,
+    random: np.random.Generator,
+) -> Floats:  # fmt: skip
+    """What short messages take, each times a log-normal error. `idle_seconds`: [source, destination]."""
+    ends = np.array([route for routes in phases for route in routes], np.int64).reshape(-1, 2)
+    return np.asarray(
+        idle_seconds[ends[:, 0], ends[:, 1]] * np.exp(noise * random.standard_normal(len(ends)))
+    )

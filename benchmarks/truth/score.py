@@ -55,7 +55,10 @@ def search(truth: Truth, noise: float, seed: int) -> Located:
     random = np.random.default_rng(seed)
     searching = Search(truth.ranks, seed=seed)
     while phases := searching.propose():
-        searching.learn(oracle.measure(truth.ways, truth.capacities, phases, noise, random))
+        if searching.asks_latency:
+            searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, noise, random))
+        else:
+            searching.learn(oracle.measure(truth.ways, truth.capacities, phases, noise, random))
     return searching.located()
 
 

@@ -19,6 +19,8 @@ from crosscut.run import Run
 from crosscut.session import Session
 
 PATTERN = "routes"
+# Of messages whose time is latency.
+SHORT_BYTES = 1
 
 
 @dataclass(frozen=True)
@@ -42,23 +44,25 @@ def locate(
     while phases := search.propose():
         told(measured, len(phases))
         out = folder / f"step{step:03}.zarr"
-        outcome = session.run(_job(phases, out, decided, how))
+        short = search.asks_latency
+        outcome = session.run(_job(phases, out, decided, how, SHORT_BYTES if short else how.size_bytes))
         if session.interrupted or outcome.state != "complete":
             break
         run = Run.open(out)
         names = names or rank_names(run)
-        search.learn(rates(run, phases))
+        seen = rates(run, phases)
+        search.learn(seen / SHORT_BYTES if short else seen)
         measured, step = measured + len(phases), step + 1
     if not measured:
         raise SessionError("nothing was measured: the search needs its first phases at least")
     return search.located(names), names
 
 
-def _job(phases: Sequence[Sequence[Route]], out: Path, decided: Decided, how: How) -> Job:
+def _job(phases: Sequence[Sequence[Route]], out: Path, decided: Decided, how: How, size_bytes: int) -> Job:
     return Job(
         pattern=PATTERN, out=out, pattern_parameters={"routes": text(phases)},
         backend=decided.options.backend,
-        sizes=(how.size_bytes,), options={"repetitions": how.repetitions, "seed": how.seed},
+        sizes=(size_bytes,), options={"repetitions": how.repetitions, "seed": how.seed},
         metadata=how.metadata,
     )  # fmt: skip
 

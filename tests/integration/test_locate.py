@@ -14,7 +14,7 @@ from benchmarks.truth.score import adjusted_rand
 
 from crosscut import cli, network
 from crosscut.analysis import find
-from crosscut.analysis.findings import Reach, from_json
+from crosscut.analysis.findings import Kind, Reach, from_json
 from crosscut.locating import rates, text
 from crosscut.run import Run
 
@@ -89,6 +89,21 @@ def test_locate_finds_the_asics_and_both_limits_of_a_full_e7(tmp_path, capsys):
     assert (len(leaving), len(sent)) == (2, 4)
     assert np.allclose(leaving, 100e6, rtol=0.05)
     assert np.allclose(sent, 200e6, rtol=0.05)  # 1600 Mbit/s: TR 391, section 5.1
+
+
+def test_locate_tells_switches_apart_by_latency_where_hosts_forward(capsys):
+    """Salmon, Stein and Sterling, SC98: four switches of nine hosts, wired host to host."""
+    said = crosscut(capsys, "locate", "--on", "sim:beowulf-routed-4x9", "-n", "36", "--json", "--quiet")
+    found, structure = from_json(json.loads(said))
+    assert structure is not None
+    graph = network.load("beowulf-routed-4x9", graph=True).graph
+    assert graph is not None
+    switch_of = {edge.a: edge.b for edge in graph.edges if edge.b >= graph.hosts}
+    assert (
+        adjusted_rand(numbered([str(switch_of[host]) for host in range(36)]), np.array(structure.labels()))
+        == 1
+    )
+    assert not [finding for finding in found if finding.kind is Kind.SLOW_HOST]
 
 
 def test_a_simulated_inferred_network_gives_the_rates_it_was_inferred_from(tmp_path, capsys):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.observed import Integers
+from crosscut.analysis.tallies import Tallies, counts
 
 # Prior of slow routes within a group: beta(1, 40), one in forty. Between groups: about as many as in all,
 # known as well as from so many routes; networks are mostly built alike, and many small groups must not be
@@ -90,12 +91,12 @@ def extended(slow: Integers, total: Integers, members: Integers, found: Grouping
     groups. `slow`, `total` are of all ranks."""
     ranks, groups = len(slow), found.count
     blocks = _Blocks(slow, total)
-    of_group = np.zeros((ranks, groups), np.int64)
-    of_group[members, found.labels] = 1
-    s, n = of_group.T @ slow @ of_group, of_group.T @ total @ of_group
-    outs, backs = (slow @ of_group, total @ of_group), (slow.T @ of_group, total.T @ of_group)
-    labels, confidence = np.zeros(ranks, np.int64), np.ones(ranks)
+    labels, confidence = np.full(ranks, groups), np.ones(ranks)  # the others, in none of the groups
     labels[members], confidence[members] = found.labels, found.confidence
+    tallies = [Tallies(values, labels, groups + 1) for values in (slow, total)]
+    s, n = (tally.between[:groups, :groups] for tally in tallies)
+    outs = [tally.out[:, :groups] for tally in tallies]
+    backs = [tally.back[:, :groups] for tally in tallies]
     for rank in np.setdiff1d(np.arange(ranks), members):
         gain = _gains_from(blocks, s, n, (outs[0][rank], outs[1][rank]), (backs[0][rank], backs[1][rank]))
         labels[rank] = int(np.argmax(gain))
@@ -109,7 +110,7 @@ def merged_where_fast(slow: Integers, total: Integers, found: Grouping, most_slo
     union are fast."""
     labels = found.labels.copy()
     while (groups := int(labels.max()) + 1) > 1:
-        s, n = _counts(slow, labels, groups), _counts(total, labels, groups)
+        s, n = counts(slow, labels, groups), counts(total, labels, groups)
         share = (s + s.T) / np.maximum(n + n.T, 1)
         share[(n + n.T) == 0] = 1
         np.fill_diagonal(share, 1)
@@ -127,7 +128,7 @@ def merged_where_fast(slow: Integers, total: Integers, found: Grouping, most_slo
 def slow_within(slow: Integers, total: Integers, labels: Integers) -> float:
     """Share of routes within groups that are slow."""
     groups = int(labels.max()) + 1
-    s, n = _counts(slow, labels, groups), _counts(total, labels, groups)
+    s, n = counts(slow, labels, groups), counts(total, labels, groups)
     return float(np.trace(s) / max(int(np.trace(n)), 1))
 
 
@@ -185,16 +186,9 @@ def _linkage_levels(score: Floats) -> list[Integers]:
     return levels
 
 
-def _counts(values: Integers, labels: Integers, groups: int) -> Integers:
-    """[group, group] sums."""
-    members = np.zeros((len(labels), groups), np.int64)
-    members[np.arange(len(labels)), labels] = 1
-    return np.asarray(members.T @ values @ members, np.int64)
-
-
 def _likelihood(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> float:
     groups = int(labels.max()) + 1
-    return _of_counts(blocks, _counts(slow, labels, groups), _counts(total, labels, groups), len(labels))
+    return _of_counts(blocks, counts(slow, labels, groups), counts(total, labels, groups), len(labels))
 
 
 def _of_counts(blocks: _Blocks, s: Integers, n: Integers, ranks: int) -> float:
@@ -217,26 +211,12 @@ def _climb(blocks: _Blocks, slow: Integers, total: Integers, start: Integers) ->
     return labels
 
 
-def _gains(
-    blocks: _Blocks, slow: Integers, total: Integers, labels: Integers, rank: int, groups: int
-) -> Floats:
-    """[group] log likelihood of the rank being there, the others staying; the last group may be empty."""
-    others = labels.copy()
-    others[rank] = groups  # a place of its own, left out of the counts below
-    members = np.zeros((len(labels), groups + 1), np.int64)
-    members[np.arange(len(labels)), others] = 1
-    m = members[:, :groups]
-    s, n = m.T @ slow @ m, m.T @ total @ m
-    return _gains_from(
-        blocks, s, n, (slow[rank] @ m, total[rank] @ m), (slow[:, rank] @ m, total[:, rank] @ m)
-    )
-
-
 def _gains_from(
     blocks: _Blocks, s: Integers, n: Integers, out: tuple[Integers, Integers], back: tuple[Integers, Integers]
 ) -> Floats:
-    rows = blocks.between(s + out[0][None, :], n + out[1][None, :]) - blocks.between(s, n)
-    columns = blocks.between(s + back[0][:, None], n + back[1][:, None]) - blocks.between(s, n)
+    now = blocks.between(s, n)
+    rows = blocks.between(s + out[0][None, :], n + out[1][None, :]) - now
+    columns = blocks.between(s + back[0][:, None], n + back[1][:, None]) - now
     gain = rows.sum(1) - np.diag(rows) + columns.sum(0) - np.diag(columns)
     ss, nn = np.diag(s), np.diag(n)
     gain = gain + blocks.within(ss + out[0] + back[0], nn + out[1] + back[1]) - blocks.within(ss, nn)
@@ -246,32 +226,26 @@ def _gains_from(
 def _move_ranks(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> bool:
     """Moves each rank where it is likeliest; changes `labels`. Whether any moved."""
     groups = int(labels.max()) + 2  # one is empty: a rank may leave for a group of its own
-    members = np.zeros((len(labels), groups), np.int64)
-    members[np.arange(len(labels)), labels] = 1
-    s, n = members.T @ slow @ members, members.T @ total @ members
+    s, n = Tallies(slow, labels, groups), Tallies(total, labels, groups)
     any_moved = False
     for rank in range(len(labels)):
-        here = labels[rank]
-        members[rank, here] = 0
-        out, back = (
-            (slow[rank] @ members, total[rank] @ members),
-            (slow[:, rank] @ members, total[:, rank] @ members),
-        )
-        for counts, row, column in ((s, out[0], back[0]), (n, out[1], back[1])):
-            counts[here, :] -= row
-            counts[:, here] -= column
-        gain = _gains_from(blocks, s, n, out, back)
+        here = int(labels[rank])
+        gain = _gains(blocks, s, n, rank, here)
         there = int(np.argmax(gain))
         if there != here and gain[there] > gain[here] + 1e-9:
             any_moved = True
-        else:
-            there = int(here)
-        for counts, row, column in ((s, out[0], back[0]), (n, out[1], back[1])):
-            counts[there, :] += row
-            counts[:, there] += column
-        labels[rank] = there
-        members[rank, there] = 1
+            s.move(rank, here, there)
+            n.move(rank, here, there)
+            labels[rank] = there
     return any_moved
+
+
+def _gains(blocks: _Blocks, s: Tallies, n: Tallies, rank: int, here: int) -> Floats:
+    """[group] log likelihood of the rank being there, the others staying."""
+    return _gains_from(
+        blocks, s.without(rank, here), n.without(rank, here), (s.out[rank], n.out[rank]),
+        (s.back[rank], n.back[rank]),
+    )  # fmt: skip
 
 
 def _merge_groups(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> Integers | None:
@@ -279,7 +253,7 @@ def _merge_groups(blocks: _Blocks, slow: Integers, total: Integers, labels: Inte
     groups = int(labels.max()) + 1
     if groups < 2:
         return None
-    s, n = _counts(slow, labels, groups), _counts(total, labels, groups)
+    s, n = counts(slow, labels, groups), counts(total, labels, groups)
     gains = np.array([_merge_gains(blocks, s, n, a) for a in range(groups)])
     np.fill_diagonal(gains, -np.inf)
     a, b = divmod(int(np.argmax(gains)), groups)
@@ -308,8 +282,9 @@ def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, a: int) -> Floats:
 def _confidence(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> Floats:
     groups = int(labels.max()) + 1
     found = np.ones(len(labels))
+    s, n = Tallies(slow, labels, groups), Tallies(total, labels, groups)
     for rank in range(len(labels)):
-        gain = _gains(blocks, slow, total, labels, rank, groups)
+        gain = _gains(blocks, s, n, rank, int(labels[rank]))
         found[rank] = 1 / np.exp(gain - gain[labels[rank]]).clip(max=1e12).sum()
     return found
 

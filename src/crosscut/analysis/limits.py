@@ -9,6 +9,7 @@ agree, those of another vary with who happens to pass.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,8 +27,15 @@ SMALLEST_SHARE_EXPLAINED = 0.3
 FEWEST_PHASES = 3
 # Of the phases in which a limit seems full, those whose totals agree.
 SMALLEST_SHARE_ALIKE = 0.6
-# A bottleneck needs two messages; and a total of few is known no better than its messages.
+# Where others of its kind are known: messages that another limit holds back leave it unfilled in many.
+SMALLEST_SHARE_OF_KIND = 0.2
+# And its capacity is that of its kind, this near in the logarithm.
+ALIKE = 0.05
+FEWEST_OF_KIND = 3
+# A bottleneck needs two messages, in one of its phases at least.
 _FEWEST_MESSAGES = 2
+# Their parts are guessed at, and the guess that explains most is taken: they must be strict.
+_OWN = (Reach.SENT, Reach.RECEIVED)
 
 
 @dataclass(frozen=True)
@@ -107,18 +115,28 @@ def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explai
 def _family(
     observed: Observed, alone: Unshared, candidates: Sequence[_Candidate], slow: NDArray[np.bool_]
 ) -> tuple[list[Capacity], NDArray[np.bool_]]:
+    fitted = [_fit(observed, alone, candidate, slow) for candidate in candidates]
+    sure = [math.log(fit[0].bytes_per_second) for fit in fitted if fit is not None]
     explained = np.zeros(len(observed), bool)
     found = []
-    for candidate in candidates:
-        fitted = _fit(observed, alone, candidate, slow)
-        if fitted is not None:
-            found.append(fitted[0])
-            explained |= fitted[1]
+    for candidate, strict in zip(candidates, fitted, strict=True):
+        fit = strict
+        if fit is None and len(sure) >= FEWEST_OF_KIND and candidate.reach not in _OWN:
+            fit = _fit(observed, alone, candidate, slow, SMALLEST_SHARE_OF_KIND)
+            if fit is not None and abs(math.log(fit[0].bytes_per_second) - np.median(sure)) > ALIKE:
+                fit = None
+        if fit is not None:
+            found.append(fit[0])
+            explained |= fit[1]
     return found, explained & slow
 
 
 def _fit(
-    observed: Observed, alone: Unshared, candidate: _Candidate, slow: NDArray[np.bool_]
+    observed: Observed,
+    alone: Unshared,
+    candidate: _Candidate,
+    slow: NDArray[np.bool_],
+    share_alike: float = SMALLEST_SHARE_ALIKE,
 ) -> tuple[Capacity, NDArray[np.bool_]] | None:
     """The capacity, and the messages it explains: slow, in a phase in which it is full, and none there much
     faster than they (on its bottleneck a message is as fast as any)."""
@@ -136,8 +154,10 @@ def _fit(
     slow_at_top = np.bincount(phase, weights=at_top & slow[at]) / np.maximum(
         np.bincount(phase, weights=at_top), 1
     )
-    full = (slow_at_top > 0.5) & (counts >= _FEWEST_MESSAGES)
-    if full.sum() < FEWEST_PHASES:
+    full = slow_at_top > 0.5
+    if candidate.reach in _OWN:
+        full &= counts >= _FEWEST_MESSAGES
+    if (full & (counts >= _FEWEST_MESSAGES)).sum() < 1 or full.sum() < FEWEST_PHASES:
         return None
     # Noise of a total of k about equal rates; it varies by phase, the middle will do.
     spread = alone.noise / np.sqrt(np.median(counts[full]))
@@ -145,9 +165,9 @@ def _fit(
     # What is known from several messages explains a single one as well.
     at_limit = np.abs(np.log(totals) - middle) < 3.5 * alone.noise / np.sqrt(counts) + 0.002
     near = full & at_limit
-    if near.sum() < max(FEWEST_PHASES, SMALLEST_SHARE_ALIKE * full.sum()) or _varies_less_than_load(
-        len(totals), counts, near
-    ):
+    if near.sum() < max(FEWEST_PHASES, share_alike * full.sum()) or not _shared(counts, near):
+        return None
+    if _varies_less_than_load(len(totals), counts, near):
         return None
     figure = medians(totals[near][:, None])
     estimate = Capacity(
@@ -157,6 +177,12 @@ def _fit(
     explained = np.zeros(len(observed), bool)
     explained[at] = at_limit[phase] & at_top & slow[at]
     return estimate, explained
+
+
+def _shared(counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
+    """Whether several messages at once were seen to have the same total: single ones may be slow by anything,
+    but one that gets what several get together shares their limit."""
+    return bool((counts[near] >= _FEWEST_MESSAGES).any())
 
 
 def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:

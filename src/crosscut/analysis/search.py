@@ -10,6 +10,10 @@ section 4.2.2). 2. Within the groups so found everybody sends twice: limits betw
 3. Hosts at the ends of slow messages are measured alone: only suspects, all of them at once.
 4. Where a group's hosts are slow among themselves, ever different parts of it send: the chips on which they
 are.
+
+Where two batches of permutations leave groups open, short messages follow, by permutations as well: their
+latency tells who is near whom, and takes hardly any time. And where limits of a kind are known for some
+groups and not for others, phases that fill those.
 """
 
 from __future__ import annotations
@@ -21,8 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis import subgroups
+from crosscut.analysis import filling, idle, subgroups
 from crosscut.analysis.findings import Group, Limit, Structure
+from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.observed import Observed, Route, joined, nothing, of_phases
 from crosscut.analysis.structure import Inferred, infer, structure
@@ -41,6 +46,10 @@ _MOST_SLOW_HOSTS = 3
 _RETESTS = 2
 _RESERVE = 2 + _RETESTS
 _FEWEST_FOR_GROUPS = 9
+# How often it fills what is missing; what still is not known is not full by what its hosts can send.
+_MOST_FILLINGS = 3
+# Phases of short messages, at first: this for each time that the number of ranks doubles.
+_IDLE_PER_DOUBLING = 2
 # Phases with only part of a group sending, for the limits within groups.
 _PARTIAL_PHASES = 32
 _FEWEST_PARTIAL = 12
@@ -74,6 +83,9 @@ class Search:
         self._pending_stage = ""
         self._used = 0
         self._full, self._alone, self._within = nothing(ranks), nothing(ranks), nothing(ranks)
+        self._idle = nothing(ranks)
+        self._near: Grouping | None = None
+        self._fillings = 0
         self._last_labels: tuple[int, ...] = ()
         self._inferred: Inferred | None = None
         self._known_out, self._known_in = np.full(ranks, np.nan), np.full(ranks, np.nan)
@@ -87,10 +99,17 @@ class Search:
         """Phases to measure next; none: the search is over."""
         while not self._pending:
             step = self._stage
-            self._pending = step()[: max(0, self._budget - self._used)]
+            self._pending = step()
+            if not self.asks_latency:
+                self._pending = self._pending[: max(0, self._left())]
             if not self._pending and self._stage == step:
                 break
         return self._pending
+
+    @property
+    def asks_latency(self) -> bool:
+        """Whether the proposed phases are of short messages, of which `learn` takes messages per second."""
+        return self._pending_stage == "idle"
 
     def learn(self, rates: Floats) -> None:
         """Bytes per second of all routes of the proposed phases, in their order."""
@@ -99,6 +118,8 @@ class Search:
             self._full = joined(self._full, seen)
         elif self._pending_stage == "alone":
             self._alone = joined(self._alone, seen)
+        elif self._pending_stage == "idle":
+            self._idle = joined(self._idle, seen)
         else:
             self._within = joined(self._within, seen)
         self._used += len(self._pending)
@@ -111,9 +132,15 @@ class Search:
         if self._used and self._settled():
             self._thorough()
             return []
+        if self._measured() >= _FEWEST_FOR_GROUPS and self._near is None and not self._quiet():
+            phases, self._near = self._latencies()
+            if self._near is not None:
+                self._thorough()
+            if phases or self._near is not None:
+                return phases
         # Ever longer batches: what is inferred after each takes longer than measuring it.
-        count = _FIRST if self._used == 0 else max(_BATCH, self._used // 2)
-        count = min(count, self._budget - _RESERVE - self._used, len(self._distances))
+        count = _FIRST if self._used == 0 else max(_BATCH, self._measured() // 2)
+        count = min(count, self._left() - _RESERVE, len(self._distances))
         if count <= 0:
             self._thorough()
             return []
@@ -121,8 +148,24 @@ class Search:
 
     def _thorough(self) -> None:
         """What the permutations tell, for what follows; nothing, where hardly a message was slow."""
-        self._inferred = infer(self._full) if not self._quiet() else None
-        self._stage = self._inside
+        self._inferred = infer(self._full, near=self._near) if not self._quiet() else None
+        self._stage = self._fill
+
+    def _latencies(self) -> tuple[list[Phase], Grouping | None]:
+        """Short messages, until they tell who is near whom; none, where they do, or where many more than were
+        measured would be needed."""
+        if len(self._idle):
+            found = idle.nearness(self._idle)
+            if found.sure:
+                self._sure = True
+                return [], found.grouping
+            if found.grouping.count == 1 or self._idle.phases >= self._ranks // 2:
+                return [], None
+        self._pending_stage = "idle"
+        first = max(_BATCH, math.ceil(_IDLE_PER_DOUBLING * math.log2(self._ranks)))
+        count = max(_BATCH, self._idle.phases // 2) if len(self._idle) else first
+        distances = 1 + self._random.permutation(self._ranks - 1)[:count]
+        return [self._shifted(int(distance)) for distance in distances], None
 
     def _shifted(self, distance: int) -> Phase:
         order, n = self._order, self._ranks
@@ -135,13 +178,13 @@ class Search:
             # Two permutations name the slow hosts; limits that hardly any permutation reaches take some more.
             return self._slow_share(self._full) > 0 or self._used >= math.ceil(math.log2(self._ranks))
         self._sure = False
-        if self._used < _FEWEST_FOR_GROUPS:
+        if self._measured() < _FEWEST_FOR_GROUPS:
             return False
         self._inferred = found = infer(self._full, thorough=False)
         labels = tuple(found.grouping.labels.tolist())
         same, self._last_labels = labels == self._last_labels, labels
         self._sure = bool(same and found.grouping.confidence.min() > _SURE and found.grouping.count > 1)
-        return self._sure and (found.explained > 0.9 or self._used >= self._budget // 2)
+        return self._sure and (found.explained > 0.9 or self._measured() >= self._budget // 2)
 
     def _quiet(self) -> bool:
         """Whether few messages are slow, but for those of a few hosts of which all are."""
@@ -153,6 +196,13 @@ class Search:
                 apart |= always[ends]
         return bool((slow & ~apart).mean() <= _QUIET)
 
+    def _left(self) -> int:
+        """Of the budget, which is of phases of full messages: short ones take no time to speak of."""
+        return self._budget - self._measured()
+
+    def _measured(self) -> int:
+        return self._used - self._idle.phases
+
     def _slow_share(self, observed: Observed) -> float:
         return float(self._slow(observed).mean()) if len(observed) else 0.0
 
@@ -160,6 +210,20 @@ class Search:
         """[message] whether it is slow against what an ordinary host reaches."""
         alone = unshared(self._full)
         return np.asarray(np.log(observed.rate / alone.nominal) < min(alone.threshold, -0.05))
+
+    def _fill(self) -> list[Phase]:
+        """What is missing of limits of which others are known."""
+        self._pending_stage = "full"
+        left, self._fillings = self._left() - _RESERVE, self._fillings + 1
+        if self._fillings > 1 and self._inferred is not None:
+            self._inferred = infer(self._full, near=self._near)
+        if left <= 0 or self._inferred is None or self._fillings > _MOST_FILLINGS:
+            self._stage = self._inside
+            return []
+        wanted = filling.phases(self._inferred.capacities, self._inferred.grouping.labels, self._random)
+        if not wanted:
+            self._stage = self._inside
+        return wanted[:left]
 
     # -- 2: within groups, where outer limits are out of the way; on a quiet network that would be the same
     # again
@@ -203,7 +267,8 @@ class Search:
             suspects |= set(np.nonzero((times > 0) & (share > 0.99))[0].tolist())
         if len(suspects) > max(2, self._ranks // 3):
             suspects = set()  # a limit that they share
-        if self._inferred is not None:
+        # Hosts that forward are busy with others' messages, unless all stay within their group.
+        if self._inferred is not None and self._near is None:
             beyond = set(self._inferred.out_suspects.tolist()) | set(self._inferred.in_suspects.tolist())
             suspects |= beyond if len(beyond) <= self._ranks // 3 else set()
         return suspects
@@ -215,11 +280,12 @@ class Search:
         partners = [rank for rank in self._random.permutation(self._ranks).tolist() if rank not in suspects]
         phase: Phase = []
         for suspect in suspects:
-            if not partners:
-                break
-            near = next((partner for partner in partners if labels[partner] == labels[suspect]), partners[0])
-            partners.remove(near)
-            phase += [(suspect, near), (near, suspect)]
+            near = [partner for partner in partners if labels[partner] == labels[suspect]]
+            if not partners or (not near and self._near is not None):
+                continue  # through hosts that forward it would tell of them
+            partner = near[0] if near else partners[0]
+            partners.remove(partner)
+            phase += [(suspect, partner), (partner, suspect)]
         return [phase] if phase else []
 
     def _take_retests(self) -> None:
@@ -240,10 +306,10 @@ class Search:
             ~np.isin(self._within.source, bad) & ~np.isin(self._within.destination, bad)
         )
         groups = self._groups(_SMALLEST_GROUP_LOOKED_INTO)
-        left = self._budget - self._used
+        left = self._left()
         if self._partial or not groups or self._slow_share(sound) < 4 * _QUIET or left < _FEWEST_PARTIAL:
             if self._partial and self._inferred is not None:
-                alone = infer(self._full, self._known_out, self._known_in).alone
+                alone = infer(self._full, self._known_out, self._known_in, near=self._near).alone
                 self._parts = subgroups.parts(self._within, alone, self._inferred.grouping.labels)
             self._stage = self._over
             return []
@@ -257,7 +323,7 @@ class Search:
 
     def located(self, names: Sequence[str] = ()) -> Located:
         """What is known so far."""
-        found = infer(self._full, self._known_out, self._known_in, divided=not self._quiet())
+        found = infer(self._full, self._known_out, self._known_in, divided=not self._quiet(), near=self._near)
         hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))
         outline = structure(found, hosts, self._used)
         if self._parts is not None:

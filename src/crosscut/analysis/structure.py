@@ -54,11 +54,11 @@ def infer(
     *,
     thorough: bool = True,
     divided: bool = True,
+    near: Grouping | None = None,
 ) -> Inferred:
     """`known_out`, `known_in`: [rank] rates of single hosts measured alone, bytes per second; NaN: not
     measured. Not `thorough`: one cut between slow and fast is tried, which is enough to see whether more must
-    be measured. Not
-    `divided`: one group, for there is nothing that several would explain."""
+    be measured. Not `divided`: one group, for there is nothing that several would explain."""
     first = unshared(observed)
     ends = tops(observed)
     limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
@@ -74,7 +74,7 @@ def infer(
     # slower than it is.
     telling = ~np.isin(observed.source, slow_out) & ~np.isin(observed.destination, slow_in)
     if divided:
-        explained, found = _best(observed, alone, observed.where(telling), slowness[telling], thorough)
+        explained, found = _best(observed, alone, observed.where(telling), slowness[telling], thorough, near)
     else:
         found = grouping.of_one(observed.ranks)
         explained = limits.explain(observed, alone, found.labels)
@@ -86,11 +86,14 @@ def infer(
 
 
 def _best(
-    observed: Observed, alone: Unshared, telling: Observed, slowness: Floats, thorough: bool
-) -> tuple[Explained, Grouping]:
+    observed: Observed, alone: Unshared, telling: Observed, slowness: Floats, thorough: bool,
+    near: Grouping | None,
+) -> tuple[Explained, Grouping]:  # fmt: skip
     """The grouping whose shared capacities explain most of what is slow; of equals the likeliest."""
-    best: tuple[Explained, Grouping] | None = None
     observed = some_phases(observed, MOST_MESSAGES)
+    if near is not None:
+        return limits.explain(observed, alone, near.labels), near
+    best: tuple[Explained, Grouping] | None = None
     for found in candidates(telling, slowness, alone.threshold, thorough):
         explained = limits.explain(observed, alone, found.labels)
         if best is None or explained.share > best[0].share + 0.02:

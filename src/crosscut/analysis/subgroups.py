@@ -5,7 +5,8 @@ rates vary together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,14 +71,35 @@ def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integ
     likeness = _likeness(mine, members)
     best: tuple[Integers, limits.Explained] | None = None
     everybody = np.zeros(mine.ranks, np.int64)
+
+    def explained_by(labels: Integers) -> limits.Explained:
+        everybody[members] = labels
+        return limits.explain_own(mine, alone, everybody)
+
     for count in range(2, min(MOST_PARTS, len(members) // 3) + 1):
         labels = _clusters(likeness, count)
-        everybody[members] = labels
-        explained = limits.explain_own(mine, alone, everybody)
+        tried = _fewest(labels, explained_by(labels), explained_by)
         enough = SMALLEST_SHARE if best is None else best[1].share + WORTH_A_PART
-        if explained.share > enough:
-            best = labels, explained
+        if tried[1].share > enough:
+            best = tried
     return best
+
+
+def _fewest(
+    labels: Integers, explained: limits.Explained, explained_by: Callable[[Integers], limits.Explained]
+) -> tuple[Integers, limits.Explained]:
+    """Parts put together for as long as they explain as much: clusters may cut a chip in two where that lets
+    them keep another apart."""
+    while (count := int(labels.max()) + 1) > 2:
+        joined = [
+            _renumbered(np.where(labels == other, one, labels))
+            for one, other in itertools.combinations(range(count), 2)
+        ]
+        least = max(((explained_by(each), each) for each in joined), key=lambda pair: pair[0].share)
+        if least[0].share < explained.share - WORTH_A_PART:
+            break
+        explained, labels = least
+    return labels, explained
 
 
 def _likeness(mine: Observed, members: Integers) -> Floats:

@@ -49,7 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"Of each phase. Default {_REPETITIONS}; simulated: 1.",
     )
     group.add_argument(
-        "--most-phases", type=whole(4), metavar="N", help="Phases at most. Without it as many as an AAPC has."
+        "--most-phases",
+        type=whole(4),
+        metavar="N",
+        help="Phases at most, but for those of one-byte messages. Without it as many as an AAPC has.",
     )
     group.add_argument(
         "--seed", type=whole(0), metavar="N", default=1, help="Of everything random. Default 1."

@@ -6,6 +6,7 @@ import numpy as np
 
 from crosscut import units
 from crosscut.analysis import summary
+from crosscut.analysis.loggp import loggp
 from crosscut.analysis.pingpong import Sweep, sweep
 from crosscut.analysis.samples import Samples
 from crosscut.reports import figures
@@ -28,6 +29,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
         "half round trip" if mode in ("", "pingpong", "ping-pong", "half-round-trip") else f"time ({mode})"
     )
     _headline(screen, found, timed)
+    _model(screen, found, mode)
     _table(screen, found, timed)
     if len(found.size_bytes) > 2:
         _plots(screen, found, timed)
@@ -50,6 +52,34 @@ def _headline(screen: Screen, found: Sweep, timed: str) -> None:
         "peak rate", f"{figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}"
     )
     screen.field("half of it", f"from {units.size(found.half_rate_bytes())} on")
+
+
+def _model(screen: Screen, found: Sweep, mode: str) -> None:
+    """LogGP, as far as this mode tells it; messages both ways at once it does not describe."""
+    if mode == "bidirectional":
+        return
+    stream = mode == "stream"
+    # Of a stream the time from one message to the next.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds = np.asarray(found.size_bytes) / found.rates.median if stream else found.seconds.median
+    model = loggp(found.size_bytes, seconds)
+    if model is None:
+        return
+    short = "g (or o, the longer)" if stream else "L + 2 o"
+    rest = "" if stream else "; g: --mode stream; L and o apart: not by round trips"
+    screen.field(
+        "LogGP",
+        f"{short} {units.seconds(model.short_seconds)}, G {units.seconds(model.seconds_per_byte)} a byte "
+        f"({units.rate(1 / model.seconds_per_byte)}){rest}",
+    )
+    line = model.line
+    beta = f"{units.rate(1 / line.seconds_per_byte)}" if line.seconds_per_byte > 0 else "none"
+    screen.field(
+        "t = α + m/β",
+        f"α {units.seconds(line.alpha_seconds)}, β {beta}: off by {100 * line.misfit_median:.1f} % in the "
+        f"middle, {100 * line.misfit_largest:.0f} % at {units.size(line.misfit_bytes)}"
+        + ("" if line.adequate else "; it does not describe this sweep"),
+    )
 
 
 def _rows(found: Sweep) -> list[int]:

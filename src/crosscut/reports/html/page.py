@@ -23,7 +23,7 @@ from crosscut.reports.view import View
 from crosscut.run import Run
 
 # Looking for findings takes time that grows with the routes: of more ranks it is asked for with --findings.
-MOST_RANKS_SOUGHT = 512
+MOST_RANKS_SOUGHT = 1024
 
 
 @dataclass(frozen=True)
