@@ -1,0 +1,223 @@
+"""`crosscut check`: was what was promised delivered?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crosscut import core, units
+from crosscut.cli import options
+from crosscut.cli.parser import quantity, whole
+from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.measure import decide, open_session
+from crosscut.progress import reporter
+
+if TYPE_CHECKING:
+    from crosscut.analysis.promises import Judged
+    from crosscut.checking import Checked
+    from crosscut.spec import Spec
+
+NAME = "check"
+HELP = "hold a network against what was promised of it: a verdict for each promise"
+EXIT_UNDECIDED = 3
+EPILOG = """
+examples:
+  crosscut check spec.toml aapc.zarr         what was measured, against examples/acceptance.toml
+  crosscut check spec.toml --on hosts:hosts.txt --protocol acceptance.html --junit check.xml
+  crosscut check spec.toml --on hosts:hosts.txt --protocol vendor.html --redact
+  crosscut check --quick --baseline good.zarr --on hosts:hosts.txt
+
+With --on it measures on while a promise is undecided and time remains.
+
+exit status: 0 all promises are kept (--quick: nothing is worse); 1 one is broken, or the machine failed;
+2 wrong usage or unreadable input; 3 none is broken, but one undecided; 130 interrupted
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    known = core.load()
+    parser.add_argument(
+        "spec", nargs="?", type=options.folder, metavar="SPEC", help="what was promised (TOML)"
+    )
+    parser.add_argument("runs", nargs="*", type=options.folder, metavar="DIR", help="runs to judge")
+    group = parser.add_argument_group("what is measured, without a run")
+    group.add_argument(
+        "--time-limit", type=quantity(units.parse_seconds), metavar="TIME",
+        help="Measure no longer. Default 10min; with --quick 30s.",
+    )  # fmt: skip
+    group.add_argument(
+        "--most-repetitions", type=whole(1), default=200, metavar="N", help="Of a promise. Default 200."
+    )
+    group.add_argument(
+        "--seed", type=whole(0), default=1, metavar="N", help="Of everything random. Default 1."
+    )
+    group.add_argument("--quick", action="store_true", help="Against --baseline, in half a minute; no spec.")
+    group.add_argument(
+        "--baseline", type=options.folder, metavar="DIR", help="With --quick: a run of better days."
+    )
+    options.add_where(parser, options.backend_names(known))
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--protocol", type=Path, metavar="FILE", help="Write the acceptance protocol: .html or .pdf."
+    )
+    group.add_argument("--junit", type=Path, metavar="FILE", help="Write JUnit XML.")
+    group.add_argument(
+        "--redact", action="store_true", help="Numbers in place of the names of nodes, everywhere."
+    )
+    group.add_argument(
+        "--keep", type=options.folder, metavar="DIR", help="Keep the runs that were measured there."
+    )
+    group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+    group.add_argument("--quiet", action="store_true", help="Show no progress.")
+
+
+def execute(args: argparse.Namespace) -> int:
+    given = {key: value for key, value in vars(args).items() if value is not None}
+    typed = options.launch(given)
+    measuring = bool(typed.on or typed.backend or typed.ranks is not None)
+    for flag, file in (("--protocol", args.protocol), ("--junit", args.junit)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(f"{flag} {file}: the folder {file.absolute().parent} does not exist")
+    if args.quick:
+        return _quick(args, given)
+    if args.baseline is not None:
+        raise UsageError(
+            "--baseline belongs to --quick; to hold two runs against each other: crosscut compare"
+        )
+    if args.spec is None:
+        raise UsageError(
+            "crosscut check: name a spec (examples/acceptance.toml is one), or --quick --baseline RUN"
+        )
+    if bool(args.runs) == measuring:
+        raise UsageError(
+            "crosscut check: name runs to judge, or --on PLACE (or -n RANKS) to measure: one of the two"
+        )
+    from crosscut import checking, spec
+    from crosscut.run import Run
+
+    promised = spec.read(args.spec)
+    interrupted = False
+    if args.runs:
+        checked = checking.verdicts(promised, [Run.open(path) for path in args.runs])
+    else:
+        checked, interrupted = _measured(args, given, promised)
+    _tell(args, promised, checked)
+    return EXIT_INTERRUPTED if interrupted else status(checked.judged)
+
+
+def status(judged: Sequence[Judged]) -> int:
+    from crosscut.analysis.promises import Verdict
+
+    found = {one.verdict for one in judged}
+    if Verdict.FAIL in found:
+        return EXIT_FAILED
+    return EXIT_UNDECIDED if Verdict.UNDECIDED in found else EXIT_OK
+
+
+def _measured(args: argparse.Namespace, given: dict[str, Any], promised: Spec) -> tuple[Checked, bool]:
+    from crosscut import checking
+    from crosscut.reports import words_check
+
+    decided = decide(core.load(), options.launch(given))
+    how = checking.How(
+        time_limit_seconds=given.get("time_limit", 600.0),
+        most_repetitions=args.most_repetitions,
+        seed=args.seed,
+        metadata={"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks},
+    )
+
+    def told(judged: Sequence[Judged]) -> None:
+        if not args.quiet:
+            count = max(one.repetitions for one in judged)
+            print(f"crosscut: {count} repetitions: {words_check.sentence(judged)}", file=sys.stderr)
+
+    with ExitStack() as stack:
+        folder = _folder(args.keep, stack)
+        session = stack.enter_context(open_session(decided, stack.enter_context(reporter(quiet=True))))
+        stack.enter_context(session.interruptible())
+        session.wait_ready()
+        checked = checking.measure(session, decided, promised, folder, how, told)
+        interrupted = session.interrupted
+        for run in checked.runs:
+            _ = run.node_names  # read now, and kept: a temporary folder goes with this block
+    return checked, interrupted
+
+
+def _folder(keep: Path | None, stack: ExitStack) -> Path:
+    if keep is None:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosscut-check-")))
+    folder = keep.absolute()
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"--keep {keep}: something is there already; name another folder")
+    if not folder.parent.is_dir():
+        raise UsageError(f"--keep {keep}: the folder {folder.parent} does not exist")
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _tell(args: argparse.Namespace, promised: Spec, checked: Checked) -> None:
+    from crosscut.analysis import find
+    from crosscut.reports import json_check, junit, protocol, terminal_check, words_check
+    from crosscut.reports.screen import screen_for
+
+    names: tuple[str, ...] = ()
+    for run in checked.runs:
+        if run.ranks > len(names):
+            names = find.rank_names(run)
+    names = words_check.redacted(names) if args.redact else names
+    if args.junit is not None:
+        args.junit.write_text(junit.document(promised, checked.judged, names), encoding="utf-8")
+    if args.json:
+        print(json.dumps(json_check.document(promised, checked.judged, names), allow_nan=False))
+    else:
+        terminal_check.render(screen_for(), promised, checked.judged, names)
+    if args.protocol is not None:
+        protocol.write(args.protocol, promised, checked, names, redact=args.redact)
+
+
+def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
+    if args.baseline is None or args.spec is not None:
+        raise UsageError("crosscut check --quick: takes --baseline RUN and no spec")
+    if args.protocol or args.junit:
+        raise UsageError("crosscut check --quick writes no protocol: it holds nothing against a promise")
+    from crosscut import quick
+    from crosscut.analysis import find
+    from crosscut.analysis.comparing import Asked, compare
+    from crosscut.grouped import groups_of
+    from crosscut.reports import json_compare, terminal_check, words_check
+    from crosscut.reports.screen import screen_for
+    from crosscut.run import Run
+
+    baseline, asked = Run.open(args.baseline), Asked()
+    given.setdefault("ranks", baseline.ranks)
+    decided = decide(core.load(), options.launch(given))
+    with ExitStack() as stack:
+        folder = _folder(args.keep, stack)
+        metadata = {"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks}
+        limit = given.get("time_limit", 30.0)
+        job = quick.plan(baseline, folder / "quick.zarr", decided, limit, asked, metadata)
+        session = stack.enter_context(open_session(decided, stack.enter_context(reporter(args.quiet))))
+        stack.enter_context(session.interruptible())
+        session.wait_ready()
+        session.run(job)
+        interrupted = session.interrupted
+        found = compare(baseline, Run.open(job.out), groups_of(baseline), asked)
+    drain = quick.drain(found, baseline)
+    names = find.rank_names(baseline)
+    if args.redact:
+        aliases = dict(zip(baseline.node_names, words_check.redacted(baseline.node_names), strict=True))
+        names, drain = words_check.redacted(names), [(aliases[node], why) for node, why in drain]
+    if args.json:
+        value = json_compare.document(found, asked, names) | {
+            "drain": [{"node": n, "reason": w} for n, w in drain]
+        }
+        print(json.dumps(value, allow_nan=False))
+    else:
+        terminal_check.render_quick(screen_for(), found, asked, names, drain)
+    return EXIT_INTERRUPTED if interrupted else EXIT_FAILED if found.worse else EXIT_OK

@@ -1,0 +1,73 @@
+"""`crosscut compare`: what changed from run to run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from crosscut import units
+from crosscut.cli import options
+from crosscut.cli.parser import quantity
+from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+
+NAME = "compare"
+HELP = "say what changed between runs: beyond the noise, and large enough to matter"
+EPILOG = """
+examples:
+  crosscut compare before.zarr after.zarr
+  crosscut compare monday.zarr *.zarr        three and more: a trend, or a step
+  crosscut compare a.zarr b.zarr --matters 10% --json
+
+Runs are those of one measurement: pattern, message size, ranks, cadence. Nodes are known by their identity.
+
+exit status: 0 nothing is worse; 1 something is, or the machine failed; 2 wrong usage, or runs that may not
+be compared; 130 interrupted
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", nargs="+", type=options.folder, metavar="DIR", help="runs, the oldest first")
+    parser.add_argument(
+        "--matters", type=quantity(units.parse_fraction), default=0.03, metavar="SHARE",
+        help="Smaller changes are not told. Default 3%%.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--error-rate", type=quantity(units.parse_fraction), default=0.01, metavar="SHARE",
+        help="Probability that anything is told where nothing changed. Default 1%%.",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+
+
+def execute(args: argparse.Namespace) -> int:
+    if len(args.runs) < 2:
+        raise UsageError("crosscut compare: name two runs at least, the older one first")
+    if not 0 < args.error_rate < 0.5:
+        raise UsageError("--error-rate: between 0 and 50 %, without them")
+    from crosscut.analysis import find  # numpy and xarray take a second to import
+    from crosscut.analysis.comparing import Asked, compare
+    from crosscut.analysis.trend import trends
+    from crosscut.grouped import groups_of
+    from crosscut.reports import json_compare, terminal_compare
+    from crosscut.reports.screen import screen_for
+    from crosscut.run import Run
+
+    asked = Asked(error_rate=args.error_rate, matters=args.matters)
+    runs = [Run.open(path) for path in args.runs]
+    groups = groups_of(runs[0])
+    found = None
+    if len(runs) > 2:
+        found, ordered = trends(runs, groups, asked)
+        runs = list(ordered)
+        groups = groups_of(runs[0])
+    comparison = compare(runs[0], runs[-1], groups, asked)
+    names = find.rank_names(runs[0])
+    worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
+    if args.json:
+        print(json.dumps(json_compare.document(comparison, asked, names, found), allow_nan=False))
+        return EXIT_FAILED if worse else EXIT_OK
+    screen = screen_for()
+    if found is not None:
+        terminal_compare.render_trend(screen, found, asked, names)
+        screen.title(f"{runs[0].path.name} → {runs[-1].path.name}")
+    terminal_compare.render(screen, comparison, asked, names)
+    return EXIT_FAILED if worse else EXIT_OK

@@ -1,0 +1,185 @@
+"""`crosscut expect`: what rate and latency this machine's parts promise, with the arithmetic."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from crosscut import units
+from crosscut.cli import options
+from crosscut.cli.parser import quantity, whole
+from crosscut.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from crosscut.analysis.expectation import Expected, Path
+    from crosscut.nic import Adapter
+    from crosscut.reports.terminal_expect import Measured
+
+NAME = "expect"
+HELP = "say what rate and latency to expect here, with the arithmetic line by line"
+EPILOG = """
+examples:
+  crosscut expect                            from this machine's adapters
+  crosscut expect --adapter eth0 --speed '25 Gbit/s' --run aapc.zarr
+  crosscut expect --network xibalba-er16 --run aapc.zarr
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from crosscut.spec import parse_rate
+
+    parser.add_argument("--adapter", metavar="NAME", help="Without it, the fastest that is up.")
+    parser.add_argument(
+        "--speed",
+        type=quantity(parse_rate),
+        metavar="RATE",
+        help="Of its link, where it does not say: '25 Gbit/s'.",
+    )
+    parser.add_argument(
+        "--mtu", type=whole(68), metavar="BYTES", help="Largest packet. Without it, as the adapter is set."
+    )
+    parser.add_argument(
+        "--network", metavar="NETWORK", help="A network file: ports, switches on the way, bisection."
+    )
+    parser.add_argument(
+        "--cable", type=float, default=5.0, metavar="METRES", help="Of each cable. Default 5."
+    )
+    parser.add_argument("--run", type=options.folder, metavar="DIR", help="A run, held against it.")
+    parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from crosscut import nic
+    from crosscut.analysis.expectation import Path, expect
+
+    if not 0 <= args.cable <= 1e6:
+        raise UsageError(f"--cable {args.cable}: a length in metres")
+    path = _path(args.network) if args.network else Path()
+    adapter = _adapter(args, path)
+    found = expect(
+        adapter,
+        path,
+        timestamps=nic.tcp_timestamps(),
+        loopback_seconds=nic.loopback_seconds(),
+        cable_metres=args.cable,
+    )
+    measured = _measured(args, found) if args.run else []
+    if args.json:
+        print(json.dumps(_document(adapter, found, measured), allow_nan=False))
+        return EXIT_OK
+    from crosscut.reports import terminal_expect
+    from crosscut.reports.screen import screen_for
+
+    terminal_expect.render(screen_for(), adapter.name, found, measured)
+    return EXIT_OK
+
+
+def _adapter(args: argparse.Namespace, path: Path) -> Adapter:
+    from crosscut import nic
+
+    there = nic.adapters()
+    named = [adapter for adapter in there if args.adapter in (None, adapter.name)]
+    if args.adapter and not named:
+        names = ", ".join(adapter.name for adapter in there) or "none"
+        raise UsageError(f"--adapter {args.adapter}: there is no such adapter here; there is {names}")
+    best = max(
+        named,
+        key=lambda a: (a.up, a.bits_per_second if math.isfinite(a.bits_per_second) else 0),
+        default=None,
+    )
+    adapter = best or nic.Adapter("an adapter")
+    if args.speed is not None:
+        adapter = replace(adapter, bits_per_second=8 * args.speed)
+    if args.mtu is not None:
+        adapter = replace(adapter, mtu_bytes=args.mtu)
+    if not math.isfinite(adapter.bits_per_second) and not math.isfinite(path.host_link_bits_per_second):
+        raise UsageError(
+            f"{adapter.name} does not say how fast its link is (virtual ones do not): give --speed '10 "
+            "Gbit/s', or --network FILE"
+        )
+    return adapter
+
+
+def _path(name: str) -> Path:
+    from crosscut import network
+    from crosscut.analysis.expectation import Path
+
+    described = network.load(name, graph=True)
+    graph = described.graph
+    assert graph is not None
+    rates = [edge.bits_per_second for edge in graph.edges if edge.a < graph.hosts <= edge.b]
+    figures = described.figures
+    hops = figures.get("distances", {}).get("diameter_hops", 1)
+    return Path(
+        host_link_bits_per_second=min(rates) if rates and math.isfinite(min(rates)) else math.nan,
+        efficiency=_number(figures.get("protocol"), "efficiency"),
+        bisection_bits_per_second=_number(figures.get("bisection"), "per_host_of_half_bits_per_second"),
+        switches=int(hops) if isinstance(hops, int | float) else 1,
+        name=described.name,
+    )
+
+
+def _number(table: object, key: str) -> float:
+    value = table.get(key) if isinstance(table, dict) else None
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _measured(args: argparse.Namespace, found: Expected) -> list[Measured]:
+    """Between nodes; within one no adapter takes part."""
+    import numpy as np
+
+    from crosscut.analysis import samples, summary
+    from crosscut.reports.terminal_expect import Measured
+    from crosscut.run import Run
+
+    run = Run.open(args.run)
+    pattern = run.attributes.get("pattern")
+    name = pattern.get("name") if isinstance(pattern, dict) else ""
+    taken = samples.load(run.dataset, run.size_index(max(run.sizes_bytes)))
+    routes = summary.routes(taken)
+    rates = routes.rates.median[~routes.same_node]
+    rates = rates[np.isfinite(rates)]
+    if not len(rates):
+        raise UsageError(
+            f"{args.run}: no message of it goes from one node to another: it says nothing of the network"
+        )
+    size = units.size(taken.size_bytes)
+    told = [
+        Measured(f"the best route, messages of {size}", float(rates.max()), found.route_bytes_per_second),
+        Measured(
+            f"the median route, messages of {size}", float(np.median(rates)), found.route_bytes_per_second
+        ),
+    ]
+    if name == "bisection" and math.isfinite(found.bisection_bytes_per_second):
+        phases = float(np.nanmedian(summary.phase_rates(taken).median))
+        told.append(Measured("half to half, each rank", phases, found.bisection_bytes_per_second))
+    if name == "pingpong":
+        least = samples.load(run.dataset, run.size_index(min(run.sizes_bytes)))
+        timed = summary.routes(least, timed=True)
+        latency = float(np.median(timed.rates.median[~timed.same_node]))
+        told.append(
+            Measured(
+                f"latency, messages of {units.size(least.size_bytes)}",
+                latency,
+                found.latency_seconds,
+                seconds=True,
+            )
+        )
+    return told
+
+
+def _document(adapter: Adapter, found: Expected, measured: list[Measured]) -> dict[str, Any]:
+    bisection = found.bisection_bytes_per_second
+    return {
+        "schema": {"name": "crosscut-expectation", "version": 1},
+        "adapter": adapter.name,
+        "route_bytes_per_second": found.route_bytes_per_second,
+        "bisection_bytes_per_second": bisection if math.isfinite(bisection) else None,
+        "latency_seconds": found.latency_seconds,
+        "limit": found.limit,
+        "lines": [asdict(line) for line in found.lines],
+        "measured": [asdict(one) | {"share": one.share} for one in measured],
+    }

@@ -1,0 +1,39 @@
+"""Verdicts as JUnit XML, which continuous integration reads: a promise is a test case."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+from crosscut.analysis.promises import Judged, Verdict
+from crosscut.reports import words_check
+from crosscut.spec import Spec
+
+# Characters that XML 1.0 has no way to write (section 2.2).
+_UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def document(spec: Spec, judged: Sequence[Judged], names: Sequence[str]) -> str:
+    count = {verdict: sum(one.verdict is verdict for one in judged) for verdict in Verdict}
+    suites = ET.Element("testsuites")
+    suite = ET.SubElement(
+        suites, "testsuite", name=_fit(spec.title), tests=str(len(judged)), failures=str(count[Verdict.FAIL]),
+        skipped=str(count[Verdict.UNDECIDED]), errors="0",
+    )  # fmt: skip
+    for one in judged:
+        case = ET.SubElement(suite, "testcase", name=_fit(one.promise.name), classname="crosscut.check")
+        text = _fit(f"{one.promise.said}; {words_check.measured(one, names)}")
+        if one.verdict is Verdict.FAIL:
+            failure = ET.SubElement(case, "failure", message=text, type="broken")
+            failure.text = _fit(words_check.broken(one, names))
+        elif one.verdict is Verdict.UNDECIDED:
+            ET.SubElement(case, "skipped", message=_fit(f"undecided: {text}"))
+        else:
+            ET.SubElement(case, "system-out").text = text
+    ET.indent(suites)
+    return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _fit(text: str) -> str:
+    return _UNFIT.sub("\ufffd", text)

@@ -1,0 +1,207 @@
+"""The acceptance protocol: one page to sign or to send, as HTML or, by Chromium, as PDF."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from crosscut import __version__, units
+from crosscut.analysis.promises import Judged, Verdict
+from crosscut.checking import Checked
+from crosscut.errors import CrosscutError
+from crosscut.reports import words_check
+from crosscut.reports.html import assets
+from crosscut.reports.html.markup import Markup, element, join, text, tight
+from crosscut.reports.view import dig
+from crosscut.reports.view import text as text_of
+from crosscut.run import Run
+from crosscut.spec import Spec
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+_PDF_SECONDS = 60
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
+_SIGNS = {Verdict.FAIL: "✗ fail", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ pass"}
+
+
+def page(spec: Spec, checked: Checked, names: Sequence[str], *, redact: bool) -> str:
+    judged = checked.judged
+    worst = max((one.verdict for one in judged), key=[Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL].index)
+    body = join(
+        element("p", "Acceptance protocol · network measured by crosscut ", __version__, class_="kicker"),
+        element("h1", spec.title),
+        element("p", f"{_RESULT[worst]}: {words_check.sentence(judged)}.", class_=f"result {worst.value}"),
+        _table(judged, names),
+        element("h2", "What was measured"),
+        _conditions(checked.runs, redact=redact),
+        element("h2", "How it was judged"),
+        element("p", tight(_method(spec)), class_="small"),
+        _spec(spec, redact=redact),
+        element(
+            "div",
+            element("div", "For the customer: place, date, name"),
+            element("div", "For the vendor: place, date, name"),
+            class_="sign",
+        ),
+    )
+    head = join(
+        element("meta", charset="utf-8"),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">'),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", f"{spec.title}: acceptance protocol"),
+        Markup(f"<style>{assets.read('protocol.css')}</style>"),
+    )
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
+
+
+def _table(judged: Sequence[Judged], names: Sequence[str]) -> Markup:
+    heads = ("Promise", "Promised", "Measured", "Verdict", "Wrong by chance")
+    rows = [
+        element(
+            "tr",
+            element(
+                "th",
+                element("strong", one.promise.name),
+                element("p", words_check.what(one.promise), class_="small"),
+                scope="row",
+            ),
+            element("td", tight(one.promise.said)),
+            element(
+                "td",
+                tight(words_check.measured(one, names)),
+                *(
+                    element("p", tight(said), class_="small")
+                    for said in (words_check.broken(one, names), words_check.undecided(one))
+                    if said
+                ),
+            ),
+            element("td", _SIGNS[one.verdict], class_=f"verdict {one.verdict.value}"),
+            element(
+                "td", f"≤ {words_check.chance(one)}".replace("≤ <", "<") if words_check.chance(one) else "–"
+            ),
+        )
+        for one in judged
+    ]
+    return element(
+        "table", element("thead", element("tr", [element("th", head, scope="col") for head in heads])),
+        element("tbody", rows),
+    )  # fmt: skip
+
+
+def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
+    if not runs:
+        return element("p", "Nothing.", class_="small")
+    first, last = runs[0].attributes, runs[-1].attributes
+    nodes = {name for run in runs for name in run.node_names}
+    patterns = dict.fromkeys(text_of(run.attributes, "pattern", "name") for run in runs)
+    facts = [
+        ("Time", f"{text_of(first, 'start')} to {text_of(last, 'end')}"),
+        ("Runs", f"{units.count(len(runs), 'run')} of {', '.join(patterns)}"),
+        (
+            "Ranks",
+            f"{units.count(max(run.ranks for run in runs), 'rank')} on {units.count(len(nodes), 'node')}",
+        ),
+        ("Over", ", ".join(filter(None, (text_of(first, "backend", "name"), text_of(first, "place"))))),
+        ("Cadence", text_of(first, "cadence")),
+    ]
+    if not redact:
+        facts += [
+            ("Network", text_of(first, "network", "title")),
+            ("Nodes", _few(sorted(nodes))),
+            (
+                "Command",
+                " ".join(str(word) for word in words)
+                if isinstance(words := dig(first, "command_line"), list)
+                else "",
+            ),
+        ]
+    if text_of(first, "place") == "sim":
+        facts.insert(
+            0, ("Beware", "computed by the simulator: this says nothing of a network that was built")
+        )
+    rows = [join(element("dt", name), element("dd", value)) for name, value in facts if value.strip()]
+    return element("dl", rows)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 16 else f"{', '.join(names[:8])}, …, {names[-1]}"
+
+
+def _method(spec: Spec) -> str:
+    return (
+        "Rates are bytes per second and direction, 1 MB = 10^6 bytes. A promise is kept where the median "
+        "over repetitions "
+        "of every quantity that it names meets the bound (or so large a share of the repetitions as it "
+        "says). Each verdict "
+        "is a sequential test that holds whenever one stops (a betting martingale for a quantile: Ville "
+        "1939; Howard and "
+        "Ramdas 2022): the probability that any verdict on this page is wrong is at most "
+        f"{units.percent(spec.error_rate)}. "
+        "Passing needs evidence for every single quantity; failing needs evidence against all being kept. "
+        "Repetitions "
+        f"are taken to be independent."
+    )
+
+
+def _spec(spec: Spec, *, redact: bool) -> Markup:
+    digest = hashlib.sha256(spec.text.encode("utf-8")).hexdigest()
+    told = element("p", f"Promises as in a file with SHA-256 {digest}.", class_="small")
+    if redact:  # a spec may name nodes
+        return told
+    return join(told, element("details", element("summary", "The file"), element("pre", spec.text)))
+
+
+def write(path: Path, spec: Spec, checked: Checked, names: Sequence[str], *, redact: bool) -> None:
+    content = page(spec, checked, names, redact=redact).encode("utf-8", "replace")
+    if path.suffix.lower() != ".pdf":
+        _place(path, content)
+        return
+    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if browser is None:
+        raise CrosscutError(
+            f"--protocol {path}: a PDF is printed by Chromium, which is not here; name a file that ends in "
+            ".html"
+        )
+    with tempfile.TemporaryDirectory(prefix="crosscut-protocol-") as folder:
+        made = _print(browser, Path(folder), content)
+    _place(path, made)
+
+
+def _print(browser: str, folder: Path, content: bytes) -> bytes:
+    html, pdf = folder / "protocol.html", folder / "protocol.pdf"
+    html.write_bytes(content)
+    command = [
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={folder / 'profile'}",
+        "--no-pdf-header-footer",
+        f"--print-to-pdf={pdf}",
+        html.as_uri(),
+    ]
+    try:
+        subprocess.run(command, capture_output=True, timeout=_PDF_SECONDS, check=True)
+        return pdf.read_bytes()
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CrosscutError(
+            f"{browser} could not print the protocol; name a file that ends in .html"
+        ) from error
+
+
+def _place(path: Path, content: bytes) -> None:
+    """Whole or not at all."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,192 @@
+"""`compare`, `check` and `expect` on simulated and real ranks: exit statuses, files, and what they name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from crosscut import cli
+
+NETWORK = """
+[[hosts]]
+names = "n[0-7]"
+[[switches]]
+names = "leaf"
+[[links]]
+between = ["n[0-6]", "leaf"]
+rate = "100 Mbit/s"
+[[links]]
+between = ["n7", "leaf"]
+rate = "{}"
+"""
+
+
+@pytest.fixture
+def healthy(tmp_path):
+    return network(tmp_path, "healthy", "100 Mbit/s")
+
+
+@pytest.fixture
+def faulty(tmp_path):
+    return network(tmp_path, "faulty", "50 Mbit/s")
+
+
+def network(folder: Path, name: str, rate: str) -> str:
+    (folder / f"{name}.toml").write_text(NETWORK.format(rate), encoding="utf-8")
+    return f"sim:{folder / name}.toml"
+
+
+def crosscut(capsys: pytest.CaptureFixture[str], status: int, *words: object) -> str:
+    found = cli.main([str(word) for word in words])
+    said = capsys.readouterr()
+    assert found == status, said.err + said.out
+    return said.out
+
+
+def aapc(capsys, place: str, out: Path) -> Path:
+    crosscut(
+        capsys,
+        0,
+        "run",
+        "aapc",
+        "--on",
+        place,
+        "--size",
+        "100KB",
+        "--repetitions",
+        12,
+        "--out",
+        out,
+        "--quiet",
+    )
+    return out
+
+
+def spec(folder: Path, bound: str) -> Path:
+    file = folder / "spec.toml"
+    file.write_text(
+        'title = "Acceptance"\n[[promise]]\nname = "routes"\nkind = "route"\nsize = "100KB"\n'
+        f'at_least = "{bound}"\n'
+        '[[promise]]\nname = "latency"\nkind = "latency"\nat_most = "1 ms"\n',
+        encoding="utf-8",
+    )
+    return file
+
+
+def test_compare_names_the_host_whose_link_was_halved(tmp_path, capsys, healthy, faulty):
+    before, after = aapc(capsys, healthy, tmp_path / "b.zarr"), aapc(capsys, faulty, tmp_path / "a.zarr")
+    found = json.loads(crosscut(capsys, 1, "compare", before, after, "--json"))
+    news = [c for c in found["changes"] if c["explained_by"] is None]
+    assert {(c["kind"], *c["nodes"]) for c in news} == {("node, out", "n7"), ("node, in", "n7")}
+    assert all(c["ratio"] == pytest.approx(0.5, abs=0.01) for c in news)
+    crosscut(capsys, 0, "compare", after, before)
+    assert "Nothing changed" in crosscut(capsys, 0, "compare", before, before)
+
+
+def test_check_measures_until_decided_and_writes_every_output(tmp_path, capsys, healthy):
+    said = crosscut(
+        capsys,
+        0,
+        "check",
+        spec(tmp_path, "11 MB/s"),
+        "--on",
+        healthy,
+        "--quiet",
+        "--json",
+        "--keep",
+        tmp_path / "runs",
+        "--junit",
+        tmp_path / "check.xml",
+        "--protocol",
+        tmp_path / "protocol.html",
+    )
+    assert [promise["verdict"] for promise in json.loads(said)["promises"]] == ["pass", "pass"]
+    suite = ET.parse(tmp_path / "check.xml").getroot().find("testsuite")
+    assert suite is not None
+    assert suite.get("failures") == "0"
+    assert "Accepted: All promises are kept" in (tmp_path / "protocol.html").read_text(encoding="utf-8")
+    # The runs that it kept say the same when judged again.
+    crosscut(capsys, 0, "check", tmp_path / "spec.toml", *sorted((tmp_path / "runs").iterdir()))
+
+
+def test_check_fails_a_cluster_with_one_slow_host_and_redacts_its_name(tmp_path, capsys, faulty):
+    page = tmp_path / "vendor.html"
+    out = crosscut(
+        capsys,
+        1,
+        "check",
+        spec(tmp_path, "11 MB/s"),
+        "--on",
+        faulty,
+        "--quiet",
+        "--protocol",
+        page,
+        "--redact",
+    )
+    text = page.read_text(encoding="utf-8")
+    assert "Not accepted" in text
+    assert "node 8" in text
+    assert "n7" not in text + out
+
+
+def test_check_is_undecided_where_no_time_is_left(tmp_path, capsys, healthy):
+    crosscut(
+        capsys, 3, "check", spec(tmp_path, "11 MB/s"), "--on", healthy, "--quiet", "--most-repetitions", 2
+    )
+
+
+def test_quick_prints_what_to_drain(tmp_path, capsys, healthy, faulty):
+    baseline = aapc(capsys, healthy, tmp_path / "good.zarr")
+    said = crosscut(capsys, 1, "check", "--quick", "--baseline", baseline, "--on", faulty, "--quiet")
+    assert [line for line in said.splitlines() if "scontrol" in line] == [
+        "scontrol update nodename=n7 state=drain reason='crosscut: sends at 50 % of the baseline'"
+    ]
+    assert "no node is worse" in crosscut(
+        capsys, 0, "check", "--quick", "--baseline", baseline, "--on", healthy, "--quiet"
+    )
+
+
+def test_check_judges_real_ranks_over_tcp(quick_path, capsys):
+    file = quick_path / "spec.toml"
+    file.write_text(
+        '[[promise]]\nkind = "latency"\nat_most = "100 ms"\n'
+        '[[promise]]\nkind = "route"\nsize = "1KB"\nat_least = "1 KB/s"\n',
+        encoding="utf-8",
+    )
+    crosscut(capsys, 0, "check", file, "-n", 2, "--quiet", "--time-limit", "60s")
+
+
+def test_a_protocol_is_printed_as_pdf_where_chromium_is(tmp_path, capsys, healthy):
+    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
+        pytest.skip("needs Chromium: apt-get install chromium")
+    pdf = tmp_path / "protocol.pdf"
+    crosscut(capsys, 0, "check", spec(tmp_path, "11 MB/s"), "--on", healthy, "--quiet", "--protocol", pdf)
+    assert pdf.read_bytes().startswith(b"%PDF-")
+
+
+def test_wrong_usage_ends_with_two_and_no_traceback(tmp_path, capsys, healthy):
+    run = aapc(capsys, healthy, tmp_path / "run.zarr")
+    for words in (
+        ["compare", run],
+        ["compare", run, run, "--error-rate", "0"],
+        ["check"],
+        ["check", tmp_path / "none.toml", run],
+        ["check", spec(tmp_path, "11 MB"), run],
+        ["check", "--quick"],
+        ["expect", "--adapter", "none"],
+    ):
+        crosscut(capsys, 2, *words)
+
+
+def test_expect_meets_the_simulator_within_a_hundredth(tmp_path, capsys, healthy):
+    run = aapc(capsys, healthy, tmp_path / "run.zarr")
+    file = healthy.removeprefix("sim:")
+    said = json.loads(
+        crosscut(capsys, 0, "expect", "--speed", "10 Gbit/s", "--network", file, "--run", run, "--json")
+    )
+    assert said["limit"] == "the switch's port"
+    assert all(one["share"] == pytest.approx(1, abs=0.07) for one in said["measured"])

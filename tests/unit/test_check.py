@@ -1,0 +1,147 @@
+"""Specs and verdicts: mistakes with file and line, promises judged rightly, outputs that others can read."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from changed_runs import aapc
+
+from crosscut import checking, spec
+from crosscut.analysis.promises import Verdict
+from crosscut.cli.check import status
+from crosscut.errors import UsageError
+from crosscut.reports import json_check, junit, protocol, words_check
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "acceptance.toml"
+ROUTES = 'link_rate = "1 Gbit/s"\n[[promise]]\nname = "routes"\nkind = "route"\nat_least = "{}"\n'
+
+
+def of(text):
+    return spec.parse(text, Path("spec.toml"))
+
+
+def verdict(text, *runs):
+    return checking.verdicts(of(text), runs).judged[0]
+
+
+def test_the_example_is_a_spec():
+    read = spec.read(EXAMPLE)
+    assert [promise.kind.value for promise in read.promises] == ["bisection", "route", "latency", "spread"]
+    assert read.promises[0].bound == 10e6
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('title = "x"\nlink_rat = "1 Gbit/s"\n[[promise]]\n', r"spec.toml:2: link_rat: there is no such key"),
+        ('[[promise]]\nkind = "rout"\n', r"spec.toml:2: kind: 'rout': write one of"),
+        ('[[promise]]\nkind = "route"\nat_least = "5 MB"\n', r"spec.toml:3: at_least: '5 MB' is not a rate"),
+        ('[[promise]]\nkind = "route"\nat_least = "80%"\n', r"spec.toml:3: at_least: .* share of link_rate"),
+        ('[[promise]]\nkind = "latency"\nat_least = "5 us"\n', "spec.toml:3: at_least: .* promises at_most"),
+        (ROUTES.format("1 B/s") + '[[promise]]\nkind = "node"\n', "spec.toml:6: at_least: missing"),
+        ('[[promise]]\nkind = "route"\nat_least = 5\n', r"spec.toml:3: at_least: 5: write it as text"),
+        ('[[promise]]\nkind = "route"\nat_least = "1 B/s"\nsize = "1 XB"\n', r"spec.toml:4: size: "),
+        ('[[promise]]\nkind = "route"\nat_least = "1 B/s"\nnodes = "n1"\n', r"spec.toml:4: nodes: "),
+        ('error_rate = "70%"\n[[promise]]\n', r"spec.toml:1: error_rate: "),
+        ("title = \n", r"spec.toml: .*line 1"),
+        ("", "promises nothing"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_file_line_and_key(text, said):
+    with pytest.raises(UsageError, match=said):
+        of(text)
+
+
+def test_what_is_well_above_its_bound_passes_and_below_it_fails():
+    run = aapc(1, repetitions=12)  # 100 MB/s
+    assert verdict(ROUTES.format("90 MB/s"), run).verdict is Verdict.PASS
+    assert verdict(ROUTES.format("110 MB/s"), run).verdict is Verdict.FAIL
+    assert verdict(ROUTES.format("75%"), run).verdict is Verdict.PASS  # of 125 MB/s
+
+
+def test_one_bad_route_among_many_breaks_the_promise_and_is_named():
+    one = verdict(ROUTES.format("90 MB/s"), aapc(1, repetitions=20, route={(2, 5): 0.5}))
+    assert one.verdict is Verdict.FAIL
+    assert one.broken == ((2, 5),)
+
+
+def test_too_few_repetitions_leave_it_undecided_and_more_runs_decide():
+    runs = [aapc(seed, repetitions=5) for seed in (1, 2, 3)]
+    assert verdict(ROUTES.format("90 MB/s"), runs[0]).verdict is Verdict.UNDECIDED
+    assert verdict(ROUTES.format("90 MB/s"), *runs).verdict is Verdict.PASS
+
+
+def test_what_was_not_measured_is_undecided_with_the_reason():
+    one = verdict(ROUTES.format("90 MB/s") + 'size = "5 B"\n', aapc(1))
+    assert one.verdict is Verdict.UNDECIDED
+    assert "no run of aapc at 5 B" in one.reason
+
+
+def test_only_chosen_nodes_count():
+    run = aapc(1, repetitions=12, out={7: 0.5}, into={7: 0.5})
+    assert verdict(ROUTES.format("90 MB/s") + 'nodes = ["n007"]\n', run).verdict is Verdict.FAIL
+    text = '[[promise]]\nkind = "node"\nat_least = "90 MB/s"\nnodes = ["n00[0-6]"]\n'
+    assert verdict(text, run).verdict is Verdict.PASS
+
+
+def test_spread_grows_with_one_slow_host():
+    text = '[[promise]]\nkind = "spread"\nat_most = "20%"\n'
+    assert verdict(text, aapc(1, repetitions=12)).verdict is Verdict.PASS
+    assert verdict(text, aapc(1, repetitions=12, out={7: 0.5})).verdict is Verdict.FAIL
+
+
+def test_a_kept_promise_is_seldom_called_broken_and_a_broken_one_seldom_kept():
+    wrong = 0
+    for seed in range(60):  # all routes alike, on either side of the bound by a quarter of the noise
+        run = aapc(seed, ranks=4, repetitions=40, noise=0.08)
+        wrong += verdict(ROUTES.format("98 MB/s"), run).verdict is Verdict.FAIL
+        wrong += verdict(ROUTES.format("102 MB/s"), run).verdict is Verdict.PASS
+    assert wrong <= 4  # 1 % of 120 is at most 1.2
+
+
+@pytest.fixture
+def mixed():
+    text = ROUTES.format("90 MB/s") + (
+        '[[promise]]\nname = "<b>\\u0001"\nkind = "node"\nat_least = "200 MB/s"\n'
+        '[[promise]]\nkind = "latency"\nat_most = "1 us"\n'
+    )
+    promised = of(text)
+    return promised, checking.verdicts(promised, [aapc(1, repetitions=20)])
+
+
+NAMES = tuple(f"n{rank:03}" for rank in range(8))
+
+
+def test_junit_has_a_case_a_promise_and_counts_what_broke(mixed):
+    promised, checked = mixed
+    suite = ET.fromstring(junit.document(promised, checked.judged, NAMES).encode()).find("testsuite")
+    assert [suite.get(key) for key in ("tests", "failures", "skipped")] == ["3", "1", "1"]
+    assert suite.findall("testcase")[1].find("failure") is not None
+
+
+def test_json_tells_every_verdict_without_nan(mixed):
+    promised, checked = mixed
+    value = json.loads(json.dumps(json_check.document(promised, checked.judged, NAMES), allow_nan=False))
+    assert [promise["verdict"] for promise in value["promises"]] == ["pass", "fail", "undecided"]
+
+
+def test_a_redacted_protocol_names_no_node_and_text_stays_text(mixed):
+    promised, checked = mixed
+    plain = protocol.page(promised, checked, NAMES, redact=False)
+    redacted = protocol.page(promised, checked, words_check.redacted(NAMES), redact=True)
+    assert "n003" in plain
+    assert "node 1" in redacted
+    assert not any(name in redacted for name in NAMES)
+    assert "<b>" not in plain
+
+
+def test_a_broken_promise_outweighs_an_undecided_one_in_the_exit_status(mixed):
+    judged = mixed[1].judged
+    assert (status(judged), status([judged[0], judged[2]]), status(judged[:1])) == (1, 3, 0)
+
+
+def test_ranks_of_a_node_stay_together_when_names_are_hidden():
+    assert words_check.redacted(["a:0", "a:1", "b:2"]) == ("node 1:0", "node 1:1", "node 2:2")

@@ -1,0 +1,134 @@
+"""Comparing runs: what changed is found and named, what did not is not, and what cannot be compared is
+refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from changed_runs import aapc, halves
+
+from crosscut.analysis import permutation
+from crosscut.analysis.comparing import Asked, compare
+from crosscut.analysis.route_class import BETWEEN_GROUPS, NO_GROUPS
+from crosscut.analysis.series import Family
+from crosscut.analysis.shift import shift
+from crosscut.errors import UsageError
+
+ASKED = Asked()
+
+
+def noisy(seed):
+    return aapc(seed, noise=0.1, ranks=4, repetitions=6)
+
+
+def news(found):
+    return {(c.subject.family, c.subject.ranks) for c in found.changes if c.explained_by is None}
+
+
+def test_a_halved_sender_is_named_and_its_partners_are_not():
+    found = compare(aapc(1), aapc(2, out={3: 0.5}), halves(), ASKED)
+    assert news(found) == {(Family.OUT, (3,))}
+    change = next(c for c in found.changes if c.subject.family is Family.OUT)
+    assert change.shift.low < math.log(0.5) < change.shift.high
+    assert found.worse
+
+
+def test_a_halved_receiver_is_told_as_a_receiver():
+    assert news(compare(aapc(1), aapc(2, into={5: 0.5}), halves(), ASKED)) == {(Family.IN, (5,))}
+
+
+def test_a_single_slow_route_is_named():
+    assert news(compare(aapc(1), aapc(2, route={(2, 6): 0.6}), halves(), ASKED)) == {(Family.ROUTE, (2, 6))}
+
+
+def test_a_class_that_changed_stands_for_its_nodes_and_routes():
+    between = {(a, b): 0.7 for a in range(8) for b in range(8) if a // 4 != b // 4}
+    found = compare(aapc(1), aapc(2, route=between), halves(), ASKED)
+    classes = [c.subject.name for c in found.changes if c.subject.family is Family.CLASS]
+    assert classes == [BETWEEN_GROUPS]
+    assert {family for family, _ in news(found)} == {Family.CLASS}
+
+
+def test_what_became_faster_is_told_and_is_not_worse():
+    found = compare(aapc(1, factor=0.8), aapc(2), halves(), ASKED)
+    assert found.changes
+    assert not found.worse
+
+
+def test_a_clear_change_that_is_small_is_not_told():
+    assert not compare(aapc(1, noise=0.001), aapc(2, noise=0.001, factor=0.98), halves(), ASKED).changes
+
+
+def test_nothing_is_told_of_equal_networks_more_often_than_asked():
+    alarms = sum(
+        bool(compare(*(noisy(seed) for seed in (2 * s, 2 * s + 1)), NO_GROUPS, Asked(0.05)).changes)
+        for s in range(120)
+    )
+    assert alarms <= 13  # 5 % of 120 are 6; more than 13 has a probability of 0.4 %
+
+
+def test_repetitions_that_depend_on_their_neighbours_count_as_fewer():
+    asked = Asked(matters=0.01)
+    alarms = 0
+    for seed in range(40):
+        one, other = (aapc(s, repetitions=40, drift=0.05, ranks=4) for s in (2 * seed, 2 * seed + 1))
+        alarms += bool(compare(one, other, NO_GROUPS, asked).changes)
+    assert alarms <= 4  # each repetition taken by itself: 9
+
+
+def test_ranks_on_other_nodes_are_matched_by_node():
+    before = aapc(1, out={3: 0.5})
+    after = aapc(2, out={0: 0.5})
+    order = [3, 1, 2, 0, 4, 5, 6, 7]  # rank 0 of the second run is on the node of rank 3
+    after.dataset.attrs["nodes"] = [before.dataset.attrs["nodes"][rank] for rank in order]
+    found = compare(before, after, NO_GROUPS, ASKED)
+    assert not found.changes
+    assert any("matched by node" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "word"),
+    [
+        ({"cadence": "streaming"}, "cadence: phases behind a barrier and streaming"),
+        ({"pattern": {"name": "pairwise"}}, "pattern: aapc and pairwise"),
+        ({"sync": {"policy": "none"}}, "sync policy: barrier and none"),
+    ],
+)
+def test_runs_of_another_measurement_are_refused_with_the_reason(attributes, word):
+    with pytest.raises(UsageError, match=word):
+        compare(aapc(1), aapc(2, attributes=attributes), NO_GROUPS, ASKED)
+
+
+def test_runs_of_other_ranks_and_sizes_are_refused_with_both_reasons():
+    with pytest.raises(UsageError, match=r"(?s)ranks: 8 and 4.*sizes: 1 MB and 1 KB"):
+        compare(aapc(1), aapc(2, ranks=4, sizes=(1000,)), NO_GROUPS, ASKED)
+
+
+def test_too_few_repetitions_are_refused_with_how_many_it_takes():
+    with pytest.raises(UsageError, match="at least 5 of each"):
+        compare(aapc(1, repetitions=3), aapc(2, repetitions=3), NO_GROUPS, ASKED)
+
+
+def test_of_computed_runs_every_difference_is_one():
+    clock = {"clock": {"name": "virtual"}}
+    one, other = (aapc(1, noise=0, repetitions=1, factor=f, attributes=clock) for f in (1, 0.9))
+    found = compare(one, other, NO_GROUPS, ASKED)
+    assert found.computed
+    assert found.worse
+
+
+def test_a_shift_of_six_against_six_has_the_interval_of_mann_and_whitney():
+    # Tables of the test: at 6 and 6, two-sided 5 %, the critical value is 5: the 6th difference from each
+    # end.
+    first, second = np.arange(6.0), np.arange(6.0) + 10.5
+    differences = np.sort((second[None] - first[:, None]).ravel())
+    found = shift(first, second)
+    assert (found.low, found.high) == (differences[5], differences[-6])
+
+
+def test_the_smallest_doubt_of_six_against_six_is_two_of_all_ways():
+    assert permutation.smallest_doubt(6, 6) == 2 / 924
+    first = np.zeros((6, 1)) + np.arange(6)[:, None] * 1e-3
+    assert permutation.doubts(first, first + 1)[0] == pytest.approx(2 / 924)
