@@ -174,6 +174,7 @@ void Emulation::handle_signal() {
   const auto line = json::write(statistics()) + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
+  lateness_lately_ = {};
 }
 
 // What a host has sent waits in its own queue until its link is nearly free: there, as in a real host, it is
@@ -256,7 +257,9 @@ void Emulation::deliver() {
   for (const auto& drop : model.dropped()) pool_.give_back(drop.handle);
   model.dropped().clear();
   for (const auto& delivery : model.delivered()) {
-    lateness_.add(now() - delivery.due / per_nanosecond);
+    const auto late = now() - delivery.due / per_nanosecond;
+    lateness_.add(late);
+    lateness_lately_.add(late);
     auto& tap = taps_[pool_[delivery.handle].destination];
     ++tap.delivered;
     put(tap, pool_.frame(delivery.handle));

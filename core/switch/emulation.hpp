@@ -74,8 +74,8 @@ class Emulation {
   Fd epoll_, timer_, signals_;
   int input_ = -1;
   bool ended_ = false, is_realtime_ = false;
-  std::int64_t began_ = 0, armed_ = 0;  // armed_: when the timer goes off, or went
-  SpreadCounter lateness_, pauses_;
+  std::int64_t began_ = 0, armed_ = 0;                 // armed_: when the timer goes off, or went
+  SpreadCounter lateness_, lateness_lately_, pauses_;  // lately: since somebody asked
   std::int64_t count_[fates] = {};
   std::int64_t not_taken_ = 0;
   double processor_at_start_ = 0;

@@ -52,6 +52,15 @@ void take_from(const Network& network, Options& options) {
     options.tap.mtu = protocol.mtu > 0 ? std::min(protocol.mtu, mtu_most) : mtu_ethernet;
 }
 
+// The same network in slow motion; what a link does not carry at a rate (latencies) stays.
+void dilate(Graph& graph, double times) {
+  for (auto& link : graph.link_classes) {
+    link.rate /= times;
+    link.back_rate /= times;
+  }
+  for (auto& each : graph.switch_classes) each.capacity /= times;
+}
+
 void say(const json::Value& value) {
   const auto line = json::write(value) + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
@@ -61,6 +70,7 @@ void say(const json::Value& value) {
 int emulate(Options options) {
   const auto network = read_network(options.network, vertices_max);
   take_from(*network, options);
+  dilate(network->graph, options.dilation);
   Wiring wiring(*network, options.how);
   const auto list = options.taps == "-"
                         ? read_standard_input()

@@ -21,6 +21,7 @@ description says. NETWORK is a network file or a name of the catalogue.
   --buffer BYTES       of each queue; what does not fit is lost (default 128KiB)
   --buffer-frames N    also so many frames at most (default: no such bound)
   --framing BYTES      on the wire beside the frame (default: the network's, else 24: IEEE 802.3)
+  --dilate N           all rates divided by N; times that are no rates stay (default 1)
   --mtu BYTES          of the TAPs (default: the network's, else 1500)
   --host-queue FRAMES  that wait in a host (default 500)
   --checksums          hosts compute and check checksums, which costs time (default: they need not)
@@ -36,10 +37,10 @@ Exit status: 0 fine; 1 a TAP or the machine failed; 2 wrong usage.
 
 namespace {
 
-constexpr std::string_view names[] = {"--taps",          "--forwarding", "--queues",  "--buffer",
-                                      "--buffer-frames", "--framing",    "--mtu",     "--host-queue",
-                                      "--checksums",     "--spin",       "--quantum", "--no-realtime",
-                                      "--ahead",         "--seconds",    "--help",    "--version"};
+constexpr std::string_view names[] = {
+    "--taps",  "--forwarding", "--queues",    "--buffer", "--buffer-frames", "--framing",
+    "--mtu",   "--host-queue", "--checksums", "--spin",   "--quantum",       "--no-realtime",
+    "--ahead", "--dilate",     "--seconds",   "--help",   "--version"};
 
 std::int64_t in_range(std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
@@ -52,6 +53,12 @@ double time_up_to(std::string_view text, double most_seconds) {
   if (seconds < 0 || seconds > most_seconds)
     throw UsageError("from 0 to " + std::to_string(most_seconds) + " s");
   return seconds;
+}
+
+double dilation_of(std::string_view text) {
+  const double times = parse_real(text);
+  if (!(times >= 1 && times <= 1e9)) throw UsageError("from 1 to 1e9");
+  return times;
 }
 
 bool second_of(std::string_view text, std::string_view first, std::string_view second) {
@@ -82,6 +89,7 @@ void read_pace(std::string_view name, std::string_view value, Options& options) 
   if (name == "--spin") options.pace.spin_seconds = time_up_to(value, 0.01);
   if (name == "--quantum") options.pace.quantum_seconds = time_up_to(value, 0.01);
   if (name == "--ahead") options.pace.ahead_seconds = time_up_to(value, 1);
+  if (name == "--dilate") options.dilation = dilation_of(value);
   if (name == "--seconds") options.seconds = time_up_to(value, 1e7);
 }
 

@@ -14,6 +14,7 @@ struct Options {
   bool framing_given = false;  // else the network's own, where it has one
   TapSettings tap;
   Pace pace;
+  double dilation = 1;  // all rates are divided by it
   double seconds = 0;
   bool help = false, version = false;
 };

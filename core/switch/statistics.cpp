@@ -61,6 +61,7 @@ json::Value Emulation::statistics() const {
       {"seconds", elapsed},
       {"cpu_share", elapsed > 0 ? (processor_seconds() - processor_at_start_) / elapsed : 0},
       {"lateness_seconds", spread(lateness_)},
+      {"lateness_lately_seconds", spread(lateness_lately_)},
       {"pause_seconds", spread(pauses_)},
       {"frames", json::Object{{"read", read},
                               {"delivered", delivered},

@@ -31,6 +31,7 @@ class Launch:
     launcher_arguments: tuple[str, ...] = ()
     core_path: str = ""
     ranks_per_host: int = 0
+    switch: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
     ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument)
     if launch.ranks_per_host and not isinstance(place, NetworkPlace):
         raise UsageError(f"--ranks-per-host: only --on sim:NETWORK and lab:NETWORK know it, not --on {on}")
+    if launch.switch and place.name != "lab":
+        raise UsageError(f"--switch: only --on lab:NETWORK has one, not --on {on}")
     if launch.ranks_per_host and launch.ranks is None and isinstance(place, NetworkPlace):
         ranks = place.ranks(argument, launch.ranks_per_host)
     if not 2 <= ranks <= MOST_RANKS:
@@ -86,6 +89,7 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         launcher_arguments=launch.launcher_arguments,
         core_path=launch.core_path,
         ranks_per_host=launch.ranks_per_host,
+        switch=launch.switch,
     )
     return Decided(place, on, options)
 

@@ -29,8 +29,11 @@ def crossbar(folder: Path, hosts: int, rate: str = "100 Mbit/s", name: str = "cr
 
 
 @contextmanager
-def lab(file: Path | str, name: str = "test", dilation: float = 1.0) -> Iterator[state.Record]:
-    record = lifecycle.up(str(file), lifecycle.Choices(name=name, dilation=dilation))
+def lab(
+    file: Path | str, name: str = "test", dilation: float = 1.0, switch: str = "kernel"
+) -> Iterator[state.Record]:
+    choices = lifecycle.Choices(name=name, dilation=dilation, switch=switch)
+    record = lifecycle.up(str(file), choices)
     try:
         yield record
     finally:

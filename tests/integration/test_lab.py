@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import lab_cycles
 import labs
 import pytest
 from labs import crossbar, lab, needs_lab, on_node
@@ -199,7 +200,32 @@ def test_an_interrupted_up_removes_what_it_made(tmp_path: Path, own_labs: Path) 
     assert nothing_is_left(own_labs)
 
 
-def test_a_killed_down_is_finished_by_the_next(tmp_path: Path, own_labs: Path) -> None:
+@pytest.mark.parametrize("share_gone", [0.0, 0.1, 0.5, 0.9])
+def test_down_that_is_killed_under_way_is_finished_by_the_next(
+    share_gone: float, tmp_path: Path, own_labs: Path
+) -> None:
+    """Killed when so much of what was mounted is gone; at the beginning, while it ends who is inside."""
+    record = lifecycle.up(str(crossbar(tmp_path, 128)), lifecycle.Choices(name="test"))
+    folder = state.folder("test")
+    inside = subprocess.Popen(labs.enter.command(record, folder, "n0001", ["sleep", "600"]))
+    while not removal.processes(folder, None):
+        time.sleep(0.01)
+    mounted = len(removal.mounts_under(folder))
+    words = [sys.executable, "-m", "crosscut", "lab", "down", "test"]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    if share_gone:
+        _wait_until(lambda: len(removal.mounts_under(folder)) <= (1 - share_gone) * mounted)
+    else:
+        inside.wait(timeout=20)
+    process.kill()
+    process.wait()
+    inside.wait(timeout=20)
+    if state.exists("test"):
+        lifecycle.down("test")
+    assert nothing_is_left(own_labs)
+
+
+def test_half_of_a_lab_without_its_record_can_be_removed(tmp_path: Path, own_labs: Path) -> None:
     lifecycle.up(str(crossbar(tmp_path, 32)), lifecycle.Choices(name="test"))
     folder = state.folder("test")
     for path in removal.mounts_under(folder)[
@@ -276,11 +302,9 @@ def test_without_root_a_lab_lives_in_a_user_namespace(tmp_path: Path) -> None:
         assert not pinned(folder)
 
 
-@pytest.mark.slow
-def test_many_labs_one_after_the_other_leave_nothing(tmp_path: Path, own_labs: Path) -> None:
-    descriptors = len(list(Path("/proc/self/fd").iterdir()))
-    for _ in range(20):
-        with lab(crossbar(tmp_path, 16)):
-            pass
+@pytest.mark.parametrize("cycles", [6, pytest.param(60, marks=pytest.mark.slow)])
+def test_many_labs_one_after_the_other_leave_nothing(cycles: int, tmp_path: Path, own_labs: Path) -> None:
+    first, last = lab_cycles.run(cycles, 16, tmp_path)
+    assert last == first
+    assert (last["mounts"], last["children"], last["files"]) == (0, 0, 0)
     assert nothing_is_left(own_labs)
-    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors

@@ -208,12 +208,7 @@ def sum_of(counters: object, name: str) -> float:
 
 def test_swapped_cables_exchange_places(tmp_path: Path) -> None:
     """Two switches with a thin cable between: who was near is far, and the other way round."""
-    file = tmp_path / "two.toml"
-    file.write_text(
-        '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "n[0-3]"\n[[switches]]\nnames = "s[0-1]"\n'
-        '[[links]]\nbetween = ["n[0-1]", "s0"]\n[[links]]\nbetween = ["n[2-3]", "s1"]\n'
-        '[[links]]\nbetween = ["s0", "s1"]\nrate = "20 Mbit/s"\n' + FAST_ETHERNET
-    )
+    file = two_switches(tmp_path)
     thin, full = 0.2 * PAYLOAD_BYTES_PER_SECOND, PAYLOAD_BYTES_PER_SECOND
     words = ["pairs", "--on", "lab:test", "--pairs", "0-2", *QUICK]
     with lab(file):
@@ -225,12 +220,64 @@ def test_swapped_cables_exchange_places(tmp_path: Path) -> None:
         assert median_rates(tmp_path, *words)["n0-n2"] == pytest.approx(thin, rel=0.25)
 
 
+def test_a_node_in_a_wrong_port_is_reached_by_nobody_until_its_cable_is_back(tmp_path: Path) -> None:
+    """Also where the wrong port is one of its own switch: it is the tables that do not know."""
+    walk = str(Path(__file__).parent / "walk.py")
+    with lab(two_switches(tmp_path)) as record:
+        for other in ("n0", "n2"):
+            faulting.plant("test", Fault("miswire", ("n1", other)))
+            seen = json.loads(on_node(record, "n3", sys.executable, walk, "10.0.0.2", "10.0.0.1"))
+            assert seen == {"10.0.0.2": [""], "10.0.0.1": ["10.0.0.1"]}
+            faulting.lift("test", "n1")
+            seen = json.loads(on_node(record, "n3", sys.executable, walk, "10.0.0.2"))
+            assert seen == {"10.0.0.2": ["10.0.0.2"]}
+
+
+def test_what_a_wrongly_wired_node_sends_passes_the_wrong_switch(tmp_path: Path) -> None:
+    with lab(two_switches(tmp_path)) as record:
+        faulting.plant("test", Fault("miswire", ("n1", "n2")))
+        before, had = sent_over_trunk(record), received_bytes(record, "n2")
+        send = "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(bytes(9000), ('10.0.0.3', 9))"
+        on_node(record, "n1", sys.executable, "-c", send)
+        assert received_bytes(record, "n2") - had > 9000
+        # What n2 answers (no such port) goes where the tables think that n1 is.
+        assert all(after - had < 1000 for after, had in zip(sent_over_trunk(record), before, strict=True))
+
+
+def sent_over_trunk(record: state.Record) -> list[int]:
+    """Bytes that left by either end of the cable between the switches (proc(5): net/dev, ninth count)."""
+    lines = on_node(record, "fabric", "cat", "/proc/self/net/dev").splitlines()
+    ports = [line.split() for line in lines if line.strip().startswith(("p4a:", "p4b:"))]
+    assert len(ports) == 2
+    return [int(words[9]) for words in ports]
+
+
+def test_wrong_ports_of_one_switch_are_faults_of_different_cables(tmp_path: Path) -> None:
+    with lab(two_switches(tmp_path)):
+        faulting.plant("test", Fault("miswire", ("n0", "n2")))
+        faulting.plant("test", Fault("miswire", ("n1", "n2")))
+        with pytest.raises(UsageError, match="already"):
+            faulting.plant("test", Fault("dead", ("n0",)))
+
+
+def two_switches(folder: Path) -> Path:
+    """With a thin cable between them."""
+    file = folder / "two.toml"
+    file.write_text(
+        '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "n[0-3]"\n[[switches]]\nnames = "s[0-1]"\n'
+        '[[links]]\nbetween = ["n[0-1]", "s0"]\n[[links]]\nbetween = ["n[2-3]", "s1"]\n'
+        '[[links]]\nbetween = ["s0", "s1"]\nrate = "20 Mbit/s"\n' + FAST_ETHERNET
+    )
+    return file
+
+
 @pytest.mark.parametrize(
     ("fault", "why"),
     [
         (Fault("slow", ("n0009",)), "no node n0009"),
         (Fault("slow", ("n0001",), share=1.0), "no fault"),
         (Fault("swap", ("n0001",)), "takes 2 nodes"),
+        (Fault("miswire", ("n0001",)), "takes 2 nodes"),
         (Fault("swap", ("n0001", "n0001")), "named twice"),
         (Fault("flap", ("n0001",), seconds=2, every=1), "cannot be"),
         (Fault("mtu", ("n0001",), bytes=9000), "no fault"),

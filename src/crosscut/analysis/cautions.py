@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -34,6 +34,10 @@ class Kind(Enum):
     CONGESTION_ENDED = "congestion ended early"
     RESUMED_ELSEWHERE = "resumed on other nodes or settings"
     NOTHING_MOVED = "null backend"
+    MACHINE_LIMITED = "limited by the emulating machine"
+    MACHINE_LATE = "emulating machine late"
+    MACHINE_CHANGED = "emulating machine changed"
+    NOT_WATCHED = "emulating machine not watched"
 
 
 @dataclass(frozen=True)
@@ -182,3 +186,87 @@ def of_nodes(
             "fewer ranks a node for the network alone",
         )
     ]
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """How far an emulated cluster could be trusted while it was measured (attribute `trust` of a run)."""
+
+    limited: Mapping[int, frozenset[int]]
+    """By message size: numbers of the phases in which the machine's cores were busy."""
+    lateness_seconds: float
+    """Of its timers, exceeded by one in ten; NaN: not known."""
+    switch_cpu_share: float
+    """Of the core that carries the frames; NaN: the kernel does."""
+    switch_lateness_seconds: float
+    """Exceeded by one delivery in a hundred."""
+    reference: tuple[float, float]
+    """Bytes per second of an unloaded pair, before and after."""
+    seen: bool
+    """The machine was watched at all."""
+
+
+# A switch whose one core has less room than this has queues of its own.
+LARGEST_SWITCH_SHARE = 0.9
+# The unloaded pair of a quiet machine repeats to 1 %.
+LARGEST_REFERENCE_CHANGE = 0.1
+
+
+def of_emulation(shown: Sequence[Samples], about: Emulation) -> list[Caution]:
+    """What the machine was too slow for is no behaviour of the network."""
+    if not about.seen:
+        return [Caution(Kind.NOT_WATCHED, "whether this machine limited the emulated network is not known")]
+    found = []
+    if bad := [samples for samples in shown if _limited_phases(samples, about)]:
+        phases = _counted(bad, lambda samples: _limited_phases(samples, about))
+        found.append(
+            Caution(
+                Kind.MACHINE_LIMITED,
+                f"all cores of this machine were busy during {phases} at {_sizes(bad)}: these times are the "
+                "machine's, not the network's",
+                "fewer nodes, crosscut lab up --dilate, or a quieter machine",
+            )
+        )
+    if about.switch_cpu_share > LARGEST_SWITCH_SHARE:
+        found.append(
+            Caution(
+                Kind.MACHINE_LIMITED,
+                f"crosscut-switch used {units.percent(about.switch_cpu_share)} of its core: what it carried "
+                "was limited by this machine, not by the network",
+                "fewer nodes, or crosscut lab up --dilate",
+            )
+        )
+    late = max(x for x in (about.lateness_seconds, about.switch_lateness_seconds, 0.0) if np.isfinite(x))
+    if bad := [samples for samples in shown if skewed_phases(samples, late)]:
+        phases = _counted(bad, lambda samples: skewed_phases(samples, late))
+        found.append(
+            Caution(
+                Kind.MACHINE_LATE,
+                f"this machine's timers were late by {units.seconds(late, 2)}: more than 5 % of {phases} at "
+                f"{_sizes(bad)}",
+                "longer messages, fewer nodes, or a quieter machine",
+            )
+        )
+    return found + _of_reference(about)
+
+
+def _of_reference(about: Emulation) -> list[Caution]:
+    before, after = about.reference
+    if not (before > 0 and after > 0) or abs(after / before - 1) <= LARGEST_REFERENCE_CHANGE:
+        return []
+    return [
+        Caution(
+            Kind.MACHINE_CHANGED,
+            f"a pair of nodes without load had {units.rate(before)} before the run, "
+            f"{units.rate(after)} after",
+            "the machine was not the same: measure again",
+        )
+    ]
+
+
+def _limited_phases(samples: Samples, about: Emulation) -> int:
+    numbers = about.limited.get(samples.size_bytes, frozenset())
+    return sum(
+        int(number) in numbers and bool(there)
+        for number, there in zip(samples.phase, samples.measured_phases(), strict=True)
+    )

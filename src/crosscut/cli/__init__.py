@@ -27,6 +27,7 @@ COMMANDS = (
     "network",
     "simulate",
     "lab",
+    "reproduce",
     "list",
     "export",
     "fsck",

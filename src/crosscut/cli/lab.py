@@ -14,7 +14,7 @@ from crosscut import units
 from crosscut.cli import lab_fault
 from crosscut.cli.parser import quantity
 from crosscut.errors import EXIT_OK, CrosscutError, UsageError
-from crosscut.lab import describe, enter, lifecycle, state
+from crosscut.lab import describe, enter, lifecycle, state, switch_choice
 
 NAME = "lab"
 HELP = "build a cluster on this machine out of kernel parts, break it, remove it"
@@ -22,6 +22,7 @@ EPILOG = """
 examples:
   crosscut lab up xibalba-maintenance --dilate 10     128 nodes and 9 switches, all rates a tenth
   crosscut lab up my.toml --name test
+  crosscut lab up my.toml --switch user,buffer=64KiB  with delays and queues that overflow
   crosscut lab status
   crosscut lab exec test n0003 -- iperf3 -s           any program, as on a host
   crosscut lab shell test n0003
@@ -69,6 +70,14 @@ def _add_up(commands: Any) -> None:
         help="Divide all rates by N: a network that is too fast for this machine, in slow motion.",
     )
     one.add_argument(
+        "--switch",
+        type=quantity(switch_choice.checked),
+        default=switch_choice.KERNEL,
+        metavar=switch_choice.METAVAR,
+        help="kernel (the default): bridges and token buckets. user: crosscut-switch, with delays and finite "
+        f"queues; settings are {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
+    )
+    one.add_argument(
         "--exact",
         action="store_true",
         help="Refuse a network of which something cannot be emulated here, instead of saying so.",
@@ -109,15 +118,16 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 def _up(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
-    choices = lifecycle.Choices(name=args.name, dilation=args.dilate, exact=args.exact)
+    choices = lifecycle.Choices(name=args.name, dilation=args.dilate, exact=args.exact, switch=args.switch)
     record = lifecycle.up(args.network, choices)
     about = describe.status(record)
     if args.json:
         print(json.dumps(about))
         return EXIT_OK
-    nodes, bridges = len(about["nodes"]), len(about["bridges"])
+    carried = _count(len(about["bridges"]), "bridge") if record.switch_process is None else "crosscut-switch"
+    nodes = len(about["nodes"])
     took = units.seconds(record.seconds_to_build, 2)
-    print(f"lab {record.name} is up: {_count(nodes, 'node')}, {_count(bridges, 'bridge')}, built in {took}")
+    print(f"lab {record.name} is up: {_count(nodes, 'node')}, {carried}, built in {took}")
     _print_unlike(record)
     print(f"measure it:  crosscut run aapc --on lab:{record.name}")
     print(f"remove it:   crosscut lab down {record.name}")
@@ -183,10 +193,27 @@ def _print_one(record: state.Record, about: dict[str, Any]) -> None:
         nodes = about["nodes"]
         print(f"  nodes       {len(nodes)}: {nodes[0]['name']} {nodes[0]['addresses'][0]} to "
               f"{nodes[-1]['name']} {nodes[-1]['addresses'][0]}")  # fmt: skip
-        print(f"  bridges     {', '.join(about['bridges'][:8])}{', …' if len(about['bridges']) > 8 else ''}")
+        if record.switch_process is None:
+            bridges = about["bridges"]
+            print(f"  bridges     {', '.join(bridges[:8])}{', …' if len(bridges) > 8 else ''}")
+        else:
+            _print_switch(record, about["switch_statistics"])
     for fault in record.faults:
         print(f"  fault {fault['id']:<5} {fault['says']}")
     _print_unlike(record)
+
+
+def _print_switch(record: state.Record, said: dict[str, Any]) -> None:
+    settings = record.switch.partition(",")[2]
+    print("  switch      crosscut-switch" + (f" ({settings})" if settings else ""))
+    if "error" in said:
+        print(f"              {said['error']}")
+        return
+    print(f"              {said['frames_delivered']:,} frames delivered, {said['frames_dropped']:,} "
+          f"dropped by full queues, {said['frames_lost_in_hosts']:,} by nodes' own")  # fmt: skip
+    late = [units.seconds(said[f"lateness_{which}_seconds"], 2) for which in ("median", "p99", "max")]
+    print(f"              late by {late[0]} (median), {late[1]} (99 %), {late[2]} at most; "
+          f"{units.percent(said['cpu_share'])} of a core")  # fmt: skip
 
 
 def _on_node(args: argparse.Namespace, words: list[str]) -> int:

@@ -33,7 +33,7 @@ def _add_plant(actions: Any) -> None:
     one = actions.add_parser("plant", help="break something", epilog=f"kinds:\n{kinds}")
     one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
     one.add_argument("kind", metavar="KIND", choices=faults.NAMES, help="; ".join(faults.NAMES))
-    one.add_argument("nodes", metavar="NODE", nargs="+", help="whom; swap takes two")
+    one.add_argument("nodes", metavar="NODE", nargs="+", help="whom; swap and miswire take two")
 
     def add(flag: str, **options: Any) -> None:
         one.add_argument(flag, default=argparse.SUPPRESS, **options)

@@ -15,6 +15,7 @@ from typing import Any
 from crosscut import units
 from crosscut.cli.parser import quantity, whole
 from crosscut.core import Backend, Core, Parameter, Pattern
+from crosscut.lab import switch_choice
 from crosscut.measure import Launch
 from crosscut.places import PLACES
 
@@ -60,6 +61,13 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
         type=whole(1),
         metavar="N",
         help="On a simulated or emulated network: ranks on each host. Without it, as the network says.",
+    )
+    _add(
+        group,
+        "--switch",
+        type=quantity(switch_choice.checked),
+        metavar=switch_choice.METAVAR,
+        help="With --on lab:NETWORK: what carries its frames. Default kernel (docs/howto-lab.md).",
     )
     _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
     _add(
@@ -278,6 +286,7 @@ def launch(given: Mapping[str, Any]) -> Launch:
         launcher_arguments=tuple(given.get("launcher_args", ())),
         core_path=given.get("core_path", ""),
         ranks_per_host=given.get("ranks_per_host", 0),
+        switch=given.get("switch", ""),
     )
 
 

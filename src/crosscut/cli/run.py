@@ -121,6 +121,7 @@ def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
         "ranks": decided.options.ranks,
         "interface": decided.options.interface,
         "pin": decided.options.pin,
+        "switch": decided.options.switch,
     }
 
 
@@ -175,6 +176,7 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         launcher=typed.launcher,
         launcher_arguments=typed.launcher_arguments,
         core_path=typed.core_path,
+        switch=typed.switch or str(before.get("switch", "")),
     )
     decided = decide(known, launch)
     members = {

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from crosscut.lab import addresses, lifecycle, removal, state
+from crosscut.lab import addresses, lifecycle, removal, state, switch_process
 from crosscut.lab.plan import host_bits_per_second
+from crosscut.lab.user_switch import UserSwitchError, trust_of
 
 
 def attributes(record: state.Record, ranks_per_host: int) -> dict[str, Any]:
@@ -50,7 +53,7 @@ def status(record: state.Record) -> dict[str, Any]:
         "seconds_to_build": record.seconds_to_build,
         "unlike": list(record.unlike),
         "faults": [dict(fault) for fault in record.faults],
-        "processes": removal.processes(folder, record.holder),
+        "processes": _processes(record, folder),
         "rootless": record.holder is not None,
     }
     if record.condition == "up":
@@ -58,9 +61,25 @@ def status(record: state.Record) -> dict[str, Any]:
         found["bridges"] = list(made.bridges)
         found["host_bits_per_second"] = host_bits_per_second(made.cables)
         found["segments_at_once"] = made.segments
+        if record.switch_process is not None:
+            found["switch_statistics"] = _switch(record)
         found["nodes"] = [_node(made.adapters[host], host, name, host in made.forwarding)
                           for host, name in enumerate(made.hosts)]  # fmt: skip
     return found
+
+
+def _processes(record: state.Record, folder: Path) -> list[int]:
+    """Beside the switch, which is no guest."""
+    switch = record.switch_process.pid if record.switch_process else 0
+    return [pid for pid in removal.processes(folder, record.holder) if pid != switch]
+
+
+def _switch(record: state.Record) -> Mapping[str, Any]:
+    """What crosscut-switch says of itself, since the lab was built."""
+    try:
+        return asdict(trust_of(switch_process.statistics(record)))
+    except UserSwitchError as error:
+        return {"error": str(error)}
 
 
 def _node(adapters: int, host: int, name: str, forwards: bool) -> Mapping[str, Any]:
@@ -82,6 +101,8 @@ def condition(record: state.Record) -> str:
         return "broken: it was never finished" if _is_free(record.name) else "being built"
     if record.holder is None and not removal.mounts_under(folder):
         return "broken: its namespaces are gone"
+    if (failure := switch_process.failure(record)) is not None:
+        return f"broken: {failure}"
     if record.owner is not None and not record.owner.alive():
         return "left behind: the run that made it is gone"
     return "up"

@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import addresses, bulk, enter, holder, lifecycle, namespaces, state
-from crosscut.lab.faults import Fault, cable_of, check, from_json
+from crosscut.lab import addresses, bulk, enter, holder, lifecycle, namespaces, state, switch_choice
+from crosscut.lab.faults import Fault, cable_of, cabled, check, from_json
 from crosscut.lab.plan import End, Entry, Plan
 from crosscut.lab.shaping import Bucket
 
 # A queue that no frame fits into: everything is lost.
 _NOTHING_BYTES = 1
+# What needs no port.
+_OF_NODES = ("mtu", "compute")
 _WORKERS = ("flap", "loss", "compute")
 _WORKER_START_SECONDS = 10.0
 
@@ -31,6 +33,7 @@ def plant(name: str, fault: Fault) -> Mapping[str, Any]:
         record = state.read(name)
         made = lifecycle.plan_of(record)
         check(fault, made)
+        _refuse_without_ports(record, fault)
         _refuse_overlap(record, fault)
         holder.inside(record, partial(apply, made, folder, fault))
         taken = {entry["id"] for entry in record.faults}
@@ -59,10 +62,20 @@ def lift(name: str, which: str) -> list[Mapping[str, Any]]:
         return chosen
 
 
+def _refuse_without_ports(record: state.Record, fault: Fault) -> None:
+    """Most faults are of a port of a bridge, or of its bucket."""
+    if not switch_choice.parse(record.switch).in_kernel and fault.kind not in _OF_NODES:
+        raise UsageError(
+            f"{fault.kind}: lab {record.name} has no bridges, crosscut-switch carries its frames; there only "
+            f"{' and '.join(_OF_NODES)} can be planted (a link's rate can be changed in the network's file)"
+        )
+
+
 def _refuse_overlap(record: state.Record, fault: Fault) -> None:
     """Two on one cable would undo each other's settings when they are lifted."""
     for entry in record.faults:
-        if set(entry["nodes"]) & set(fault.nodes) and "compute" not in (entry["kind"], fault.kind):
+        touched = cabled(entry["kind"], entry["nodes"]) & cabled(fault.kind, fault.nodes)
+        if touched and "compute" not in (entry["kind"], fault.kind):
             raise UsageError(
                 f"{entry['says']} already; crosscut lab fault lift {record.name} {entry['id']} first"
             )
@@ -86,6 +99,8 @@ def apply(made: Plan, folder: Path, fault: Fault) -> None:
             build.share_directions(fabric, made, cable_of(made, fault.nodes[0], fault.adapter)[2])
     elif fault.kind == "swap":
         _exchange(made, folder, fault, exchanged=True)
+    elif fault.kind == "miswire":
+        _rewire(made, folder, fault, fault.nodes[1])
 
 
 def undo(made: Plan, folder: Path, fault: Fault) -> None:
@@ -108,6 +123,8 @@ def undo(made: Plan, folder: Path, fault: Fault) -> None:
                 fabric.remove(kernel.index_of(f"h{port}"))
     elif fault.kind == "swap":
         _exchange(made, folder, fault, exchanged=False)
+    elif fault.kind == "miswire":
+        _rewire(made, folder, fault, fault.nodes[0])
 
 
 def ends(made: Plan, fault: Fault) -> Iterator[End]:
@@ -177,6 +194,22 @@ def _exchange(made: Plan, folder: Path, fault: Fault, *, exchanged: bool) -> Non
     entries = exchanged_entries(made, (a.name, b.name), (macs[0], macs[1])) if exchanged else made.entries
     others = [entry for entry in entries if entry.port in (a.name, b.name) or entry.mac in macs]
     bulk.send(bulk.forwarding(kernel.index_of(entry.port), entry.mac) for entry in others)
+
+
+def _rewire(made: Plan, folder: Path, fault: Fault, at: str) -> None:
+    """The first node's port goes to the switch of the node `at`. A bridge forgets its entries of a port that
+    leaves it, so nothing is sent to the node any more; only where it belongs are they made again."""
+    from crosscut.lab import build, kernel
+
+    port, place = (cable_of(made, node, fault.adapter)[2] for node in (fault.nodes[0], at))
+    namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
+    index = kernel.index_of(port.name)
+    with kernel.Kernel() as fabric:
+        fabric.change(index, master=0)
+        fabric.plug(index, kernel.index_of(build.bridge_name(place.bridge)))
+        build.pass_switches(fabric, made, port.name, place.name)
+    if port == place:
+        bulk.send(bulk.forwarding(index, entry.mac) for entry in made.entries if entry.port == port.name)
 
 
 def exchanged_entries(made: Plan, ports: tuple[str, str], macs: tuple[str, str]) -> tuple[Entry, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ KINDS = (
     Kind("mtu", "its adapter is set to a smaller MTU than the others", 1, ("bytes",)),
     Kind("compute", "a process of the node computes all the time, also while the node forwards", 1),
     Kind("swap", "the cables of two nodes are exchanged: each sits where the other should", 2),
+    Kind("miswire", "the first node's cable is in a free port of the second's switch, and no table knows", 2),
 )  # fmt: skip
 NAMES = tuple(kind.name for kind in KINDS)
 
@@ -82,6 +83,7 @@ def says(fault: Fault) -> str:
         "mtu": f"the adapter of {first} has an MTU of {fault.bytes} bytes",
         "compute": f"{first} computes all the time, on a core that all nodes of this machine share",
         "swap": f"the cables of {' and '.join(fault.nodes)} are exchanged",
+        "miswire": f"the cable of {first} is in a wrong port, at the switch of {fault.nodes[-1]}",
     }[fault.kind]
 
 
@@ -89,7 +91,7 @@ def check(fault: Fault, made: Plan) -> None:
     """UsageError for what cannot be planted in this lab, with the reason."""
     _check_nodes(fault, made)
     _check_values(fault, made)
-    if fault.kind in ("flap", "swap", "half-duplex"):
+    if fault.kind in ("flap", "swap", "miswire", "half-duplex"):
         for node in fault.nodes:
             _check_port(fault, made, node)
 
@@ -127,8 +129,13 @@ def _check_port(fault: Fault, made: Plan, node: str) -> None:
             "half-duplex: the port's switch has a capacity of its own (or the link is half-duplex already); "
             "the kernel redirects what passes a port once"
         )
-    if fault.kind == "swap" and made.hosts.index(node) in made.forwarding:
-        raise UsageError(f"swap: {node} forwards; routes through it would lead elsewhere")
+    if fault.kind in ("swap", "miswire") and made.hosts.index(node) in made.forwarding:
+        raise UsageError(f"{fault.kind}: {node} forwards; routes through it would lead elsewhere")
+
+
+def cabled(kind: str, nodes: Sequence[str]) -> frozenset[str]:
+    """Nodes whose cables a fault touches."""
+    return frozenset(nodes[:1] if kind == "miswire" else nodes)
 
 
 def is_shared(made: Plan, port: End) -> bool:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import addresses, enter, holder, removal, state, ways
+from crosscut.lab import addresses, enter, holder, removal, state, switch_choice, switch_process, ways
 from crosscut.lab.plan import Plan, plan
 from crosscut.lab.unlike import differences
 
@@ -30,6 +30,8 @@ class Choices:
     exact: bool = False
     """Refuse a network that the lab would not be like."""
     owner: state.Process | None = None
+    switch: str = switch_choice.KERNEL
+    """As typed: switch_choice.py."""
 
 
 def unavailable() -> str | None:
@@ -52,8 +54,9 @@ def up(file: str, choices: Choices) -> state.Record:
         raise CrosscutError(f"no lab can be built: {reason}")
     document = ways.ask(file)
     described = ways.parse(document)
-    made = plan(described, choices.dilation)
-    unlike = differences(described, made, len(os.sched_getaffinity(0)))
+    in_kernel = switch_choice.parse(choices.switch).in_kernel
+    made = plan(described, choices.dilation, shaped=in_kernel)
+    unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)
     if choices.exact and unlike:
         raise UsageError(f"--exact: a lab of {file} would not be like it: " + "; ".join(unlike))
     name = state.checked_name(choices.name or _as_name(described.name))
@@ -65,6 +68,7 @@ def up(file: str, choices: Choices) -> state.Record:
                 name=name,
                 network=file,
                 dilation=choices.dilation,
+                switch=choices.switch,
                 description=Path(described.file).read_text(encoding="utf-8"),
                 unlike=unlike,
                 owner=choices.owner,
@@ -86,7 +90,14 @@ def _build(record: state.Record, made: Plan, document: dict[str, object], folder
     if holder.needed():
         record = replace(record, holder=holder.start())
         state.write(record)
-    holder.inside(record, partial(build.build, made, folder))
+    if switch_choice.parse(record.switch).in_kernel:
+        holder.inside(record, partial(build.build, made, folder))
+    else:
+        holder.inside(record, partial(build.spaces, made, folder))
+        process = switch_process.start(record, folder, made, Path(str(document["file"])))
+        record = replace(record, switch_process=process)
+        state.write(record)
+        holder.inside(record, partial(build.nodes, made, folder, shaped=False))
     script = folder / "enter"
     script.write_text(enter.script(record, folder), encoding="utf-8")
     script.chmod(0o755)
@@ -100,12 +111,18 @@ def _build(record: state.Record, made: Plan, document: dict[str, object], folder
 def down(name: str) -> None:
     """Also of one that is broken, half built or half removed."""
     with state.locked(name) as folder:
+        switch = None
+        with contextlib.suppress(CrosscutError):
+            switch = state.read(name).switch_process
         removal.remove(folder, _holder_of(name))
+        if switch is not None:
+            switch_process.end(switch)
 
 
 def plan_of(record: state.Record) -> Plan:
     """The plan that a lab was built from."""
-    return plan(ways.parse(state.read_network(record.name)), record.dilation)
+    in_kernel = switch_choice.parse(record.switch).in_kernel
+    return plan(ways.parse(state.read_network(record.name)), record.dilation, shaped=in_kernel)
 
 
 def _refuse_second(name: str) -> None:
@@ -139,10 +156,10 @@ def name_of(argument: str) -> str:
     return stem if state.exists(stem) and state.read(stem).network == argument else ""
 
 
-def for_one_run(argument: str) -> Choices:
+def for_one_run(argument: str, switch: str = switch_choice.KERNEL) -> Choices:
     """A lab beside any other, which its owner takes down."""
     stem = _as_name(Path(argument).name.removesuffix(".toml"))
-    return Choices(name=f"{stem[:48]}-{os.getpid()}", owner=state.this_process())
+    return Choices(name=f"{stem[:48]}-{os.getpid()}", owner=state.this_process(), switch=switch)
 
 
 def taking_down(record: state.Record) -> Callable[[], None]:

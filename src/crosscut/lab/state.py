@@ -8,6 +8,9 @@
     NAME/ipc/NODE         shared memory and semaphores of System V
     NAME/shm/NODE/      the node's /dev/shm
     NAME/hosts          every node's /etc/hosts
+    NAME/taps.json      with `--switch user`: the list of adapters that crosscut-switch was given,
+    NAME/switch.said      its answers,
+    NAME/switch.errors    and its last words
     NAME/enter          runs a command on a node, as ssh would
 
 A lab exists from the moment when its folder does; the folder goes last. Whoever changes the lab holds `flock`
@@ -53,6 +56,7 @@ class Record:
     """As typed."""
     dilation: float = 1.0
     switch: str = "kernel"
+    """As typed: switch_choice.py."""
     condition: str = "building"
     """`building` or `up`"""
     description: str = ""
@@ -65,6 +69,8 @@ class Record:
     """Of a lab made for one run: the command that takes it down."""
     holder: Process | None = None
     """Without root: the process whose user namespace the lab lives in."""
+    switch_process: Process | None = None
+    """crosscut-switch, where it carries the frames."""
     seconds_to_build: float = 0.0
     version: int = VERSION
 
@@ -131,7 +137,7 @@ def read(name: str) -> Record:
 
 
 def _record(found: dict[str, Any]) -> Record:
-    for who in ("owner", "holder"):
+    for who in ("owner", "holder", "switch_process"):
         found[who] = Process(**found[who]) if found.get(who) else None
     found["unlike"], found["faults"] = tuple(found["unlike"]), tuple(found["faults"])
     return Record(**found)

@@ -38,6 +38,8 @@ class Tap:
     adapter: int = 0
     addresses: tuple[str, ...] = ()
     """IPv4 addresses for which the switch answers ARP; none are needed where neighbours are static."""
+    mac: str = ""
+    """Empty: that of `mac_of`."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def taps_list(taps: Iterable[Tap]) -> str:
                 "adapter": tap.adapter,
                 "netns": str(tap.netns.absolute()),
                 "tap": tap.name,
-                "mac": mac_of(tap.host, tap.adapter),
+                "mac": tap.mac or mac_of(tap.host, tap.adapter),
                 "addresses": list(tap.addresses),
             }
         )

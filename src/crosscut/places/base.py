@@ -58,6 +58,8 @@ class PlaceOptions:
     """`hosts`, `slurm`: path of `crosscut-core` on the other nodes; empty: the same as here."""
     ranks_per_host: int = 0
     """`sim`: ranks on each host of the network; 0: as it says."""
+    switch: str = ""
+    """`lab`: what carries its frames (lab/switch_choice.py); empty: the place's own choice."""
     secret: str = field(default_factory=new_secret, repr=False)
 
 

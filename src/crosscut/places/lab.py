@@ -22,7 +22,7 @@ INTERFACE = "eth0"
 
 
 @dataclass(frozen=True)
-class _Site:
+class Site:
     """The lab of one session."""
 
     name: str
@@ -56,10 +56,17 @@ class LabPlace:
         return len(found.hosts) * (ranks_per_host or found.hosts[0].ranks)
 
     def start(self, options: PlaceOptions) -> Launched:
-        from crosscut.lab import describe, state
+        from crosscut.lab.observer import Observer
 
-        site = _site(options.argument)
+        site = open_site(options.argument, options.switch)
         per_host = options.ranks_per_host or -(-options.ranks // len(site.hosts))
+        observer = Observer(site.name, per_host)
+
+        def release() -> None:
+            observer.end()
+            if site.release is not None:
+                site.release()
+
         try:
             if options.ranks > per_host * len(site.hosts):
                 raise UsageError(
@@ -73,26 +80,33 @@ class LabPlace:
                 command,
                 line,
                 environment=environment,
-                release=site.release,
-                attributes=lambda: describe.attributes(state.read(site.name), per_host),
+                release=release,
+                observe=observer.observe,
+                attributes=observer.begin,
             )
         except BaseException:
-            if site.release is not None:
-                site.release()
+            release()
             raise
 
 
-def _site(argument: str) -> _Site:
-    from crosscut.lab import lifecycle, state, ways
+def open_site(argument: str, switch: str = "") -> Site:
+    """The caller calls its `release`."""
+    from crosscut.lab import lifecycle, state, switch_choice, ways
 
     name = lifecycle.name_of(argument)
     release = None
+    if name and switch not in ("", there := state.read(name).switch):
+        raise UsageError(
+            f"--switch {switch}: lab {name} is up with --switch {there}; leave --switch out, or "
+            f"crosscut lab down {name}"
+        )
     if not name:
-        record = lifecycle.up(argument, lifecycle.for_one_run(argument))
+        chosen = lifecycle.for_one_run(argument, switch or switch_choice.KERNEL)
+        record = lifecycle.up(argument, chosen)
         name = record.name
         release = lifecycle.taking_down(record)
     hosts = ways.parse(state.read_network(name)).hosts
-    return _Site(name, state.folder(name), tuple(host.name for host in hosts), release)
+    return Site(name, state.folder(name), tuple(host.name for host in hosts), release)
 
 
 def blocks(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
@@ -112,7 +126,7 @@ def _line(options: PlaceOptions) -> dict[str, object]:
 _Started = tuple[list[str | Path], dict[str, object], Mapping[str, str] | None]
 
 
-def _tree(options: PlaceOptions, site: _Site, per_host: int) -> _Started:
+def _tree(options: PlaceOptions, site: Site, per_host: int) -> _Started:
     shares = blocks(options.ranks, site.hosts, per_host)
     script = str(site.folder / "enter")
     core = str(options.executable.absolute())
@@ -123,7 +137,7 @@ def _tree(options: PlaceOptions, site: _Site, per_host: int) -> _Started:
     return [script, shares[0].host, f"{core} node"], line, None
 
 
-def _mpi(options: PlaceOptions, site: _Site, per_host: int) -> _Started:
+def _mpi(options: PlaceOptions, site: Site, per_host: int) -> _Started:
     if options.mpi_executable is None:
         raise PlaceError("crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`")
     launcher = find_launcher(options.launcher, options.mpi_executable)
@@ -131,18 +145,24 @@ def _mpi(options: PlaceOptions, site: _Site, per_host: int) -> _Started:
         raise PlaceError(
             "a lab needs MPICH's mpiexec; `pip install 'crosscut[mpich]'`, or name it with --launcher"
         )
-    shares = blocks(options.ranks, site.hosts, per_host)
+    program = [str(options.mpi_executable.absolute()), "mpi-rank"]
+    words = [*launcher.command(options.ranks), *options.launcher_arguments]
+    command, environment = mpi_command(site, words, options.ranks, per_host, program)
+    return command, _line(options), environment
+
+
+def mpi_command(
+    site: Site, launcher: Sequence[str], ranks: int, per_host: int, program: Sequence[str]
+) -> tuple[list[str | Path], Mapping[str, str]]:
+    """MPICH's mpiexec, with its words, on the first node, and the environment of it all."""
+    shares = blocks(ranks, site.hosts, per_host)
     script = str(site.folder / "enter")
     places = ",".join(f"{share.host}:{share.count}" for share in shares)
     words = [
-        *launcher.command(options.ranks), "-launcher", "rsh", "-launcher-exec", script, "-iface", INTERFACE,
-        "-hosts", places, *options.launcher_arguments, str(options.mpi_executable.absolute()), "mpi-rank",
+        *launcher, "-launcher", "rsh", "-launcher-exec", script, "-iface", INTERFACE,
+        "-hosts", places, *program,
     ]  # fmt: skip
-    return (
-        [script, shares[0].host, shlex.join(words)],
-        _line(options),
-        {**_MPI_SETTINGS, **YIELDING, **os.environ},
-    )
+    return [script, shares[0].host, shlex.join(words)], {**_MPI_SETTINGS, **YIELDING, **os.environ}
 
 
 # The lab's links are Ethernet: MPI's messages go over TCP, through the adapter.

@@ -11,6 +11,7 @@ from crosscut.analysis import cautions
 from crosscut.analysis.cautions import Caution, Kind
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.slowdown import early_ends
+from crosscut.reports.trust import emulations
 from crosscut.reports.view import View, dig, items, number, text
 
 
@@ -129,7 +130,7 @@ def repetitions(view: View) -> str:
 
 def beware(view: View, shown: list[Samples]) -> list[Caution]:
     """Everything a reader must know, worst first."""
-    found = _state(view)
+    found = _state(view) + [each for one in emulations(view) for each in cautions.of_emulation(shown, one)]
     cores = [number(node, "cores") for node in items(view.attributes, "nodes")]
     cores += [math.nan] * (len(view.nodes) - len(cores))
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()

@@ -21,6 +21,9 @@ from typing import Any
 import numpy as np
 
 from crosscut import core, network
+from crosscut.reproduce import experiment
+from crosscut.reproduce.experiment import Series
+from crosscut.reproduce.quantities import UNITS
 from crosscut.run import Run
 
 HERE = Path(__file__).parent
@@ -78,42 +81,43 @@ def simulate(
         return run
 
 
-def pair_rate(case: dict[str, Any], pairs: int, knee: tuple[float, float] = PLAIN) -> float:
-    """MiB/s per node and direction: the median over the pairs' messages."""
-    partner = case["partner"]
-    listed = [(2 * i, 2 * i + 1) if partner == "next" else (i, i + partner) for i in range(pairs)]
-    ranks = max(b for _, b in listed) + 1
-    words = ["pairs", "--pairs", ",".join(f"{a}-{b}" for a, b in listed)]
-    run = simulate(case["network"], words, ranks=ranks, message=10 * MEBIBYTE, knee=knee)
-    return float(np.nanmedian(run.message_rates(0).values)) / MEBIBYTE
+def series(name: str) -> tuple[Series, ...]:
+    return experiment.read(experiment.find(name)).series
+
+
+def words_of(one: Series) -> list[str]:
+    return [one.pattern, *(word for key, value in one.parameters.items() for word in (f"--{key}", value))]
+
+
+def pair_rate(one: Series, pairs: int, knee: tuple[float, float] = PLAIN) -> float:
+    """MiB/s per node and direction: the median over the pairs' messages. Phase p has p pairs."""
+    words = [*words_of(one), "--phases", str(pairs)]
+    run = simulate(one.network, words, ranks=one.ranks, message=one.messages[0], knee=knee)
+    return float(one.quantity.of(run, 0)[0]) / UNITS[one.unit]
 
 
 def kurmann_pairwise() -> Iterator[Row]:
-    for case in figures("kurmann2003")["pairwise"]:
-        for pairs, rate in zip(case["pairs"], case["rate"], strict=True):
-            outside = pairs in case.get("outside_the_aim", ())
+    for one in series("kurmann-tables-3-5"):
+        for pairs, rate in zip(one.phases, one.published, strict=True):
+            outside = pairs in one.outside_the_aim
             yield Row(
-                f"Kurmann, {case['table']}",
-                f"{case['network']}, {case['case']}, {pairs} pairs",
-                "MiB/s", rate, pair_rate(case, pairs), "pairwise",
+                f"Kurmann, {one.where}",
+                f"{one.network}, {one.name.removesuffix(', ER16')}, {pairs} pairs",
+                "MiB/s", rate, pair_rate(one, pairs), "pairwise",
                 "contradicts the limit of its neighbours" if outside else "",
-                pair_rate(case, pairs, KNEE), not outside,
+                pair_rate(one, pairs, KNEE), not outside,
             )  # fmt: skip
 
 
 def kurmann_aapc() -> Iterator[Row]:
-    for case in figures("kurmann2003")["aapc"]:
-        run = simulate(case["network"], ["aapc"], ranks=case["nodes"], message=case["message"])
-        slowest = run.rank_seconds(0).max("rank").values[0]
-        value, unit = {
-            "total seconds": (float(slowest.sum()), "s"),
-            "mean rate": (float(np.mean(case["message"] / slowest)) / MEBIBYTE, "MiB/s"),
-            "worst phase": (float(case["message"] / slowest.max()) / MEBIBYTE, "MiB/s"),
-        }[case["figure"]]
+    for one in series("kurmann-table-4"):
+        run = simulate(one.network, words_of(one), ranks=one.ranks, message=one.messages[0])
+        value = float(one.quantity.of(run, 0)[0]) / UNITS[one.unit]
         yield Row(
-            f"Kurmann, {case['source']}",
-            f"AAPC on {case['network']}, {case['nodes']} nodes, {case['figure']}",
-            unit, case["value"], value, note=case.get("note", ""),
+            f"Kurmann, {one.where}",
+            f"AAPC on {one.network}, {one.ranks} nodes, {one.quantity_name}",
+            one.unit, one.published[0], value,
+            note="" if "capacity" in one.note else one.note,
         )  # fmt: skip
 
 
@@ -156,14 +160,12 @@ def salmon() -> Iterator[Row]:
 
 
 def bode() -> Iterator[Row]:
-    for name, peak in figures("bode2004")["peak_mbit_s"].items():
-        middle = sum(peak) / 2 if isinstance(peak, list) else peak
-        run = simulate(f"bode-{name}-2", ["pingpong", "--mode", "stream"], ranks=2, message=100_000_000)
-        rate = float(np.nanmax(run.message_rates(0).values)) * 8 / 1e6
-        from_frames = name.startswith("gige")
-        note = f"between {peak[0]} and {peak[1]} by vendor" if isinstance(peak, list) else ""
-        yield Row("Bode, section 3", f"{name}: peak between two nodes", "Mbit/s", middle, rate,
-                  "prediction" if from_frames else "fit", note)  # fmt: skip
+    for one in series("bode-peaks"):
+        run = simulate(one.network, words_of(one), ranks=2, message=one.messages[0])
+        rate = float(one.quantity.of(run, 0)[0]) / UNITS[one.unit]
+        kind = "prediction" if one.name.startswith("gige") else "fit"  # from frames alone
+        yield Row("Bode, section 3", f"{one.name}: peak between two nodes", "Mbit/s",
+                  one.published[0], rate, kind, one.note)  # fmt: skip
 
 
 def best_knee() -> tuple[float, float]:
@@ -171,15 +173,15 @@ def best_knee() -> tuple[float, float]:
 
     From the formula alone, link and share as the network's file has them; a test holds KNEE against it.
     """
-    cases = [case for case in figures("kurmann2003")["pairwise"] if case["table"] == "table 3"]
+    cases = [one for one in series("kurmann-tables-3-5") if one.where == "table 3"]
     link = pair_rate(cases[0], 1)
     # Links that fill the limit, over the flows of a pair that pass it in one direction.
     links = {"within an ASIC": 16 / 2, "ASIC to ASIC of a module": 16, "module to module": 8}
     rows = [
-        (links[case["case"]] / pairs * link, rate)
-        for case in cases
-        for pairs, rate in zip(case["pairs"], case["rate"], strict=True)
-        if pairs not in case.get("outside_the_aim", ())
+        (links[one.name] / pairs * link, rate)
+        for one in cases
+        for pairs, rate in zip(one.phases, one.published, strict=True)
+        if pairs not in one.outside_the_aim
     ]
     share, rate = np.array(rows).T
 

@@ -1,0 +1,147 @@
+"""`crosscut reproduce`: a paper's experiment again, on an emulated cluster and on a simulated one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from crosscut.cli import options
+from crosscut.cli.parser import quantity, whole
+from crosscut.errors import EXIT_OK, UsageError
+from crosscut.progress import reporter
+
+if TYPE_CHECKING:
+    from crosscut.reproduce.experiment import Experiment
+
+NAME = "reproduce"
+HELP = "repeat a paper's experiment, and hold the outcome against what it printed"
+EPILOG = """
+examples:
+  crosscut reproduce                              which experiments there are
+  crosscut reproduce kurmann-tables-3-5 --on sim
+  crosscut reproduce kurmann-table-4 --on both --out aapc
+
+More in docs/howto-reproduce.md.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "experiment", nargs="?", metavar="NAME", help="one of the list, or a file; without it, the list"
+    )
+    parser.add_argument(
+        "--on",
+        choices=("lab", "sim", "both"),
+        default="both",
+        help="Emulated on this machine, simulated, or both (the default).",
+    )
+    parser.add_argument(
+        "--out", type=options.folder, metavar="DIR",
+        help="Where runs, result.json and the picture go. Without it, NAME-DATE-TIME here.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dilate", type=quantity(_dilation), metavar="N", help="Of the lab, in place of the file's."
+    )
+    parser.add_argument(
+        "--repetitions", type=whole(1), metavar="N", help="On the lab; without it the file's."
+    )
+    parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+    parser.add_argument("--quiet", action="store_true", help="Show no progress.")
+
+
+def _dilation(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise UsageError(f"'{text}' is not a number") from error
+    if not 1 <= value <= 1e9:
+        raise UsageError(f"{text} is out of range; from 1 to 1e9")
+    return value
+
+
+def execute(args: argparse.Namespace) -> int:
+    from crosscut.reproduce import experiment
+
+    if args.experiment is None:
+        return _list(args)
+    read = experiment.read(experiment.find(args.experiment))
+    places = experiment.PLACES if args.on == "both" else (args.on,)
+    if not any(place in one.on for one in read.series for place in places):
+        raise UsageError(f"--on {args.on}: {read.name} has no series that runs there")
+    _refuse_lab(places)
+    return _reproduce(args, read, places, _folder(args.out, read.name))
+
+
+def _refuse_lab(places: tuple[str, ...]) -> None:
+    from crosscut.lab import lifecycle
+
+    if "lab" in places and (reason := lifecycle.unavailable()) is not None:
+        raise UsageError(f"no lab can be built: {reason}; --on sim needs none")
+
+
+def _list(args: argparse.Namespace) -> int:
+    from crosscut.reports.screen import Rows, screen_for
+    from crosscut.reproduce import experiment
+
+    found = [experiment.read(experiment.find(name)) for name in experiment.names()]
+    if args.json:
+        print(json.dumps([{"name": one.name, "title": one.title, "source": one.source} for one in found]))
+        return EXIT_OK
+    rows = Rows("<experiment", "<what")
+    for one in found:
+        rows.add(one.name, one.title)
+    screen_for().table(rows)
+    return EXIT_OK
+
+
+def _folder(out: Path | None, name: str) -> Path:
+    folder = (out or Path(f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")).absolute()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"--out {folder}: something is there already; name another folder")
+    if not folder.parent.is_dir():
+        raise UsageError(f"--out {folder}: the folder {folder.parent} does not exist")
+    return folder
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[str, ...], folder: Path) -> int:
+    from crosscut.reports.screen import screen_for
+    from crosscut.reproduce import comparing, picture, running, telling
+
+    folder.mkdir(exist_ok=True)
+    # While a lab is built or removed; a session has its own way to stop.
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
+
+    def told(text: str) -> None:
+        if not args.quiet:
+            print(f"crosscut: {text}", file=sys.stderr)
+
+    measured = []
+    with reporter(quiet=True) as listener:
+        how = running.How(tuple(args.words), folder, listener, told, args.dilate, args.repetitions)
+        for place in places:
+            measured += running.measure(read, place, how)
+    curves = [comparing.curve(one) for one in measured]
+    rows = list(comparing.rows(read, curves))
+    summaries = list(comparing.summaries(read, rows))
+    document = telling.as_json(read, rows, summaries, curves, measured)
+    (folder / "result.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    drawn = picture.write(read, rows, curves, folder)
+    if args.json:
+        print(json.dumps(document))
+        return EXIT_OK
+    screen = screen_for()
+    telling.render(screen, read, rows, summaries, measured)
+    screen.command(f"picture: {drawn}")
+    screen.command(f"runs, result.json: {folder}")
+    return EXIT_OK

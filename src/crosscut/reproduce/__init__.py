@@ -1,0 +1,1 @@
+"""The papers' experiments, repeated: `experiments/*.toml` in; published, emulated, simulated, error out."""

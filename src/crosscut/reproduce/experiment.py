@@ -1,0 +1,226 @@
+"""An experiment as its file says it (docs/howto-reproduce.md has the keys)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut import units
+from crosscut.errors import UsageError
+from crosscut.reproduce import fields
+from crosscut.reproduce.fields import Table
+from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
+
+FORMS = ("points", "phases", "histogram", "scatter")
+PLACES = ("lab", "sim")
+_MOST = 1 << 20
+_TOP = ("title", "source", "note", "lab", "aim", "picture", "series")
+_SERIES = (
+    "name", "where", "network", "pattern", "parameters", "ranks", "ranks_per_host", "message", "lab_message",
+    "phases", "sizes", "x", "quantity", "unit", "published", "outside_the_aim", "note",
+    "repetitions", "warm_up", "on",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Series:
+    """Figures that one pattern on one network gives."""
+
+    name: str
+    where: str
+    """Table, figure or section of the paper."""
+    network: str
+    pattern: str
+    parameters: dict[str, str]
+    ranks: int
+    """0: all that the network has."""
+    ranks_per_host: int
+    messages: tuple[int, ...]
+    """Bytes: the paper's, one or (`by_size`) one for each figure."""
+    lab_messages: tuple[int, ...]
+    """Bytes sent on the lab in their place."""
+    phases: tuple[int, ...]
+    """Of the figures; empty: all that there are."""
+    x: tuple[float, ...]
+    quantity_name: str
+    unit: str
+    published: tuple[float, ...]
+    """Empty where the paper prints none; else as many as there are figures."""
+    outside_the_aim: tuple[float, ...]
+    note: str
+    repetitions: int
+    """On the lab."""
+    warm_up: int
+    on: tuple[str, ...]
+    by_size: bool
+
+    @property
+    def quantity(self) -> Quantity:
+        return QUANTITIES[self.quantity_name]
+
+    def phase_ranges(self) -> tuple[tuple[int, int], ...]:
+        """What has to be measured, in as few jobs as phases that follow one another allow."""
+        ranges: list[tuple[int, int]] = []
+        for phase in sorted(set(self.phases)):
+            if ranges and ranges[-1][1] == phase - 1:
+                ranges[-1] = (ranges[-1][0], phase)
+            else:
+                ranges.append((phase, phase))
+        return tuple(ranges)
+
+
+@dataclass(frozen=True)
+class Picture:
+    form: str
+    title: str
+    x: str
+    y: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    title: str
+    source: str
+    note: str
+    dilation: float
+    """Of the lab."""
+    mean_aim: float | None
+    worst_aim: float | None
+    picture: Picture
+    series: tuple[Series, ...]
+
+
+def read(path: Path) -> Experiment:
+    top = fields.document(path)
+    top.only(_TOP)
+    lab, aim = top.table("lab"), top.table("aim")
+    lab.only(("dilation", "repetitions"))
+    aim.only(("mean", "worst"))
+    repetitions = lab.whole("repetitions", 5, 1, 10_000)
+    series = tuple(_series(table, repetitions) for table in top.tables("series"))
+    if not series:
+        top.fail("series", "there is none; an experiment has at least one [[series]]")
+    names = [one.name for one in series]
+    if doubled := next((name for name in names if names.count(name) > 1), ""):
+        top.fail("series", f"two are named '{doubled}'")
+    return Experiment(
+        name=path.stem,
+        title=top.text("title"),
+        source=top.text("source"),
+        note=top.text("note", ""),
+        dilation=lab.number("dilation", 1.0, 1.0, 1e9),
+        mean_aim=aim.number("mean", None, 0.0, 10.0) if "mean" in aim else None,
+        worst_aim=aim.number("worst", None, 0.0, 10.0) if "worst" in aim else None,
+        picture=_picture(top.table("picture"), top.text("title")),
+        series=series,
+    )
+
+
+def _picture(table: Table, title: str) -> Picture:
+    table.only(("form", "title", "x", "y"))
+    form = table.text("form", "points", FORMS)
+    return Picture(form, table.text("title", title), table.text("x", ""), table.text("y", ""))
+
+
+def _series(table: Table, repetitions: int) -> Series:
+    table.only(_SERIES)
+    quantity = table.text("quantity", choices=QUANTITIES)
+    unit = table.text("unit", choices=UNITS)
+    if not fits(unit, QUANTITIES[quantity].kind):
+        table.fail("unit", f"'{unit}' does not go with '{quantity}'")
+    by_size = "sizes" in table
+    if by_size and "message" in table:
+        table.fail("sizes", "excludes 'message': figures are by size, or by phase of one size")
+    messages = (
+        table.quantities("sizes", units.parse_bytes)
+        if by_size
+        else (table.quantity("message", units.parse_bytes),)
+    )
+    if not messages:
+        table.fail("sizes", "is empty")
+    lab_messages = messages
+    if "lab_message" in table:
+        if by_size:
+            table.fail("lab_message", "goes with 'message', not with 'sizes'")
+        lab_messages = (table.quantity("lab_message", units.parse_bytes),)
+    if min(*messages, *lab_messages) < 1:
+        table.fail("message", "a message of no bytes has no rate")
+    return _checked(table, Series(
+        name=table.text("name"),
+        where=table.text("where", ""),
+        network=_network(table),
+        pattern=table.text("pattern"),
+        parameters=table.table("parameters").texts(),
+        ranks=table.whole("ranks", 0, 0, _MOST),
+        ranks_per_host=table.whole("ranks_per_host", 0, 0, 4096),
+        messages=messages,
+        lab_messages=lab_messages,
+        phases=table.wholes("phases", 1, _MOST),
+        x=table.numbers("x", -1e15, 1e15),
+        quantity_name=quantity,
+        unit=unit,
+        published=table.numbers("published", 1e-12, 1e15),
+        outside_the_aim=table.numbers("outside_the_aim", -1e15, 1e15),
+        note=table.text("note", ""),
+        repetitions=table.whole("repetitions", repetitions, 1, 10_000),
+        warm_up=table.whole("warm_up", 1, 0, 100),
+        on=_places(table),
+        by_size=by_size,
+    ))  # fmt: skip
+
+
+def _network(table: Table) -> str:
+    """One of the catalogue, or a file beside this one."""
+    text = table.text("network")
+    return str(Path(table.file).parent / text) if text.endswith(".toml") else text
+
+
+def _places(table: Table) -> tuple[str, ...]:
+    on = table.text("on", "both", ("lab", "sim", "both"))
+    return PLACES if on == "both" else (on,)
+
+
+def _checked(table: Table, series: Series) -> Series:
+    each = series.quantity.each_phase
+    if series.phases and len(set(series.phases)) != len(series.phases):
+        table.fail("phases", "names a phase twice")
+    if series.phases and series.by_size:
+        table.fail("phases", "excludes 'sizes': figures are by phase, or by size")
+    figures = len(series.messages) if series.by_size else len(series.phases) if each else 1
+    if series.published and not series.by_size and each and not series.phases:
+        table.fail("phases", "is missing: it says which phases the published figures belong to")
+    if series.by_size and each:
+        table.fail("quantity", f"'{series.quantity_name}' is of each phase; figures by size are of a run")
+    if series.published and len(series.published) != figures:
+        table.fail("published", f"has {len(series.published)} figures for {units.count(figures, 'value')}")
+    if series.x and len(series.x) != figures:
+        table.fail("x", f"has {len(series.x)} numbers for {units.count(figures, 'figure')}")
+    if unknown := set(series.outside_the_aim) - set(series.x or series.phases or (0.0,)):
+        table.fail("outside_the_aim", f"{min(unknown):g} is not among the figures")
+    return series
+
+
+def folder() -> Path | None:
+    """The experiments that come with crosscut."""
+    for where in (Path(__file__).parents[1] / "experiments", Path(__file__).parents[3] / "experiments"):
+        if any(where.glob("*.toml")):
+            return where
+    return None
+
+
+def names() -> list[str]:
+    where = folder()
+    return sorted(path.stem for path in where.glob("*.toml")) if where else []
+
+
+def find(text: str) -> Path:
+    """A file, or one that comes with crosscut, by its name."""
+    if text.endswith(".toml") or "/" in text:
+        if not Path(text).is_file():
+            raise UsageError(f"{text}: there is no such file")
+        return Path(text)
+    where = folder()
+    if where is None or text not in names():
+        raise UsageError(f"{text}: there is no such experiment; there is {', '.join(names()) or 'none here'}")
+    return where / f"{text}.toml"

@@ -1,0 +1,145 @@
+"""What is compared: pure functions from a run to the figure that a paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.run import Run
+
+Values = NDArray[np.float64]
+
+
+class Kind(Enum):
+    """How a figure changes where rates are divided, or messages are shorter than the paper's."""
+
+    RATE = "rate"
+    """Divided by the dilation; as good as independent of the message where that is long."""
+    TRANSFER = "transfer"
+    """Time of long messages: multiplied by the dilation, proportional to the message."""
+    LATENCY = "latency"
+    """Time of the hosts' and the switches' own: neither."""
+    SHARE = "share"
+    """A ratio of rates."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    kind: Kind
+    each_phase: bool
+    """One figure for each phase; else one of the whole run."""
+    of: Callable[[Run, int], Values]
+    """[phase], or one value; bytes per second, or seconds."""
+    help: str
+
+
+def _slowest_seconds(run: Run, size: int) -> Values:
+    """[phase] of the slowest rank; the median over repetitions."""
+    slowest = run.rank_seconds(size).max("rank", skipna=False)
+    return np.asarray(slowest.median("repetition", skipna=True).values, dtype=np.float64)
+
+
+def _median_rate(run: Run, size: int) -> Values:
+    rates = run.message_rates(size).transpose("phase", ...).values
+    return np.asarray([np.nanmedian(phase) for phase in rates], dtype=np.float64)
+
+
+def _slowest_rate(run: Run, size: int) -> Values:
+    slowest = run.message_rates(size).min(("rank", "slot"), skipna=True)
+    return np.asarray(slowest.median("repetition").values, dtype=np.float64)
+
+
+def _aggregate_rate(run: Run, size: int) -> Values:
+    return np.asarray(run.phase_rates(size).median("repetition").values, dtype=np.float64)
+
+
+def _median_seconds(run: Run, size: int) -> Values:
+    seconds = run.message_seconds(size).transpose("phase", ...).values
+    return np.asarray([np.nanmedian(phase) for phase in seconds], dtype=np.float64)
+
+
+def _sum_of_rates(run: Run, size: int) -> Values:
+    """Each route at its own pace: more than the phase's formula, which waits for the slowest."""
+    return np.asarray(
+        run.message_rates(size).sum(("rank", "slot")).median("repetition").values, dtype=np.float64
+    )
+
+
+def _drop(run: Run, size: int) -> float:
+    rates = 1 / _slowest_seconds(run, size)
+    return float(1 - rates[len(rates) // 2] / rates[0])
+
+
+def _one(value: float) -> Values:
+    return np.asarray([value], dtype=np.float64)
+
+
+QUANTITIES = {
+    "median rate": Quantity(Kind.RATE, True, _median_rate, "median over all routes of a phase"),
+    "slowest rate": Quantity(Kind.RATE, True, _slowest_rate, "of the slowest route of a phase"),
+    "aggregate rate": Quantity(Kind.RATE, True, _aggregate_rate, "of all that a phase moves: its formula"),
+    "phase rate": Quantity(
+        Kind.RATE, True, lambda run, size: run.sizes_bytes[size] / _slowest_seconds(run, size),
+        "a message over the time of the slowest rank",
+    ),
+    "sum of rates": Quantity(Kind.RATE, True, _sum_of_rates, "of all routes, each at its own pace"),
+    "median time": Quantity(Kind.LATENCY, True, _median_seconds, "median over all routes of a phase"),
+    "median of all": Quantity(
+        Kind.RATE, False, lambda run, size: _one(float(np.nanmedian(run.message_rates(size).values))),
+        "median over all routes of all phases",
+    ),
+    "time of all": Quantity(
+        Kind.LATENCY, False, lambda run, size: _one(float(np.nanmedian(run.message_seconds(size).values))),
+        "median time over all routes of all phases",
+    ),
+    "drop": Quantity(
+        Kind.SHARE, False, lambda run, size: _one(_drop(run, size)),
+        "from the first phase to the middle one, as a share of the first",
+    ),
+    "total seconds": Quantity(
+        Kind.TRANSFER, False, lambda run, size: _one(float(_slowest_seconds(run, size).sum())),
+        "all phases, each as long as its slowest rank takes",
+    ),
+    "mean rate": Quantity(
+        Kind.RATE, False,
+        lambda run, size: _one(float(np.mean(run.sizes_bytes[size] / _slowest_seconds(run, size)))),
+        "mean over phases of a message over the time of the slowest rank",
+    ),
+    "worst phase": Quantity(
+        Kind.RATE, False,
+        lambda run, size: _one(float(run.sizes_bytes[size] / _slowest_seconds(run, size).max())),
+        "a message over the time of the slowest rank of the slowest phase",
+    ),
+}  # fmt: skip
+
+UNITS = {
+    "MiB/s": float(1 << 20), "MB/s": 1e6, "KB/s": 1e3, "Mbit/s": 1e6 / 8,
+    "s": 1.0, "ms": 1e-3, "us": 1e-6, "share": 1.0,
+}  # fmt: skip
+
+
+def fits(unit: str, kind: Kind) -> bool:
+    """Whether figures of this kind can be in this unit."""
+    if "/" in unit or unit == "share":
+        return kind.value == ("rate" if "/" in unit else unit)
+    return kind in (Kind.TRANSFER, Kind.LATENCY)
+
+
+def scaled(values: Values, kind: Kind, dilation: float, message_ratio: float) -> Values:
+    """As on the network itself and with the paper's message, which is `message_ratio` times the one sent."""
+    if kind is Kind.RATE:
+        return values * dilation
+    return values * (message_ratio / dilation) if kind is Kind.TRANSFER else values
+
+
+def unevenness(run: Run, size: int) -> Values:
+    """[phase] coefficient of variation of the rates of a phase's routes; the median over repetitions."""
+    rates = run.message_rates(size)
+    return np.asarray(
+        (rates.std(("rank", "slot")) / rates.mean(("rank", "slot"))).median("repetition").values,
+        dtype=np.float64,
+    )

@@ -1,0 +1,96 @@
+"""What a reader is told of a run on a lab whose machine was not up to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from made_runs import aapc_view
+
+from crosscut.analysis.cautions import Kind
+from crosscut.reports import about, trust
+from crosscut.reports.view import View
+
+QUIET: dict[str, Any] = {
+    "cpu_busy_share": 0.3,
+    "timer_lateness_seconds": {"median": 5e-5, "p90": 1e-4, "p99": 1e-3, "max": 5e-3},
+    "limited": [],
+    "reference_before": {"bytes_per_second": 11.8e6},
+    "reference_after": {"bytes_per_second": 11.7e6},
+}
+OF_THE_MACHINE = (Kind.MACHINE_LIMITED, Kind.MACHINE_LATE, Kind.MACHINE_CHANGED, Kind.NOT_WATCHED)
+
+
+def on_lab(*entries: object) -> View:
+    """Two sizes, three phases each, of 10 ms at the larger."""
+    return aapc_view(ranks=4, sizes=(1_000_000,), attributes={"place": "lab", "trust": list(entries)})
+
+
+def told(view: View) -> list[tuple[Kind, str]]:
+    shown = [view.samples(index) for index in view.measured_sizes()]
+    found = about.beware(view, shown)
+    return [(each.kind, each.text) for each in found if each.kind in OF_THE_MACHINE]
+
+
+def test_a_quiet_machine_is_not_mentioned() -> None:
+    assert told(on_lab(QUIET)) == []
+
+
+def test_phases_in_which_the_cores_were_busy_are_the_machines() -> None:
+    limited = [{"size": 1_000_000, "phases": [[1, 1], [3, 3]]}]
+    ((kind, text),) = told(on_lab(QUIET | {"limited": limited}))
+    assert kind is Kind.MACHINE_LIMITED
+    assert "2 of 3 phases at 1 MB" in text
+    assert "not the network's" in text
+
+
+def test_limited_phases_of_another_size_do_not_matter() -> None:
+    assert told(on_lab(QUIET | {"limited": [{"size": 5, "phases": [[1, 3]]}]})) == []
+
+
+def test_every_session_of_a_resumed_run_counts() -> None:
+    limited = [{"size": 1_000_000, "phases": [[1, 3]]}]
+    assert [kind for kind, _ in told(on_lab(QUIET, QUIET | {"limited": limited}))] == [Kind.MACHINE_LIMITED]
+
+
+def test_late_timers_are_held_against_the_time_of_a_phase() -> None:
+    late = QUIET | {"timer_lateness_seconds": {"p90": 1e-3}}
+    ((kind, text),) = told(on_lab(late))
+    assert kind is Kind.MACHINE_LATE
+    assert "late by 1.0 ms: more than 5 % of every phase" in text
+
+
+def test_a_late_switch_is_a_late_machine() -> None:
+    late = QUIET | {"switch": {"cpu_share": 0.5, "lateness_seconds": {"p99": 2e-3}}}
+    assert [kind for kind, _ in told(on_lab(late))] == [Kind.MACHINE_LATE]
+
+
+def test_a_switch_without_room_on_its_core_is_the_limit() -> None:
+    ((kind, text),) = told(on_lab(QUIET | {"switch": {"cpu_share": 0.97}}))
+    assert kind is Kind.MACHINE_LIMITED
+    assert "97 % of its core" in text
+
+
+@pytest.mark.parametrize("after", [10.0e6, 14e6])
+def test_an_unloaded_pair_that_changed_means_another_machine(after: float) -> None:
+    ((kind, text),) = told(on_lab(QUIET | {"reference_after": {"bytes_per_second": after}}))
+    assert kind is Kind.MACHINE_CHANGED
+    assert "11.8 MB/s before the run" in text
+
+
+def test_a_machine_that_was_not_watched_is_said_to_be_unknown() -> None:
+    assert [kind for kind, _ in told(on_lab({"error": "the machine was not watched"}))] == [Kind.NOT_WATCHED]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [None, 7, [], {"limited": 3}, {"limited": [{"size": "x", "phases": [[1]]}]},
+     {"limited": [{"size": 1, "phases": [[0, 10**12], ["a", "b"], 4]}]}, {"cpu_busy_share": "much"}],
+)  # fmt: skip
+def test_damaged_records_are_read_without_a_complaint(entry: object) -> None:
+    assert len(trust.emulations(on_lab(entry))) == 1
+    told(on_lab(entry))
+
+
+def test_runs_elsewhere_have_no_emulation() -> None:
+    assert trust.emulations(aapc_view(attributes={"trust": [QUIET]})) == []

@@ -1,0 +1,109 @@
+"""Experiments as files: what is read, and what is refused with the place where it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crosscut.errors import UsageError
+from crosscut.reproduce import experiment
+
+SERIES = """
+[[series]]
+name = "one"
+network = "xibalba-er16"
+pattern = "pairs"
+parameters = { pairs = "0-1,2-3", cumulative = true }
+message = "10MiB"
+lab_message = "500KB"
+phases = [1, 2, 4]
+quantity = "median rate"
+unit = "MiB/s"
+published = [11.3, 11.2, 11.1]
+"""
+WHOLE = f'title = "A title"\nsource = "A paper"\n[lab]\ndilation = 10\n{SERIES}'
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    path = folder / "it.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_what_the_file_says_is_read(tmp_path: Path) -> None:
+    read = experiment.read(written(tmp_path, WHOLE))
+    (series,) = read.series
+    assert (read.name, read.dilation, read.mean_aim) == ("it", 10.0, None)
+    assert series.parameters == {"pairs": "0-1,2-3", "cumulative": "true"}
+    assert (series.messages, series.lab_messages) == ((10 << 20,), (500_000,))
+    assert series.on == ("lab", "sim")
+
+
+def test_phases_that_follow_one_another_are_one_job(tmp_path: Path) -> None:
+    (series,) = experiment.read(written(tmp_path, WHOLE)).series
+    assert series.phase_ranges() == ((1, 2), (4, 4))
+
+
+def test_a_network_file_is_looked_for_beside_the_experiment(tmp_path: Path) -> None:
+    text = WHOLE.replace('"xibalba-er16"', '"two.toml"')
+    (series,) = experiment.read(written(tmp_path, text)).series
+    assert series.network == str(tmp_path / "two.toml")
+
+
+def test_every_experiment_that_comes_along_is_read_and_names_its_paper() -> None:
+    names = experiment.names()
+    assert "kurmann-tables-3-5" in names
+    for name in names:
+        read = experiment.read(experiment.find(name))
+        assert read.source, name
+        assert read.picture.x, name
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("dilation = 10", "dilation = 0.5", "[lab], key 'dilation': 0.5 is out of range"),
+        ("dilation = 10", "dilation = nan", "[lab], key 'dilation': nan is out of range"),
+        ("dilation = 10", "dilate = 10", "did you mean 'dilation'"),
+        ('title = "A title"', "title = 7", "key 'title': 7 is not a text"),
+        ('title = "A title"', "", "key 'title': is missing"),
+        ('"median rate"', '"median rat"', "[[series]] 1, key 'quantity': 'median rat' is unknown"),
+        ('"MiB/s"', '"s"', "key 'unit': 's' does not go with 'median rate'"),
+        ('"10MiB"', '"10 miles"', "key 'message': '10 miles'"),
+        ('"10MiB"', '"0"', "a message of no bytes"),
+        ("[1, 2, 4]", "[1, 1, 4]", "key 'phases': names a phase twice"),
+        ("[1, 2, 4]", "[0, 2, 4]", "key 'phases': 0 is not a whole number from 1"),
+        ("[1, 2, 4]", '"all"', "key 'phases': 'all' is not a list"),
+        ("[1, 2, 4]", "[1, 2]", "key 'published': has 3 figures for 2 values"),
+        ("11.3, ", "true, ", "key 'published': True is not a number"),
+        ("11.3, ", "-1, ", "key 'published': -1 is out of range"),
+        ("11.3, ", "inf, ", "key 'published': inf is out of range"),
+        ('"0-1,2-3"', "[0, 1]", "key 'pairs': [0, 1] is not a text"),
+        (SERIES, "", "at least one [[series]]"),
+        (SERIES, SERIES + SERIES, "two are named 'one'"),
+        (f"[lab]\ndilation = 10\n{SERIES}", "series = 3", "key 'series': is not a list of tables"),
+        ('pattern = "pairs"', 'pattern = "pairs"\noutside_the_aim = [3]', "3 is not among the figures"),
+        ("[lab]", "[lab", "not TOML"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, before: str, after: str, said: str) -> None:
+    assert before in WHOLE
+    with pytest.raises(UsageError) as refused:
+        experiment.read(written(tmp_path, WHOLE.replace(before, after)))
+    assert said in str(refused.value)
+    assert "it.toml" in str(refused.value)
+
+
+def test_what_is_no_text_and_what_is_too_long_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not UTF-8"):
+        experiment.read(written(tmp_path, b"title = \xff"))
+    with pytest.raises(UsageError, match="larger than"):
+        experiment.read(written(tmp_path, "#" * 2_000_000))
+    with pytest.raises(UsageError, match=r"it\.toml"):
+        experiment.read(written(tmp_path, "a = " + "[" * 100_000))
+
+
+def test_an_unknown_name_is_answered_with_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match="kurmann-tables-3-5"):
+        experiment.find("kurmann-table-99")
