@@ -21,12 +21,12 @@ PIP_INSTALL := $(PIP) install --quiet
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-CORE_SOURCES := $(shell find core -path core/tests -prune -o -type f -print) CMakeLists.txt
-CPP_FORMATTED := $(shell find core benchmarks -name '*.cpp' -o -name '*.hpp')
+CORE_SOURCES := $(shell find core profiler workloads \( -path core/tests -o -path workloads/tests \) -prune -o -type f -print) CMakeLists.txt
+CPP_FORMATTED := $(shell find core profiler workloads benchmarks -name '*.cpp' -o -name '*.hpp' -o -path 'profiler/*.[ch]')
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz published truth bench wheel clean
+.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz published truth bench workloads npb-b wheel clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
@@ -124,6 +124,12 @@ bench: install $(MADE)/benchmark-packages  ## Run the benchmarks: beside other p
 $(MADE)/benchmark-packages: packaging/debian-benchmark-packages.txt tools/debian_test_packages.sh | $(MADE)/venv
 	@tools/debian_test_packages.sh benchmark
 	@touch $@
+
+workloads: install  ## Run and verify the NAS benchmarks, classes S and W, on all numbers of ranks up to 16
+	$(BIN)/crosscut workload run all --class S,W -n 1-16
+
+npb-b: install  ## Run and verify the NAS benchmarks, class B, on 4 ranks (2 GB of memory; three minutes on two cores)
+	$(BIN)/crosscut workload run all --class B -n 4
 
 wheel: $(MADE)/build-tools  ## Build a wheel into dist
 	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import memory, report, scale
 from benchmarks.peers import __main__ as peers
+from benchmarks.profile import __main__ as profile
 from benchmarks.simulate import __main__ as simulate
 
 RESULTS = Path(__file__).resolve().parents[1] / "build" / "benchmarks"
@@ -16,6 +17,7 @@ def main() -> int:
     status = 0
     for name, benchmark in (
         ("peers", peers), ("scale", scale), ("memory", memory), ("simulate", simulate), ("report", report),
+        ("profile", profile),
     ):  # fmt: skip
         print(f"\n{name}", flush=True)
         status |= benchmark.main(["--out", str(RESULTS / f"{name}.json")])

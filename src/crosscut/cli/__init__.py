@@ -26,14 +26,17 @@ COMMANDS = (
     "expect",
     "network",
     "simulate",
+    "profile",
     "lab",
     "reproduce",
+    "workload",
     "list",
     "export",
     "fsck",
     "doctor",
     "build_mpi",
     "build_smpi",
+    "build_profiler",
     "completion",
 )
 

@@ -1,0 +1,195 @@
+/* The messages that collective calls were made of in MPICH 1.2: what Lobosco, Santos Costa and de Amorim
+ * (ICCS 2002) logged. Algorithms as in its src/coll/intra_fns.c and intra_scan.c, up to release 1.2.4 (those
+ * of 1.2.5, in intra_fns_new.c, are others). Messages to oneself are counted where it sent them.
+ * Neighbourhood collectives, which came later, are a message to each neighbour; so are those of
+ * intercommunicators not decomposed. */
+#include "profile.h"
+
+#define NOBODY (-1)
+
+static uint64_t count_at(const struct blocks* blocks, int index) {
+  const int64_t count =
+      blocks->wide ? ((const int64_t*)blocks->counts)[index] : ((const int32_t*)blocks->counts)[index];
+  return count > 0 ? (uint64_t)count : 0;
+}
+
+uint64_t block_bytes(const struct blocks* blocks, int index) {
+  if (blocks->counts == NULL) return blocks->unit;
+  return count_at(blocks, index) * (blocks->types != NULL ? type_bytes(blocks->types[index]) : blocks->unit);
+}
+
+uint64_t all_bytes(const struct blocks* blocks, int count) {
+  if (blocks->counts == NULL) return blocks->unit * (uint64_t)count;
+  uint64_t sum = 0;
+  for (int i = 0; i < count; i++) sum += block_bytes(blocks, i);
+  return sum;
+}
+
+/* intra_Barrier: a hypercube over the largest power of two; each rank above it has a partner below. */
+static void barrier(const struct group* group, step* visit, void* context) {
+  int within = 1;
+  while (2 * within <= group->size) within *= 2;
+  const int above = group->size - within;
+  if (group->rank >= within) {
+    visit(context, group->rank - within, 0, group->rank - within, 0);
+    return;
+  }
+  if (group->rank < above) visit(context, NOBODY, 0, within + group->rank, 0);
+  for (int bit = 1; bit < within; bit *= 2) visit(context, group->rank ^ bit, 0, group->rank ^ bit, 0);
+  if (group->rank < above) visit(context, within + group->rank, 0, NOBODY, 0);
+}
+
+/* intra_Bcast: a binomial tree, the farthest child first. */
+static void broadcast(const struct group* group, int root, uint64_t bytes, step* visit, void* context) {
+  const int size = group->size;
+  const int relative = (group->rank - root + size) % size;
+  int64_t bit = 1;
+  if (bytes == 0) return;
+  while (bit < size && (relative & bit) == 0) bit *= 2;
+  if (bit < size) visit(context, NOBODY, 0, (int)((group->rank - bit + size) % size), bytes);
+  for (bit /= 2; bit > 0; bit /= 2)
+    if (relative + bit < size) visit(context, (int)((group->rank + bit) % size), bytes, NOBODY, 0);
+}
+
+/* intra_Reduce: the same tree, upwards; to rank 0 and from there to the root where the operation does not
+ * commute. */
+static void reduce(const struct group* group, int root, bool commutes, uint64_t bytes, step* visit,
+                   void* context) {
+  const int size = group->size;
+  const int top = commutes ? root : 0;
+  const int relative = (group->rank - top + size) % size;
+  if (bytes == 0) return;
+  for (int64_t bit = 1; bit < size; bit *= 2) {
+    if ((relative & bit) != 0) {
+      visit(context, (int)((relative - bit + top) % size), bytes, NOBODY, 0);
+      break;
+    }
+    if (relative + bit < size) visit(context, NOBODY, 0, (int)((relative + bit + top) % size), bytes);
+  }
+  if (top == root) return;
+  if (group->rank == top) visit(context, root, bytes, NOBODY, 0);
+  if (group->rank == root) visit(context, NOBODY, 0, top, bytes);
+}
+
+/* intra_Gather, intra_Gatherv: everybody sends to the root, itself too. */
+static void gather(const struct collective* what, step* visit, void* context) {
+  const struct group* group = what->group;
+  if (group->rank != what->root) {
+    visit(context, what->root, what->bytes, NOBODY, 0);
+    return;
+  }
+  for (int i = 0; i < group->size; i++) {
+    const uint64_t bytes = block_bytes(&what->receives, i);
+    visit(context, i == group->rank ? i : NOBODY, i == group->rank ? what->bytes : 0, i, bytes);
+  }
+}
+
+/* intra_Scatter, intra_Scatterv: the root sends to everybody, itself too. */
+static void scatter(const struct group* group, int root, const struct blocks* sends, uint64_t bytes,
+                    step* visit, void* context) {
+  if (group->rank != root) {
+    visit(context, NOBODY, 0, root, bytes);
+    return;
+  }
+  for (int i = 0; i < group->size; i++) {
+    const uint64_t block = block_bytes(sends, i);
+    visit(context, i, block, i == root ? i : NOBODY, i == root ? block : 0);
+  }
+}
+
+/* intra_Allgather, intra_Allgatherv: to oneself, then round a ring, each block a hop at a step. */
+static void all_gather(const struct collective* what, step* visit, void* context) {
+  const int size = what->group->size, rank = what->group->rank;
+  const uint64_t own = block_bytes(&what->receives, rank);
+  visit(context, rank, own, rank, own);
+  for (int i = 0; i + 1 < size; i++) {
+    const int passed = (rank - i + size) % size;
+    const int taken = (rank - i - 1 + size) % size;
+    visit(context, (rank + 1) % size, block_bytes(&what->receives, passed), (rank - 1 + size) % size,
+          block_bytes(&what->receives, taken));
+  }
+}
+
+/* intra_Alltoall, intra_Alltoallv: a message to everybody, itself too; all are started at once there, here in
+ * an order in which a send and a receive can be waited for together. */
+static void all_to_all(const struct collective* what, step* visit, void* context) {
+  const int size = what->group->size, rank = what->group->rank;
+  for (int i = 0; i < size; i++) {
+    const int to = (rank + i) % size;
+    const int from = (rank - i + size) % size;
+    visit(context, to, block_bytes(&what->sends, to), from, block_bytes(&what->receives, from));
+  }
+}
+
+/* MPIR_intra_Scan (J. L. Träff): odd "round ranks" take partial results, which are then handed on. */
+static void scan(const struct group* group, uint64_t bytes, step* visit, void* context) {
+  const int size = group->size, rank = group->rank;
+  int64_t hop = 1;
+  if (bytes == 0) return;
+  visit(context, rank, bytes, rank, bytes); /* MPIR_COPYSELF */
+  for (int round = rank; (round & 1) != 0; round /= 2, hop *= 2)
+    visit(context, NOBODY, 0, (int)(rank - hop), bytes);
+  if (rank + hop < size) visit(context, (int)(rank + hop), bytes, NOBODY, 0);
+  if (rank - hop >= 0) visit(context, NOBODY, 0, (int)(rank - hop), bytes);
+  for (hop /= 2; hop > 0; hop /= 2)
+    if (rank + hop < size) visit(context, (int)(rank + hop), bytes, NOBODY, 0);
+}
+
+static void to_neighbours(const struct collective* what, step* visit, void* context) {
+  const struct neighbours* all = what->group->neighbours;
+  if (all == NULL) return;
+  for (int i = 0; i < all->sources || i < all->destinations; i++) {
+    /* On a grid, what goes down is received from above. */
+    const int other = what->pattern == ON_GRID ? i ^ 1 : i;
+    int to = i < all->destinations ? all->ranks[all->sources + i] : NOBODY;
+    int from = other < all->sources ? all->ranks[other] : NOBODY;
+    if (to < 0) to = NOBODY; /* MPI_PROC_NULL */
+    if (from < 0) from = NOBODY;
+    visit(context, to, to >= 0 ? block_bytes(&what->sends, i) : 0, from,
+          from >= 0 ? block_bytes(&what->receives, other) : 0);
+  }
+}
+
+void decompose(const struct collective* what, step* visit, void* context) {
+  const struct group* group = what->group;
+  if (group->inter || group->size == 0) return;
+  switch (what->pattern) {
+    case BARRIER:
+      barrier(group, visit, context);
+      break;
+    case BROADCAST:
+      broadcast(group, what->root, what->bytes, visit, context);
+      break;
+    case GATHER:
+      gather(what, visit, context);
+      break;
+    case SCATTER:
+      scatter(group, what->root, &what->sends, what->bytes, visit, context);
+      break;
+    case ALL_GATHER:
+      all_gather(what, visit, context);
+      break;
+    case ALL_TO_ALL:
+      all_to_all(what, visit, context);
+      break;
+    case REDUCE:
+      reduce(group, what->root, what->commutes, what->bytes, visit, context);
+      break;
+    case ALL_REDUCE: /* intra_Allreduce: a reduction to rank 0, a broadcast from there */
+      reduce(group, 0, true, what->bytes, visit, context);
+      broadcast(group, 0, what->bytes, visit, context);
+      break;
+    case REDUCE_SCATTER: /* intra_Reduce_scatter: a reduction to rank 0, a scatter from there */
+      if (what->bytes == 0) break;
+      reduce(group, 0, true, what->bytes, visit, context);
+      scatter(group, 0, &what->sends, block_bytes(&what->sends, group->rank), visit, context);
+      break;
+    case SCAN:
+      scan(group, what->bytes, visit, context);
+      break;
+    case NEIGHBOURS:
+    case ON_GRID:
+      to_neighbours(what, visit, context);
+      break;
+  }
+}

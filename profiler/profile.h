@@ -1,0 +1,193 @@
+/* What the parts of libcrosscut-profile.so share. The library stands between a program and its MPI (MPI
+ * standard, chapter "Tool Support": every MPI_X is also there as PMPI_X), counts in a mapped file, and knows
+ * of no report. */
+#ifndef CROSSCUT_PROFILE_H
+#define CROSSCUT_PROFILE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include "weak.h" /* before what declares them */
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "profile_file.h"
+
+#define XC_LOCAL __attribute__((visibility("hidden")))
+/* Whoever is loaded by LD_PRELOAD has its thread-local variables in the static block: one instruction to
+ * reach. */
+#define XC_THREAD static __thread __attribute__((tls_model("initial-exec")))
+
+enum {
+#define CALL_OWN(name, kind) CALL_##name,
+#define CALL(name, kind, parameters, arguments, before, after) CALL_##name,
+#define CALL_C CALL
+#include "calls.def"
+#undef CALL_OWN
+#undef CALL
+#undef CALL_C
+  CALL_COUNT
+};
+
+/* Who a communicator (or window) is made of. Kept with it as an attribute, so that it goes when it goes. */
+struct group {
+  int holders;    /* the communicator, and persistent operations that outlive it */
+  int rank, size; /* of the group that this rank is in */
+  int peers;      /* in the group that is addressed: the remote one of an intercommunicator */
+  bool inter;
+  bool everybody;        /* all of MPI_COMM_WORLD, in its order */
+  const int* world_rank; /* of a peer; NULL: the same number */
+  uint64_t id;           /* the same on all members; 0: MPI_COMM_WORLD */
+  struct neighbours* neighbours;
+};
+
+struct neighbours {
+  int sources, destinations; /* how many */
+  int* ranks;                /* of the sources, then of the destinations; of the communicator */
+};
+
+/* Sizes of the blocks that a collective call has for each rank. */
+struct blocks {
+  const void* counts;        /* NULL: `unit` bytes each */
+  bool wide;                 /* counts are of 8 bytes, else of 4 */
+  uint64_t unit;             /* bytes of one element */
+  const MPI_Datatype* types; /* not NULL: a type for each block, in place of `unit` */
+  bool varied;               /* by the call's nature, also where only the root has counts */
+};
+
+enum pattern {
+  BARRIER,
+  BROADCAST,
+  GATHER,
+  SCATTER,
+  ALL_GATHER,
+  ALL_TO_ALL,
+  REDUCE,
+  ALL_REDUCE,
+  REDUCE_SCATTER,
+  SCAN,
+  NEIGHBOURS,
+  ON_GRID
+};
+
+struct collective {
+  enum pattern pattern;
+  const struct group* group;
+  int root;
+  bool commutes;
+  bool varied;    /* blocks of different sizes: MPI_Gatherv and the like */
+  uint64_t bytes; /* the whole vector of a broadcast or reduction; this rank's block of a gather or scatter */
+  struct blocks sends, receives;
+};
+
+/* A message as a program names it. */
+struct message {
+  const struct group* group;
+  int peer; /* of the group */
+  int tag;
+  uint64_t bytes;
+};
+
+enum request_kind { NO_REQUEST, SENDING, RECEIVING, TOGETHER };
+
+struct request {
+  uint64_t handle; /* 0: this place is empty; 1: was in use */
+  uint64_t serial; /* of the operation under way, in the trace */
+  enum request_kind kind;
+  bool persistent;
+  bool together; /* both halves of a send-receive: `second` counts */
+  int call;
+  struct message message;
+  uint64_t second_serial;
+  struct message second;
+  struct collective collective;
+};
+
+/* A call under way. */
+struct frame {
+  int call;
+  uint64_t start_ticks;
+  struct message message;
+  struct message second; /* the receiving half of a send-receive */
+  struct collective collective;
+  MPI_Status status;
+};
+
+/* counters.c */
+extern XC_LOCAL struct profile_header* profile_header;
+extern XC_LOCAL bool profile_on, profile_threaded, profile_tsc;
+XC_LOCAL void profile_begin(void);
+XC_LOCAL void profile_open(int thread_level);
+XC_LOCAL void profile_close(void);
+XC_LOCAL void profile_clock_pair(uint64_t* ticks, uint64_t* nanoseconds);
+XC_LOCAL struct profile_call* profile_call(int call);
+XC_LOCAL void count_message(int call, const struct group* group, int peer, uint64_t bytes,
+                            enum profile_way way, uint64_t times);
+XC_LOCAL void count_collective(int call, uint64_t bytes);
+XC_LOCAL void complain(const char* text, const char* detail);
+
+/* groups.c */
+XC_LOCAL void groups_open(void);
+XC_LOCAL const struct group* group_of(MPI_Comm comm);
+XC_LOCAL const struct group* group_of_window(MPI_Win window);
+XC_LOCAL const struct neighbours* neighbours_of(MPI_Comm comm, const struct group* group);
+XC_LOCAL void hold(const struct group* group);
+XC_LOCAL void let_go(const struct group* group);
+static inline int world_rank(const struct group* group, int peer) {
+  return group->world_rank != NULL ? group->world_rank[peer] : peer;
+}
+
+/* messages.c: the messages of a collective call. `to` and `from` are ranks of the group, -1: none. */
+typedef void step(void* context, int to, uint64_t sent_bytes, int from, uint64_t received_bytes);
+XC_LOCAL void decompose(const struct collective* collective, step* visit, void* context);
+XC_LOCAL uint64_t block_bytes(const struct blocks* blocks, int index);
+XC_LOCAL uint64_t all_bytes(const struct blocks* blocks, int count);
+
+/* requests.c */
+XC_LOCAL void remember(const MPI_Request* request, const struct request* what);
+XC_LOCAL bool recall(uint64_t handle, struct request* found);
+XC_LOCAL void restart(uint64_t handle, uint64_t serial);
+XC_LOCAL void forget(uint64_t handle);
+static inline uint64_t request_handle(const MPI_Request* request) {
+  uint64_t handle = 0;
+  memcpy(&handle, request, sizeof *request);
+  return handle;
+}
+
+/* accounting.c: what calls.def names */
+XC_LOCAL uint64_t type_bytes(MPI_Datatype type);
+
+/* trace.c */
+extern XC_LOCAL bool trace_on;
+XC_LOCAL void trace_open(const char* folder, int rank, int ranks);
+XC_LOCAL void trace_close(bool complete);
+XC_LOCAL void trace_enter(uint64_t ticks);
+XC_LOCAL void trace_leave(uint64_t ticks);
+XC_LOCAL uint64_t trace_message(enum trace_kind kind, int call, const struct message* message);
+XC_LOCAL void trace_complete(int call, uint64_t serial, int world, int tag);
+XC_LOCAL void trace_collective(int call, const struct collective* collective);
+
+static inline uint64_t ticks_now(void) {
+#if defined(__x86_64__)
+  if (profile_tsc) return __rdtsc();
+#endif
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* With one thread in MPI at a time nothing is shared, and a locked instruction would cost more than the rest.
+ */
+static inline void add(uint64_t* counter, uint64_t amount) {
+  if (profile_threaded)
+    __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
+  else
+    *counter += amount;
+}
+
+#endif

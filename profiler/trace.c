@@ -1,0 +1,177 @@
+/* What a rank did, one record after the other, for `crosscut profile --trace`; Python makes SimGrid's format
+ * of it. Written through a buffer: what a killed program had not yet written is missing at the end. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "profile.h"
+
+#define TRACE_VARIABLE "CROSSCUT_PROFILE_TRACE"
+#define BUFFER_BYTES 65536U
+
+bool trace_on;
+
+static int file = -1;
+static char buffer[BUFFER_BYTES];
+static size_t filled;
+static uint64_t last_serial, left_ticks, computed_ticks;
+
+static void flush(void) {
+  size_t done = 0;
+  while (done < filled) {
+    const ssize_t wrote = write(file, buffer + done, filled - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      complain("the trace ends here: cannot write", strerror(errno));
+      trace_on = false;
+      break;
+    }
+    done += (size_t)wrote;
+  }
+  filled = 0;
+}
+
+static void put(const void* data, size_t bytes) {
+  const char* from = data;
+  while (bytes > 0 && trace_on) {
+    const size_t now = bytes < BUFFER_BYTES - filled ? bytes : BUFFER_BYTES - filled;
+    memcpy(buffer + filled, from, now);
+    filled += now;
+    from += now;
+    bytes -= now;
+    if (filled == BUFFER_BYTES) flush();
+  }
+}
+
+void trace_open(const char* folder, int rank, int ranks) {
+  char path[4096];
+  const char* wanted = getenv(TRACE_VARIABLE);
+  if (wanted == NULL || wanted[0] == '\0') return;
+  if (profile_threaded) {
+    complain("no trace: the program calls MPI from several threads at once (MPI_THREAD_MULTIPLE)", NULL);
+    return;
+  }
+  snprintf(path, sizeof path, "%s/rank-%06d.events", folder, rank);
+  file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) {
+    complain("no trace: cannot make the file", path);
+    return;
+  }
+  struct trace_header header = {.version = PROFILE_VERSION, .record_bytes = sizeof(struct trace_record)};
+  memcpy(header.magic, TRACE_MAGIC, sizeof header.magic);
+  header.rank = (uint32_t)rank;
+  header.ranks = (uint32_t)ranks;
+  trace_on = true;
+  put(&header, sizeof header);
+}
+
+static void record(struct trace_record what, const uint64_t* numbers) {
+  what.ticks = computed_ticks;
+  computed_ticks = 0;
+  put(&what, sizeof what);
+  if (what.extra > 0) put(numbers, what.extra * sizeof *numbers);
+}
+
+void trace_close(bool complete) {
+  if (!trace_on) return;
+  record((struct trace_record){.kind = T_END, .peer = complete ? 1 : 0}, NULL);
+  flush();
+  close(file);
+  trace_on = false;
+}
+
+/* A program that calls exit without MPI_Finalize leaves what there is. */
+__attribute__((destructor)) static void unloaded(void) {
+  if (trace_on) flush();
+}
+
+void trace_enter(uint64_t ticks) { computed_ticks += ticks - left_ticks; }
+
+void trace_leave(uint64_t ticks) { left_ticks = ticks; }
+
+uint64_t trace_message(enum trace_kind kind, int call, const struct message* message) {
+  const struct group* group = message->group;
+  const bool known = message->peer >= 0 && message->peer < group->peers;
+  record((struct trace_record){.kind = (uint16_t)kind,
+                               .call = (uint16_t)call,
+                               .peer = known ? world_rank(group, message->peer) : -1,
+                               .tag = message->tag,
+                               .group = group->id,
+                               .bytes = message->bytes,
+                               .serial = ++last_serial},
+         NULL);
+  return last_serial;
+}
+
+void trace_complete(int call, uint64_t serial, int world, int tag) {
+  record(
+      (struct trace_record){
+          .kind = T_COMPLETE, .call = (uint16_t)call, .peer = world, .tag = tag, .serial = serial},
+      NULL);
+}
+
+static void trace_step(void* context, int to, uint64_t sent_bytes, int from, uint64_t received_bytes) {
+  const struct trace_record* model = context;
+  const struct group* group = (const struct group*)(uintptr_t)model->serial;
+  struct trace_record what = *model;
+  what.peer = to >= 0 ? world_rank(group, to) : -1;
+  what.tag = from >= 0 ? world_rank(group, from) : -1;
+  what.bytes = sent_bytes;
+  what.serial = received_bytes;
+  record(what, NULL);
+}
+
+/* SimGrid replays whole collective calls of MPI_COMM_WORLD alone, and not each well: the others go in as the
+ * messages that they are made of. */
+static bool replayed_whole(const struct collective* what) {
+  if (!what->group->everybody) return false;
+  switch (what->pattern) {
+    case SCATTER:
+      return !what->varied;
+    case REDUCE_SCATTER:
+    case SCAN:
+    case NEIGHBOURS:
+    case ON_GRID:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/* The blocks of v-collectives: what is sent to each rank, what is received from each. */
+static uint32_t blocks_of(const struct collective* what, uint64_t** numbers) {
+  const int size = what->group->size;
+  const bool sends = what->varied && what->pattern == ALL_TO_ALL;
+  const bool receives = what->varied && (what->pattern != GATHER || what->root == what->group->rank);
+  const size_t count = (size_t)size * ((sends ? 1U : 0U) + (receives ? 1U : 0U));
+  *numbers = count > 0 ? malloc(count * sizeof **numbers) : NULL;
+  if (*numbers == NULL) return 0;
+  uint64_t* at = *numbers;
+  for (int i = 0; sends && i < size; i++) *at++ = block_bytes(&what->sends, i);
+  for (int i = 0; receives && i < size; i++) *at++ = block_bytes(&what->receives, i);
+  return (uint32_t)count;
+}
+
+void trace_collective(int call, const struct collective* what) {
+  if (!trace_on || what->group->inter || what->group->size == 0) return;
+  if (!replayed_whole(what)) {
+    struct trace_record model = {.kind = T_STEP, .call = (uint16_t)call, .group = what->group->id};
+    model.serial = (uint64_t)(uintptr_t)what->group;
+    decompose(what, trace_step, &model);
+    return;
+  }
+  uint64_t* numbers = NULL;
+  const uint32_t extra = blocks_of(what, &numbers);
+  record((struct trace_record){.kind = T_COLLECTIVE,
+                               .call = (uint16_t)call,
+                               .peer = what->root,
+                               .tag = (int32_t)what->pattern,
+                               .extra = extra,
+                               .bytes = what->bytes,
+                               .serial = what->varied},
+         numbers);
+  free(numbers);
+}

@@ -1,0 +1,103 @@
+/* Every line of calls.def as a function, MPI_X in place of MPI's own, which is reached as PMPI_X. */
+#include "accounting.h"
+
+/* Persistent operations are remembered; everything else that follows a call is for the trace alone. */
+static inline bool keeps(enum profile_kind kind) {
+  return kind == PERSISTENT || kind == PERSISTENT_COLLECTIVE || kind == PERSISTENT_NEIGHBOUR;
+}
+
+/* Weak: the launcher and its shells load this library too, without any MPI; and an older MPI has not every
+ * function. */
+#define WRAP(symbol, id, kind, parameters, arguments, before, after)    \
+  extern __typeof__(PMPI_##symbol) PMPI_##symbol __attribute__((weak)); \
+  __attribute__((visibility("default"))) int MPI_##symbol parameters {  \
+    if (!enter()) return PMPI_##symbol arguments;                       \
+    struct frame frame, *const f = &frame;                              \
+    f->call = id;                                                       \
+    before;                                                             \
+    begin(f);                                                           \
+    const int result = PMPI_##symbol arguments;                         \
+    end(f);                                                             \
+    if ((trace_on || keeps(kind)) && result == MPI_SUCCESS) {           \
+      after;                                                            \
+    }                                                                   \
+    leave();                                                            \
+    return result;                                                      \
+  }
+#define CALL_OWN(name, kind)
+#define CALL(name, kind, parameters, arguments, before, after) \
+  WRAP(name, CALL_##name, kind, parameters, arguments, before, after)
+#define COUNT int
+#define OFFSET int
+#define CALL_C CALL
+#include "calls.def"
+#undef CALL
+#undef CALL_C
+#undef COUNT
+#undef OFFSET
+
+#if MPI_VERSION >= 4
+#define CALL(name, kind, parameters, arguments, before, after)
+#define CALL_C(name, kind, parameters, arguments, before, after) \
+  WRAP(name##_c, CALL_##name, kind, parameters, arguments, before, after)
+#define COUNT MPI_Count
+#define OFFSET MPI_Aint
+#include "calls.def"
+#endif
+
+extern __typeof__(PMPI_Init) PMPI_Init __attribute__((weak));
+extern __typeof__(PMPI_Init_thread) PMPI_Init_thread __attribute__((weak));
+extern __typeof__(PMPI_Finalize) PMPI_Finalize __attribute__((weak));
+extern __typeof__(PMPI_Abort) PMPI_Abort __attribute__((weak));
+
+/* What it takes to make the file is part of starting MPI: it is no computing of the program's. */
+static void opened(int call, int result, int level) {
+  if (result != MPI_SUCCESS) return;
+  profile_open(level);
+  if (!profile_on) return;
+  const uint64_t ended = ticks_now();
+  struct profile_call* counters = profile_call(call);
+  counters->count = 1;
+  counters->ticks = counters->longest_ticks = ended - profile_header->begin_ticks;
+  profile_header->last_ticks = ended;
+  trace_leave(ended);
+}
+
+__attribute__((visibility("default"))) int MPI_Init(int* argc, char*** argv) {
+  profile_begin();
+  const int result = PMPI_Init(argc, argv);
+  opened(CALL_Init, result, MPI_THREAD_SINGLE);
+  return result;
+}
+
+__attribute__((visibility("default"))) int MPI_Init_thread(int* argc, char*** argv, int required,
+                                                           int* provided) {
+  profile_begin();
+  const int result = PMPI_Init_thread(argc, argv, required, provided);
+  opened(CALL_Init_thread, result, result == MPI_SUCCESS ? *provided : MPI_THREAD_SINGLE);
+  return result;
+}
+
+__attribute__((visibility("default"))) int MPI_Finalize(void) {
+  if (!enter()) return PMPI_Finalize();
+  struct frame frame = {.call = CALL_Finalize};
+  begin(&frame);
+  if (trace_on) trace_close(true);
+  const int result = PMPI_Finalize();
+  end(&frame);
+  leave();
+  profile_close();
+  return result;
+}
+
+/* MPI kills without asking, perhaps this process first: what there is to say is said before. */
+__attribute__((visibility("default"))) int MPI_Abort(MPI_Comm comm, int code) {
+  if (enter()) {
+    struct frame frame = {.call = CALL_Abort};
+    begin(&frame);
+    profile_header->error_code = (uint32_t)code;
+    profile_header->state = ABORTED;
+    trace_close(false);
+  }
+  return PMPI_Abort(comm, code);
+}

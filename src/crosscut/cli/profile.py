@@ -1,0 +1,134 @@
+"""`crosscut profile`: what any MPI program does: its messages, its time in MPI, a trace to replay."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from crosscut import profile, profile_tit, profiler, smpi
+from crosscut.cli.parser import quantity
+from crosscut.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.reports import profile_json, terminal_profile
+from crosscut.reports.screen import screen_for
+from crosscut.units import count, parse_seconds
+
+NAME = "profile"
+HELP = "run an MPI program, and say what messages it sends and how long it waits for them"
+EPILOG = """
+examples:
+  crosscut profile -- mpiexec -n 16 ./solver input.dat
+  crosscut profile --out solver.profile --timeout 10min -- srun ./solver
+  crosscut profile --trace -- mpiexec -n 16 ./solver       also a trace for SimGrid's smpirun -replay
+  crosscut profile --show solver.profile                   the report again
+  crosscut profile --show solver.profile --json
+
+The program stays as it is: dynamically linked against an MPI of the standard ABI, or against the one that
+crosscut build-profiler was given.
+"""
+
+# Operations that a second of computing counts for: as many as a host of a described network does in one, so
+# that computing takes as long there as it took here.
+FLOPS_PER_SECOND = smpi.HOST_FLOPS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write (profile-DATE-TIME)")
+    parser.add_argument("--show", type=Path, metavar="FOLDER", help="report a profile; run nothing")
+    parser.add_argument(
+        "--trace", action="store_true", help="also write a time-independent trace, for SimGrid to replay"
+    )
+    parser.add_argument(
+        "--flops",
+        type=_flops,
+        default=FLOPS_PER_SECOND,
+        metavar="RATE",
+        help="with --trace: floating-point operations that a second of computing counts for (%(default)g)",
+    )
+    parser.add_argument(
+        "--timeout", type=quantity(parse_seconds), metavar="TIME", help="end the command after so long"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object; the program prints to stderr")
+    parser.add_argument("command_line", nargs=argparse.REMAINDER, metavar="-- COMMAND …",
+                        help="the launcher and the program, after --")  # fmt: skip
+
+
+def _flops(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1.0 <= value <= 1e18:
+        raise argparse.ArgumentTypeError(f"'{text}' is no rate; write operations a second, such as 2.5e9")
+    return value
+
+
+def execute(args: argparse.Namespace) -> int:
+    if args.show is not None:
+        if args.command_line or args.out is not None or args.trace:
+            raise UsageError("--show reports a profile that is there: no command, --out or --trace beside it")
+        _report(profile.load(args.show), as_json=args.json)
+        return EXIT_OK
+    command = profiler.checked(args.command_line)
+    library = profiler.find_library()
+    folder = _make_folder(args.out)
+    variables = profiler.environment(library, folder, trace=args.trace)
+    sys.stdout.flush()
+    ran = profiler.run(command, variables, args.timeout, sys.stderr.buffer if args.json else None)
+    words = shlex.join(command)
+    profiler.write_about(folder, command, ran, {})
+    _need_something(folder, words, ran)
+    trouble: CrosscutError | None = None
+    if args.trace:
+        try:
+            _trace(folder, command, ran, args.flops)
+        except CrosscutError as error:
+            trouble = error
+    _report(profile.load(folder), as_json=args.json)
+    profiler.complain(ran, words)
+    if trouble is not None:
+        raise trouble
+    return EXIT_OK
+
+
+def _make_folder(given: Path | None) -> Path:
+    """A new one: what another run left is never mixed in."""
+    folder: Path = given if given is not None else Path(time.strftime("profile-%Y%m%d-%H%M%S"))
+    try:
+        folder.mkdir()
+    except FileExistsError as error:
+        raise UsageError(f"{folder} is already there; name another with --out FOLDER") from error
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; name another with --out FOLDER") from error
+    return folder
+
+
+def _need_something(folder: Path, words: str, ran: profiler.Ran) -> None:
+    if any(folder.glob("rank-*.profile")):
+        return
+    (folder / profile.ABOUT).unlink(missing_ok=True)
+    folder.rmdir()
+    profiler.complain(ran, words)
+    raise CrosscutError(
+        f"{words}: no rank left a profile. It must be an MPI program, linked dynamically; "
+        "its launcher must hand on LD_PRELOAD and CROSSCUT_PROFILE_FOLDER; and every node must see "
+        f"{folder.absolute().parent}"
+    )
+
+
+def _trace(folder: Path, command: list[str], ran: profiler.Ran, flops_per_second: float) -> None:
+    written = profile_tit.write(profile.load(folder), flops_per_second)
+    about = {"file": written.file.name, "flops_per_second": flops_per_second, "actions": written.actions}
+    profiler.write_about(folder, command, ran, about)
+    print(f"trace: {written.file}: {count(written.actions, 'action')}, a second of computing is "
+          f"{flops_per_second:g} operations", file=sys.stderr)  # fmt: skip
+
+
+def _report(found: profile.Profile, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(profile_json.as_json(found)))
+    else:
+        terminal_profile.render(screen_for(), found)

@@ -1,0 +1,389 @@
+"""`crosscut profile` on real MPI programs: what is counted, what they leave when they die, what replays."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from crosscut import profile, profiler, smpi
+from crosscut.errors import CrosscutError, UsageError
+
+SOURCES = Path(__file__).parent / "profiled"
+BESIDE = Path(sys.executable).parent
+MPICC, MPIEXEC = BESIDE / "mpicc_abi", BESIDE / "mpiexec"
+SECONDS = 120
+
+
+def lacking() -> str | None:
+    if not MPICC.exists() or not MPIEXEC.exists():
+        return "no MPI of the standard ABI: pip install 'mpich>=5'"
+    try:
+        profiler.find_library()
+    except CrosscutError as error:
+        return str(error)
+    return None
+
+
+pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
+Compile = Callable[[str], Path]
+
+
+def built_by(compiler: Path, source: Path, folder: Path) -> Path:
+    target = folder / source.stem
+    command = [compiler, "-O1", "-pthread", source, "-o", target, f"-Wl,-rpath,{BESIDE.parent / 'lib'}"]
+    subprocess.run(command, check=True)
+    return target
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    folder = tmp_path_factory.mktemp("programs")
+
+    def program(name: str) -> Path:
+        target = folder / name
+        return target if target.exists() else built_by(MPICC, SOURCES / f"{name}.c", folder)
+
+    return program
+
+
+def crosscut(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "crosscut", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+
+
+def profiled(folder: Path, ranks: int, *words: str | Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
+    launch = ("--", MPIEXEC, "-n", str(ranks), *words)
+    done = crosscut("profile", "--json", "--out", folder, *options, *launch)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert found["complete"], found["ended"]
+    return found
+
+
+def called(found: dict[str, Any], name: str) -> dict[str, Any]:
+    calls: list[dict[str, Any]] = found["calls"]
+    return next(call for call in calls if call["name"] == name)
+
+
+def messages(found: dict[str, Any], name: str, part: str = "as_called") -> tuple[int, int]:
+    """(messages, bytes) of a call, all sizes together."""
+    amounts = called(found, name)[part]
+    return sum(amounts["messages"]), sum(amounts["bytes"])
+
+
+def test_each_way_to_send_is_counted_with_its_bytes(tmp_path, compiled):
+    found = profiled(tmp_path / "p", 4, compiled("point"))
+    for name in ("MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend"):
+        assert messages(found, name) == (4, 4 * 800), name
+    assert called(found, "MPI_Send")["count"] == 8  # half of them to MPI_PROC_NULL
+    assert messages(found, "MPI_Sendrecv") == (4, 40)
+    assert messages(found, "MPI_Sendrecv_replace") == (4, 4000)
+    assert messages(found, "MPI_Isend") == (8, 4 * 12)  # one in two of no bytes, the other MPI_Isend_c
+    assert called(found, "MPI_Isend")["as_called"]["messages"][:3] == [4, 0, 4]
+    assert messages(found, "MPI_Issend") == (4, 0)
+    assert messages(found, "MPI_Isendrecv") == (4, 4 * 8)
+    assert called(found, "MPI_Recv")["count"] == 4
+
+
+def test_persistent_operations_count_where_they_are_started(tmp_path, compiled):
+    found = profiled(tmp_path / "p", 4, compiled("point"))
+    assert called(found, "MPI_Send_init")["count"] == 3 * 4
+    assert messages(found, "MPI_Send_init") == (9 * 4, 9 * 4 * 1500)
+    assert messages(found, "MPI_Bcast_init", "decomposed") == (9 * 3, 9 * 3 * 4)
+
+
+def test_ranks_of_communicators_are_those_of_the_world(tmp_path, compiled):
+    profiled(tmp_path / "p", 4, compiled("point"))
+    matrix = profile.load(tmp_path / "p").matrix("point")
+    forward = np.roll(np.eye(4, dtype=bool), 1, axis=1)
+    # 10 kinds of message to the next rank; in the reversed communicator 9 to the one before.
+    assert (matrix[forward][:, 0] == 11).all()
+    assert (matrix[forward.T] == (9, 9 * 1500)).all()
+    assert not matrix[~(forward | forward.T)].any()
+
+
+def within(ranks: int) -> int:
+    """The largest power of two."""
+    return 1 << ranks.bit_length() - 1
+
+
+EXPECTED: dict[str, Callable[[int], int]] = {
+    "MPI_Bcast": lambda p: p - 1,
+    "MPI_Gather": lambda p: p,
+    "MPI_Gatherv": lambda p: p,
+    "MPI_Scatter": lambda p: p,
+    "MPI_Scatterv": lambda p: p,
+    "MPI_Allgather": lambda p: 2 * p * p,
+    "MPI_Allgatherv": lambda p: p * p,
+    "MPI_Alltoall": lambda p: 2 * p * p,
+    "MPI_Alltoallv": lambda p: p * p,
+    "MPI_Alltoallw": lambda p: p * p,
+    "MPI_Reduce": lambda p: p - 1,
+    "MPI_Allreduce": lambda p: 2 * (p - 1),
+    "MPI_Reduce_scatter": lambda p: p - 1 + p,
+    "MPI_Reduce_scatter_block": lambda p: p - 1 + p,
+    "MPI_Barrier": lambda p: (1 << p.bit_length() - 1) * (p.bit_length() - 1)
+    + 2 * (p - (1 << p.bit_length() - 1)),
+}
+
+
+@pytest.mark.parametrize("where", ["world", "part"])
+@pytest.mark.parametrize("ranks", [4, 6])
+def test_collective_calls_are_the_messages_of_mpich_1_2(tmp_path, compiled, ranks, where):
+    found = profiled(tmp_path / "p", ranks, compiled("together"), "blocking", where)
+    size = ranks if where == "world" else ranks - 1
+    for name, expected in EXPECTED.items():
+        assert messages(found, name, "decomposed")[0] == expected(size), name
+    assert messages(found, "MPI_Alltoall", "decomposed")[1] == 2 * size * size * 8
+    assert messages(found, "MPI_Bcast") == (
+        2 * size,
+        8 * size,
+    )  # one in two is of no bytes
+
+
+def test_a_non_blocking_and_a_persistent_collective_count_as_the_blocking_one(tmp_path, compiled):
+    started = profiled(tmp_path / "s", 4, compiled("together"), "started", "world")
+    assert messages(started, "MPI_Iallreduce", "decomposed") == (6, 48)
+    assert messages(started, "MPI_Ialltoallv", "decomposed") == (16, 128)
+    persistent = profiled(tmp_path / "q", 4, compiled("together"), "persistent", "world")
+    assert messages(persistent, "MPI_Alltoall_init", "decomposed") == (3 * 16, 3 * 128)
+
+
+def test_one_sided_operations_count_by_target_and_neighbours_by_message(tmp_path, compiled):
+    found = profiled(tmp_path / "p", 4, compiled("others"))
+    assert messages(found, "MPI_Put") == (4, 4 * 32)
+    assert messages(found, "MPI_Get") == (4, 4 * 40)
+    assert messages(found, "MPI_Accumulate") == (4, 4 * 48)
+    assert messages(found, "MPI_Fetch_and_op") == (4, 4 * 8)
+    assert messages(found, "MPI_Neighbor_alltoall", "decomposed") == (6, 6 * 16)  # an open line of four
+    assert messages(found, "MPI_Neighbor_allgather", "decomposed") == (4, 4 * 24)
+    matrix = profile.load(tmp_path / "p").matrix("one-sided")
+    assert (matrix[np.roll(np.eye(4, dtype=bool), 2, axis=1)] == (4, 32 + 40 + 48 + 8)).all()
+
+
+def test_an_intercommunicators_peers_are_found_in_the_world(tmp_path, compiled):
+    found = profiled(tmp_path / "p", 4, compiled("others"))
+    assert messages(found, "MPI_Sendrecv") == (4, 4 * 56)
+    matrix = profile.load(tmp_path / "p").matrix("point")[:, :, 1]
+    assert [(int(a), int(b)) for a, b in np.argwhere(matrix)] == [(0, 1), (1, 0), (2, 3), (3, 2)]
+
+
+def test_threads_lose_no_message(tmp_path, compiled):
+    found = profiled(tmp_path / "p", 2, compiled("threads"))
+    assert messages(found, "MPI_Sendrecv") == (2 * 4 * 1000, 2 * 4 * 1000 * 4)
+    assert called(found, "MPI_Sendrecv")["count"] == 8000
+
+
+ENDINGS = {
+    "killed": "rank 1 ended before MPI_Finalize, computing",
+    "abort": "rank 1 called MPI_Abort with code 7",
+    "exit": "ended before MPI_Finalize",
+}
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+def test_a_program_that_dies_leaves_a_profile_of_what_it_did(tmp_path, compiled, how):
+    done = crosscut("profile", "--out", tmp_path / "p", "--", MPIEXEC, "-n", "3", compiled("endings"), how)
+    assert done.returncode == 1
+    assert "ended with status" in done.stderr
+    found = profile.load(tmp_path / "p")
+    assert not found.complete
+    assert ENDINGS[how] in " ".join(profile.ended(found))
+    assert found.matrix("point")[1, 2].tolist() == [1, 4]
+    assert "partial" in done.stdout
+
+
+def test_a_deadlock_is_ended_and_says_where_everybody_was(tmp_path, compiled):
+    words = ("profile", "--json", "--timeout", "3s", "--out", tmp_path / "p", "--", MPIEXEC, "-n", "2")
+    done = crosscut(*words, compiled("endings"), "deadlock")
+    assert done.returncode == 1
+    assert "--timeout" in done.stderr
+    found = json.loads(done.stdout)
+    assert found["ended"] == ["ranks 0, 1 ended before MPI_Finalize, in MPI_Recv"]
+    assert called(found, "MPI_Barrier")["count"] == 2
+
+
+def test_a_shown_profile_is_the_one_that_was_made(tmp_path, compiled):
+    made = profiled(tmp_path / "p", 2, compiled("endings"), "well")
+    shown = crosscut("profile", "--show", tmp_path / "p", "--json")
+    assert json.loads(shown.stdout) == made
+    report = crosscut("profile", "--show", tmp_path / "p").stdout
+    for title in (
+        "Time, mean of the ranks",
+        "Calls of MPI",
+        "Messages and bytes by size",
+        "Bandwidth needed",
+    ):
+        assert title in report
+
+
+def test_a_damaged_profile_is_refused_by_name_and_never_crashes(tmp_path, compiled):
+    profiled(tmp_path / "p", 2, compiled("endings"), "well")
+    file = tmp_path / "p" / "rank-000001.profile"
+    whole = file.read_bytes()
+    for length in (0, 7, 100, 727, 728, 5000, len(whole) - 1):
+        file.write_bytes(whole[:length])
+        with pytest.raises(UsageError, match=rf"rank-000001.profile: .*byte {length}\b|byte 0"):
+            profile.load(tmp_path / "p")
+    chance = random.Random(1)
+    refused = 0
+    for _ in range(400):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 8)):
+            damaged[chance.randrange(140)] = chance.randrange(256)
+        file.write_bytes(damaged)
+        try:
+            profile.load(tmp_path / "p")
+        except UsageError as error:
+            refused += "rank-000001.profile" in str(error)
+    assert refused > 200
+
+
+def test_a_program_of_another_mpi_runs_on_and_the_mismatch_is_named(tmp_path):
+    target = tmp_path / "native"
+    source = SOURCES / "point.c"
+    subprocess.run(
+        [BESIDE / "mpicc", source, "-o", target, f"-Wl,-rpath,{BESIDE.parent / 'lib'}"], check=True
+    )
+    done = crosscut("profile", "--out", tmp_path / "p", "--", MPIEXEC, "-n", "2", target)
+    assert done.returncode == 1
+    assert "crosscut build-profiler" in done.stderr
+    assert "no rank left a profile" in done.stderr
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_profiler_built_for_another_mpi_counts_there(tmp_path, monkeypatch):
+    library = tmp_path / "native.so"
+    root = Path(__file__).resolve().parents[2]
+    built = crosscut("build-profiler", "--mpicc", BESIDE / "mpicc", "--out", library, "--source", root)
+    assert built.returncode == 0, built.stderr
+    monkeypatch.setenv("CROSSCUT_PROFILER", str(library))
+    target = tmp_path / "native"
+    source = SOURCES / "point.c"
+    subprocess.run(
+        [BESIDE / "mpicc", source, "-o", target, f"-Wl,-rpath,{BESIDE.parent / 'lib'}"], check=True
+    )
+    found = profiled(tmp_path / "p", 4, target)
+    assert messages(found, "MPI_Send_init") == (36, 36 * 1500)
+
+
+def test_what_is_no_mpi_program_is_a_failure_that_says_so(tmp_path):
+    done = crosscut("profile", "--out", tmp_path / "p", "--", "/bin/true")
+    assert done.returncode == 1
+    assert "no rank left a profile" in done.stderr
+    done = crosscut("profile", "--", tmp_path / "nothing")
+    assert done.returncode == 2
+    assert "no such program" in done.stderr
+
+
+# Replaying.
+
+needs_simgrid = pytest.mark.skipif(
+    shutil.which("smpirun") is None, reason="no SimGrid: apt install libsimgrid-dev"
+)
+NETWORK = '[generator]\nkind = "crossbar"\nhosts = 6\nrate = "100 Mbit/s"\n'
+RING = """
+#include <mpi.h>
+static char out[1000000], in[1000000];
+int main(int argc, char** argv) {
+  int rank, ranks;
+  MPI_Request requests[2];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int i = 0; i < 10; i++) {
+    MPI_Irecv(in, 1000000, MPI_CHAR, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(out, 1000000, MPI_CHAR, (rank + 1) % ranks, 3, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def replayed(trace: Path, ranks: int, tmp_path: Path) -> float:
+    """Simulated seconds on a described network."""
+    net = tmp_path / "net.toml"
+    net.write_text(NETWORK)
+    platform = smpi.write_platform(smpi.Settings(str(net)), ranks, tmp_path)
+    timing = tmp_path / "timing.log"
+    options = (*platform.options, "smpi/host-speed:1e9f", "smpi/display-timing:yes")
+    command = [
+        "smpirun", "-quiet", "-np", str(ranks), "-platform", platform.file, "-hostfile", platform.hosts,
+        f"--log=smpi_utils.app:file:{timing}", "--log=smpi_utils.fmt:%.15r|%m%n",
+        *(f"--cfg={option}" for option in options), "-replay", trace.name,
+    ]  # fmt: skip
+    done = subprocess.run(
+        command, cwd=trace.parent, capture_output=True, text=True, check=False, timeout=SECONDS
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Deadlock" not in done.stdout + done.stderr
+    seconds = smpi.simulated_seconds(timing)
+    assert seconds is not None, done.stdout + done.stderr
+    return seconds
+
+
+@needs_simgrid
+def test_a_replayed_ring_takes_what_its_bytes_take_on_the_links(tmp_path):
+    source = tmp_path / "ring.c"
+    source.write_text(RING)
+    target = built_by(MPICC, source, tmp_path)
+    # One operation a second: the computing of this machine takes no time in the replay.
+    profiled(tmp_path / "p", 4, target, options=("--trace", "--flops", "1"))
+    seconds = replayed(tmp_path / "p" / "trace.txt", 4, tmp_path)
+    assert seconds == pytest.approx(10 * (1_000_000 + 16) / 12.5e6, rel=1e-4)
+
+
+@needs_simgrid
+@pytest.mark.parametrize("where", ["world", "part"])
+@pytest.mark.parametrize("how", ["blocking", "started", "persistent"])
+def test_a_replay_of_collective_calls_comes_to_its_end(tmp_path, compiled, how, where):
+    profiled(tmp_path / "p", 5, compiled("together"), how, where, options=("--trace", "--flops", "1"))
+    assert 0 < replayed(tmp_path / "p" / "trace.txt", 5, tmp_path) < 1
+
+
+@needs_simgrid
+@pytest.mark.parametrize("name", ["point", "others"])
+def test_a_replay_of_every_kind_of_message_comes_to_its_end(tmp_path, compiled, name):
+    profiled(tmp_path / "p", 4, compiled(name), options=("--trace", "--flops", "1"))
+    assert 0 < replayed(tmp_path / "p" / "trace.txt", 4, tmp_path) < 1
+
+
+def test_computing_counts_at_the_stated_rate(tmp_path, compiled):
+    profiled(tmp_path / "p", 2, compiled("endings"), "busy", options=("--trace", "--flops", "3e9"))
+    actions = (tmp_path / "p" / "rank-000000.tit").read_text().splitlines()
+    flops = sum(float(line.split()[2]) for line in actions if line.split()[1] == "compute")
+    found = profile.load(tmp_path / "p")
+    computed = float(found.seconds[0] - found.mpi_seconds[0])
+    assert computed > 0.09  # the program looks at its clock for 0.1 s
+    assert flops == pytest.approx(3e9 * computed, rel=0.02)
+    trace = found.about["trace"]
+    assert isinstance(trace, dict)
+    assert (trace["file"], trace["flops_per_second"]) == ("trace.txt", 3e9)
+
+
+def test_a_trace_of_a_program_that_died_is_refused_by_name(tmp_path, compiled):
+    words = ("profile", "--trace", "--out", tmp_path / "p", "--", MPIEXEC, "-n", "2")
+    done = crosscut(*words, compiled("endings"), "exit")
+    assert done.returncode == 1
+    assert (tmp_path / "p" / "rank-000000.events").exists()
+    assert not (tmp_path / "p" / "trace.txt").exists()
+    assert "ended with status" in done.stderr
+
+
+def test_nothing_of_the_profiler_stays_in_the_environment(tmp_path):
+    assert "LD_PRELOAD" not in os.environ
+    script = 'case "$LD_PRELOAD" in *profile*) exit 9;; esac'
+    done = crosscut("profile", "--out", tmp_path / "p", "--", "sh", "-c", script)
+    assert "status 9" in done.stderr

@@ -1,0 +1,190 @@
+"""The NAS benchmarks, run: classes S and W verify, alone and on numbers of ranks that make each layout."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import crossbar, needs_lab
+from processes import await_none, running
+
+from crosscut import smpi, workload_places, workloads
+from crosscut.core import CORE_MPI, find_executable
+from crosscut.places.mpi import find_launcher
+from crosscut.workload_places import Where
+from crosscut.workloads import WORKLOADS, Result, Workload, WorkloadError
+
+BESIDE = Path(sys.executable).parent / "mpiexec"
+LAUNCHER = BESIDE if BESIDE.exists() else find_launcher("", find_executable(CORE_MPI))
+BY_NAME = {one.name: one for one in WORKLOADS}
+
+
+def built() -> bool:
+    try:
+        return all(workloads.find_executable(one) for one in WORKLOADS)
+    except WorkloadError:
+        return False
+
+
+pytestmark = [
+    pytest.mark.skipif(not built(), reason="no crosscut-npb-*: pip install 'mpich>=5', then make"),
+    pytest.mark.skipif(LAUNCHER is None, reason="no mpiexec: pip install 'mpich>=5'"),
+]
+
+
+def run(workload: Workload, problem_class: str, ranks: int, where: Where | None = None) -> Result:
+    with workload_places.opened(where or Where(time_limit_seconds=300)) as runner:
+        return runner(workload, problem_class, ranks)
+
+
+def crosscut(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "crosscut", "workload", *words],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of EP, by which its processes are known; none may be left. Its libraries are, as seen from it,
+    where those of the original are."""
+    original = workloads.find_executable(BY_NAME["ep"])
+    copy = tmp_path / "bin" / original.name
+    copy.parent.mkdir()
+    shutil.copy(original, copy)
+    (tmp_path / "lib").symlink_to(original.parent.parent / "lib")
+    monkeypatch.setenv(workloads.VARIABLE, str(copy.parent))
+    yield copy
+    await_none(copy)
+
+
+# 1, 2 and 4 ranks: CG's square and oblong grids, MG's copies and messages.
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("name", BY_NAME)
+def test_class_s_verifies(name: str, ranks: int) -> None:
+    result = run(BY_NAME[name], "S", ranks)
+    assert result.verified
+    assert (result.name, result.problem_class, result.ranks) == (name, "S", ranks)
+    least, median, most = result.communication_seconds
+    assert 0 <= least <= median <= most <= result.seconds
+
+
+# 8: CG's oblong grid with sums of halves. 16: in MG, ranks without points on the coarsest level.
+@pytest.mark.parametrize("ranks", [8, 16])
+@pytest.mark.parametrize("name", BY_NAME)
+def test_class_s_verifies_on_more_ranks_than_cores(name: str, ranks: int) -> None:
+    assert run(BY_NAME[name], "S", ranks).verified
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_class_w_verifies(name: str) -> None:
+    assert run(BY_NAME[name], "W", 4).verified
+
+
+def test_ep_shares_work_that_does_not_divide() -> None:
+    assert run(BY_NAME["ep"], "S", 7).verified
+
+
+@pytest.mark.parametrize("grid", ["1x4", "2x2", "4x1"])
+def test_ft_verifies_in_slabs_and_in_pencils(grid: str) -> None:
+    program = workloads.find_executable(BY_NAME["ft"])
+    launcher = str(BESIDE) if BESIDE.exists() else "mpiexec"
+    done = subprocess.run(
+        [launcher, "-n", "4", program, "--grid", grid, "--json"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert workloads.parse_result(done.stdout).verified
+
+
+@pytest.mark.parametrize("name", sorted(set(BY_NAME) - {"ep"}))
+def test_a_number_of_ranks_that_is_not_allowed_is_refused_with_those_that_are(name: str) -> None:
+    done = crosscut("run", name, "-n", "3")
+    assert done.returncode == 2
+    assert done.stderr == f"crosscut: error: {name}: 3 ranks: it takes a power of two, such as 2 or 4\n"
+
+
+def test_the_command_prints_a_curve_with_speed_up_and_deviation() -> None:
+    done = crosscut("run", "is", "-n", "1,2", "--repeat", "2")
+    assert done.returncode == 0, done.stderr
+    assert "IS, class S: 2^16 keys below 2^11" in done.stdout
+    head = next(line for line in done.stdout.splitlines() if line.startswith("ranks"))
+    assert head.split()[:6] == ["ranks", "time", "deviation", "Mop/s", "speed-up", "communicating"]
+    assert done.stdout.count("yes") == 2
+
+
+def test_json_has_a_line_for_each_run() -> None:
+    done = crosscut("run", "is", "ep", "-n", "1,2", "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["name"], one["ranks"]) for one in lines] == [("is", 1), ("is", 2), ("ep", 1), ("ep", 2)]
+    assert all(one["verified"] and one["on"] == "local" for one in lines)
+
+
+def test_a_run_over_its_time_limit_is_ended_and_nothing_of_it_is_left(workload: Path) -> None:
+    with pytest.raises(WorkloadError, match="was ended after 1 s"):
+        run(BY_NAME["ep"], "C", 2, Where(time_limit_seconds=1))
+    await_none(workload)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_leaves_nothing(workload: Path, number: int) -> None:
+    command = [sys.executable, "-m", "crosscut", "workload", "run", "ep", "--class", "C", "-n", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while len(running(workload)) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert len(running(workload)) == 2
+        process.send_signal(number)
+        _, complained = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complained == b"crosscut: interrupted\n"
+
+
+def test_a_rank_that_dies_ends_the_run_with_an_error(workload: Path) -> None:
+    command = [sys.executable, "-m", "crosscut", "workload", "run", "ep", "--class", "C", "-n", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while len(running(workload)) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        os.kill(running(workload)[0], signal.SIGKILL)
+        _, complained = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"ep on 2 ranks ended with status" in complained
+    assert b"Traceback" not in complained
+
+
+@pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
+def test_a_simulated_network_s_rate_is_what_a_workload_feels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All that takes time is messages: ten times the rate is a tenth of the time, but for latency."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    seconds = []
+    for rate in ("10 Mbit/s", "100 Mbit/s"):
+        file = crossbar(tmp_path, 4, rate, rate.split()[0])
+        result = run(BY_NAME["ft"], "S", 4, Where(on=f"sim:{file}", compute="none"))
+        assert result.verified
+        seconds.append(result.seconds)
+    assert 9 < seconds[0] / seconds[1] < 10.5
+    kept = list((tmp_path / "cache" / "crosscut").iterdir())
+    assert len(kept) == 1, "compiled once, and nothing half made is left"
+
+
+@needs_lab
+def test_on_a_lab_a_workload_runs_on_its_links_and_the_lab_is_removed(tmp_path: Path) -> None:
+    from crosscut.lab import state
+
+    before = state.names()
+    result = run(BY_NAME["is"], "S", 4, Where(on=f"lab:{crossbar(tmp_path, 4, '20 Mbit/s')}"))
+    assert result.verified
+    # 10 iterations in which each rank sends three quarters of its 64 KiB of keys: 0.19 s at 2.5 MB/s.
+    assert result.seconds > 0.15
+    assert state.names() == before

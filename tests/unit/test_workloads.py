@@ -1,0 +1,126 @@
+"""Names, numbers of ranks and results of workloads, without running any."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from crosscut import workloads
+from crosscut.errors import UsageError
+from crosscut.workloads import WORKLOADS, Result, Row, WorkloadError
+
+SAID: dict[str, Any] = {
+    "name": "cg",
+    "class": "S",
+    "ranks": 4,
+    "size": "1400 rows",
+    "layout": "2 x 2 blocks of the matrix",
+    "iterations": 15,
+    "seconds": 0.25,
+    "mops": 266.5,
+    "verified": True,
+    "communication_seconds": {"minimum": 0.1, "median": 0.125, "maximum": 0.2},
+    "checks": [],
+}
+
+
+def result(ranks: int, seconds: float, *, verified: bool = True) -> Result:
+    return Result("cg", "S", ranks, "", "", 15, seconds, 100 / seconds, verified, (0, seconds / 2, seconds))
+
+
+def test_workloads_are_found_by_name_once_each_and_all_at_once():
+    assert [one.name for one in workloads.find(["mg", "is", "mg"])] == ["mg", "is"]
+    assert workloads.find(["all"]) == list(WORKLOADS)
+
+
+def test_an_unknown_workload_is_named_with_those_that_there_are():
+    with pytest.raises(UsageError, match=r"no workload 'xx'; there is cg, ep, ft, is, mg"):
+        workloads.find(["is", "xx"])
+
+
+def test_every_workload_has_a_folder_of_sources_and_a_line_in_the_build():
+    build = (workloads.source_folder() / "CMakeLists.txt").read_text(encoding="utf-8")
+    listed = build.split("set(npb_benchmarks ")[1].split(")")[0].split()
+    assert listed == [one.name for one in WORKLOADS]
+    for one in WORKLOADS:
+        files, headers = workloads.sources(one)
+        assert {file.parent.name for file in files} == {"common", one.name}
+        assert all(folder.is_dir() for folder in headers)
+
+
+def test_numbers_of_ranks_are_taken_one_by_one_or_as_a_range():
+    assert workloads.parse_rank_counts("4") == ((4,), False)
+    assert workloads.parse_rank_counts("8,1,2,2") == ((1, 2, 8), False)
+    assert workloads.parse_rank_counts("1,3-5") == ((1, 3, 4, 5), True)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "1-", "-", "4-2", "a", "1,", "1.5", "１", "99999999999", "1-999999999999", "1--2"]
+)
+def test_what_is_no_number_of_ranks_is_refused(text):
+    with pytest.raises(UsageError):
+        workloads.parse_rank_counts(text)
+
+
+def test_of_a_range_a_workload_runs_with_what_it_can_use():
+    by_name = {one.name: one for one in WORKLOADS}
+    counts = tuple(range(1, 17))
+    assert workloads.fitting(by_name["mg"], counts, ranged=True) == (1, 2, 4, 8, 16)
+    assert workloads.fitting(by_name["ep"], counts, ranged=True) == counts
+    assert workloads.fitting(by_name["mg"], (3,), ranged=False) == (3,)
+
+
+@pytest.mark.parametrize("text", ["", "s", "D", "S,", "S W"])
+def test_an_unknown_class_is_refused(text):
+    with pytest.raises(UsageError, match="there is S, W, A, B, C"):
+        workloads.parse_classes(text)
+
+
+def test_the_last_line_that_a_workload_printed_is_its_result():
+    found = workloads.parse_result("a library's greeting\n" + json.dumps(SAID) + "\n")
+    assert (found.name, found.problem_class, found.ranks, found.verified) == ("cg", "S", 4, True)
+    assert found.communication_seconds == (0.1, 0.125, 0.2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seconds": None},
+        {"seconds": -1},
+        {"seconds": "1"},
+        {"ranks": True},
+        {"mops": math.nan},
+        {"verified": "yes"},
+        {"communication_seconds": 3},
+        {"communication_seconds": {"minimum": 0, "median": 0}},
+    ],
+)
+def test_a_result_that_makes_no_sense_is_refused(change):
+    with pytest.raises(WorkloadError, match="did not end with its result"):
+        workloads.parse_result(json.dumps(SAID | change))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "hello", "[]", "3", '{"name": "cg"', "[" * 100_000])
+def test_what_is_no_result_is_refused(text):
+    with pytest.raises(WorkloadError):
+        workloads.parse_result(text)
+
+
+def test_a_speed_up_is_against_the_fewest_ranks_and_of_medians():
+    base = Row((result(2, 9), result(2, 8), result(2, 1)))
+    assert base.seconds == 8
+    assert workloads.speed_up(Row((result(8, 4),)), base) == 4
+    assert workloads.speed_up(base, base) == 2
+
+
+def test_the_deviation_is_that_of_a_sample_and_none_of_one_run():
+    assert Row((result(2, 1),)).deviation_seconds is None
+    assert Row((result(2, 1), result(2, 2), result(2, 3))).deviation_seconds == 1
+
+
+def test_a_row_is_verified_where_all_its_runs_are():
+    assert Row((result(2, 1), result(2, 1))).verified
+    assert not Row((result(2, 1), result(2, 1, verified=False))).verified

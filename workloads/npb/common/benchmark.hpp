@@ -1,0 +1,74 @@
+// What each benchmark is to `main`: a name, the numbers of ranks that it can use, and how to run it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "communicator.hpp"
+#include "problem_class.hpp"
+
+namespace crosscut::npb {
+
+struct Options {
+  ProblemClass problem_class = ProblemClass::S;
+  bool json = false;
+  std::optional<std::array<int, 2>> grid{};  // FT: ranks along the second and the third dimension
+};
+
+// One number that the benchmark computes, beside the published one.
+struct Check {
+  std::string name;
+  double computed = 0;
+  double published = 0;
+  double tolerance = 0;  // relative; absolute where the published value is 0
+
+  double error() const;
+  // A NaN does not.
+  bool holds() const { return error() <= tolerance; }
+};
+
+// What one rank knows at the end.
+struct Outcome {
+  double seconds = 0;  // of the timed section
+  double communication_seconds = 0;
+  int iterations = 0;
+  double million_operations = 0;  // of all ranks, as NPB counts them
+  std::string size;               // "64 x 64 x 64", "65536 keys"
+  std::string layout;             // how ranks share it: "2 x 4 ranks"
+  std::vector<Check> checks;      // read at rank 0 alone
+};
+
+struct Benchmark {
+  std::string_view name;  // "is"
+  std::string_view title;
+  std::string_view operation;  // what Mop/s counts
+  bool takes_grid;
+  // Why so many ranks cannot run it, and which can; empty where they can.
+  std::string (*unsuitable)(int ranks, const Options& options);
+  Outcome (*run)(Communicator& world, const Options& options);
+};
+
+// Defined once in each executable, by the benchmark that it holds.
+extern const Benchmark benchmark;
+
+// Times a section between its making and `stop`; all ranks make one at the same time.
+class TimedSection {
+ public:
+  explicit TimedSection(Communicator& world);
+  void stop(Outcome& outcome) const;
+
+ private:
+  const Communicator& world_;
+  double begin_seconds_ = 0;
+  double communication_before_seconds_ = 0;
+};
+
+inline bool is_power_of_two(int number) { return number > 0 && (number & (number - 1)) == 0; }
+
+// Text for `unsuitable`.
+std::string not_a_power_of_two(int ranks);
+
+}  // namespace crosscut::npb

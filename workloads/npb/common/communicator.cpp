@@ -1,0 +1,41 @@
+#include "communicator.hpp"
+
+#include <array>
+
+namespace crosscut::npb {
+
+Communicator::Communicator(Owned handle, std::shared_ptr<double> seconds)
+    : handle_(std::move(handle)), seconds_(std::move(seconds)) {
+  check(MPI_Comm_rank(handle_.get(), &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(handle_.get(), &size_), "MPI_Comm_size");
+}
+
+Communicator Communicator::world() {
+  // Errors come back as codes, so that `check` says which call it was.
+  check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  return {Owned(MPI_COMM_WORLD, false), std::make_shared<double>(0.0)};
+}
+
+Communicator Communicator::split(int color) const {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split(handle_.get(), color, rank_, &part), "MPI_Comm_split");
+  return {Owned(part, true), seconds_};
+}
+
+std::vector<double> Communicator::gather(double value) {
+  std::vector<double> values(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
+  timed("MPI_Gather",
+        [&] { return MPI_Gather(&value, 1, MPI_DOUBLE, values.data(), 1, MPI_DOUBLE, 0, handle_.get()); });
+  return values;
+}
+
+void Communicator::check(int code, const char* name) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw std::runtime_error(std::string(name) + ": " +
+                           std::string(text.data(), static_cast<std::size_t>(length)));
+}
+
+}  // namespace crosscut::npb

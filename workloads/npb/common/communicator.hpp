@@ -1,0 +1,181 @@
+// The MPI calls that the benchmarks make. Each is checked and timed here and nowhere else: seconds inside
+// communication are what these calls took.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace crosscut::npb {
+
+// Two doubles as MPI and Fortran lay a complex number out. std::complex multiplies with care for infinities,
+// which costs a function call unless the whole program is compiled to do without.
+struct Complex {
+  double real = 0;
+  double imaginary = 0;
+
+  friend Complex operator+(Complex a, Complex b) { return {a.real + b.real, a.imaginary + b.imaginary}; }
+  friend Complex operator-(Complex a, Complex b) { return {a.real - b.real, a.imaginary - b.imaginary}; }
+  friend Complex operator*(Complex a, Complex b) {
+    return {a.real * b.real - a.imaginary * b.imaginary, a.real * b.imaginary + a.imaginary * b.real};
+  }
+};
+
+template <typename T>
+MPI_Datatype datatype() {
+  if constexpr (std::is_same_v<T, double>) return MPI_DOUBLE;
+  if constexpr (std::is_same_v<T, std::int32_t>) return MPI_INT32_T;
+  if constexpr (std::is_same_v<T, std::int64_t>) return MPI_INT64_T;
+  if constexpr (std::is_same_v<T, Complex>) return MPI_C_DOUBLE_COMPLEX;
+}
+
+// What MPI_Alltoallv sends to, or receives from, each rank. In elements.
+struct Parcels {
+  std::vector<int> counts;
+  std::vector<int> offsets;
+};
+
+class Communicator {
+ public:
+  // Of all ranks; MPI must be initialised, and be so until the last copy is gone.
+  static Communicator world();
+
+  // The ranks that say the same `color`, in the order of this communicator.
+  Communicator split(int color) const;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // Seconds of this rank within calls, of all communicators that came from one `world`.
+  double seconds() const { return *seconds_; }
+
+  void barrier() {
+    timed("MPI_Barrier", [&] { return MPI_Barrier(handle_.get()); });
+  }
+
+  template <std::ranges::contiguous_range Range>
+  [[nodiscard]] MPI_Request receive_later(Range&& into, int source, int tag) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    timed("MPI_Irecv", [&] {
+      return MPI_Irecv(std::ranges::data(into), count(into), type_of(into), source, tag, handle_.get(),
+                       &request);
+    });
+    return request;
+  }
+
+  template <std::ranges::contiguous_range Range>
+  void send(const Range& from, int destination, int tag) {
+    timed("MPI_Send", [&] {
+      return MPI_Send(std::ranges::data(from), count(from), type_of(from), destination, tag, handle_.get());
+    });
+  }
+
+  void wait(MPI_Request& request) {
+    timed("MPI_Wait", [&] { return MPI_Wait(&request, MPI_STATUS_IGNORE); });
+  }
+
+  template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
+  void all_reduce(const From& from, To&& to, MPI_Op operation) {
+    timed("MPI_Allreduce", [&] {
+      return MPI_Allreduce(std::ranges::data(from), std::ranges::data(to), count(from), type_of(from),
+                           operation, handle_.get());
+    });
+  }
+
+  template <typename T>
+  T all_reduce_value(T value, MPI_Op operation) {
+    T result{};
+    all_reduce(std::span<const T>(&value, 1), std::span<T>(&result, 1), operation);
+    return result;
+  }
+
+  // The sum at rank 0; elsewhere, what T begins with.
+  template <typename T>
+  T sum_at_root(T value) {
+    T result{};
+    timed("MPI_Reduce",
+          [&] { return MPI_Reduce(&value, &result, 1, datatype<T>(), MPI_SUM, 0, handle_.get()); });
+    return result;
+  }
+
+  // Part r of `from` goes to rank r; part s of `to` comes from rank s; all parts are of one size.
+  template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
+  void all_to_all(const From& from, To&& to) {
+    const int each = count(from) / size_;
+    timed("MPI_Alltoall", [&] {
+      return MPI_Alltoall(std::ranges::data(from), each, type_of(from), std::ranges::data(to), each,
+                          type_of(to), handle_.get());
+    });
+  }
+
+  template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
+  void all_to_all(const From& from, const Parcels& sent, To&& to, const Parcels& received) {
+    timed("MPI_Alltoallv", [&] {
+      return MPI_Alltoallv(std::ranges::data(from), sent.counts.data(), sent.offsets.data(), type_of(from),
+                           std::ranges::data(to), received.counts.data(), received.offsets.data(),
+                           type_of(to), handle_.get());
+    });
+  }
+
+  // Everybody's value at rank 0, by rank; elsewhere empty.
+  std::vector<double> gather(double value);
+
+ private:
+  // MPI_Comm is a pointer in one MPI and a number in another: held as a value, released once.
+  class Owned {
+   public:
+    Owned(MPI_Comm handle, bool own) : handle_(handle), own_(own) {}
+    Owned(Owned&& other) noexcept : handle_(other.handle_), own_(other.own_) { other.own_ = false; }
+    Owned(const Owned&) = delete;
+    Owned& operator=(const Owned&) = delete;
+    Owned& operator=(Owned&&) = delete;
+    ~Owned() {
+      if (own_) MPI_Comm_free(&handle_);
+    }
+    MPI_Comm get() const { return handle_; }
+
+   private:
+    MPI_Comm handle_;
+    bool own_;
+  };
+
+  Communicator(Owned handle, std::shared_ptr<double> seconds);
+
+  template <typename Range>
+  static MPI_Datatype type_of(const Range&) {
+    return datatype<std::remove_cv_t<std::ranges::range_value_t<Range>>>();
+  }
+
+  // MPI counts in int.
+  template <typename Range>
+  static int count(const Range& range) {
+    const auto elements = std::ranges::size(range);
+    if (!std::in_range<int>(elements)) throw std::length_error("a message of more than 2^31 - 1 elements");
+    return static_cast<int>(elements);
+  }
+
+  template <typename Call>
+  void timed(const char* name, Call&& call) const {
+    const double begin = MPI_Wtime();
+    check(call(), name);
+    *seconds_ += MPI_Wtime() - begin;
+  }
+
+  static void check(int code, const char* name);
+
+  Owned handle_;
+  int rank_ = 0;
+  int size_ = 0;
+  std::shared_ptr<double> seconds_;
+};
+
+}  // namespace crosscut::npb

@@ -1,0 +1,106 @@
+#include "report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace crosscut::npb {
+
+namespace {
+
+template <typename... Values>
+std::string format(const char* pattern, Values... values) {
+  const int length = std::snprintf(nullptr, 0, pattern, values...);
+  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  std::snprintf(text.data(), text.size(), pattern, values...);
+  text.pop_back();
+  return text;
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+// JSON has no NaN and no infinity. All texts here are our own, without quotes.
+std::string number(double value) { return std::isfinite(value) ? format("%.17g", value) : "null"; }
+
+std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
+
+}  // namespace
+
+bool Report::verified() const {
+  return !outcome.checks.empty() && std::ranges::all_of(outcome.checks, &Check::holds);
+}
+
+double Report::million_operations_per_second() const {
+  return seconds > 0 ? outcome.million_operations / seconds : 0;
+}
+
+Report make_report(const Benchmark& about, const Options& options, Outcome outcome,
+                   std::span<const double> seconds, std::span<const double> communication_seconds) {
+  const auto [least, most] = std::ranges::minmax(communication_seconds);
+  return {
+      .name = std::string(about.name),
+      .title = std::string(about.title),
+      .operation = std::string(about.operation),
+      .class_letter = letter(options.problem_class),
+      .ranks = static_cast<int>(seconds.size()),
+      .outcome = std::move(outcome),
+      .seconds = std::ranges::max(seconds),
+      .minimum_communication_seconds = least,
+      .median_communication_seconds = median({communication_seconds.begin(), communication_seconds.end()}),
+      .maximum_communication_seconds = most};
+}
+
+std::string for_people(const Report& report) {
+  const Outcome& outcome = report.outcome;
+  std::string text = report.title + "\n\n";
+  text += format("  class          %c: %s\n", report.class_letter, outcome.size.c_str());
+  text += format("  ranks          %d%s%s\n", report.ranks, outcome.layout.empty() ? "" : ", ",
+                 outcome.layout.c_str());
+  if (outcome.iterations > 0) text += format("  iterations     %d\n", outcome.iterations);
+  text += format("  time           %.4g s\n", report.seconds);
+  text += format("  speed          %.4g Mop/s (%s)\n", report.million_operations_per_second(),
+                 report.operation.c_str());
+  text +=
+      format("  communication  %.4g s, %.3g %% of the time (median rank; least %.4g s, most %.4g s)\n",
+             report.median_communication_seconds, share(report.median_communication_seconds, report.seconds),
+             report.minimum_communication_seconds, report.maximum_communication_seconds);
+  for (const Check& check : outcome.checks)
+    if (!check.holds())
+      text += format("  wrong          %s is %.13g; published is %.13g: off by %.2g, may be %.2g\n",
+                     check.name.c_str(), check.computed, check.published, check.error(), check.tolerance);
+  text += format("  verification   %s (%zu %s)\n", report.verified() ? "passed" : "FAILED",
+                 outcome.checks.size(), outcome.checks.size() == 1 ? "value" : "values");
+  return text;
+}
+
+std::string as_json(const Report& report) {
+  const Outcome& outcome = report.outcome;
+  std::string text = "{\"name\":" + quoted(report.name);
+  text += ",\"class\":" + quoted({&report.class_letter, 1});
+  text += ",\"ranks\":" + std::to_string(report.ranks);
+  text += ",\"size\":" + quoted(outcome.size) + ",\"layout\":" + quoted(outcome.layout);
+  text += ",\"iterations\":" + std::to_string(outcome.iterations);
+  text += ",\"seconds\":" + number(report.seconds);
+  text += ",\"mops\":" + number(report.million_operations_per_second());
+  text += std::string(",\"verified\":") + (report.verified() ? "true" : "false");
+  text += ",\"communication_seconds\":{\"minimum\":" + number(report.minimum_communication_seconds) +
+          ",\"median\":" + number(report.median_communication_seconds) +
+          ",\"maximum\":" + number(report.maximum_communication_seconds) + "},\"checks\":[";
+  for (std::size_t i = 0; i < outcome.checks.size(); ++i) {
+    const Check& check = outcome.checks[i];
+    text += std::string(i > 0 ? "," : "") + "{\"name\":" + quoted(check.name) +
+            ",\"computed\":" + number(check.computed) + ",\"published\":" + number(check.published) +
+            ",\"tolerance\":" + number(check.tolerance) + "}";
+  }
+  return text + "]}";
+}
+
+}  // namespace crosscut::npb

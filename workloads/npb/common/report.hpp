@@ -1,0 +1,36 @@
+// What a benchmark prints at its end.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "benchmark.hpp"
+
+namespace crosscut::npb {
+
+// Over all ranks.
+struct Report {
+  std::string name;
+  std::string title;
+  std::string operation;
+  char class_letter = 'S';
+  int ranks = 0;
+  Outcome outcome;     // of rank 0
+  double seconds = 0;  // of the slowest rank, as NPB has it
+  double minimum_communication_seconds = 0;
+  double median_communication_seconds = 0;
+  double maximum_communication_seconds = 0;
+
+  bool verified() const;
+  double million_operations_per_second() const;
+};
+
+// `seconds` and `communication_seconds`: of every rank.
+Report make_report(const Benchmark& about, const Options& options, Outcome outcome,
+                   std::span<const double> seconds, std::span<const double> communication_seconds);
+
+std::string for_people(const Report& report);
+// One object on one line.
+std::string as_json(const Report& report);
+
+}  // namespace crosscut::npb

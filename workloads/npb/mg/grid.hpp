@@ -1,0 +1,42 @@
+// A rank's part of a grid, with a layer of its neighbours' points around it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "levels.hpp"
+
+namespace crosscut::npb {
+
+// A cuboid of points: from `begin` up to but not including `end`.
+struct Box {
+  std::array<std::size_t, dimensions> begin;
+  std::array<std::size_t, dimensions> end;
+
+  std::size_t size() const { return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]); }
+};
+
+// The first index is contiguous.
+class Grid {
+ public:
+  explicit Grid(Triple extent);
+
+  std::size_t extent(std::size_t dimension) const { return extent_[dimension]; }
+  Box all() const { return {{0, 0, 0}, extent_}; }
+  double* row(std::size_t j, std::size_t k) { return values_.data() + (k * extent_[1] + j) * extent_[0]; }
+  const double* row(std::size_t j, std::size_t k) const {
+    return values_.data() + (k * extent_[1] + j) * extent_[0];
+  }
+
+  void clear();
+  void copy_out(const Box& box, std::span<double> values) const;
+  void copy_in(const Box& box, std::span<const double> values);
+
+ private:
+  std::array<std::size_t, dimensions> extent_;
+  std::vector<double> values_;
+};
+
+}  // namespace crosscut::npb

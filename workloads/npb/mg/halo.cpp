@@ -1,0 +1,111 @@
+#include "halo.hpp"
+
+#include <array>
+
+namespace crosscut::npb {
+
+namespace {
+
+constexpr std::size_t down = 0;
+constexpr std::size_t up = 1;
+
+// By the way that the message goes.
+int tag(std::size_t dimension, std::size_t way) { return static_cast<int>(10 * (dimension + 1) + way); }
+
+// Layers `begin` up to but not including `end` across a dimension. Along the dimensions before it the layers
+// around the grid have been exchanged and go along; along those after it they have not.
+Box inner_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
+  Box box = grid.all();
+  for (std::size_t later = dimension + 1; later < dimensions; ++later) {
+    box.begin[later] += 1;
+    box.end[later] -= 1;
+  }
+  box.begin[dimension] = begin;
+  box.end[dimension] = end;
+  return box;
+}
+
+Box whole_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
+  Box box = grid.all();
+  box.begin[dimension] = begin;
+  box.end[dimension] = end;
+  return box;
+}
+
+}  // namespace
+
+void Halo::exchange(Grid& grid, const Level& level) {
+  if (level.idle) return;
+  for (std::size_t dimension = 0; dimension < dimensions; ++dimension)
+    world_.size() == 1 ? copy_across(grid, dimension) : exchange_across(grid, level, dimension);
+}
+
+void Halo::send(const Grid& grid, const Box& box, int rank, int message_tag) {
+  out_.resize(box.size());
+  grid.copy_out(box, out_);
+  world_.send(out_, rank, message_tag);
+}
+
+void Halo::exchange_across(Grid& grid, const Level& level, std::size_t dimension) {
+  const std::size_t last = grid.extent(dimension) - 1;
+  const auto& ranks = level.neighbours[dimension];
+  const std::array into{inner_layers(grid, dimension, last, last + 1), inner_layers(grid, dimension, 0, 1)};
+  std::array<std::vector<double>, 2> layers;
+  std::array<MPI_Request, 2> requests{};
+  for (const std::size_t way : {down, up}) {
+    layers[way].resize(into[way].size());
+    requests[way] = world_.receive_later(layers[way], ranks[1 - way], tag(dimension, way));
+  }
+  send(grid, inner_layers(grid, dimension, last - 1, last), ranks[up], tag(dimension, up));
+  send(grid, inner_layers(grid, dimension, 1, 2), ranks[down], tag(dimension, down));
+  for (const std::size_t way : {down, up}) {
+    world_.wait(requests[way]);
+    grid.copy_in(into[way], layers[way]);
+  }
+}
+
+// One rank is its own neighbour; NPB then sends nothing.
+void Halo::copy_across(Grid& grid, std::size_t dimension) {
+  const std::size_t last = grid.extent(dimension) - 1;
+  for (const auto& [from, to] : {std::array{last - 1, std::size_t{0}}, std::array{std::size_t{1}, last}}) {
+    const Box box = inner_layers(grid, dimension, from, from + 1);
+    out_.resize(box.size());
+    grid.copy_out(box, out_);
+    grid.copy_in(inner_layers(grid, dimension, to, to + 1), out_);
+  }
+}
+
+void Halo::give_to_idle(Grid& grid, const Level& level) {
+  if (world_.size() == 1) return;
+  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
+    if (level.is_given[dimension]) take(grid, level, dimension);
+    if (level.gives[dimension]) give(grid, level, dimension);
+  }
+}
+
+// A rank that is given its part has one point along this dimension, and the layer around it: 0, 1, 2. The
+// rank below has computed the first two, the rank above the last one.
+void Halo::take(Grid& grid, const Level& level, std::size_t dimension) {
+  const std::size_t last = grid.extent(dimension) - 1;
+  const std::array into{whole_layers(grid, dimension, last, last + 1), whole_layers(grid, dimension, 0, 2)};
+  std::array<std::vector<double>, 2> layers;
+  std::array<MPI_Request, 2> requests{};
+  for (const std::size_t way : {down, up}) {
+    layers[way].resize(into[way].size());
+    requests[way] =
+        world_.receive_later(layers[way], level.neighbours[dimension][1 - way], tag(dimension, way));
+  }
+  for (const std::size_t way : {down, up}) {
+    world_.wait(requests[way]);
+    grid.copy_in(into[way], layers[way]);
+  }
+}
+
+void Halo::give(const Grid& grid, const Level& level, std::size_t dimension) {
+  const std::size_t last = grid.extent(dimension) - 1;
+  const auto& ranks = level.neighbours[dimension];
+  send(grid, whole_layers(grid, dimension, last - 1, last + 1), ranks[up], tag(dimension, up));
+  send(grid, whole_layers(grid, dimension, 1, 2), ranks[down], tag(dimension, down));
+}
+
+}  // namespace crosscut::npb

@@ -1,0 +1,36 @@
+// The messages of MG between neighbours (NPB 3.3, MG/mg.f: comm3, comm3_ex).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "communicator.hpp"
+#include "grid.hpp"
+#include "levels.hpp"
+
+namespace crosscut::npb {
+
+class Halo {
+ public:
+  explicit Halo(Communicator& world) : world_(world) {}
+
+  // Fills the layer around `grid` from the neighbours; the domain is periodic. One dimension after another,
+  // so that edges and corners travel along; in each, both receives are posted, then both layers sent.
+  void exchange(Grid& grid, const Level& level);
+
+  // After interpolation from a level on which some ranks were idle: gives them their part, and the layer
+  // around it.
+  void give_to_idle(Grid& grid, const Level& level);
+
+ private:
+  void exchange_across(Grid& grid, const Level& level, std::size_t dimension);
+  void copy_across(Grid& grid, std::size_t dimension);
+  void take(Grid& grid, const Level& level, std::size_t dimension);
+  void give(const Grid& grid, const Level& level, std::size_t dimension);
+  void send(const Grid& grid, const Box& box, int rank, int tag);
+
+  Communicator& world_;
+  std::vector<double> out_;
+};
+
+}  // namespace crosscut::npb

@@ -1,0 +1,179 @@
+// MG (RNR-94-007, section 2.2.2): V-cycles of a multigrid solver for a Poisson equation on a periodic cube.
+//
+// Sizes, weights, verification values and tolerance: NPB 3.3, MG/mg.f.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "benchmark.hpp"
+#include "charges.hpp"
+#include "grid.hpp"
+#include "halo.hpp"
+#include "levels.hpp"
+#include "operators.hpp"
+
+namespace crosscut::npb {
+namespace {
+
+constexpr double tolerance = 1e-8;
+constexpr int coarsest = 1;
+constexpr int operations_per_point = 58;  // of an iteration, as NPB counts them
+
+struct Size {
+  int side_log2;
+  int iterations;
+  Weights smoother;
+  double norm;  // published
+};
+
+constexpr Weights small_smoother{-3.0 / 8, 1.0 / 32, -1.0 / 64, 0};
+constexpr Weights large_smoother{-3.0 / 17, 1.0 / 33, -1.0 / 61, 0};
+
+constexpr PerClass<Size> sizes{{{{5, 4, small_smoother, 0.5307707005734e-4},
+                                 {7, 4, small_smoother, 0.6467329375339e-5},
+                                 {8, 4, small_smoother, 0.2433365309069e-5},
+                                 {8, 20, large_smoother, 0.1800564401355e-5},
+                                 {9, 20, large_smoother, 0.5706732285740e-6}}}};
+
+class Solver {
+ public:
+  Solver(Communicator& world, const Size& size)
+      : world_(world),
+        size_(size),
+        levels_(size.side_log2, world.rank(), world.size()),
+        halo_(world),
+        right_(levels_[levels_.finest()].extent) {
+    for (int number = 0; number <= levels_.finest(); ++number) {
+      const Triple extent = number < coarsest ? Triple{0, 0, 0} : levels_[number].extent;
+      solution_.emplace_back(extent);
+      residual_.emplace_back(extent);
+    }
+  }
+
+  const Levels& levels() const { return levels_; }
+
+  void set_up() {
+    solution_.back().clear();
+    place_charges(world_, levels_, right_);
+    halo_.exchange(right_, levels_[levels_.finest()]);
+  }
+
+  void find_residual() { find_residual(levels_.finest(), right_); }
+
+  void iterate() {
+    v_cycle();
+    find_residual();
+  }
+
+  double residual_norm() { return norm(residual_.back()); }
+  double right_norm() { return norm(right_); }
+
+ private:
+  // The root of the mean square. NPB also finds the largest value.
+  double norm(const Grid& grid) {
+    double squares = 0, largest = 0;
+    for (std::size_t k = 1; k + 1 < grid.extent(2); ++k)
+      for (std::size_t j = 1; j + 1 < grid.extent(1); ++j)
+        for (std::size_t i = 1; i + 1 < grid.extent(0); ++i) {
+          const double value = grid.row(j, k)[i];
+          squares += value * value;
+          largest = std::max(largest, std::abs(value));
+        }
+    world_.all_reduce_value(largest, MPI_MAX);
+    return std::sqrt(std::ldexp(world_.all_reduce_value(squares, MPI_SUM), -3 * size_.side_log2));
+  }
+
+  Grid& solution(int number) { return solution_[static_cast<std::size_t>(number)]; }
+  Grid& residual_of(int number) { return residual_[static_cast<std::size_t>(number)]; }
+
+  void find_residual(int number, const Grid& right) {
+    residual(solution(number), right, residual_of(number));
+    halo_.exchange(residual_of(number), levels_[number]);
+  }
+
+  void smooth_level(int number) {
+    smooth(residual_of(number), solution(number), size_.smoother);
+    halo_.exchange(solution(number), levels_[number]);
+  }
+
+  // From the level below; ranks that are idle there have nothing to interpolate, and are given it.
+  void interpolate_to(int number) {
+    if (!levels_[number - 1].idle) interpolate(solution(number - 1), solution(number));
+    halo_.give_to_idle(solution(number), levels_[number]);
+  }
+
+  void v_cycle() {
+    const int finest = levels_.finest();
+    for (int number = finest - 1; number >= coarsest; --number) {
+      restrict_to_coarser(residual_of(number + 1), residual_of(number));
+      halo_.exchange(residual_of(number), levels_[number]);
+    }
+    solution(coarsest).clear();
+    smooth_level(coarsest);
+    for (int number = coarsest + 1; number < finest; ++number) {
+      solution(number).clear();
+      interpolate_to(number);
+      find_residual(number, residual_of(number));
+      smooth_level(number);
+    }
+    interpolate_to(finest);
+    find_residual();
+    smooth_level(finest);
+  }
+
+  Communicator& world_;
+  const Size& size_;
+  Levels levels_;
+  Halo halo_;
+  Grid right_;
+  std::vector<Grid> solution_;  // by level
+  std::vector<Grid> residual_;
+};
+
+std::string unsuitable(int ranks, const Options& options) {
+  if (!is_power_of_two(ranks)) return not_a_power_of_two(ranks);
+  // Two points of the finest grid along each dimension.
+  const int most = 1 << (3 * (sizes[options.problem_class].side_log2 - 1));
+  if (ranks <= most) return "";
+  return std::to_string(ranks) + " ranks: the grid of class " + letter(options.problem_class) + " is for " +
+         std::to_string(most) + " ranks at most";
+}
+
+Outcome run(Communicator& world, const Options& options) {
+  const Size& size = sizes[options.problem_class];
+  Solver solver(world, size);
+  solver.set_up();
+  solver.right_norm();
+  solver.find_residual();
+  solver.residual_norm();
+  solver.iterate();  // untimed: pages and connections
+  solver.set_up();
+  Outcome outcome;
+  outcome.iterations = size.iterations;
+  const TimedSection section(world);
+  solver.find_residual();
+  solver.residual_norm();
+  for (int i = 0; i < size.iterations; ++i) solver.iterate();
+  const double norm = solver.residual_norm();
+  section.stop(outcome);
+  outcome.million_operations =
+      1e-6 * operations_per_point * size.iterations * std::ldexp(1.0, 3 * size.side_log2);
+  const std::string side = std::to_string(1 << size.side_log2);
+  outcome.size = side + " x " + side + " x " + side + " points";
+  const Triple ranks = solver.levels().ranks();
+  outcome.layout = std::to_string(ranks[0]) + " x " + std::to_string(ranks[1]) + " x " +
+                   std::to_string(ranks[2]) + " parts of the grid";
+  outcome.checks = {{"norm of the residual", norm, size.norm, tolerance}};
+  return outcome;
+}
+
+}  // namespace
+
+const Benchmark benchmark{.name = "mg",
+                          .title = "NAS Parallel Benchmark MG: multigrid",
+                          .operation = "floating point",
+                          .takes_grid = false,
+                          .unsuitable = unsuitable,
+                          .run = run};
+
+}  // namespace crosscut::npb
