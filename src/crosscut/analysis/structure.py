@@ -191,7 +191,12 @@ def _limit(capacity: Capacity) -> Limit:
 
 def _notes(inferred: Inferred) -> list[str]:
     notes = []
-    if inferred.grouping.count == 1:
+    if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
+        notes.append(
+            f"{100 * inferred.slow_share:.0f} % of the messages are slower than their hosts allow, by what "
+            "this run cannot tell: crosscut locate --on PLACE measures what would"
+        )
+    elif inferred.grouping.count == 1:
         notes.append(
             "no ranks can be told from others: what was measured shares no limit below what hosts send. "
             "Switches with "
