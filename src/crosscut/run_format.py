@@ -229,14 +229,16 @@ def _no_run(path: Path) -> str:
     """A directory of runs (an evaluation, a demonstration) is easily taken for one of them."""
     runs = runs_in(path)
     if not runs:
-        return f"{path} is no run: it has no zarr.json"
+        lost = ", which these arrays of a run had" if any((path / name).is_dir() for name in ARRAYS) else ""
+        return f"{path} is no run: it has no zarr.json{lost}"
     more = f" and {len(runs) - _RUNS_NAMED} more" if len(runs) > _RUNS_NAMED else ""
     return f"{path} is no run but holds some; name one: {', '.join(map(str, runs[:_RUNS_NAMED]))}{more}"
 
 
 def runs_in(directory: Path) -> list[Path]:
     """Runs that lie directly in a directory."""
-    return sorted(found.parent for found in directory.glob("*/zarr.json"))
+    # The arrays of one run have metadata of their own.
+    return sorted(f.parent for f in directory.glob("*/zarr.json") if f.parent.name not in ARRAYS)
 
 
 def read_group(path: Path) -> Group:

@@ -58,3 +58,15 @@ def core(tmp_path: Path) -> Iterator[Path]:
     shutil.copy(executable, copy)
     yield copy
     await_none(copy)
+
+
+@pytest.fixture
+def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a test's own labs, which are taken down after it."""
+    from crosscut.lab import lifecycle, state
+
+    root = tmp_path / "labs" / "here"
+    monkeypatch.setenv(state.VARIABLE, str(root))
+    yield root
+    for name in state.names():
+        lifecycle.down(name)

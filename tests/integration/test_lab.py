@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import lab_cycles
@@ -22,16 +21,7 @@ from crosscut import core
 from crosscut.errors import CrosscutError, UsageError
 from crosscut.lab import describe, lifecycle, removal, state
 
-pytestmark = needs_lab
-
-
-@pytest.fixture(autouse=True)
-def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    root = tmp_path / "labs" / "here"
-    monkeypatch.setenv(state.VARIABLE, str(root))
-    yield root
-    for name in state.names():
-        lifecycle.down(name)
+pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 
 
 def everything(*, of: str) -> str:

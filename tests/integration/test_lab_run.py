@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,21 +13,12 @@ from labs import FAST_ETHERNET, crossbar, crosscut, lab, median_rates, needs_lab
 
 from crosscut import core
 from crosscut.errors import UsageError
-from crosscut.lab import describe, faulting, lifecycle, removal, state
+from crosscut.lab import describe, faulting, removal, state
 from crosscut.lab.faults import Fault
 
-pytestmark = needs_lab
+pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 PAYLOAD_BYTES_PER_SECOND = 100e6 / 8 * 1448 / 1538
 QUICK = ("--size", "300KB", "--repetitions", "5")
-
-
-@pytest.fixture(autouse=True)
-def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    root = tmp_path / "labs" / "here"
-    monkeypatch.setenv(state.VARIABLE, str(root))
-    yield root
-    for name in state.names():
-        lifecycle.down(name)
 
 
 def received_bytes(record: state.Record, node: str) -> int:

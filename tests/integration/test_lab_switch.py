@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,11 @@ def _missing() -> str:
     return "" if Path("/dev/net/tun").exists() else "no /dev/net/tun"
 
 
-pytestmark = [needs_lab, pytest.mark.skipif(bool(_missing()), reason=_missing())]
+pytestmark = [
+    needs_lab,
+    pytest.mark.skipif(bool(_missing()), reason=_missing()),
+    pytest.mark.usefixtures("own_labs"),
+]
 QUICK = ("--size", "100KB", "--repetitions", "5")
 PAYLOAD_BYTES_PER_SECOND = 20e6 / 8 * 1448 / 1538
 ASK = """
@@ -41,15 +44,6 @@ with socket.socket() as s:
     except ConnectionRefusedError:
         print(time.perf_counter() - began)
 """
-
-
-@pytest.fixture(autouse=True)
-def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    root = tmp_path / "labs" / "here"
-    monkeypatch.setenv(state.VARIABLE, str(root))
-    yield root
-    for name in state.names():
-        lifecycle.down(name)
 
 
 @pytest.fixture

@@ -16,20 +16,11 @@ from typing import Any
 import pytest
 from labs import crossbar, crosscut, lab, needs_lab
 
-from crosscut.lab import faulting, lifecycle, reference, state
+from crosscut.lab import faulting, lifecycle, reference
 from crosscut.lab.faults import Fault
 
-pytestmark = needs_lab
+pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 QUICK = ("--size", "100KB", "--repetitions", "6")
-
-
-@pytest.fixture(autouse=True)
-def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    root = tmp_path / "labs" / "here"
-    monkeypatch.setenv(state.VARIABLE, str(root))
-    yield root
-    for name in state.names():
-        lifecycle.down(name)
 
 
 def recorded(run: Path) -> list[dict[str, Any]]:

@@ -175,6 +175,7 @@ def test_the_table_of_a_picture_opens_with_its_figures(tab):
     page = tab()
     figure = page.show("run1-phases")
     figure.locator("summary").click()
+    figure.locator("table").wait_for()
     assert figure.locator("tbody tr").count() == 63
 
 

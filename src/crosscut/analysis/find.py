@@ -15,8 +15,6 @@ from crosscut.run import Run
 
 # Fewer phases, or fewer messages of a rank, tell nothing about who shares what.
 FEWEST_PHASES = 3
-# Of slow messages, by the limits of groups; and the probability that a rank belongs to its group.
-EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
 _ORDER = (
     Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.DRIFT, Kind.GROUPS,
     Kind.SHARED_LIMIT, Kind.NOTHING,
@@ -44,18 +42,11 @@ def look(run: Run, size_index: int | None = None) -> tuple[list[Finding], Struct
         )
         return [few], None
     inferred = structure.infer(observed)
-    if _doubtful(inferred):
+    if structure.doubtful(inferred):
         inferred = structure.infer(observed, divided=False)
     found = of_observed(observed, inferred, names)
     found += stability.unstable(samples, lambda rank: names[rank]) + stability.drift(samples)
     return ordered(found, inferred), structure.structure(inferred, names, observed.phases)
-
-
-def _doubtful(inferred: Inferred) -> bool:
-    """Groups that explain hardly any slow message, and to which some ranks do not surely belong: a run has
-    each route in one phase only, so routes that differ by chance look like groups. A search measures more."""
-    unsure = inferred.grouping.confidence < SURE_OF_A_RANK
-    return inferred.grouping.count > 1 and inferred.explained < EXPLAINS_HARDLY_ANY and bool(unsure.any())
 
 
 def of_located(located: Located, names: tuple[str, ...]) -> list[Finding]:

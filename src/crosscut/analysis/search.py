@@ -30,7 +30,7 @@ from crosscut.analysis.findings import Group, Limit, Structure
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.observed import Observed, Route, joined, nothing, of_phases
-from crosscut.analysis.structure import Inferred, infer, structure
+from crosscut.analysis.structure import Inferred, doubtful, infer, structure
 from crosscut.analysis.subgroups import Within
 from crosscut.analysis.unshared import unshared
 
@@ -324,6 +324,8 @@ class Search:
     def located(self, names: Sequence[str] = ()) -> Located:
         """What is known so far."""
         found = infer(self._full, self._known_out, self._known_in, divided=not self._quiet(), near=self._near)
+        if doubtful(found) and self._near is None:
+            found = infer(self._full, self._known_out, self._known_in, divided=False)
         hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))
         outline = structure(found, hosts, self._used)
         if self._parts is not None:

@@ -28,6 +28,8 @@ SLOW_WITHIN_AT_MOST = 0.05
 WELL_EXPLAINED = 0.9
 # For capacities: a hundred phases of a thousand ranks leave no doubt.
 MOST_MESSAGES = 150_000
+# Of slow messages, by the limits of groups; and the probability that a rank belongs to its group.
+EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
 # The search is cubic; more ranks are told where they belong.
 MOST_RANKS_GROUPED = 256
 
@@ -83,6 +85,13 @@ def infer(
         alone, found, explained.capacities, explained.share, share,
         slow_out.astype(np.int64), slow_in.astype(np.int64),
     )  # fmt: skip
+
+
+def doubtful(inferred: Inferred) -> bool:
+    """Groups that explain hardly any slow message, and to which some ranks do not surely belong: where each
+    route was seen once or twice, those that differ by chance look like groups."""
+    unsure = inferred.grouping.confidence < SURE_OF_A_RANK
+    return inferred.grouping.count > 1 and inferred.explained < EXPLAINS_HARDLY_ANY and bool(unsure.any())
 
 
 def _best(

@@ -75,10 +75,11 @@ def find_source(given: Path | None) -> Path:
     raise UsageError(f"no sources of crosscut in {looked}; name a checkout with --source DIR")
 
 
-def find_target(given: Path | None, *, replace: bool) -> Path:
-    target = (given if given is not None else Path(sys.executable).parent / CORE_MPI).expanduser().absolute()
+def find_target(given: Path | None, *, replace: bool, name: str = CORE_MPI) -> Path:
+    """Where to write, beside this crosscut unless told otherwise; raises UsageError."""
+    target = (given if given is not None else Path(sys.executable).parent / name).expanduser().absolute()
     if target.is_dir():
-        raise UsageError(f"--out {target} is a folder; name the file to write, as {target / CORE_MPI}")
+        raise UsageError(f"--out {target} is a folder; name the file to write, as {target / name}")
     if target.exists() and not replace:
         raise UsageError(
             f"{target} is already there (for another MPI, perhaps): replace it with --replace, "

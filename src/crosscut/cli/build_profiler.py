@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import crosscut
-from crosscut.cli.build_mpi import put_in_place, run_step
+from crosscut.cli.build_mpi import find_target, put_in_place, run_step
 from crosscut.errors import EXIT_OK, CrosscutError, UsageError, plainly
 from crosscut.profiler import LIBRARY, LIBRARY_VARIABLE
 
@@ -62,20 +62,6 @@ def find_sources(given: Path | None) -> list[Path]:
     raise UsageError(f"no sources of the profiler in {looked}; name a checkout with --source DIR")
 
 
-def find_target(given: Path | None, *, replace: bool) -> Path:
-    target = (given if given is not None else Path(sys.executable).parent / LIBRARY).expanduser().absolute()
-    if target.is_dir():
-        raise UsageError(f"--out {target} is a folder; name the file to write, as {target / LIBRARY}")
-    if target.exists() and not replace:
-        raise UsageError(
-            f"{target} is already there (for another MPI, perhaps): replace it with --replace, "
-            "or write another with --out FILE"
-        )
-    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-        raise UsageError(f"cannot write into {target.parent}; choose another place with --out FILE")
-    return target
-
-
 def check_built(library: Path) -> None:
     """It is loaded into an ordinary program without harm: nothing that it needs is missing."""
     words = [shutil.which("true") or "/bin/true"]
@@ -98,7 +84,7 @@ def check_built(library: Path) -> None:
 def execute(args: argparse.Namespace) -> int:
     wrapper = find_wrapper(args.mpicc)
     sources = find_sources(args.source)
-    target = find_target(args.out, replace=args.replace)
+    target = find_target(args.out, replace=args.replace, name=LIBRARY)
     with tempfile.TemporaryDirectory(prefix="crosscut-build-profiler-") as folder:
         built = Path(folder) / LIBRARY
         print(f"compiling {sources[0].parent} with {wrapper}", flush=True)

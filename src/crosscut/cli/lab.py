@@ -12,7 +12,7 @@ from typing import Any
 
 from crosscut import units
 from crosscut.cli import lab_fault
-from crosscut.cli.parser import quantity
+from crosscut.cli.parser import dilation, quantity
 from crosscut.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.lab import describe, enter, lifecycle, state, switch_choice
 
@@ -64,7 +64,7 @@ def _add_up(commands: Any) -> None:
     one.add_argument("--name", default="", metavar="NAME", help="Of the lab. Without it, the network's.")
     one.add_argument(
         "--dilate",
-        type=quantity(_dilation),
+        type=quantity(dilation),
         default=1.0,
         metavar="N",
         help="Divide all rates by N: a network that is too fast for this machine, in slow motion.",
@@ -89,16 +89,6 @@ def _add_up(commands: Any) -> None:
 def _add_node(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
     parser.add_argument("node", metavar="NODE", help=f"a host of the network; '{enter.FABRIC}': its switches")
-
-
-def _dilation(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise UsageError(f"'{text}' is not a number") from error
-    if not 1 <= value <= 1e9:
-        raise UsageError(f"{text} is out of range; from 1 to 1e9")
-    return value
 
 
 def execute(args: argparse.Namespace) -> int:

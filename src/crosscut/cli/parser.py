@@ -125,3 +125,14 @@ def epilog(examples: str) -> str:
     """Examples, then what the exit status says: in general, unless the command has words of its own."""
     text = examples.strip()
     return text if "exit status:" in text else f"{text}\n\n{EXIT_CODES}"
+
+
+def dilation(text: str) -> float:
+    """By what an emulated cluster divides all rates; UsageError."""
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise UsageError(f"'{text}' is not a number") from error
+    if not 1 <= value <= 1e9:
+        raise UsageError(f"{text} is out of range; from 1 to 1e9")
+    return value

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from crosscut.cli import options
-from crosscut.cli.parser import quantity, whole
+from crosscut.cli.parser import dilation, quantity, whole
 from crosscut.errors import EXIT_OK, UsageError
 from crosscut.progress import reporter
 
@@ -46,23 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Where runs, result.json and the picture go. Without it, NAME-DATE-TIME here.",
     )  # fmt: skip
     parser.add_argument(
-        "--dilate", type=quantity(_dilation), metavar="N", help="Of the lab, in place of the file's."
+        "--dilate", type=quantity(dilation), metavar="N", help="Of the lab, in place of the file's."
     )
     parser.add_argument(
         "--repetitions", type=whole(1), metavar="N", help="On the lab; without it the file's."
     )
     parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
     parser.add_argument("--quiet", action="store_true", help="Show no progress.")
-
-
-def _dilation(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise UsageError(f"'{text}' is not a number") from error
-    if not 1 <= value <= 1e9:
-        raise UsageError(f"{text} is out of range; from 1 to 1e9")
-    return value
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import signal
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -24,7 +21,6 @@ _NOTHING_BYTES = 1
 # What needs no port.
 _OF_NODES = ("mtu", "compute")
 _WORKERS = ("flap", "loss", "compute")
-_WORKER_START_SECONDS = 10.0
 
 
 def plant(name: str, fault: Fault) -> Mapping[str, Any]:
@@ -249,13 +245,5 @@ def _start_worker(record: state.Record, folder: Path, fault: Fault) -> state.Pro
 
 
 def _end_worker(entry: Mapping[str, Any]) -> None:
-    if "worker" not in entry:
-        return
-    worker = state.Process(**entry["worker"])
-    deadline = time.monotonic() + _WORKER_START_SECONDS
-    while worker.alive() and time.monotonic() < deadline:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(worker.pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):  # mostly somebody else's
-            os.waitpid(worker.pid, os.WNOHANG)
-        time.sleep(0.01)
+    if "worker" in entry:
+        state.Process(**entry["worker"]).end()

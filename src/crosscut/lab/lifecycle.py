@@ -111,12 +111,12 @@ def _build(record: state.Record, made: Plan, document: dict[str, object], folder
 def down(name: str) -> None:
     """Also of one that is broken, half built or half removed."""
     with state.locked(name) as folder:
-        switch = None
+        helpers: list[state.Process] = []
         with contextlib.suppress(CrosscutError):
-            switch = state.read(name).switch_process
+            helpers += state.read(name).helpers()
         removal.remove(folder, _holder_of(name))
-        if switch is not None:
-            switch_process.end(switch)
+        for helper in helpers:
+            helper.end()
 
 
 def plan_of(record: state.Record) -> Plan:

@@ -24,6 +24,8 @@ import fcntl
 import json
 import os
 import re
+import signal
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -34,6 +36,7 @@ from crosscut.errors import CrosscutError, UsageError, plainly
 VARIABLE = "CROSSCUT_LABS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 VERSION = 1
+_END_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,16 @@ class Process:
 
     def alive(self) -> bool:
         return start_ticks(self.pid) == self.start_ticks
+
+    def end(self) -> None:
+        """At once, and without a corpse: this process may have started it."""
+        deadline = time.monotonic() + _END_SECONDS
+        while self.alive() and time.monotonic() < deadline:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGKILL)
+            time.sleep(0.001)
+        with contextlib.suppress(ChildProcessError):  # mostly somebody else's
+            os.waitpid(self.pid, os.WNOHANG)
 
 
 @dataclass(frozen=True)
@@ -73,6 +86,11 @@ class Record:
     """crosscut-switch, where it carries the frames."""
     seconds_to_build: float = 0.0
     version: int = VERSION
+
+    def helpers(self) -> list[Process]:
+        """That live as long as the lab, or as a fault of it."""
+        workers = [Process(**fault["worker"]) for fault in self.faults if "worker" in fault]
+        return [*workers, *([self.switch_process] if self.switch_process else [])]
 
 
 def start_ticks(pid: int) -> int | None:
@@ -140,7 +158,9 @@ def _record(found: dict[str, Any]) -> Record:
     for who in ("owner", "holder", "switch_process"):
         found[who] = Process(**found[who]) if found.get(who) else None
     found["unlike"], found["faults"] = tuple(found["unlike"]), tuple(found["faults"])
-    return Record(**found)
+    record = Record(**found)
+    record.helpers()  # a broken entry is found here
+    return record
 
 
 def write(record: Record) -> None:

@@ -52,7 +52,7 @@ def start(record: state.Record, folder: Path, made: Plan, network: Path) -> stat
     try:
         _answer(folder, process, "ready", READY_SECONDS)
     except BaseException:
-        end(process)
+        process.end()
         raise
     return process
 
@@ -69,15 +69,6 @@ def _taps(made: Plan, folder: Path) -> list[Tap]:
         for host, name in enumerate(made.hosts)
         for adapter in range(made.adapters[host])
     ]
-
-
-def end(process: state.Process) -> None:
-    """Of one that this process may have started: no corpse of it stays."""
-    if process.alive():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process.pid, signal.SIGKILL)
-    with contextlib.suppress(ChildProcessError):  # mostly somebody else's
-        os.waitpid(process.pid, 0)
 
 
 def statistics(record: state.Record) -> Mapping[str, Any]:
