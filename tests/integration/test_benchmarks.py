@@ -10,13 +10,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import labs
+import numpy as np
 import pytest
 
+from crosscut import network
 from crosscut.core import CORE, find_executable
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # benchmarks are no part of the installation
 
+from benchmarks.agreement.__main__ import classes  # noqa: E402
+from benchmarks.agreement.networks import FAMILIES, random_network  # noqa: E402
 from benchmarks.memory import slope  # noqa: E402
 from benchmarks.peers import iperf3, netpipe, sockperf  # noqa: E402
 from benchmarks.peers.comparisons import over_tcp  # noqa: E402
@@ -129,3 +134,32 @@ def test_a_program_that_fails_or_hangs_is_named_and_ended() -> None:
         output_of(["sh", "-c", "exit 3"])
     with pytest.raises(BenchmarkError, match="sleep did not end"):
         output_of(["sleep", "30"], limit_seconds=0.1)
+
+
+def test_routes_that_the_model_gives_one_rate_are_a_class() -> None:
+    simulated = np.array([[10.0, 10.05, 10.0], [5.0, 5.0, np.nan], [2.5, 10.0, 2.5]])
+    emulated = np.array([[[9.0, 10.0, 9.5], [4.0, 6.0, np.nan], [2.0, 10.0, 3.0]]] * 3)
+    found = classes(simulated, emulated)
+    assert [(c.phase, c.routes, c.kind) for c in found] == [
+        (1, 3, "uncontended"), (2, 2, "shared"), (3, 2, "several"), (3, 1, "several"),
+    ]  # fmt: skip
+    assert [c.median for c in found] == [9.5, 5.0, 2.5, 10.0]
+    assert [c.slowest for c in found] == [9.0, 4.0, 2.0, 10.0]
+
+
+@pytest.mark.parametrize("seed", range(2 * len(FAMILIES)))
+def test_a_random_network_can_be_read(seed: int, tmp_path: Path) -> None:
+    drawn = random_network(seed)
+    file = tmp_path / f"{drawn.name}.toml"
+    file.write_text(drawn.text, encoding="ascii")
+    assert 4 <= network.ranks(str(file)) <= 16
+
+
+@labs.needs_lab
+@pytest.mark.usefixtures("own_labs")
+def test_a_lab_is_measured_beside_the_simulator(tmp_path: Path) -> None:
+    options = ("--networks", "1", "--seed", "1", "--size", "100KB", "--repetitions", "2")
+    found = run_benchmark("agreement", *options, out=tmp_path / "agreement.json")
+    (routes,) = found["networks"].values()  # type: ignore[attr-defined]
+    assert {one["kind"] for one in routes} == {"uncontended"}
+    assert all(0 < one["slowest"] <= one["median"] < 2 * one["simulated"] for one in routes)
