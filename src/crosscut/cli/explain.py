@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue"
     )
+    options.add_cabling(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -75,6 +76,7 @@ def execute(args: argparse.Namespace) -> int:
 def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], str]:
     from crosscut.analysis import explain, find
     from crosscut.analysis.observed import of_samples
+    from crosscut.cabling import naming
 
     index = run.size_index(args.size) if args.size is not None else None
     samples = find.chosen(run, index)
@@ -96,6 +98,9 @@ def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], 
         raise UsageError(
             f"{args.run}: too little was measured to infer who shares what; try crosscut run aapc"
         )
+    if (cabling := options.cabling_of(args)) is not None:
+        _, structure = naming.named([], structure, cabling)
+        assert structure is not None
     return explain.by_structure(observed, structure), "as the run itself shows them"
 
 

@@ -65,17 +65,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--keep", type=options.folder, metavar="DIR", help="Keep the runs that were measured there."
     )
+    options.add_cabling(group)
     group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
     group.add_argument("--quiet", action="store_true", help="Show no progress.")
 
 
 def execute(args: argparse.Namespace) -> int:
+    from crosscut.cabling import naming
+
     given = {key: value for key, value in vars(args).items() if value is not None}
     typed = options.launch(given)
     if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
         raise UsageError("crosscut locate: name a run to look at, or --on PLACE (or -n RANKS) to measure")
     if args.network is not None and not args.network.absolute().parent.is_dir():
         raise UsageError(f"-o {args.network}: the folder {args.network.absolute().parent} does not exist")
+    cabling = options.cabling_of(args)  # before anything is measured
     if args.run is not None:
         if typed.on:
             raise UsageError(f"--on {typed.on} measures, and {args.run} was measured: give one of them")
@@ -83,6 +87,8 @@ def execute(args: argparse.Namespace) -> int:
         interrupted = False
     else:
         found, structure, interrupted = _measured(args, given)
+    if cabling is not None:
+        found, structure = naming.named(found, structure, cabling)
     _tell(args, found, structure)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from crosscut import units
+from crosscut.cabling.model import Cabling
 from crosscut.cli.parser import quantity, whole
 from crosscut.core import Backend, Core, Parameter, Pattern
 from crosscut.lab import switch_choice
@@ -33,6 +34,23 @@ _JOB_MEMBERS = (
 
 def _add(group: argparse._ArgumentGroup, *flags: str, **options: Any) -> None:
     group.add_argument(*flags, default=argparse.SUPPRESS, **options)
+
+
+def add_cabling(parser: argparse._ActionsContainer) -> None:
+    """What findings are named after: `cabling_of`."""
+    parser.add_argument(
+        "--cabling", type=Path, action="append", default=[], metavar="FILE",
+        help="Which cable goes where, so that findings name rack, switch and port: a CSV list, output of "
+        "lldpctl (or a folder of it, a file for each host) or of ibnetdiscover, Slurm's topology.conf. "
+        "Several add up.",
+    )  # fmt: skip
+
+
+def cabling_of(args: argparse.Namespace) -> Cabling | None:
+    """None where no file was named. UsageError names file and line."""
+    from crosscut.cabling import reading
+
+    return reading.read(args.cabling) if args.cabling else None
 
 
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:

@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="what `crosscut locate --json` found in the run, to begin the page with",
     )
+    options.add_cabling(parser)
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
@@ -60,8 +61,9 @@ def execute(args: argparse.Namespace) -> int:
     if found is not None and len(runs) > 1:
         raise UsageError(f"--findings is of one run, and here are {len(runs)}: name the one it was found in")
     write.write(
-        runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force
-    )
+        runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force,
+        cabling=options.cabling_of(args),
+    )  # fmt: skip
     print(f"wrote {out} ({units.about_size(out.stat().st_size)})")
     return EXIT_OK
 

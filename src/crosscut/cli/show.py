@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--findings", action="store_true", help="what stands out, in words, in place of figures"
     )
+    options.add_cabling(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a run, a line each")
 
 
@@ -52,6 +53,8 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.screen import screen_for
     from crosscut.reports.view import open_view
 
+    if args.cabling and not args.findings:
+        raise UsageError("--cabling names findings: give --findings with it")
     screen, status = screen_for(), EXIT_OK
     for index, path in enumerate(args.runs):
         if index and not args.json:
@@ -62,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
                 raise UsageError(f"--size is for one run, and {path} holds several: name one of them")
             status = max(status, _show_campaign(path, screen, as_json=args.json))
         elif args.findings:
-            _show_findings(path, screen, args.size, as_json=args.json)
+            _show_findings(path, screen, args)
         elif args.json:
             print(json.dumps(headline.as_json(path), allow_nan=False))
         else:
@@ -70,16 +73,19 @@ def execute(args: argparse.Namespace) -> int:
     return status
 
 
-def _show_findings(path: Path, screen: Screen, size_bytes: int | None, *, as_json: bool) -> None:
+def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None:
     """What analysis finds in a run, most telling first."""
     from crosscut.analysis import find, findings
+    from crosscut.cabling import naming
     from crosscut.reports import terminal, terminal_findings
     from crosscut.reports.view import open_view
     from crosscut.run import Run
 
     run = Run.open(path)
-    found, structure = find.look(run, run.size_index(size_bytes) if size_bytes is not None else None)
-    if as_json:
+    found, structure = find.look(run, run.size_index(args.size) if args.size is not None else None)
+    if (cabling := options.cabling_of(args)) is not None:
+        found, structure = naming.named(found, structure, cabling)
+    if args.json:
         print(json.dumps(findings.as_json(found, structure), allow_nan=False))
         return
     terminal.header(screen, open_view(path))

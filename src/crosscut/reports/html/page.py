@@ -12,6 +12,8 @@ from crosscut.analysis.cautions import Caution
 from crosscut.analysis.digest import Digest
 from crosscut.analysis.findings import Finding, Structure
 from crosscut.analysis.pingpong import sweep
+from crosscut.cabling import naming
+from crosscut.cabling.model import Cabling
 from crosscut.errors import UsageError
 from crosscut.reports import about
 from crosscut.reports.html import assets, method, run_pictures, story, tables
@@ -50,12 +52,16 @@ class Chapter:
 
 
 def render(
-    views: Sequence[View], *, size_bytes: int | None = None, found: Mapping[Path, Found] | None = None
+    views: Sequence[View],
+    *,
+    size_bytes: int | None = None,
+    found: Mapping[Path, Found] | None = None,
+    cabling: Cabling | None = None,
 ) -> str:
     """The whole file. Runs of which nothing is measured are refused: there would be nothing to show."""
     names = distinct_names(views)
     chapters = [
-        _chapter(view, name, f"run{index + 1}", size_bytes, (found or {}).get(view.path))
+        _chapter(view, name, f"run{index + 1}", size_bytes, (found or {}).get(view.path), cabling)
         for index, (view, name) in enumerate(zip(views, names, strict=True))
     ]
     together = run_pictures.side_by_side([chapter.series for chapter in chapters], "together")
@@ -81,12 +87,21 @@ def distinct_names(views: Sequence[View]) -> list[str]:
     raise UsageError(f"{twice} is named twice: a report shows each run once")
 
 
-def _chapter(view: View, label: str, name: str, size_bytes: int | None, given: Found | None) -> Chapter:
+def _chapter(
+    view: View,
+    label: str,
+    name: str,
+    size_bytes: int | None,
+    given: Found | None,
+    cabling: Cabling | None,
+) -> Chapter:
     digests = run_pictures.digests(view)
     if not digests:
         raise UsageError(f"{view.path}: nothing is measured yet, so there is nothing to report")
     series = Series(label, view, _chosen(view, digests, size_bytes))
     found = _sought(series) if given is None else given
+    if cabling is not None:
+        found = Found(*naming.named(found.findings, found.structure, cabling))
     return Chapter(
         series=series,
         digests=digests,

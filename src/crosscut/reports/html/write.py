@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from crosscut.cabling.model import Cabling
 from crosscut.errors import CrosscutError, UsageError, plainly
 from crosscut.reports.html.page import Found, render
 from crosscut.reports.view import open_view
@@ -19,12 +20,13 @@ def write(
     size_bytes: int | None = None,
     found: Mapping[Path, Found] | None = None,
     overwrite: bool = False,
+    cabling: Cabling | None = None,
 ) -> None:
     if out.is_dir():
         raise UsageError(f"{out} is a directory; name a file with -o, such as {out / 'report.html'}")
     if out.exists() and not overwrite:
         raise UsageError(f"{out} exists; --force replaces it, -o names another file")
-    page = render([open_view(run) for run in runs], size_bytes=size_bytes, found=found)
+    page = render([open_view(run) for run in runs], size_bytes=size_bytes, found=found, cabling=cabling)
     # A lone surrogate (of a file name that is no UTF-8) has no place in a page.
     content = page.encode("utf-8", "replace")
     try:

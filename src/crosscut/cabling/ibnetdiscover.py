@@ -1,0 +1,49 @@
+"""ibnetdiscover's topology file (infiniband-diags): every switch with what is on each of its ports."""
+
+from __future__ import annotations
+
+import re
+
+from crosscut.cabling.model import MOST_PORTS, Cabling, Port, Trunk
+from crosscut.errors import UsageError
+
+_SWITCH = re.compile(r'Switch\s+\d+\s+"(S-[0-9a-fA-F]+)"\s*#\s*"([^"]*)"')
+_OTHER = re.compile(r"(Ca|Rt)\s")
+_PORT = re.compile(r'\[(\d+)\](?:\([0-9a-fA-F]+\))?\s+"([SHR])-([0-9a-fA-F]+)"\[(\d+)\][^#]*#\s*"([^"]*)"')
+# `MF0;leaf1:MSB7700/U1`: what managed switches are called.
+_MANAGED = re.compile(r"MF\d+;([^:;]+):.*")
+
+
+def parse(text: str, name: str) -> Cabling:
+    """UsageError with file and line. A cable between switches is listed at both ends, and taken once."""
+    ports: list[Port] = []
+    trunks: dict[tuple[tuple[str, str], tuple[str, str]], Trunk] = {}
+    switch: tuple[str, str] | None = None  # GUID, name
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if match := _SWITCH.match(line):
+            switch = (match[1].lower(), switch_name(match[2]) or match[1])
+        elif _OTHER.match(line):
+            switch = None
+        elif line.startswith("[") and switch is not None:
+            found = _PORT.match(line)
+            if found is None:
+                raise UsageError(f"{name}:{number}: no port of a switch as ibnetdiscover writes it")
+            port, kind, guid, far_port, about = found.groups()
+            if kind == "S":
+                here, there = (switch[0], port), (f"s-{guid.lower()}", far_port)
+                trunks.setdefault(
+                    (min(here, there), max(here, there)),
+                    Trunk(switch[1], port, switch_name(about) or f"S-{guid}", far_port),
+                )
+            elif kind == "H":
+                host, _, adapter = about.strip().partition(" ")
+                ports.append(Port(host, adapter.strip(), switch=switch[1], port=port))
+            if len(ports) + len(trunks) > MOST_PORTS:
+                raise UsageError(f"{name}:{number}: more than {MOST_PORTS} cables")
+    return Cabling(tuple(ports), tuple(trunks.values()))
+
+
+def switch_name(description: str) -> str:
+    match = _MANAGED.fullmatch(description.strip())
+    return match[1] if match else description.strip()

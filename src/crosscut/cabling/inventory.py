@@ -1,0 +1,61 @@
+"""A list of cables as CSV: the columns that are there, of these.
+
+host,adapter,rack,switch,port,cable                    an adapter's cable: needs `host`
+switch,port,to_switch,to_port,cable                    a cable between switches: `host` is absent or empty
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+
+from crosscut.cabling.model import Cabling, Port, Trunk
+from crosscut.errors import UsageError
+
+COLUMNS = ("host", "adapter", "rack", "switch", "port", "cable", "to_switch", "to_port")
+
+
+def parse(text: str, name: str) -> Cabling:
+    """UsageError with file and line."""
+    lines = text.splitlines()
+    start = next(
+        (at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines)
+    )
+    head = [cell.strip().lower() for cell in (lines[start].split(",") if start < len(lines) else [])]
+    if unknown := [cell for cell in head if cell not in COLUMNS]:
+        raise UsageError(
+            f"{name}:{start + 1}: no column is called '{unknown[0]}'; known: {', '.join(COLUMNS)} "
+            "(or lldpctl's output, ibnetdiscover's, Slurm's topology.conf)"
+        )
+    if len(set(head)) != len(head):
+        raise UsageError(f"{name}:{start + 1}: a column is named twice")
+    if "host" not in head and "to_switch" not in head:
+        raise UsageError(f"{name}:{start + 1}: neither a column 'host' nor 'to_switch'")
+    ports: list[Port] = []
+    trunks: list[Trunk] = []
+    for number, row in _rows(lines, start + 1, head, name):
+        if row.get("host"):
+            if row.get("to_switch"):
+                raise UsageError(f"{name}:{number}: a cable from host {row['host']} has no 'to_switch'")
+            ports.append(Port(**{cell: row[cell] for cell in COLUMNS[:6] if cell in row}))
+        elif row.get("switch") and row.get("to_switch"):
+            trunks.append(Trunk(row["switch"], row.get("port", ""), row["to_switch"], row.get("to_port", ""),
+                                row.get("cable", "")))  # fmt: skip
+        else:
+            raise UsageError(f"{name}:{number}: names neither a host nor two switches")
+    return Cabling(tuple(ports), tuple(trunks))
+
+
+def _rows(
+    lines: list[str], first: int, head: list[str], name: str
+) -> Iterator[tuple[int, Mapping[str, str]]]:
+    for at, line in enumerate(lines[first:], first + 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line], strict=True))]
+        except csv.Error as error:
+            raise UsageError(f"{name}:{at}: {error}") from error
+        if len(cells) != len(head):
+            raise UsageError(f"{name}:{at}: {len(cells)} cells, and the head has {len(head)}")
+        yield at, dict(zip(head, cells, strict=True))

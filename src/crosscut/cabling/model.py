@@ -1,0 +1,113 @@
+"""What is known of a cluster's cables, whoever wrote it down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+MOST_PORTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Port:
+    """Where an adapter of a host is plugged in; "" for what is not known."""
+
+    host: str
+    adapter: str = ""
+    rack: str = ""
+    switch: str = ""
+    port: str = ""
+    cable: str = ""
+
+    def text(self) -> str:
+        """`rack r3, switch leaf2 port 12, cable 4711`"""
+        switch = f"switch {self.switch}" if self.switch else ""
+        port = f"port {self.port}" if self.port else ""
+        parts = [f"rack {self.rack}" if self.rack else "", f"{switch} {port}".strip()]
+        return ", ".join(part for part in [*parts, f"cable {self.cable}" if self.cable else ""] if part)
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """A cable between two switches."""
+
+    switch: str
+    port: str
+    to_switch: str
+    to_port: str
+    cable: str = ""
+
+    def text(self) -> str:
+        ends = [
+            f"{s} port {p}" if p else s for s, p in ((self.switch, self.port), (self.to_switch, self.to_port))
+        ]
+        return " – ".join(ends) + (f" (cable {self.cable})" if self.cable else "")
+
+
+@dataclass(frozen=True)
+class Cabling:
+    ports: tuple[Port, ...] = ()
+    trunks: tuple[Trunk, ...] = ()
+    above: Mapping[str, str] = field(default_factory=dict)
+    """The switch over a switch, where a file says no more than that."""
+    disagreements: tuple[str, ...] = ()
+    """Sentences: where two files differ."""
+
+    def of_host(self, name: str) -> list[Port]:
+        """By the whole name, or by its first part where only that is known."""
+        return self._by_host().get(name) or self._by_host().get(short(name), [])
+
+    def switches_of(self, name: str) -> set[str]:
+        return {port.switch for port in self.of_host(name) if port.switch}
+
+    def _by_host(self) -> dict[str, list[Port]]:
+        found = self.__dict__.get("_hosts")
+        if found is None:
+            found = {}
+            for port in self.ports:
+                found.setdefault(port.host, []).append(port)
+                if short(port.host) != port.host:
+                    found.setdefault(short(port.host), []).append(port)
+            object.__setattr__(self, "_hosts", found)
+        return found
+
+
+def short(name: str) -> str:
+    return name.partition(".")[0]
+
+
+def merged(parts: Iterable[Cabling]) -> Cabling:
+    """What one file leaves open comes from another; of two that differ the later holds, and it is said."""
+    ports: dict[tuple[str, str], Port] = {}
+    trunks: dict[Trunk, None] = {}
+    above: dict[str, str] = {}
+    said: list[str] = []
+    for part in parts:
+        for port in part.ports:
+            key = _key(port, ports)
+            ports[key] = _joined(ports[key], port, said) if key in ports else port
+        trunks |= dict.fromkeys(part.trunks)
+        above |= part.above
+        said += part.disagreements
+    return Cabling(tuple(ports.values()), tuple(trunks), above, tuple(said))
+
+
+def _key(port: Port, known: Mapping[tuple[str, str], Port]) -> tuple[str, str]:
+    """An entry without an adapter is of the host's only one."""
+    exact = (short(port.host), port.adapter)
+    if exact in known:
+        return exact
+    same = [key for key in known if key[0] == exact[0]] if not port.adapter else []
+    unnamed = (exact[0], "")
+    if len(same) == 1:
+        return same[0]
+    return unnamed if port.adapter and unnamed in known else exact
+
+
+def _joined(old: Port, new: Port, said: list[str]) -> Port:
+    for name in ("switch", "port", "rack", "cable"):
+        was, now = getattr(old, name), getattr(new, name)
+        if was and now and was != now:
+            said.append(f"{new.host}: {name} {was} in one file, {now} in a later one, which is taken")
+    taken = {f.name: getattr(new, f.name) or getattr(old, f.name) for f in fields(Port)}
+    return replace(old, **taken)

@@ -1,0 +1,54 @@
+"""Files and folders of cabling, told apart by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from crosscut.cabling import ibnetdiscover, inventory, lldp, slurm_topology
+from crosscut.cabling.model import Cabling, merged
+from crosscut.errors import UsageError
+
+LARGEST_FILE_BYTES = 64 << 20
+MOST_FILES = 100_000
+
+
+def read(paths: Sequence[Path]) -> Cabling:
+    """All of them together; of a folder every file, as of lldpctl's output host by host. UsageError names the
+    file, and its line."""
+    return merged(_of_file(file) for path in paths for file in _files(path))
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(entry for entry in path.iterdir() if entry.is_file() and not entry.name.startswith("."))
+    if not found:
+        raise UsageError(f"{path}: no file in this folder")
+    if len(found) > MOST_FILES:
+        raise UsageError(f"{path}: more than {MOST_FILES} files")
+    return found
+
+
+def _of_file(path: Path) -> Cabling:
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    if len(content) > LARGEST_FILE_BYTES:
+        raise UsageError(f"{path}: larger than {LARGEST_FILE_BYTES >> 20} MiB; is it a list of cables?")
+    text = content.decode("utf-8-sig", "replace")
+    name, host = str(path), path.name.removesuffix(".json").removesuffix(".lldp").removesuffix(".txt")
+    first = next((line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"), "")
+    if not first:
+        raise UsageError(f"{path}: nothing is in it")
+    if first.startswith("{"):
+        return lldp.parse_json(text, name, host)
+    if first.startswith("lldp."):
+        return lldp.parse_keyvalue(text, host)
+    if first.startswith(("vendid=", "Switch\t", "Switch ", "Ca\t", "Ca ", "devid=")):
+        return ibnetdiscover.parse(text, name)
+    if first.lower().startswith(("switchname=", "blockname=", "blocksizes=")):
+        return slurm_topology.parse(text, name)
+    return inventory.parse(text, name)

@@ -1,0 +1,65 @@
+"""Slurm's topology.conf, of tree or block topology (topology.conf(5)): which nodes a switch has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from crosscut.cabling.model import MOST_PORTS, Cabling, Port
+from crosscut.errors import UsageError
+from crosscut.places.host_file import expand
+
+_WORD = re.compile(r"(\w+)=(\S+)")
+_OUTSIDE = re.compile(r",(?![^\[]*\])")
+_OF = {"switchname": "switch", "blockname": "block"}
+
+
+def parse(text: str, name: str) -> Cabling:
+    """UsageError with file and line. A node under several switches is said to be under the first."""
+    switch_of: dict[str, str] = {}
+    above: dict[str, str] = {}
+    for number, line in _lines(text):
+        words = {key.lower(): value for key, value in _WORD.findall(line)}
+        who = next((words[key] for key in _OF if key in words), None)
+        if who is None:
+            if line.split("=")[0].strip().lower() in ("blocksizes", "planesize"):
+                continue
+            raise UsageError(f"{name}:{number}: no SwitchName= or BlockName=")
+        if "nodes" not in words and "switches" not in words:
+            raise UsageError(f"{name}:{number}: {who} has neither Nodes= nor Switches=")
+        try:
+            for node in _names(words.get("nodes", "")):
+                switch_of.setdefault(node, who)
+            for below in _names(words.get("switches", "")):
+                above.setdefault(below, who)
+        except ValueError as error:
+            raise UsageError(f"{name}:{number}: {error}") from error
+        if len(switch_of) + len(above) > MOST_PORTS:
+            raise UsageError(f"{name}:{number}: more than {MOST_PORTS} names")
+    return Cabling(tuple(Port(node, switch=switch) for node, switch in switch_of.items()), (), above)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """(number of the first, line); a backslash at the end joins the next."""
+    held, first = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.partition("#")[0].rstrip()
+        first = first or number
+        if line.endswith("\\"):
+            held += line[:-1]
+            continue
+        if (held + line).strip():
+            yield first, held + line
+        held, first = "", 0
+    if held.strip():
+        yield first, held
+
+
+def _names(words: str) -> Iterator[str]:
+    count = 0
+    for word in _OUTSIDE.split(words) if words else ():
+        for name in expand(word):
+            count += 1
+            if count > MOST_PORTS:
+                raise ValueError(f"more than {MOST_PORTS} names")
+            yield name
