@@ -5,12 +5,13 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
+#include <cmath>
 #include <cstring>
 
 #include "clock.hpp"
@@ -19,15 +20,7 @@
 namespace crosscut::frames {
 namespace {
 
-constexpr std::int64_t per_nanosecond = 1000;  // instants
-constexpr double nanoseconds_per_second = 1e9;
-// Among the numbers of the TAPs, in epoll's data.
-constexpr std::uint64_t id_timer = ~0ull, id_signals = ~1ull, id_input = ~2ull;
 constexpr std::size_t pool_bytes = std::size_t{512} << 20;
-
-std::int64_t nanoseconds(double seconds) {
-  return static_cast<std::int64_t>(seconds * nanoseconds_per_second);
-}
 
 bool watch(const Fd& epoll, int fd, std::uint64_t id, std::uint32_t events) {
   epoll_event event{};
@@ -53,9 +46,11 @@ bool become_realtime() {
   return ::sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &priority) == 0;
 }
 
-std::size_t slot_bytes(const TapSettings& settings) {
-  constexpr std::size_t vlan_tag = 4;
-  return (offload_bytes + header_bytes + vlan_tag + static_cast<std::size_t>(settings.mtu) + 63) / 64 * 64;
+std::size_t slot_bytes(const TapSettings& settings, int frames) {
+  constexpr int most_in_one =
+      65'536;  // that Linux hands an adapter, unless told otherwise (ip-link(8): gso_max_size)
+  const auto payload = std::max(settings.mtu, std::min(settings.mtu * frames, most_in_one));
+  return (Run::header_bytes_max + static_cast<std::size_t>(payload) + 63) / 64 * 64;
 }
 
 }  // namespace
@@ -70,25 +65,23 @@ Emulation::Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettin
                      const Pace& pace, int input)
     : wiring_(wiring),
       pace_(pace),
-      pool_(slot_bytes(settings), pool_bytes / slot_bytes(settings)),
+      pool_(0, 0),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       signals_(open_signals()),
       input_(input) {
   if (!epoll_ || !timer_ || !signals_) throw_errno("setting up epoll, a timer and signals");
-  constexpr std::int64_t frames_ahead_least = 2;
+  int most_frames = 1;
+  double slowest_frame = 0;
   for (auto& entry : taps) {
-    Tap tap{.entry = std::move(entry), .fd = {}};
-    tap.fd = make_tap(tap.entry, settings);
-    tap.ahead_bytes =
-        std::max(static_cast<std::int64_t>(wiring.bytes_per_second(tap.entry.port) * pace.ahead_seconds),
-                 frames_ahead_least * settings.mtu);
-    by_mac_.emplace(tap.entry.mac, taps_.size());
-    for (const auto& address : tap.entry.addresses) by_address_.emplace_back(address, tap.entry.mac);
-    if (!watch(epoll_, tap.fd.get(), taps_.size(), EPOLLIN | EPOLLET))
-      throw_errno("watching TAP " + tap.entry.tap);
-    taps_.push_back(std::move(tap));
+    most_frames = std::max(most_frames, bundle_frames(entry.port, settings));
+    slowest_frame = std::max(slowest_frame, frame_seconds(entry.port, settings));
+    add_tap(std::move(entry), settings);
   }
+  constexpr double least_seconds = 100e-6, share_of_frame = 0.25;
+  longest_pause_ = nanoseconds(std::max(least_seconds, share_of_frame * slowest_frame));
+  const auto slot = slot_bytes(settings, most_frames);
+  pool_ = FramePool(slot, pool_bytes / slot);
   if (pace.realtime) is_realtime_ = become_realtime();
   std::ranges::sort(by_address_);
   if (!watch(epoll_, timer_.get(), id_timer, EPOLLIN | EPOLLET) ||
@@ -99,88 +92,42 @@ Emulation::Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettin
     throw_errno("watching standard input");
 }
 
+void Emulation::add_tap(TapEntry entry, const TapSettings& settings) {
+  const int frames = bundle_frames(entry.port, settings);
+  Tap tap{.entry = std::move(entry), .fd = {}};
+  tap.bytes_per_second = wiring_.bytes_per_second(tap.entry.port);
+  tap.ahead_bytes = std::int64_t{settings.queue_frames} * settings.mtu;
+  // As long as its frames take where nobody comes between them.
+  tap.hold = instant_of(frames * frame_seconds(tap.entry.port, settings));
+  tap.fd = make_tap(tap.entry, settings, frames);
+  by_mac_.emplace(tap.entry.mac, taps_.size());
+  for (const auto& address : tap.entry.addresses) by_address_.emplace_back(address, tap.entry.mac);
+  if (!watch(epoll_, tap.fd.get(), taps_.size(), EPOLLIN | EPOLLET))
+    throw_errno("watching TAP " + tap.entry.tap);
+  taps_.push_back(std::move(tap));
+}
+
+double Emulation::frame_seconds(Port port, const TapSettings& settings) const {
+  return wiring_.full_frame_bytes(settings.mtu) / wiring_.bytes_per_second(port);
+}
+
+// What a link carries in a millisecond, as TCP hands it over of itself (tcp(7): TSO autosizing); on slow
+// links a few.
+int Emulation::bundle_frames(Port port, const TapSettings& settings) const {
+  constexpr double seconds = 1e-3;
+  constexpr int least = 4, most_bytes = 60'000;
+  if (settings.checksums) return 1;
+  if (pace_.bundle_frames > 0) return pace_.bundle_frames;
+  const auto frames = std::llround(wiring_.bytes_per_second(port) * seconds / settings.mtu);
+  return static_cast<int>(
+      std::clamp<std::int64_t>(frames, least, std::clamp(most_bytes / settings.mtu, 1, bundle_frames_max)));
+}
+
 std::int64_t Emulation::now() const { return monotonic_nanoseconds() - began_; }
 
-void Emulation::run(double seconds) {
-  began_ = monotonic_nanoseconds();
-  processor_at_start_ = processor_seconds();
-  const auto end = seconds > 0 ? nanoseconds(seconds) : std::int64_t{1} << 62;
-  auto& model = wiring_.model();
-  for (auto last_look = now(); !ended_ && last_look < end;) {
-    read_frames();
-    model.advance(now() * per_nanosecond);
-    deliver();
-    sleep_or_spin(last_look);
-    const auto looked = now();
-    pauses_.add(looked - last_look);
-    last_look = looked;
-  }
-}
-
-// Sleeps until something is due or comes, but looks at the world no more often than once a quantum.
-void Emulation::sleep_or_spin(std::int64_t last_look) {
-  const auto event = wiring_.model().next_event();
-  const bool is_more =
-      std::ranges::any_of(taps_, [this](const Tap& tap) { return tap.is_ready && may_read(tap); });
-  const auto soonest = last_look + nanoseconds(pace_.quantum_seconds);
-  const auto here = now();
-  auto wake = event ? (*event + per_nanosecond - 1) / per_nanosecond : here + nanoseconds(0.1);
-  if (is_more) wake = here;
-  wake = std::max(wake, std::min(soonest, here + nanoseconds(pace_.quantum_seconds)));
-  if (wake - here <= nanoseconds(pace_.spin_seconds)) {
-    while (now() < wake) {
-    }
-    wake = 0;
-  } else {
-    wake -= nanoseconds(pace_.spin_seconds);  // a timer is late by about as much in a virtual machine
-  }
-  look(wake);
-}
-
-// 0: at once.
-void Emulation::look(std::int64_t wait_until) {
-  // Setting a timer costs a virtual machine a fifth of its time; one that wakes too early costs less.
-  if (wait_until > 0 && (armed_ <= now() || armed_ > wait_until)) {
-    const auto at = wait_until + began_;
-    itimerspec when{};
-    when.it_value.tv_sec = at / 1'000'000'000;
-    when.it_value.tv_nsec = at % 1'000'000'000;
-    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
-    armed_ = wait_until;
-  }
-  std::array<epoll_event, 128> events{};
-  const int count =
-      ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_until > 0 ? -1 : 0);
-  for (int i = 0; i < count; ++i) {
-    const auto id = events[static_cast<std::size_t>(i)].data.u64;
-    if (id < taps_.size()) {
-      taps_[id].is_ready = true;
-    } else if (id == id_signals) {
-      handle_signal();
-    } else if (id == id_input) {
-      std::array<char, 256> ignored{};
-      if (::read(input_, ignored.data(), ignored.size()) <= 0) ended_ = true;
-    }
-  }
-}
-
-void Emulation::handle_signal() {
-  signalfd_siginfo info{};
-  if (::read(signals_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return;
-  if (info.ssi_signo != SIGUSR1) {
-    ended_ = true;
-    return;
-  }
-  const auto line = json::write(statistics()) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
-  lateness_lately_ = {};
-}
-
-// What a host has sent waits in its own queue until its link is nearly free: there, as in a real host, it is
-// not lost.
+// A host's own queue. What does not fit waits in its adapter.
 bool Emulation::may_read(const Tap& tap) const {
-  if (tap.waits_in >= 0 && wiring_.model().queued_bytes(tap.waits_in) >= tap.ahead_bytes) return false;
+  if (tap.link >= 0 && wiring_.model().waiting_bytes(tap.link) >= tap.ahead_bytes) return false;
   return !pool_.is_full();
 }
 
@@ -191,52 +138,55 @@ void Emulation::read_frames() {
 }
 
 bool Emulation::read_frame(Tap& tap) {
-  const auto slot = pool_.take();
-  const auto room = pool_.room(slot);
+  const auto id = pool_.take();
+  const auto room = pool_.room(id);
   const auto got = ::read(tap.fd.get(), room.data(), room.size());
   if (got < 0) {
-    pool_.give_back(slot);
-    return errno == EINTR;
+    pool_.give_back(id);
+    if (errno != EFAULT) return errno == EINTR;
+    ++tap.read;  // longer than any may be: it is gone
+    ++count_[static_cast<std::size_t>(Fate::malformed)];
+    return true;
   }
-  ++tap.read;
-  pool_[slot].used = static_cast<std::uint32_t>(got);
-  classify(tap, slot);
+  ++pieces_read_;
+  auto& slot = pool_[id];
+  slot.used = static_cast<std::uint32_t>(got);
+  const auto bundle = read_bundle(pool_.read(id));
+  slot.bundle = bundle.value_or(Bundle{});
+  tap.read += slot.bundle.frames;
+  const auto fate = bundle ? classify(tap, id) : Fate::malformed;
+  count_[static_cast<std::size_t>(fate)] += slot.bundle.frames;
+  if (fate != Fate::sent) pool_.give_back(id);
   return true;
 }
 
-void Emulation::classify(Tap& tap, Handle slot) {
-  const auto offloaded = pool_.frame(slot);
-  const auto frame = offloaded.subspan(std::min(offload_bytes, offloaded.size()));
+Emulation::Fate Emulation::classify(Tap& tap, BundleId id) {
+  const auto frame = pool_.read(id).subspan(offload_bytes);
   const auto addressed = read_addresses(frame);
-  Fate fate = Fate::sent;
-  if (!addressed) {
-    fate = Fate::too_short;
-  } else if (addressed->is_group) {
-    fate = answer(tap, frame) ? Fate::answered : Fate::group;
-  } else if (const auto found = by_mac_.find(addressed->to); found == by_mac_.end()) {
-    fate = Fate::unknown;
-  } else if (const auto& to = taps_[found->second]; to.entry.port.host == tap.entry.port.host) {
-    fate = Fate::to_itself;
-  } else {
-    pool_[slot].destination = static_cast<std::uint32_t>(found->second);
-    fate = send(tap, slot, to.entry.port, frame);
-  }
-  ++count_[static_cast<std::size_t>(fate)];
-  if (fate != Fate::sent) pool_.give_back(slot);
+  if (!addressed) return Fate::malformed;
+  if (addressed->is_group) return answer(tap, frame) ? Fate::answered : Fate::group;
+  const auto found = by_mac_.find(addressed->to);
+  if (found == by_mac_.end()) return Fate::unknown;
+  const auto& to = taps_[found->second];
+  if (to.entry.port.host == tap.entry.port.host) return Fate::to_itself;
+  pool_[id].destination = static_cast<std::uint32_t>(found->second);
+  return send(tap, id, to);
 }
 
-Emulation::Fate Emulation::send(Tap& from, Handle slot, Port to, std::span<const std::byte> frame) {
+Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
   auto& model = wiring_.model();
   WayId way = 0;
   try {
-    way = wiring_.way(from.entry.port, to, flow_of(frame));
+    way = wiring_.way(from.entry.port, to.entry.port, flow_of(pool_.read(id).subspan(offload_bytes)));
   } catch (const UsageError&) {  // the network leads no way from the one to the other
     return Fate::no_way;
   }
   const auto at = now() * per_nanosecond;
   model.advance(at);
-  from.waits_in = model.first_queue(way);
-  model.offer(at, slot, static_cast<std::int64_t>(frame.size()), way);
+  from.link = model.first_station(way);
+  const auto& bundle = pool_[id].bundle;
+  outbox_.expect(id, bundle.frames, to.hold);
+  for (int i = 0; i < bundle.frames; ++i) model.offer(at, handle_of(id, i), bundle.frame_bytes(i), way);
   return Fate::sent;
 }
 
@@ -248,30 +198,54 @@ bool Emulation::answer(Tap& from, std::span<const std::byte> frame) {
   if (found == by_address_.end() || found->first != *asked || found->second == from.entry.mac) return false;
   auto reply = arp_answer(frame, found->second);
   reply.insert(reply.begin(), offload_bytes, std::byte{0});
-  put(from, reply);
+  put(from, reply, {});
   return true;
 }
 
 void Emulation::deliver() {
   auto& model = wiring_.model();
-  for (const auto& drop : model.dropped()) pool_.give_back(drop.handle);
-  model.dropped().clear();
-  for (const auto& delivery : model.delivered()) {
-    const auto late = now() - delivery.due / per_nanosecond;
-    lateness_.add(late);
-    lateness_lately_.add(late);
-    auto& tap = taps_[pool_[delivery.handle].destination];
-    ++tap.delivered;
-    put(tap, pool_.frame(delivery.handle));
-    pool_.give_back(delivery.handle);
+  for (const auto& drop : model.dropped()) {
+    const auto id = bundle_of(drop.handle);
+    outbox_.lost(id);
+    if (outbox_.is_done(id)) pool_.give_back(id);
   }
+  model.dropped().clear();
+  for (const auto& delivery : model.delivered())
+    outbox_.add(bundle_of(delivery.handle), number_of(delivery.handle), delivery.due);
   model.delivered().clear();
+  for (Parcel parcel; outbox_.take(now() * per_nanosecond, parcel);) {
+    hand_over(parcel);
+    if (outbox_.is_done(parcel.bundle)) pool_.give_back(parcel.bundle);
+  }
 }
 
-void Emulation::put(Tap& tap, std::span<const std::byte> offloaded_frame) {
+void Emulation::hand_over(const Parcel& parcel) {
+  const auto late = now() - parcel.when / per_nanosecond;
+  lateness_.add(late, parcel.count);
+  lateness_lately_.add(late, parcel.count);
+  held_.add((parcel.when - parcel.first_due) / per_nanosecond);
+  const auto& slot = pool_[parcel.bundle];
+  auto& tap = taps_[slot.destination];
+  tap.delivered += parcel.count;
+  const auto read = pool_.read(parcel.bundle);
+  if (parcel.count == slot.bundle.frames) {
+    put(tap, read, {});
+    return;
+  }
+  const auto run = run_of(slot.bundle, read, parcel.first, parcel.count);
+  put(tap, std::span(run.header).first(run.header_bytes), run.payload);
+}
+
+void Emulation::put(Tap& tap, std::span<const std::byte> header, std::span<const std::byte> payload) {
+  // writev(2) writes only from what it is given.
+  const auto part = [](std::span<const std::byte> bytes) {
+    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  const std::array<iovec, 2> parts{part(header), part(payload)};
+  ++pieces_written_;
   // What a host does not take (its interface is down, it is out of memory) is its own loss, as with a real
   // one.
-  if (::write(tap.fd.get(), offloaded_frame.data(), offloaded_frame.size()) < 0) ++not_taken_;
+  if (::writev(tap.fd.get(), parts.data(), payload.empty() ? 1 : 2) < 0) ++not_taken_;
 }
 
 }  // namespace crosscut::frames

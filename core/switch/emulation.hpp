@@ -9,6 +9,7 @@
 #include "fd.hpp"
 #include "frame_pool.hpp"
 #include "json.hpp"
+#include "outbox.hpp"
 #include "spread_counter.hpp"
 #include "tap_device.hpp"
 #include "wiring.hpp"
@@ -16,11 +17,14 @@
 namespace crosscut::frames {
 
 struct Pace {
-  double spin_seconds = 15e-6;     // the end of each wait is not slept away
-  double quantum_seconds = 20e-6;  // between two looks at the world, when it is busy
+  double spin_seconds = 15e-6;     // the end of each wait is not slept away, while little is under way
+  double quantum_seconds = 20e-6;  // between two looks at the world; longer with the load
   bool realtime = true;            // before all that has no such priority: the hosts
-  double ahead_seconds = 1e-3;     // of each adapter's link: what is taken from the host before its time
+  int bundle_frames = 0;           // handed over at once, from hosts and to them; 0: by the link's rate
 };
+
+inline constexpr std::int64_t per_nanosecond = 1000;  // instants
+inline std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
 class Emulation {
  public:
@@ -38,8 +42,10 @@ class Emulation {
   struct Tap {
     TapEntry entry;
     Fd fd;
+    double bytes_per_second = 0;  // of its link
     std::int64_t ahead_bytes = 0;
-    QueueId waits_in = -1;  // its latest frame's
+    Instant hold = 0;     // what comes for it may wait so long for what is right behind
+    StationId link = -1;  // once it has sent
     bool is_ready = false;
     std::int64_t read = 0, delivered = 0;
   };
@@ -47,21 +53,29 @@ class Emulation {
     std::size_t operator()(const Mac& mac) const;
   };
   // What became of a frame that was read.
-  enum class Fate : std::uint8_t { sent, answered, group, unknown, too_short, no_way, to_itself };
+  enum class Fate : std::uint8_t { sent, answered, group, unknown, malformed, no_way, to_itself };
   static constexpr std::size_t fates = 7;
 
+  // Among the numbers of the TAPs, in epoll's data.
+  static constexpr std::uint64_t id_timer = ~0ull, id_signals = ~1ull, id_input = ~2ull;
+
   std::int64_t now() const;  // nanoseconds since the beginning
+  int bundle_frames(Port port, const TapSettings& settings) const;
+  double frame_seconds(Port port, const TapSettings& settings) const;  // of the longest, on that link
+  void add_tap(TapEntry entry, const TapSettings& settings);
   void look(std::int64_t wait_until);
   void handle_signal();
   void read_frames();
   bool may_read(const Tap& tap) const;
   bool read_frame(Tap& tap);
-  void classify(Tap& tap, Handle slot);
-  Fate send(Tap& from, Handle slot, Port to, std::span<const std::byte> frame);
+  Fate classify(Tap& tap, BundleId id);
+  Fate send(Tap& from, BundleId id, const Tap& to);
   bool answer(Tap& from, std::span<const std::byte> frame);
   void deliver();
-  void put(Tap& tap, std::span<const std::byte> offloaded_frame);
-  void sleep_or_spin(std::int64_t last_look);
+  void hand_over(const Parcel& parcel);
+  void put(Tap& tap, std::span<const std::byte> header, std::span<const std::byte> payload);
+  void rest(std::int64_t last_look);
+  std::int64_t next_needed(std::int64_t here) const;
 
   static double processor_seconds();
 
@@ -71,13 +85,15 @@ class Emulation {
   std::unordered_map<Mac, std::size_t, MacHash> by_mac_;
   std::vector<std::pair<Ipv4, Mac>> by_address_;  // sorted
   FramePool pool_;
+  Outbox outbox_;
   Fd epoll_, timer_, signals_;
   int input_ = -1;
   bool ended_ = false, is_realtime_ = false;
-  std::int64_t began_ = 0, armed_ = 0;                 // armed_: when the timer goes off, or went
-  SpreadCounter lateness_, lateness_lately_, pauses_;  // lately: since somebody asked
+  std::int64_t longest_pause_ = 0;                            // nanoseconds
+  std::int64_t began_ = 0, armed_ = 0;                        // armed_: when the timer goes off, or went
+  SpreadCounter lateness_, lateness_lately_, held_, pauses_;  // lately: since somebody asked
   std::int64_t count_[fates] = {};
-  std::int64_t not_taken_ = 0;
+  std::int64_t not_taken_ = 0, pieces_read_ = 0, pieces_written_ = 0;
   double processor_at_start_ = 0;
 };
 

@@ -18,7 +18,8 @@ bool FrameModel::Event::operator>(const Event& other) const {
 }
 
 StationId FrameModel::add_station(const StationSpec& spec) {
-  stations_.push_back({.spec = spec});
+  stations_.push_back(
+      {.spec = spec, .instants_per_byte = bits_per_byte * instants_per_second / spec.bits_per_second});
   return static_cast<StationId>(stations_.size() - 1);
 }
 
@@ -31,13 +32,13 @@ WayId FrameModel::add_way(std::span<const Step> steps) {
   const auto first = steps_.size();
   steps_.insert(steps_.end(), steps.begin(), steps.end());
   ways_.push_back({first, steps_.size()});
+  shortest_end_ = std::min(shortest_end_, duration(steps.back().station, 0) + steps.back().delay);
   return static_cast<WayId>(ways_.size() - 1);
 }
 
 Instant FrameModel::duration(StationId station, std::int64_t bytes) const {
   const auto on_wire = std::max(bytes, framing_.shortest_bytes) + framing_.added_bytes;
-  return std::llround(static_cast<double>(on_wire) * bits_per_byte * instants_per_second /
-                      stations_[index(station)].spec.bits_per_second);
+  return std::llround(static_cast<double>(on_wire) * stations_[index(station)].instants_per_byte);
 }
 
 void FrameModel::schedule(Instant at, Kind kind, std::int32_t id) {
@@ -82,6 +83,7 @@ void FrameModel::enqueue(Instant now, PacketId id) {
     return;
   }
   queue.bytes += packet.bytes;
+  stations_[index(step.station)].waiting_bytes += packet.bytes;
   ++queue.frames;
   if (queue.head < 0) {
     queue.head = queue.last = id;
@@ -107,10 +109,9 @@ void FrameModel::request(Instant now, QueueId queue) {
   if (station.serving < 0) serve(now, station_id);
 }
 
-// When the frame comes to what follows; its tail is known already.
+// When the frame comes to the station that follows; its tail is known already.
 Instant FrameModel::arrival_after(const Station& station, const Packet& packet, Instant began,
                                   Instant taken) const {
-  if (packet.step + 1 == packet.end) return packet.tail;
   const auto& step = steps_[packet.step];
   const auto next = steps_[packet.step + 1].station;
   Instant arrival = packet.tail;
@@ -138,22 +139,16 @@ void FrameModel::serve(Instant now, StationId station_id) {
   station.counts.busy += taken;
   schedule(now + taken, Kind::departure, station_id);
   packet.tail = std::max(packet.tail, now + taken) + steps_[packet.step].delay;
+  if (packet.step + 1 == packet.end) {
+    --inside_;
+    delivered_.push_back({packet.handle, packet.tail});
+    return;
+  }
   const auto arrival = arrival_after(station, packet, now, taken);
   ++packet.step;
   const auto onward = take_packet();
   packets_[index(onward)] = packet;
   schedule(arrival, Kind::arrival, onward);
-}
-
-void FrameModel::arrive(Instant now, PacketId id) {
-  const auto& packet = packets_[index(id)];
-  if (packet.step < packet.end) {
-    enqueue(now, id);
-    return;
-  }
-  --inside_;
-  delivered_.push_back({packet.handle, now});
-  free_.push_back(id);
 }
 
 void FrameModel::depart(Instant now, StationId station_id) {
@@ -162,6 +157,7 @@ void FrameModel::depart(Instant now, StationId station_id) {
   const auto id = queue.head;
   const auto& packet = packets_[index(id)];
   queue.bytes -= packet.bytes;
+  stations_[index(station_id)].waiting_bytes -= packet.bytes;
   --queue.frames;
   queue.head = packet.behind;
   auto& counts = stations_[index(station_id)].counts;
@@ -180,13 +176,50 @@ void FrameModel::advance(Instant until) {
     if (event.kind == Kind::departure)
       depart(event.at, event.id);
     else
-      arrive(event.at, event.id);
+      enqueue(event.at, event.id);
   }
 }
 
 std::optional<Instant> FrameModel::next_event() const {
   if (events_.empty()) return std::nullopt;
   return events_.front().at;
+}
+
+Instant FrameModel::least_left(const Packet& packet) const {
+  Instant left = 0;
+  for (auto i = packet.step; i < packet.end; ++i) {
+    const auto& step = steps_[i];
+    const bool takes_whole =
+        i + 1 == packet.end || (step.whole && !stations_[index(step.station)].spec.is_internal);
+    left += step.delay + (takes_whole ? duration(step.station, packet.bytes) : 0);
+  }
+  return left;
+}
+
+// And of those that wait behind it, whatever their way.
+Instant FrameModel::least_left_from(PacketId id) const {
+  if (id < 0) return never;
+  const auto& packet = packets_[index(id)];
+  return std::min(least_left(packet), duration(steps_[packet.step].station, packet.bytes) + shortest_end_);
+}
+
+// From the moment at which the station is free: of whoever waits for it, and of who waits behind the frame
+// that leaves, for whatever.
+Instant FrameModel::least_left_behind(StationId station_id) const {
+  const auto& station = stations_[index(station_id)];
+  const auto waits = station.head < 0 ? PacketId{-1} : queues_[index(station.head)].head;
+  const auto serves = queues_[index(station.serving)].head;
+  return std::min(least_left_from(waits), least_left_from(packets_[index(serves)].behind));
+}
+
+Instant FrameModel::nothing_due_before() const {
+  auto earliest = never;
+  for (const auto& event : events_) {
+    const auto left =
+        event.kind == Kind::arrival ? least_left(packets_[index(event.id)]) : least_left_behind(event.id);
+    if (left != never) earliest = std::min(earliest, event.at + left);
+  }
+  return earliest;
 }
 
 }  // namespace crosscut::frames

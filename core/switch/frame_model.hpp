@@ -22,6 +22,7 @@ namespace crosscut::frames {
 // fit.
 using Instant = std::int64_t;
 inline constexpr double instants_per_second = 1e12;
+inline constexpr Instant never = std::numeric_limits<Instant>::max();
 Instant instant_of(double seconds);
 
 using StationId = std::int32_t;
@@ -89,15 +90,21 @@ class FrameModel {
   // Everything up to and including `until` happens.
   void advance(Instant until);
   std::optional<Instant> next_event() const;
+  // Nothing that is not in `delivered` yet is due before, unless it is yet to be offered: until then the
+  // clock need not be moved. `never`: nothing is inside.
+  Instant nothing_due_before() const;
 
-  // What happened since they were last cleared, in the order of time; the caller clears them.
+  // What happened since they were last cleared, in the order of time; the caller clears them. A delivery is
+  // said when its last link begins with it: it is due later.
   std::vector<Delivery>& delivered() { return delivered_; }
   std::vector<Drop>& dropped() { return dropped_; }
 
   std::int64_t queued_bytes(QueueId queue) const { return queues_[index(queue)].bytes; }
   std::int64_t frames_inside() const { return inside_; }
   const StationCounts& counts(StationId station) const { return stations_[index(station)].counts; }
-  QueueId first_queue(WayId way) const { return steps_[ways_[index(way)].first].queue; }
+  StationId first_station(WayId way) const { return steps_[ways_[index(way)].first].station; }
+  // In whatever queue, for that station.
+  std::int64_t waiting_bytes(StationId station) const { return stations_[index(station)].waiting_bytes; }
   // On the wire, at that station.
   Instant duration(StationId station, std::int64_t bytes) const;
 
@@ -118,8 +125,10 @@ class FrameModel {
   };
   struct Station {
     StationSpec spec;
+    double instants_per_byte = 0;
     QueueId head = -1, last = -1;  // queues that wait, in turn
     QueueId serving = -1;
+    std::int64_t waiting_bytes = 0;
     StationCounts counts{};
   };
   struct WaySpan {
@@ -138,8 +147,11 @@ class FrameModel {
   static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
   void schedule(Instant at, Kind kind, std::int32_t id);
   void enqueue(Instant now, PacketId id);
+  // What its way takes from here on where nobody is before it.
+  Instant least_left(const Packet& packet) const;
+  Instant least_left_from(PacketId id) const;
+  Instant least_left_behind(StationId station) const;
   Instant arrival_after(const Station& station, const Packet& packet, Instant began, Instant taken) const;
-  void arrive(Instant now, PacketId id);
   void depart(Instant now, StationId station);
   void request(Instant now, QueueId queue);
   void serve(Instant now, StationId station);
@@ -154,6 +166,7 @@ class FrameModel {
   std::vector<PacketId> free_;
   std::vector<Event> events_;  // a heap, the earliest in front
   std::uint64_t order_ = 0;
+  Instant shortest_end_ = never;  // of any way: its last link, with the shortest frame
   std::int64_t inside_ = 0;
   std::vector<Delivery> delivered_;
   std::vector<Drop> dropped_;

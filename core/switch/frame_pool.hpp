@@ -1,4 +1,4 @@
-// Memory for the frames that are under way.
+// Memory for what is under way: what one read from a host brought.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,18 @@
 #include <span>
 #include <vector>
 
+#include "bundle.hpp"
 #include "frame_model.hpp"
+#include "outbox.hpp"
 
 namespace crosscut::frames {
+
+// A frame of a bundle, as the model calls it.
+inline Handle handle_of(BundleId bundle, int number) {
+  return bundle * bundle_frames_max + static_cast<Handle>(number);
+}
+inline BundleId bundle_of(Handle handle) { return handle / bundle_frames_max; }
+inline std::int32_t number_of(Handle handle) { return static_cast<std::int32_t>(handle % bundle_frames_max); }
 
 class FramePool {
  public:
@@ -18,32 +27,32 @@ class FramePool {
 
   bool is_full() const { return free_.empty() && slots_.size() == slots_max_; }
   // Only where it is not full.
-  Handle take() {
+  BundleId take() {
     if (free_.empty()) grow();
-    const auto handle = free_.back();
+    const auto id = free_.back();
     free_.pop_back();
-    return handle;
+    return id;
   }
-  void give_back(Handle handle) { free_.push_back(handle); }
+  void give_back(BundleId id) { free_.push_back(id); }
 
   struct Slot {
     std::byte* bytes = nullptr;
     std::uint32_t used = 0;
     std::uint32_t destination = 0;  // TAP
+    Bundle bundle{};
   };
-  Slot& operator[](Handle handle) { return slots_[handle]; }
-  std::span<std::byte> room(Handle handle) { return {slots_[handle].bytes, slot_bytes_}; }
-  std::span<const std::byte> frame(Handle handle) const {
-    return {slots_[handle].bytes, slots_[handle].used};
-  }
+  Slot& operator[](BundleId id) { return slots_[id]; }
+  std::span<std::byte> room(BundleId id) { return {slots_[id].bytes, slot_bytes_}; }
+  // What was read: offload header and frame.
+  std::span<const std::byte> read(BundleId id) const { return {slots_[id].bytes, slots_[id].used}; }
 
  private:
   void grow() {
-    constexpr std::size_t at_once = 256;
+    constexpr std::size_t at_once = 64;
     const auto more = std::min(at_once, slots_max_ - slots_.size());
-    blocks_.push_back(std::make_unique<std::byte[]>(more * slot_bytes_));
+    blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(more * slot_bytes_));
     for (std::size_t i = 0; i < more; ++i) {
-      free_.push_back(static_cast<Handle>(slots_.size()));
+      free_.push_back(static_cast<BundleId>(slots_.size()));
       slots_.push_back({.bytes = blocks_.back().get() + i * slot_bytes_});
     }
   }
@@ -51,7 +60,7 @@ class FramePool {
   std::size_t slot_bytes_, slots_max_;
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
   std::vector<Slot> slots_;
-  std::vector<Handle> free_;
+  std::vector<BundleId> free_;
 };
 
 }  // namespace crosscut::frames

@@ -23,11 +23,12 @@ description says. NETWORK is a network file or a name of the catalogue.
   --framing BYTES      on the wire beside the frame (default: the network's, else 24: IEEE 802.3)
   --dilate N           all rates divided by N; times that are no rates stay (default 1)
   --mtu BYTES          of the TAPs (default: the network's, else 1500)
-  --host-queue FRAMES  that wait in a host (default 500)
+  --host-queue FRAMES  that wait in a host, connections in turn, and as many again in its adapter (default 500)
   --checksums          hosts compute and check checksums, which costs time (default: they need not)
-  --spin TIME          the end of each wait is not slept away (default 15us)
-  --quantum TIME       looks at the world no more often, when busy (default 20us)
-  --ahead TIME         of each adapter's link that is taken from the host before its time (default 1ms)
+  --bundle FRAMES      of a TCP connection that hosts hand over, and are handed, in one piece; 1: each by itself
+                       (default: what their link carries in 1 ms, at least 4)
+  --spin TIME          the end of each wait is not slept away, while little is under way (default 15us)
+  --quantum TIME       looks at the world no more often (default 20us); five times as long when busy
   --no-realtime        runs like any program (default: before all others, where that is allowed)
   --seconds S          ends after it (default: at SIGTERM, SIGINT or the end of standard input)
 
@@ -38,9 +39,9 @@ Exit status: 0 fine; 1 a TAP or the machine failed; 2 wrong usage.
 namespace {
 
 constexpr std::string_view names[] = {
-    "--taps",  "--forwarding", "--queues",    "--buffer", "--buffer-frames", "--framing",
-    "--mtu",   "--host-queue", "--checksums", "--spin",   "--quantum",       "--no-realtime",
-    "--ahead", "--dilate",     "--seconds",   "--help",   "--version"};
+    "--taps",   "--forwarding", "--queues",    "--buffer", "--buffer-frames", "--framing",
+    "--mtu",    "--host-queue", "--checksums", "--spin",   "--quantum",       "--no-realtime",
+    "--dilate", "--bundle",     "--seconds",   "--help",   "--version"};
 
 std::int64_t in_range(std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
@@ -86,9 +87,10 @@ void read_pace(std::string_view name, std::string_view value, Options& options) 
   if (name == "--mtu") options.tap.mtu = static_cast<int>(in_range(parse_bytes(value), mtu_least, mtu_most));
   if (name == "--host-queue")
     options.tap.queue_frames = static_cast<int>(in_range(parse_integer(value), 1, 100'000));
+  if (name == "--bundle")
+    options.pace.bundle_frames = static_cast<int>(in_range(parse_integer(value), 1, bundle_frames_max));
   if (name == "--spin") options.pace.spin_seconds = time_up_to(value, 0.01);
   if (name == "--quantum") options.pace.quantum_seconds = time_up_to(value, 0.01);
-  if (name == "--ahead") options.pace.ahead_seconds = time_up_to(value, 1);
   if (name == "--dilate") options.dilation = dilation_of(value);
   if (name == "--seconds") options.seconds = time_up_to(value, 1e7);
 }

@@ -11,10 +11,10 @@ namespace crosscut::frames {
 
 class SpreadCounter {
  public:
-  void add(std::int64_t nanoseconds) {
+  void add(std::int64_t nanoseconds, std::int64_t times = 1) {
     const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(nanoseconds, 0));
-    ++counts_[bucket(value)];
-    ++total_;
+    counts_[bucket(value)] += times;
+    total_ += times;
     largest_ = std::max(largest_, value);
   }
 

@@ -1,9 +1,11 @@
 #include "tap_device.hpp"
 
 #include <fcntl.h>
-#include <linux/if.h>
-#include <linux/if_arp.h>
 #include <linux/if_tun.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <net/if_arp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -55,6 +57,34 @@ void ask(const Fd& fd, unsigned long what, ifreq& request, const std::string& do
   if (::ioctl(fd.get(), what, &request) != 0) throw_errno(doing);
 }
 
+// A number of the device's, by rtnetlink(7): root of a user namespace may set it there, by ioctl it may not.
+void set_number(const TapEntry& entry, unsigned short attribute, int value, const std::string& doing) {
+  struct {
+    nlmsghdr header;
+    ifinfomsg link;
+    rtattr attribute;
+    std::uint32_t value;
+  } request{};
+  request.header.nlmsg_len = sizeof request;
+  request.header.nlmsg_type = RTM_SETLINK;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+  request.link.ifi_index = static_cast<int>(::if_nametoindex(entry.tap.c_str()));
+  request.attribute.rta_len = RTA_LENGTH(sizeof request.value);
+  request.attribute.rta_type = attribute;
+  request.value = static_cast<std::uint32_t>(value);
+  struct {
+    nlmsghdr header;
+    nlmsgerr error;
+    std::array<char, sizeof request> asked;
+  } answer{};
+  const Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket || ::send(socket.get(), &request, sizeof request, 0) < 0 ||
+      ::recv(socket.get(), &answer, sizeof answer, 0) < 0)
+    throw_errno(doing);
+  errno = answer.header.nlmsg_type == NLMSG_ERROR ? -answer.error.error : EPROTO;
+  if (errno != 0) throw_errno(doing);
+}
+
 void set_up(const TapEntry& entry, const TapSettings& settings, const std::string& where) {
   const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) throw_errno("opening a socket in " + entry.netns);
@@ -65,9 +95,8 @@ void set_up(const TapEntry& entry, const TapSettings& settings, const std::strin
   request = request_for(entry);
   request.ifr_mtu = settings.mtu;
   ask(socket, SIOCSIFMTU, request, "setting an MTU of " + std::to_string(settings.mtu) + where);
-  request = request_for(entry);
-  request.ifr_qlen = settings.queue_frames;
-  ask(socket, SIOCSIFTXQLEN, request, "setting a queue of " + std::to_string(settings.queue_frames) + where);
+  set_number(entry, IFLA_TXQLEN, settings.queue_frames,
+             "setting a queue of " + std::to_string(settings.queue_frames) + where);
   request = request_for(entry);
   ask(socket, SIOCGIFFLAGS, request, "reading the flags" + where);
   request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP);
@@ -76,7 +105,7 @@ void set_up(const TapEntry& entry, const TapSettings& settings, const std::strin
 
 }  // namespace
 
-Fd make_tap(const TapEntry& entry, const TapSettings& settings) {
+Fd make_tap(const TapEntry& entry, const TapSettings& settings, int frames_at_once) {
   const auto where = " of TAP " + entry.tap + " in " + entry.netns;
   const Visit visit(entry.netns);
   // Here, not before: the device will be in the namespace in which this was opened.
@@ -89,9 +118,13 @@ Fd make_tap(const TapEntry& entry, const TapSettings& settings) {
                      " already; remove it first");
     throw_errno("making" + where);
   }
-  // No segmentation by the adapter: what is read are frames as on the wire.
-  const unsigned offloads = settings.checksums ? 0 : TUN_F_CSUM;
+  // Who leaves segmentation to the adapter leaves it the checksums, too.
+  unsigned offloads = settings.checksums ? 0 : TUN_F_CSUM;
+  if (frames_at_once > 1 && !settings.checksums) offloads |= TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
   if (::ioctl(tap.get(), TUNSETOFFLOAD, offloads) != 0) throw_errno("setting the offloads" + where);
+  // What is longer the host's kernel takes apart.
+  if (frames_at_once > 1)
+    set_number(entry, IFLA_GSO_MAX_SEGS, frames_at_once, "bounding what is handed over at once" + where);
   set_up(entry, settings, where);
   return tap;
 }

@@ -14,12 +14,9 @@ struct TapSettings {
   bool checksums = false;  // the hosts compute and check them
 };
 
-// Bytes before every frame read or written: struct virtio_net_hdr, passed on as it came. It says which
-// checksum the sender has left out.
-inline constexpr std::size_t offload_bytes = 10;
-
-// Never takes a device that exists. Throws RunError naming namespace and device.
-Fd make_tap(const TapEntry& entry, const TapSettings& settings);
+// The host may hand over so many frames of a TCP connection in one piece. Never takes a device that exists.
+// Throws RunError naming namespace and device.
+Fd make_tap(const TapEntry& entry, const TapSettings& settings, int frames_at_once);
 // Frames that the host lost because its queue was full (the device's tx_dropped); -1: unknown.
 std::int64_t lost_in_host(const TapEntry& entry);
 

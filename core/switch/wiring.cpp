@@ -31,6 +31,11 @@ double Wiring::bits_per_second(Lane lane) const {
 
 double Wiring::bytes_per_second(Port port) const { return bits_per_second(lane_of(port)) / bits_per_byte; }
 
+double Wiring::full_frame_bytes(int mtu) const {
+  constexpr int ethernet_header = 14;
+  return static_cast<double>(mtu + ethernet_header + how_.framing.added_bytes);
+}
+
 WayId Wiring::way(Port source, Port destination, std::uint64_t flow) {
   const auto key = flow % flows_kept;
   // 24 bits of host, 5 of adapter and 6 of flow at most: the caller bounds hosts and adapters.
@@ -59,15 +64,16 @@ std::vector<Lane> Wiring::lanes_between(Port source, Port destination, std::uint
 }
 
 WayId Wiring::way_along(const std::vector<Lane>& lanes) {
-  if (const auto found = ways_.find(lanes); found != ways_.end()) return found->second;
   const auto& graph = network_.graph;
   std::vector<Step> steps;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (i > 0) {
       add_passage(lanes[i - 1], lanes[i], steps);
     } else {
-      // What a host sends waits in the host: nothing is lost there (the caller reads no more than fits).
-      steps.push_back({.station = link_station(lanes[0]), .queue = queue(Waits::in_host, lanes[0], 0, {})});
+      // What a host sends waits in the host, each way's flows in a queue of their own, so that what
+      // acknowledges one does not wait behind all of another. Nothing is lost there (the caller reads no more
+      // than fits).
+      steps.push_back({.station = link_station(lanes[0]), .queue = model_.add_queue({})});
     }
     auto& step = steps.back();
     step.delay = instant_of(graph.link(lanes[i]).latency);
@@ -77,9 +83,7 @@ WayId Wiring::way_along(const std::vector<Lane>& lanes) {
         instant_of(graph.is_host(next) ? graph.host(next).forward_latency : graph.switch_of(next).latency);
     step.whole = keeps_whole(next);
   }
-  const auto made = model_.add_way(steps);
-  ways_.emplace(lanes, made);
-  return made;
+  return model_.add_way(steps);
 }
 
 bool Wiring::keeps_whole(Vertex v) const {

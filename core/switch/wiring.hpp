@@ -48,11 +48,13 @@ class Wiring {
   Lane lane_of(Port port) const;
   // Bytes that pass the adapter's link, out of the host, in that time.
   double bytes_per_second(Port port) const;
+  // On the wire, of the longest frame.
+  double full_frame_bytes(int mtu) const;
 
  private:
-  // What a queue is for: a host's own frames, a way out of a switch, a way in, or a switch's inside (for each
+  // What a queue is for: a way out of a switch, a way in, or a switch's inside (for each
   // way in, so that they take turns).
-  enum class Waits : std::uint8_t { in_host, at_output, at_input, for_inside };
+  enum class Waits : std::uint8_t { at_output, at_input, for_inside };
 
   StationId link_station(Lane lane);
   StationId inside_station(Vertex at, bool is_way_in, const SwitchClass& its);
@@ -71,7 +73,6 @@ class Wiring {
   std::unordered_map<std::int64_t, StationId> stations_;  // by lane; behind the lanes, what is in switches
   std::vector<Passed> named_;                             // [station]
   std::map<std::tuple<Waits, std::int32_t, Lane>, QueueId> queues_;
-  std::map<std::vector<Lane>, WayId> ways_;
   std::unordered_map<std::uint64_t, WayId> known_;  // by ends and flow
 };
 

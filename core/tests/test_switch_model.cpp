@@ -216,11 +216,12 @@ void check_random_traffic(std::uint64_t seed) {
   std::vector<int> seen(flow_of.size(), 0);
   for (const auto& drop : star.model.dropped()) ++seen[drop.handle];
   std::map<std::pair<int, int>, Handle> latest;
-  Instant before = 0;
+  std::map<std::pair<int, int>, Instant> before;
   for (const auto& delivery : star.model.delivered()) {
     ++seen[delivery.handle];
-    CHECK(delivery.due >= before);
-    before = delivery.due;
+    auto& due_before = before[flow_of[delivery.handle]];
+    CHECK(delivery.due > due_before);
+    due_before = delivery.due;
     auto& last = latest[flow_of[delivery.handle]];
     CHECK(delivery.handle >= last);
     last = delivery.handle;
@@ -232,6 +233,59 @@ void check_random_traffic(std::uint64_t seed) {
 
 TEST(every_frame_comes_out_once_or_is_dropped_once_and_none_overtakes_its_flow) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) check_random_traffic(seed);
+}
+
+// Random ways through several stations, of frames of any length; the clock is moved only when something is
+// offered and when the model says that something could be due.
+void check_that_nothing_is_said_too_late(std::uint64_t seed) {
+  Random random(seed);
+  FrameModel model;
+  std::vector<StationId> stations;
+  std::vector<QueueId> queues;
+  for (int i = 0; i < 8; ++i) {
+    stations.push_back(model.add_station(
+        {.bits_per_second = 1e6 * static_cast<double>(1 + random.below(200)), .is_internal = i >= 6}));
+    queues.push_back(model.add_queue({.bytes_max = random.below(2) == 0 ? 10'000 : unlimited}));
+  }
+  std::vector<WayId> ways;
+  for (int i = 0; i < 12; ++i) {
+    std::vector<Step> steps;
+    for (auto left = 1 + random.below(3); left > 0; --left) {
+      const auto at = static_cast<std::size_t>(random.below(left == 1 ? 6 : 8));  // the last one is a link
+      steps.push_back({stations[at], queues[random.below(2) == 0 ? at : random.below(8)],
+                       static_cast<Instant>(random.below(300)) * microsecond, random.below(2) == 0});
+    }
+    ways.push_back(model.add_way(steps));
+  }
+  Instant now = 0;
+  std::size_t said = 0;
+  const auto move_to = [&](Instant at) {
+    now = at;
+    model.advance(at);
+    for (; said < model.delivered().size(); ++said) CHECK(model.delivered()[said].due >= now);
+  };
+  for (Handle i = 0; i < 500; ++i) {
+    const auto at = now + static_cast<Instant>(random.below(400)) * microsecond;
+    while (model.nothing_due_before() <= at) move_to(model.nothing_due_before());
+    move_to(at);
+    model.offer(at, i, 1 + static_cast<std::int64_t>(random.below(1514)), ways[random.below(ways.size())]);
+    said = model.delivered().size();  // of a single link: at once
+  }
+  while (model.nothing_due_before() != never) move_to(model.nothing_due_before());
+  CHECK_EQ(model.frames_inside(), 0);
+}
+
+TEST(a_clock_that_is_moved_only_when_something_could_be_due_misses_nothing) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) check_that_nothing_is_said_too_late(seed);
+}
+
+TEST(where_one_frame_is_alone_the_model_says_exactly_when_it_must_be_looked_at) {
+  Star star(2, false);
+  star.model.offer(0, 1, full_frame, star.way(0, 1, true, 20 * microsecond));
+  CHECK_EQ(star.model.nothing_due_before(), 2 * full_frame_time + 40 * microsecond);
+  star.model.advance(full_frame_time + 20 * microsecond);  // its last link has begun: it is said
+  CHECK_EQ(star.model.delivered().size(), 1u);
+  CHECK_EQ(star.model.nothing_due_before(), never);
 }
 
 }  // namespace

@@ -56,8 +56,13 @@ TEST(flows_are_spread_over_equal_ways_and_each_keeps_to_its_own) {
     ways.insert(wiring.way({0, 0}, {5, 0}, flow));
     CHECK_EQ(wiring.way({0, 0}, {5, 0}, flow), wiring.way({0, 0}, {5, 0}, flow));
   }
-  CHECK_EQ(ways.size(), 2u);
-  CHECK_EQ(wiring.way({0, 0}, {1, 0}, 3), wiring.way({0, 0}, {1, 0}, 4));  // one leaf: one way
+  CHECK_EQ(ways.size(), 64u);  // each waits by itself in its host,
+  const auto links = wiring.passed().size();
+  wiring.way({0, 0}, {1, 0}, 3);
+  wiring.way({0, 0}, {1, 0}, 4);
+  CHECK_EQ(wiring.passed().size(),
+           links + 1);  // one leaf: one way, of which the link out of the host is known
+  CHECK_EQ(links, 6u);  // out of and into a host, and up and down at each of two spines
 }
 
 // Four hosts of a chip send to those of another module, long enough that only the narrowest place counts.

@@ -271,7 +271,8 @@ def succeeds(*words: str) -> bool:
     return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
-def test_without_root_a_lab_lives_in_a_user_namespace(tmp_path: Path) -> None:
+@pytest.mark.parametrize("switch", ["kernel", "user"])
+def test_without_root_a_lab_lives_in_a_user_namespace(switch: str, tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="crosscut-test-") as name:
         folder = Path(name)
         folder.chmod(0o777)
@@ -281,13 +282,18 @@ def test_without_root_a_lab_lives_in_a_user_namespace(tmp_path: Path) -> None:
             pytest.skip("this kernel lets no user make a namespace")
         if not succeeds(*as_nobody, str(core.load().executable), "--version"):
             pytest.skip("the core lies where nobody can run it")
+        if switch == "user" and not Path("/dev/net/tun").exists():
+            pytest.skip("no /dev/net/tun")
         script = Path(__file__).parent / "unprivileged_lab.py"
-        words = [sys.executable, str(script), str(file), str(folder / "labs")]
+        words = [sys.executable, str(script), str(file), str(folder / "labs"), switch]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
         seen = json.loads(done.stdout)
         keeper = seen.pop("keeper")
-        assert seen == {"condition": "up", "exec": "n0001", "enter": "n0000", "onward": "n0002", "left": []}
+        assert seen == {
+            "condition": "up", "exec": "n0001", "enter": "n0000", "onward": "n0002", "walked": [6, 0],
+            "left": [],
+        }  # fmt: skip
         assert not Path(f"/proc/{keeper}").exists()
         assert not pinned(folder)
 

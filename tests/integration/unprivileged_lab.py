@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-from crosscut.lab import build, describe, enter, kernel, lifecycle, namespaces, state  # noqa: F401
+from crosscut.lab import build, describe, enter, kernel, lifecycle, namespaces, state, walking  # noqa: F401
 
 NOBODY = 65534
 PR_SET_DUMPABLE = 4
@@ -23,7 +23,7 @@ def said(*words: str) -> str:
 
 
 def main() -> None:
-    file, root = sys.argv[1:]
+    file, root, switch = sys.argv[1:]
     namespaces.unshare(namespaces.NEW_NET)
     with kernel.Kernel() as first:  # loads what is loaded when it is first used
         first.change(1, state="up")
@@ -32,14 +32,16 @@ def main() -> None:
     os.setresuid(NOBODY, NOBODY, NOBODY)
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)  # as of a program that nobody started: /proc/self is its own
     os.environ[state.VARIABLE] = root
-    record = lifecycle.up(file, lifecycle.Choices(name="mine"))
+    record = lifecycle.up(file, lifecycle.Choices(name="mine", switch=switch))
     script = str(state.folder("mine") / "enter")
     words = enter.command(record, state.folder("mine"), "n0001", ["hostname"])
+    walked = walking.walk(record, "", "", 60)
     seen = {
         "condition": describe.condition(record),
         "exec": said(*words),
         "enter": said(script, "n0000", "hostname"),
         "onward": said(script, "n0000", f"{script} n0002 hostname"),  # as mpiexec goes from node to node
+        "walked": [len(walked.routes), len(walked.unlike)],
         "keeper": record.holder.pid if record.holder else None,
     }
     lifecycle.down("mine")

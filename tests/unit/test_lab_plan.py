@@ -126,6 +126,14 @@ def test_a_network_that_is_wholly_emulated_has_nothing_to_say() -> None:
     assert unlike.differences(described, plan(described), cores=2) == ()
 
 
+def test_what_routers_add_is_left_out_by_either_switch() -> None:
+    described = ways.parse(network(host={"forwards": "ip", "forward_latency_seconds": 75e-6}))
+    by_program = unlike.differences(described, plan(described, shaped=False), cores=2, in_kernel=False)
+    assert [sentence for sentence in by_program if "75 µs" in sentence and "IP router" in sentence]
+    by_kernel = unlike.differences(described, plan(described), cores=2)
+    assert [sentence for sentence in by_kernel if "75 µs" in sentence]
+
+
 def test_exchanged_nodes_are_found_where_the_other_was() -> None:
     made = planned()
     macs = (addresses.mac(1, 0), addresses.mac(2, 0))

@@ -92,7 +92,7 @@ def _end_processes(folder: Path, holder: state.Process | None) -> None:
         for pid in others or found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL if late else number)
-        if holder is not None and not others:
+            # Where this process started it (the holder, the switch), it is found until it was waited for.
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(holder.pid, os.WNOHANG)
+                os.waitpid(pid, os.WNOHANG)
         time.sleep(0.02)

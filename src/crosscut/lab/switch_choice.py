@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from crosscut.errors import UsageError
 
 KERNEL, USER = "kernel", "user"
-# Of crosscut-switch, those that belong to the network (docs/reference/user-switch.md); it judges the values.
-OPTIONS = ("forwarding", "queues", "buffer", "buffer-frames", "host-queue")
+# Of crosscut-switch, those of network and hosts (docs/reference/user-switch.md); it judges the values.
+OPTIONS = ("forwarding", "queues", "buffer", "buffer-frames", "host-queue", "bundle")
 METAVAR = "kernel|user[,NAME=VALUE…]"
 
 
