@@ -1,5 +1,6 @@
 // The multi-drop chain of Dolly: data cut into segments flows from rank to rank, each passing on what it has
-// received while it receives what follows. Segments go over the rails (interfaces) in turn.
+// received while it receives what follows. Segments go over the rails (interfaces) in turn. Of several
+// lengths each is a phase: the first so many ranks of the chain.
 #include "error.hpp"
 #include "operations.hpp"
 #include "registry.hpp"
@@ -13,7 +14,8 @@ constexpr std::int64_t most_segments = 500'000;
 struct Settings {
   std::int64_t segment_bytes = 0;
   std::int32_t rails = 1;
-  RankList order;  // empty: 0, 1, 2, ...
+  RankList order;    // empty: 0, 1, 2, ...
+  RankList lengths;  // ranks in the chain, for each phase; empty: one phase with all
 };
 
 std::int64_t segments(std::int64_t bytes, std::int64_t segment_bytes) {
@@ -27,14 +29,18 @@ std::int64_t segments(std::int64_t bytes, std::int64_t segment_bytes) {
 
 class ChainPhase final : public Phase {
  public:
-  ChainPhase(Rank ranks, std::int64_t bytes, const Settings& settings)
+  ChainPhase(Rank ranks, std::int64_t bytes, const Settings& settings, std::int64_t index)
       : bytes_(bytes),
         settings_(settings),
-        chain_(settings.order.empty() ? all_but(nobody, ranks) : settings.order) {}
+        chain_(settings.order.empty() ? all_but(nobody, ranks) : settings.order) {
+    if (settings.lengths.empty()) return;
+    const Rank length = settings.lengths[static_cast<std::size_t>(index)];
+    chain_.resize(std::min(chain_.size(), static_cast<std::size_t>(length)));
+  }
 
   void emit(Rank rank, std::vector<Op>& ops) const override {
     const auto at = std::find(chain_.begin(), chain_.end(), rank);
-    if (at == chain_.end()) return;
+    if (at == chain_.end() || chain_.size() < 2) return;
     const Rank before = at == chain_.begin() ? nobody : *(at - 1);
     const Rank behind = at + 1 == chain_.end() ? nobody : *(at + 1);
     const std::int64_t count = segments(bytes_, settings_.segment_bytes);
@@ -59,6 +65,9 @@ class ChainPhase final : public Phase {
   }
   double credited_bytes(Rank rank) const override {
     return std::find(chain_.begin(), chain_.end(), rank) == chain_.end() ? 0 : static_cast<double>(bytes_);
+  }
+  std::string label() const override {
+    return settings_.lengths.empty() ? "" : std::to_string(chain_.size()) + " ranks";
   }
 
  private:
@@ -86,7 +95,7 @@ class Chain final : public Pattern {
 
   Extent extent(Rank, std::int64_t bytes) const override {
     static_cast<void>(segments(bytes, settings_.segment_bytes));
-    return {.phases = 1,
+    return {.phases = std::max<std::int64_t>(1, std::ssize(settings_.lengths)),
             .slots = settings_.rails,
             .rails = settings_.rails,
             .send_bytes = bytes,
@@ -96,12 +105,19 @@ class Chain final : public Pattern {
   std::vector<Rank> peers(Rank self, Rank ranks) const override {
     return peers_of_phases(*this, self, ranks);
   }
-  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t) const override {
-    return std::make_unique<ChainPhase>(ranks, bytes, settings_);
+  std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
+    return std::make_unique<ChainPhase>(ranks, bytes, settings_, index);
   }
   std::vector<std::int64_t> default_sizes() const override { return {40'000'000}; }
   std::string refuse(Rank ranks) const override {
     if (settings_.order.size() == 1) return "--order names one rank; a chain needs two";
+    const std::int64_t there = settings_.order.empty() ? ranks : std::ssize(settings_.order);
+    for (const Rank length : settings_.lengths) {
+      if (length < 2) return "--lengths names " + std::to_string(length) + "; a chain needs two ranks";
+      if (length > there)
+        return "--lengths names " + std::to_string(length) + ", but there are " + std::to_string(there) +
+               (settings_.order.empty() ? " ranks" : " ranks in --order");
+    }
     return absent_rank("order", settings_.order, ranks);
   }
 
@@ -112,7 +128,8 @@ class Chain final : public Pattern {
 std::unique_ptr<Pattern> make(const Parameters& parameters) {
   return std::make_unique<Chain>(Settings{.segment_bytes = parameters.integer("segment"),
                                           .rails = static_cast<std::int32_t>(parameters.integer("rails")),
-                                          .order = parameters.ranks("order")});
+                                          .order = parameters.ranks("order"),
+                                          .lengths = parameters.ranks("lengths")});
 }
 
 const std::array parameters = {
@@ -134,6 +151,10 @@ const std::array parameters = {
               .kind = Parameter::Kind::ranks,
               .unit = "ranks",
               .help = "The ranks along the chain, first to last; without it all, in their order"},
+    Parameter{.name = "lengths",
+              .kind = Parameter::Kind::ranks,
+              .unit = "ranks",
+              .help = "How many of them are in the chain, as 2,4,8 or 2-16, each a phase; without it all"},
 };
 
 }  // namespace

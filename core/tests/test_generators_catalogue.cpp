@@ -48,6 +48,22 @@ double alone(const std::string& name, Vertex source, Vertex destination) {
   return rate;
 }
 
+// Megabits per second of all that bounds the way from one host to another.
+std::set<double> passed(const Network& network, Vertex source, Vertex destination, int adapter = 0) {
+  std::vector<CapacityIndex> uses;
+  network.path({.source = source,
+                .destination = destination,
+                .source_adapter = adapter,
+                .destination_adapter = adapter},
+               uses);
+  std::set<double> megabits;
+  for (const CapacityIndex each : uses)
+    megabits.insert(std::round(network.capacities()[static_cast<std::size_t>(each)] * 8e-6 /
+                               network.protocol.efficiency));
+  megabits.erase(std::numeric_limits<double>::infinity());
+  return megabits;
+}
+
 double figure(const Network& network, std::string_view name) {
   for (const auto& each : network.forms.further)
     if (each.name == name) return each.value;
@@ -59,7 +75,7 @@ double figure(const Network& network, std::string_view name) {
 TEST(every_network_of_the_catalogue_is_read_says_where_it_comes_from_and_is_in_the_table) {
   std::ifstream stream(folder / "README.md");
   const std::string readme{std::istreambuf_iterator<char>(stream), {}};
-  CHECK(all_names().size() >= 38);
+  CHECK(all_names().size() >= 41);
   for (const std::string& name : all_names()) {
     const auto network = catalogued(name);
     CHECK(!network->title.empty() && !network->source.empty());
@@ -94,19 +110,32 @@ TEST(the_xibalba_networks_are_built_as_published) {
   CHECK_EQ(catalogued("xibalba-er16")->forms.bisection.value_or(0), 64 * 100e6);
   // Table 3: (1,2) are on one chip, (1,25) on two of a module, (1,49) on two modules.
   const auto config2 = catalogued("xibalba-e7-config2");
-  const auto passed = [&](Vertex source, Vertex destination) {
-    std::vector<CapacityIndex> uses;
-    config2->path({.source = source, .destination = destination}, uses);
-    std::set<double> megabits;
-    for (const CapacityIndex each : uses)
-      megabits.insert(std::round(config2->capacities()[static_cast<std::size_t>(each)] * 8e-6 /
-                                 config2->protocol.efficiency));
-    megabits.erase(std::numeric_limits<double>::infinity());
-    return megabits;
-  };
-  CHECK_EQ(passed(0, 1), (std::set<double>{100, 1600}));
-  CHECK_EQ(passed(0, 24), (std::set<double>{100, 1600}));
-  CHECK_EQ(passed(0, 48), (std::set<double>{100, 800, 1600}));
+  CHECK_EQ(passed(*config2, 0, 1), (std::set<double>{100, 1600}));
+  CHECK_EQ(passed(*config2, 0, 24), (std::set<double>{100, 1600}));
+  CHECK_EQ(passed(*config2, 0, 48), (std::set<double>{100, 800, 1600}));
+}
+
+TEST(streams_into_xibalba_pass_the_trunk_and_what_bounds_their_receivers) {
+  // Figure 7: hosts 0 to 15 are the senders.
+  const auto e7 = catalogued("xibalba-e7-streams"), er16 = catalogued("xibalba-er16-streams");
+  CHECK_EQ(e7->graph.hosts, 16 + 128);
+  CHECK_EQ(er16->graph.hosts, 16 + 128);
+  CHECK_EQ(passed(*e7, 0, 16), (std::set<double>{100, 800, 1000, 1600, 2000}));
+  CHECK_EQ(passed(*er16, 0, 16), (std::set<double>{100, 1000, 2000}));
+  // Among themselves the receivers have what configuration 1 has.
+  const auto config1 = catalogued("xibalba-e7-config1");
+  for (const Vertex other : {1, 15, 16, 31, 32, 127})
+    CHECK_EQ(passed(*e7, 16, 16 + other), passed(*config1, 0, other));
+}
+
+TEST(each_adapter_of_xibalbas_two_ethernets_leads_to_a_network_of_its_own) {
+  const auto both = catalogued("xibalba-two-ethernets");
+  const auto e7 = catalogued("xibalba-e7-config1"), maintenance = catalogued("xibalba-maintenance");
+  for (const Vertex other : {1, 16, 32, 127}) {
+    CHECK_EQ(passed(*both, 0, other, 0), passed(*e7, 0, other));
+    CHECK_EQ(passed(*both, 0, other, 1), passed(*maintenance, 0, other));
+  }
+  CHECK_EQ(both->adapter(5, 0, 1, 1), 1);
 }
 
 TEST(two_nodes_alone_get_the_published_rates) {

@@ -194,6 +194,22 @@ TEST(the_chain_stripes_over_rails_and_bounds_its_program) {
                       make_pattern("chain", {{"segment", "1"}})->extent(4, 1'000'000'000));
 }
 
+TEST(each_length_of_a_chain_is_a_phase_of_its_first_ranks) {
+  const auto pattern = make_pattern("chain", {{"order", "3,1,0,2"}, {"lengths", "4,2,3"}});
+  CHECK_EQ(pattern->extent(5, 1000).phases, 3);
+  CHECK(routes(*pattern, 5, 0) == (std::multiset<Route>{{3, 1}, {1, 0}, {0, 2}}));
+  CHECK(routes(*pattern, 5, 1) == (std::multiset<Route>{{3, 1}}));
+  CHECK(routes(*pattern, 5, 2) == (std::multiset<Route>{{3, 1}, {1, 0}}));
+  CHECK_EQ(pattern->phase(5, 1000, 1)->label(), "2 ranks");
+  CHECK_EQ(pattern->phase(5, 1000, 1)->credited_bytes(0), 0);
+  CHECK_EQ(pattern->refuse(5), "");
+  CHECK(make_pattern("chain", {{"lengths", "2,6"}})->refuse(5).find("but there are 5 ranks") !=
+        std::string::npos);
+  CHECK(make_pattern("chain", {{"lengths", "3"}, {"order", "0,1"}})->refuse(5).find("2 ranks in --order") !=
+        std::string::npos);
+  CHECK(make_pattern("chain", {{"lengths", "1"}})->refuse(5).find("needs two ranks") != std::string::npos);
+}
+
 TEST(loaded_pingpong_keeps_salmons_nine_thousand_messages) {
   const auto pattern = make_pattern("loaded-pingpong");
   std::size_t samples = 0;

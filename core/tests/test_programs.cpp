@@ -96,6 +96,7 @@ TEST(patterns_with_parameters_that_must_be_given_are_sound) {
       {"chain", {{"segment", "64"}, {"rails", "3"}}},
       {"chain", {{"segment", "1000"}, {"rails", "4"}, {"order", "11,0,5"}}},
       {"chain", {{"segment", "7"}}},
+      {"chain", {{"segment", "64"}, {"rails", "2"}, {"lengths", "2-12"}}},
       {"loaded-pingpong", {{"partners", "within"}, {"groups", "0-3/4-8/10"}}},
       {"loaded-pingpong", {{"partners", "across"}, {"groups", "0-3/4-8/10"}}},
       {"loaded-pingpong", {{"partners", "across"}, {"groups", "0,2,4,6/1,3,5,7/8,10,11/9"}}},

@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from crosscut import units
+from crosscut import toml_lines, units
 from crosscut.analysis.route_class import CLASSES
 from crosscut.errors import UsageError, plainly
 
@@ -93,9 +93,13 @@ def read(path: Path) -> Spec:
 def parse(text: str, path: Path) -> Spec:
     try:
         document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except tomllib.TOMLDecodeError as error:
+        line, what = toml_lines.mistake(error, text)
+        raise UsageError(f"{path}:{line}: not TOML: {what}") from error
+    except RecursionError as error:
         raise UsageError(f"{path}: {plainly(error)}") from error
-    top = _Table(document, path, text, "", 0)
+    lines = toml_lines.lines(text)
+    top = _Table(document, path, lines, "", 0)
     top.only(_TOP)
     link_rate = top.parsed("link_rate", parse_rate, 0.0)
     error_rate = top.parsed("error_rate", units.parse_fraction, 0.01)
@@ -104,7 +108,7 @@ def parse(text: str, path: Path) -> Spec:
     entries = document.get("promise", [])
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise UsageError(f"{path}: it promises nothing; write a table [[promise]] for each")
-    found = tuple(_promise(_Table(e, path, text, "promise", at), link_rate) for at, e in enumerate(entries))
+    found = tuple(_promise(_Table(e, path, lines, "promise", at), link_rate) for at, e in enumerate(entries))
     names = [promise.name for promise in found]
     for promise in found:
         if names.count(promise.name) > 1:
@@ -118,23 +122,13 @@ def parse(text: str, path: Path) -> Spec:
 class _Table:
     values: Mapping[str, Any]
     path: Path
-    text: str
+    lines: toml_lines.Lines
     name: str
     index: int
 
     def line(self, key: str) -> int:
-        """tomllib does not say: looked for as a key at the start of a line, below the table's head."""
-        number_of, inside = -1, self.name == ""
-        first = 1
-        for number, line in enumerate(self.text.splitlines(), 1):
-            if re.match(r"\s*\[", line):
-                head = re.match(r"\s*\[\[\s*(\w+)\s*\]\]", line) is not None
-                number_of += head
-                inside = self.name != "" and number_of == self.index
-                first = number if inside and head else first
-            elif inside and re.match(rf"\s*['\"]?{re.escape(key)}['\"]?\s*[=.]", line):
-                return number
-        return first
+        """Of the key; where it is missing, of the table."""
+        return self.lines.of((*((self.name, self.index) if self.name else ()), key))
 
     def wrong(self, key: str, what: str) -> UsageError:
         shown = repr(self.values[key])[:80] if key in self.values else "missing"

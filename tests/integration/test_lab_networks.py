@@ -10,7 +10,7 @@ import pytest
 from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, ways_from
 
 from crosscut import network
-from crosscut.lab import addresses, lifecycle, state
+from crosscut.lab import addresses, lifecycle, state, walking
 
 pytestmark = needs_lab
 
@@ -87,6 +87,9 @@ def check_all_ways(record: state.Record) -> None:
 def test_every_pair_meets_by_the_way_of_the_file(kind: str, tmp_path: Path) -> None:
     with lab(generated(tmp_path, kind, KINDS[kind])) as record:
         check_all_ways(record)
+        walked = walking.walk(record, "", "", 60)  # also to adapters beyond the first
+        assert [walking.sentence(one) for one in walked.unlike] == []
+        assert walked.not_walked == 0
 
 
 def test_routed_nodes_forward_as_their_tables_say(tmp_path: Path) -> None:

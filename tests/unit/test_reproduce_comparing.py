@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from test_reproduce_experiment import WHOLE, written
 
-from crosscut.reproduce import chart, comparing, experiment, picture
+from crosscut.reports.screen import screen_for
+from crosscut.reproduce import chart, comparing, experiment, picture, telling
 from crosscut.reproduce.comparing import Curve
 from crosscut.reproduce.quantities import Kind, fits, scaled
+from crosscut.reproduce.running import Measured
 
 
 @pytest.fixture
@@ -23,6 +28,18 @@ def read(tmp_path: Path) -> experiment.Experiment:
 
 def lab(*values: float) -> Curve:
     return Curve("one", "lab", (1.0, 2.0, 4.0), values)
+
+
+def told(
+    read: experiment.Experiment, rows: list[comparing.Row], found: list[comparing.Summary]
+) -> tuple[str, dict[str, Any]]:
+    """On a terminal, and as JSON."""
+    (series, *_) = read.series
+    measured = [Measured(series, "lab", (), 1.0, 0.0)]
+    stream = io.StringIO()
+    telling.render(screen_for(stream), read, rows, found, measured)
+    document = json.loads(json.dumps(telling.as_json(read, rows, found, [], measured), allow_nan=False))
+    return " ".join(stream.getvalue().split()), document
 
 
 def test_rates_times_become_those_of_the_network_that_was_meant() -> None:
@@ -56,6 +73,48 @@ def test_rows_outside_the_aim_do_not_count(read: experiment.Experiment) -> None:
     assert summary.rows == 2
     assert summary.worst == pytest.approx(0.02)
     assert summary.met is True
+
+
+def test_what_the_machine_limited_is_marked_and_does_not_count(read: experiment.Experiment) -> None:
+    curve = replace(lab(11.3, 5.0, 11.1), limited=(False, True, False))
+    rows = list(comparing.rows(read, [curve]))
+    assert [row.emulated_limited for row in rows] == [False, True, False]
+    (summary,) = comparing.summaries(read, rows)
+    assert (summary.rows, summary.left_out, summary.worst, summary.met) == (1, 1, 0, True)
+    said, document = told(read, rows, [summary])
+    assert "5 !" in said
+    assert "1 of 2 left out: the machine was the limit" in said
+    assert [row["emulated_limited"] for row in document["rows"]] == [False, True, False]
+    assert document["summary"][0]["left_out"] == 1
+
+
+def test_where_the_machine_limited_all_there_is_no_error_and_no_verdict(read: experiment.Experiment) -> None:
+    rows = list(comparing.rows(read, [replace(lab(11.3, 5.0, 11.1), limited=(True, True, True))]))
+    (summary,) = comparing.summaries(read, rows)
+    assert (summary.rows, summary.left_out, summary.met) == (0, 2, None)
+    said, document = told(read, rows, [summary])
+    assert "2 of 2 left out" in said
+    assert "met" not in said
+    assert document["summary"][0]["mean_error"] is None
+
+
+def test_what_is_simulated_no_machine_limits(read: experiment.Experiment) -> None:
+    curves = [replace(lab(1.0, 1.0, 1.0), limited=(True,) * 3), replace(lab(11.3, 11.2, 11.1), place="sim")]
+    emulated, simulated = comparing.summaries(read, list(comparing.rows(read, curves)))
+    assert (emulated.left_out, simulated.left_out, simulated.rows) == (2, 0, 2)
+
+
+def test_reckoned_figures_count_apart_and_meet_no_aim(read: experiment.Experiment) -> None:
+    (one,) = read.series
+    other = replace(one, name="two", published=(), reckoned=(10.0, 10.0, 10.0))
+    both = replace(read, series=(one, other))
+    curves = [lab(11.3, 11.2, 11.1), replace(lab(20.0, 10.0, 10.0), series="two")]
+    rows = list(comparing.rows(both, curves))
+    published, reckoned = comparing.summaries(both, rows)
+    assert (published.against, published.worst, published.met) == ("published", 0, True)
+    assert (reckoned.against, reckoned.worst, reckoned.met) == ("reckoned", 1, None)
+    said, _ = told(both, rows, [published, reckoned])
+    assert "off what was reckoned by" in said
 
 
 def test_an_aim_is_missed_by_the_mean_or_by_the_worst(read: experiment.Experiment) -> None:
@@ -100,3 +159,30 @@ def test_every_form_is_a_picture_also_of_nearly_nothing(
         texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
         assert "<title>" in texts
         assert "nan" not in (tmp_path / "picture.svg").read_text()
+
+
+def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, tmp_path: Path) -> None:
+    curve = replace(lab(1.0, 2.0, 3.0), limited=(False, True, False), phase_x=(1.0, 2.0),
+                    phase_rates=(2.0, 3.0), phase_limited=(True, False))  # fmt: skip
+    for form in ("points", "phases"):
+        asked = replace(read, picture=experiment.Picture(form, "t", "x", "y"))
+        picture.write(asked, list(comparing.rows(asked, [curve])), [curve], tmp_path)
+        text = (tmp_path / "picture.svg").read_text()
+        assert picture.LIMITED in text
+        assert text.count('fill-opacity="0.3"') == 2  # the figure, and the legend
+        fine = replace(curve, limited=(False,) * 3, phase_limited=(False,) * 2)
+        picture.write(asked, list(comparing.rows(asked, [fine])), [fine], tmp_path)
+        assert picture.LIMITED not in (tmp_path / "picture.svg").read_text()
+    asked = replace(read, picture=experiment.Picture("histogram", "t", "x", "y"))
+    many = replace(curve, routes=(1.0, 2.0))
+    picture.write(asked, [], [many], tmp_path)
+    assert "was the limit of 1 of 2 phases of one" in (tmp_path / "picture.svg").read_text()
+
+
+def test_what_is_other_on_the_lab_is_said(read: experiment.Experiment) -> None:
+    (series,) = read.series
+    other = replace(series, lab_parameters=series.parameters | {"cumulative": "false"})
+    said = telling.conditions([Measured(other, "lab", (), 10.0, 0.0)])
+    assert "emulated: messages of 500 KB in place of 10 MiB; times scaled" in said
+    assert "emulated: cumulative false in place of true" in said
+    assert telling.conditions([Measured(other, "sim", (), 1.0, 0.0)]) == []

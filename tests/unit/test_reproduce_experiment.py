@@ -80,6 +80,8 @@ def test_every_experiment_that_comes_along_is_read_and_names_its_paper() -> None
         ("11.3, ", "-1, ", "key 'published': -1 is out of range"),
         ("11.3, ", "inf, ", "key 'published': inf is out of range"),
         ('"0-1,2-3"', "[0, 1]", "key 'pairs': [0, 1] is not a text"),
+        ("published", "reckoned = [1]\npublished", "key 'reckoned': excludes 'published'"),
+        ("published = [11.3,", "reckoned = [", "key 'reckoned': has 2 figures for 3 values"),
         (SERIES, "", "at least one [[series]]"),
         (SERIES, SERIES + SERIES, "two are named 'one'"),
         (f"[lab]\ndilation = 10\n{SERIES}", "series = 3", "key 'series': is not a list of tables"),
@@ -93,6 +95,32 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, before: str, after: s
         experiment.read(written(tmp_path, WHOLE.replace(before, after)))
     assert said in str(refused.value)
     assert "it.toml" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        ("dilation = 10", "dilate = 10", 4),
+        ("[1, 2, 4]", "[\n1,\n1, 4]", 13),
+        ('message = "10MiB"\n', "", 6),  # missing: the table
+        ('pairs = "0-1,2-3"', "pairs = [0]", 10),
+        (SERIES, SERIES + SERIES, 19),
+        ("[lab]", "[lab", 3),
+        ('"MiB/s"', '"MiB/s', 15),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, before: str, after: str, line: int) -> None:
+    assert before in WHOLE
+    with pytest.raises(UsageError) as refused:
+        experiment.read(written(tmp_path, WHOLE.replace(before, after)))
+    assert f"it.toml:{line}: " in str(refused.value)
+
+
+def test_parameters_of_the_lab_are_those_of_the_pattern_but_for_what_they_name(tmp_path: Path) -> None:
+    text = WHOLE.replace("message =", "lab_parameters = { cumulative = false }\nmessage =", 1)
+    (series,) = experiment.read(written(tmp_path, text)).series
+    assert series.parameters == {"pairs": "0-1,2-3", "cumulative": "true"}
+    assert series.lab_parameters == {"pairs": "0-1,2-3", "cumulative": "false"}
 
 
 def test_what_is_no_text_and_what_is_too_long_are_refused(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from crosscut import units
-from crosscut.cli import lab_fault
+from crosscut.cli import lab_fault, lab_walk
 from crosscut.cli.parser import dilation, quantity
 from crosscut.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.lab import describe, enter, lifecycle, state, switch_choice
@@ -26,6 +26,7 @@ examples:
   crosscut lab status
   crosscut lab exec test n0003 -- iperf3 -s           any program, as on a host
   crosscut lab shell test n0003
+  crosscut lab walk test                              trace every route
   crosscut lab fault plant test slow n0003 --to 10%
   crosscut run aapc --on lab:test                     measure it
   crosscut run aapc --on lab:my.toml                  build, measure, remove
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one = commands.add_parser("shell", help="a shell on a node")
     _add_node(one)
     one.set_defaults(act=_shell)
+    lab_walk.add_arguments(commands)
     lab_fault.add_arguments(commands)
     one = commands.add_parser("down", help="remove a lab, or what a crash left of it")
     one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from crosscut.cli import options
 from crosscut.cli.parser import dilation, quantity, whole
 from crosscut.errors import EXIT_OK, UsageError
+from crosscut.lab import switch_choice
 from crosscut.progress import reporter
 
 if TYPE_CHECKING:
@@ -37,9 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--on",
-        choices=("lab", "sim", "both"),
+        choices=("lab", "sim", "local", "both"),
         default="both",
-        help="Emulated on this machine, simulated, or both (the default).",
+        help="Emulated on this machine (lab), simulated, or of this machine itself (local), as far as the "
+        "experiment has it; both (the default): all that it has.",
     )
     parser.add_argument(
         "--out", type=options.folder, metavar="DIR",
@@ -49,6 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dilate", type=quantity(dilation), metavar="N", help="Of the lab, in place of the file's."
     )
     parser.add_argument(
+        "--switch", type=quantity(switch_choice.checked), metavar=switch_choice.METAVAR,
+        help="What carries the lab, in place of the file's: see crosscut lab up --help.",
+    )  # fmt: skip
+    parser.add_argument(
         "--repetitions", type=whole(1), metavar="N", help="On the lab; without it the file's."
     )
     parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
@@ -56,13 +62,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.reproduce import experiment
+    from crosscut import core
+    from crosscut.reproduce import experiment, known
 
     if args.experiment is None:
         return _list(args)
-    read = experiment.read(experiment.find(args.experiment))
-    places = experiment.PLACES if args.on == "both" else (args.on,)
-    if not any(place in one.on for one in read.series for place in places):
+    file = experiment.find(args.experiment)
+    read = experiment.read(file)
+    known.check(file, core.load())
+    asked = experiment.PLACES if args.on == "both" else (args.on,)
+    places = tuple(place for place in asked if any(place in one.on for one in read.series))
+    if not places:
         raise UsageError(f"--on {args.on}: {read.name} has no series that runs there")
     _refuse_lab(places)
     return _reproduce(args, read, places, _folder(args.out, read.name))
@@ -118,7 +128,9 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[str, ..
 
     measured = []
     with reporter(quiet=True) as listener:
-        how = running.How(tuple(args.words), folder, listener, told, args.dilate, args.repetitions)
+        how = running.How(
+            tuple(args.words), folder, listener, told, args.dilate, args.repetitions, args.switch
+        )
         for place in places:
             measured += running.measure(read, place, how)
     curves = [comparing.curve(one) for one in measured]

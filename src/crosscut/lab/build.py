@@ -30,7 +30,9 @@ SETTINGS = {
     "net.ipv4.conf.default.rp_filter": "0",
     "net.ipv4.conf.all.send_redirects": "0",
     "net.ipv4.conf.default.send_redirects": "0",
+    # A gateway tells of every packet that dies there (`lab walk`): else 50 at once, then 1,000 a second.
     "net.ipv4.icmp_ratelimit": "0",
+    "net.ipv4.icmp_ratemask": "0",
 }
 _FORWARDING = {"net.ipv4.ip_forward": "1"}
 _SPACES = {"net": namespaces.NEW_NET, "uts": namespaces.NEW_UTS, "ipc": namespaces.NEW_IPC}

@@ -17,7 +17,8 @@ MOST_BITS_PER_SECOND_OF_USER_SWITCH = 1.6e9
 def differences(ways: Ways, made: Plan, cores: int, *, in_kernel: bool = True) -> tuple[str, ...]:
     """`in_kernel`: bridges and buckets carry it; else crosscut-switch."""
     of_switch = (*_of_latencies(ways), *_of_ways(ways)) if in_kernel else ()
-    return (*of_switch, *_of_hosts(ways), *_of_speed(made, cores, in_kernel))
+    of_routers = () if in_kernel else _of_routers(ways)
+    return (*of_switch, *of_routers, *_of_hosts(ways), *_of_speed(made, cores, in_kernel))
 
 
 def _of_latencies(ways: Ways) -> Iterator[str]:
@@ -30,6 +31,15 @@ def _of_latencies(ways: Ways) -> Iterator[str]:
         yield (
             f"latencies of links, switches and hosts (up to {units.seconds(latency, 2)} each) are left out: "
             "this kernel has no netem to delay frames"
+        )
+
+
+def _of_routers(ways: Ways) -> Iterator[str]:
+    latency = max((host.forward_latency_seconds for host in ways.hosts if host.forwards == "ip"), default=0.0)
+    if latency > 0:
+        yield (
+            f"what a node that forwards adds ({units.seconds(latency, 2)}) is left out: "
+            "it is an IP router in this machine's kernel"
         )
 
 

@@ -11,11 +11,15 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crosscut.errors import PlaceError, UsageError
 from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
 from crosscut.places.host_file import Share
 from crosscut.places.mpi import YIELDING, find_launcher
+
+if TYPE_CHECKING:
+    from crosscut.lab import ways
 
 FANOUT = 16
 INTERFACE = "eth0"
@@ -30,6 +34,9 @@ class Site:
     hosts: tuple[str, ...]
     release: Callable[[], None] | None
     """Takes it down, where it was built for this session."""
+    adapters: int = 1
+    """On which every host has an address: rail k of a pattern is the host's adapter k, as in a simulation
+    with one rank on each host."""
 
 
 class LabPlace:
@@ -106,7 +113,12 @@ def open_site(argument: str, switch: str = "") -> Site:
         name = record.name
         release = lifecycle.taking_down(record)
     hosts = ways.parse(state.read_network(name)).hosts
-    return Site(name, state.folder(name), tuple(host.name for host in hosts), release)
+    return Site(name, state.folder(name), tuple(host.name for host in hosts), release, rails(hosts))
+
+
+def rails(hosts: Sequence[ways.Host]) -> int:
+    """Adapters on which every host has an address. One that forwards has a single address for all of its."""
+    return max(1, min(1 if host.forwards != "no" else len(host.adapters) for host in hosts))
 
 
 def blocks(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
@@ -117,9 +129,9 @@ def blocks(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
     ]
 
 
-def _line(options: PlaceOptions) -> dict[str, object]:
+def _line(options: PlaceOptions, interfaces: str) -> dict[str, object]:
     """More ranks than cores, though no rank can see that: they wait in the kernel, not in a loop."""
-    line = configuration(options, "lab", INTERFACE)
+    line = configuration(options, "lab", interfaces)
     return line | {"pin": False, "oversubscribed": True}
 
 
@@ -127,11 +139,14 @@ _Started = tuple[list[str | Path], dict[str, object], Mapping[str, str] | None]
 
 
 def _tree(options: PlaceOptions, site: Site, per_host: int) -> _Started:
+    from crosscut.lab import addresses
+
     shares = blocks(options.ranks, site.hosts, per_host)
     script = str(site.folder / "enter")
     core = str(options.executable.absolute())
     head, *others = ({"host": one.host, "first_rank": one.first_rank, "count": one.count} for one in shares)
-    line = _line(options) | head
+    interfaces = ",".join(map(addresses.interface, range(site.adapters)))
+    line = _line(options, interfaces) | head
     if others:
         line["tree"] = {"command": [script], "core": core, "fanout": FANOUT, "hosts": others}
     return [script, shares[0].host, f"{core} node"], line, None
@@ -148,7 +163,7 @@ def _mpi(options: PlaceOptions, site: Site, per_host: int) -> _Started:
     program = [str(options.mpi_executable.absolute()), "mpi-rank"]
     words = [*launcher.command(options.ranks), *options.launcher_arguments]
     command, environment = mpi_command(site, words, options.ranks, per_host, program)
-    return command, _line(options), environment
+    return command, _line(options, INTERFACE), environment
 
 
 def mpi_command(

@@ -11,6 +11,11 @@ WIDTH, HEIGHT = 1080, 620
 LEFT, RIGHT, TOP, BOTTOM = 84, 300, 76, 64
 # Okabe and Ito's palette, told apart by most eyes.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b4b8a", "#4d4d4d")
+_DASHES = {
+    "line": "",
+    "dashed": ' stroke-dasharray="6 4"',
+    "dotted": ' stroke-dasharray="0.1 5" stroke-linecap="round"',
+}
 _INK, _FAINT, _GRID = "#1f2933", "#6b7785", "#e4e8ec"
 
 
@@ -23,7 +28,8 @@ class Mark:
     y: tuple[float, ...]
     colour: int
     look: str
-    """`line`, `dashed`, `dots`, `rings`, `crosses`, `specks`, or `bars` (of width `bar`)"""
+    """Lines: `line`, `dashed`, `dotted`. Points: `dots`, `rings`, `pale`, `crosses`, `saltires`, `specks`.
+    `bars`, of width `bar`."""
     bar: float = 0.0
 
 
@@ -132,10 +138,9 @@ def _mark(mark: Mark, across: _Scale, up: _Scale) -> Iterator[str]:
         for a, b in points:
             box = f'x="{a:.1f}" y="{b:.1f}" width="{width:.1f}" height="{floor - b:.1f}"'
             yield f'<rect {box} fill="{colour}" fill-opacity="0.55"/>'
-    elif mark.look in ("line", "dashed") and points:
-        dash = ' stroke-dasharray="6 4"' if mark.look == "dashed" else ""
+    elif mark.look in _DASHES and points:
         path = "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
-        yield f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
+        yield f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"{_DASHES[mark.look]}/>'
     else:
         for a, b in points:
             yield _point(mark.look, a, b, colour)
@@ -144,6 +149,10 @@ def _mark(mark: Mark, across: _Scale, up: _Scale) -> Iterator[str]:
 def _point(look: str, x: float, y: float, colour: str) -> str:
     if look == "specks":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.6" fill="{colour}" fill-opacity="0.35"/>'
+    if look == "pale":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour}" fill-opacity="0.3"/>'
+    if look == "saltires":
+        return f'<path d="M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8" stroke="{colour}" stroke-width="1.5"/>'
     if look == "crosses":
         return f'<path d="M{x - 5:.1f} {y:.1f}h10m-5 -5v10" stroke="{colour}" stroke-width="2"/>'
     fill = "#ffffff" if look == "rings" else colour
@@ -156,9 +165,8 @@ def _legend(marks: Sequence[Mark]) -> Iterator[str]:
     for at, mark in enumerate(shown):
         y = TOP + 8 + 22 * at
         colour = COLOURS[mark.colour % len(COLOURS)]
-        if mark.look in ("line", "dashed"):
-            dash = ' stroke-dasharray="6 4"' if mark.look == "dashed" else ""
-            yield f'<path d="M{left - 9} {y}h20" stroke="{colour}" stroke-width="2"{dash}/>'
+        if mark.look in _DASHES:
+            yield f'<path d="M{left - 9} {y}h20" stroke="{colour}" stroke-width="2"{_DASHES[mark.look]}/>'
         elif mark.look == "bars":
             box = f'x="{left - 6}" y="{y - 6}" width="13" height="12"'
             yield f'<rect {box} fill="{colour}" fill-opacity="0.55"/>'

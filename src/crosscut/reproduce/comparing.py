@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from crosscut.reproduce import trusting
 from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Kind, Values, scaled, unevenness
 from crosscut.reproduce.running import Measured
@@ -30,6 +31,10 @@ class Curve:
     """MiB/s: a message over the time of the slowest rank, of each phase measured."""
     unevenness: tuple[float, ...] = ()
     """Coefficient of variation of the routes of each phase."""
+    limited: tuple[bool, ...] = ()
+    """Of `values`: the machine was the limit, not the network."""
+    phase_limited: tuple[bool, ...] = ()
+    """Of `phase_x`."""
 
 
 @dataclass(frozen=True)
@@ -40,37 +45,76 @@ class Row:
     """Phase, size or what the file calls it; None: one figure for all."""
     unit: str
     published: float | None
+    reckoned: float | None
+    """What the paper's set-up says, where it prints no figure."""
     emulated: float | None
     simulated: float | None
     in_aim: bool
     note: str
+    emulated_limited: bool = False
+    """The machine was the limit of what was emulated, not the network."""
+    here: float | None = None
+    """Of this machine itself: no network is between the ranks."""
+
+    @property
+    def held_against(self) -> float | None:
+        return self.reckoned if self.published is None else self.published
+
+    def at(self, place: str) -> float | None:
+        return {"lab": self.emulated, "sim": self.simulated, "local": self.here}[place]
+
+    def limited(self, place: str) -> bool:
+        return place == "lab" and self.emulated_limited
 
     def error(self, value: float | None) -> float | None:
-        """Relative to the published figure, with its sign."""
-        if value is None or self.published is None:
+        """Relative to the published figure, or the reckoned one, with its sign."""
+        against = self.held_against
+        if value is None or against is None:
             return None
-        return (value - self.published) / self.published
+        return (value - against) / against
 
 
 @dataclass(frozen=True)
 class Summary:
     place: str
-    rows: int
-    mean: float
-    worst: float
-    worst_row: Row
+    against: str
+    """`published` or `reckoned`"""
+    errors: tuple[tuple[float, Row], ...]
+    """Of the rows that count, without signs."""
+    left_out: int
+    """Rows that would count, had the machine not been their limit."""
     met: bool | None
-    """None: the file has no aim."""
+    """None: the file has no aim for these, or no row counts."""
+
+    @property
+    def rows(self) -> int:
+        return len(self.errors)
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean([error for error, _ in self.errors])) if self.errors else math.nan
+
+    @property
+    def worst(self) -> float:
+        return max((error for error, _ in self.errors), default=math.nan)
+
+    @property
+    def worst_row(self) -> Row | None:
+        return max(self.errors, key=lambda pair: pair[0])[1] if self.errors else None
 
 
 def curve(measured: Measured) -> Curve:
     series = measured.series
+    if measured.values is not None:
+        return Curve(series.name, measured.place, _named(series), measured.values, limited=measured.limited)
     runs = [Run.open(path) for path in measured.runs]
     x: list[float] = []
     values: list[float] = []
     uneven: list[float] = []
     phase_x: list[float] = []
     phase_rates: list[float] = []
+    limited: list[bool] = []
+    phase_limited: list[bool] = []
     phase_rate = QUANTITIES["phase rate"].of
     for run in runs:
         sizes = range(len(run.sizes_bytes)) if series.by_size else (0,)
@@ -78,9 +122,11 @@ def curve(measured: Measured) -> Curve:
             found = _scaled(series, measured, run, series.quantity.of(run, size), size)
             values += found.tolist()
             x += _places_on_x(series, run, size)
+            limited += trusting.figures(series.quantity, trusting.phases(run, size))
         if not run.phase_summarised:
             uneven += unevenness(run, 0).tolist()
             phase_x += run.dataset["phase"].values.astype(float).tolist()
+            phase_limited += trusting.phases(run, 0)
             phase_rates += (phase_rate(run, 0) * measured.dilation / UNITS["MiB/s"]).tolist()
     if series.x:
         x = list(series.x)
@@ -89,10 +135,18 @@ def curve(measured: Measured) -> Curve:
     return Curve(
         series.name, measured.place, tuple(x[i] for i in order), tuple(values[i] for i in order),
         routes, route_bytes, tuple(phase_x), tuple(phase_rates), tuple(uneven),
+        tuple(limited[i] for i in order), tuple(phase_limited),
     )  # fmt: skip
 
 
+def _named(series: Series) -> tuple[float, ...]:
+    """Of a step's figures."""
+    return series.x or tuple(float(phase) for phase in series.phases)
+
+
 def _places_on_x(series: Series, run: Run, size: int) -> list[float]:
+    if series.rank_counts:
+        return [float(run.ranks)]
     if series.by_size:
         return [float(run.sizes_bytes[size])]
     if series.quantity.each_phase:
@@ -131,14 +185,16 @@ def _routes(
 def rows(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[Row]:
     by_name = {(one.series, one.place): one for one in curves}
     for series in experiment.series:
-        lab, sim = (by_name.get((series.name, place)) for place in ("lab", "sim"))
-        wanted = _wanted(series, lab or sim)
+        lab, sim, here = (by_name.get((series.name, place)) for place in ("lab", "sim", "local"))
+        wanted = _wanted(series, lab or sim or here)
         for at, x in enumerate(wanted):
             published = series.published[at] if series.published else None
+            reckoned = series.reckoned[at] if series.reckoned else None
             yield Row(
                 series.name, series.where, x if len(wanted) > 1 or series.phases else None, series.unit,
-                published, _at(lab, x), _at(sim, x),
-                published is not None and x not in series.outside_the_aim, series.note,
+                published, reckoned, _at(lab, x), _at(sim, x),
+                (published or reckoned) is not None and x not in series.outside_the_aim, series.note,
+                _limited(lab, x), _at(here, x),
             )  # fmt: skip
 
 
@@ -148,6 +204,8 @@ def _wanted(series: Series, found: Curve | None) -> tuple[float, ...]:
         return series.x
     if series.phases:
         return tuple(float(phase) for phase in series.phases)
+    if series.rank_counts:
+        return tuple(float(ranks) for ranks in series.rank_counts)
     if series.by_size:
         return tuple(float(size) for size in series.messages)
     return (0.0,) if not series.quantity.each_phase else found.x if found else ()
@@ -160,19 +218,28 @@ def _at(found: Curve | None, x: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _limited(found: Curve | None, x: float) -> bool:
+    return found is not None and x in found.x and any(found.limited[found.x.index(x) :][:1])
+
+
 def summaries(experiment: Experiment, found: Sequence[Row]) -> Iterator[Summary]:
-    """Of the rows with which an aim goes, for each place."""
+    """Of the rows with which an aim goes, for each place; those held against what was reckoned apart."""
     for place in ("lab", "sim"):
-        held = [
-            (abs(error), row)
-            for row in found
-            if row.in_aim
-            and (error := row.error(row.emulated if place == "lab" else row.simulated)) is not None
-        ]
-        if not held:
-            continue
-        errors = [error for error, _ in held]
-        mean, (worst, row) = float(np.mean(errors)), max(held, key=lambda pair: pair[0])
-        aims = [(mean, experiment.mean_aim), (worst, experiment.worst_aim)]
-        given = [value <= aim for value, aim in aims if aim is not None]
-        yield Summary(place, len(held), mean, worst, row, all(given) if given else None)
+        for against in ("published", "reckoned"):
+            held = [
+                (abs(error), row)
+                for row in found
+                if row.in_aim
+                and (row.published is not None) == (against == "published")
+                and (error := row.error(row.at(place))) is not None
+            ]
+            if held:
+                errors = tuple(pair for pair in held if not pair[1].limited(place))
+                one = Summary(place, against, errors, len(held) - len(errors), None)
+                yield replace(one, met=_met(experiment, one)) if against == "published" else one
+
+
+def _met(experiment: Experiment, one: Summary) -> bool | None:
+    aims = [(one.mean, experiment.mean_aim), (one.worst, experiment.worst_aim)]
+    given = [value <= aim for value, aim in aims if aim is not None]
+    return all(given) if given and one.errors else None

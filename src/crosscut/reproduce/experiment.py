@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from crosscut import units
 from crosscut.errors import UsageError
-from crosscut.reproduce import fields
+from crosscut.reproduce import fields, settings
 from crosscut.reproduce.fields import Table
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
+from crosscut.reproduce.settings import Settings
 
 FORMS = ("points", "phases", "histogram", "scatter")
-PLACES = ("lab", "sim")
+PLACES = ("lab", "sim", "local")
+_BOTH = ("lab", "sim")
 _MOST = 1 << 20
 _TOP = ("title", "source", "note", "lab", "aim", "picture", "series")
 _SERIES = (
-    "name", "where", "network", "pattern", "parameters", "ranks", "ranks_per_host", "message", "lab_message",
-    "phases", "sizes", "x", "quantity", "unit", "published", "outside_the_aim", "note",
-    "repetitions", "warm_up", "on",
+    "name", "where", "network", "pattern", "parameters", "lab_parameters", "ranks", "ranks_per_host",
+    "message", "lab_message", "phases", "sizes", "x", "quantity", "unit", "published", "reckoned",
+    "outside_the_aim", "note", "repetitions", "warm_up", "on", *settings.KEYS,
 )  # fmt: skip
+_WALK = ("name", "where", "network", "switch", "quantity", "x", "unit", "published", "reckoned",
+         "outside_the_aim", "note", "on")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Series:
     network: str
     pattern: str
     parameters: dict[str, str]
+    lab_parameters: dict[str, str]
+    """With those of `parameters` that it does not name again: what is scaled along with the message."""
     ranks: int
     """0: all that the network has."""
     ranks_per_host: int
@@ -46,6 +52,8 @@ class Series:
     unit: str
     published: tuple[float, ...]
     """Empty where the paper prints none; else as many as there are figures."""
+    reckoned: tuple[float, ...]
+    """What the paper's set-up says, where it prints no figures."""
     outside_the_aim: tuple[float, ...]
     note: str
     repetitions: int
@@ -53,6 +61,9 @@ class Series:
     warm_up: int
     on: tuple[str, ...]
     by_size: bool
+    rank_counts: tuple[int, ...] = ()
+    """Where figures are by the number of ranks: in place of `ranks`."""
+    settings: Settings = field(default_factory=Settings)
 
     @property
     def quantity(self) -> Quantity:
@@ -75,6 +86,8 @@ class Picture:
     title: str
     x: str
     y: str
+    y_scale: str = "linear"
+    """Or `log`: of points."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +111,14 @@ def read(path: Path) -> Experiment:
     lab.only(("dilation", "repetitions"))
     aim.only(("mean", "worst"))
     repetitions = lab.whole("repetitions", 5, 1, 10_000)
-    series = tuple(_series(table, repetitions) for table in top.tables("series"))
+    tables = top.tables("series")
+    series = tuple(_series(table, repetitions) for table in tables)
     if not series:
         top.fail("series", "there is none; an experiment has at least one [[series]]")
     names = [one.name for one in series]
-    if doubled := next((name for name in names if names.count(name) > 1), ""):
-        top.fail("series", f"two are named '{doubled}'")
+    for at, table in enumerate(tables):
+        if names[at] in names[:at]:
+            table.fail("name", f"two are named '{names[at]}'")
     return Experiment(
         name=path.stem,
         title=top.text("title"),
@@ -118,14 +133,18 @@ def read(path: Path) -> Experiment:
 
 
 def _picture(table: Table, title: str) -> Picture:
-    table.only(("form", "title", "x", "y"))
+    table.only(("form", "title", "x", "y", "y_scale"))
     form = table.text("form", "points", FORMS)
-    return Picture(form, table.text("title", title), table.text("x", ""), table.text("y", ""))
+    y_scale = table.text("y_scale", "linear", ("linear", "log"))
+    return Picture(form, table.text("title", title), table.text("x", ""), table.text("y", ""), y_scale)
 
 
 def _series(table: Table, repetitions: int) -> Series:
     table.only(_SERIES)
     quantity = table.text("quantity", choices=QUANTITIES)
+    is_walk = QUANTITIES[quantity].step == "walk"
+    if is_walk:
+        table.only(_WALK)
     unit = table.text("unit", choices=UNITS)
     if not fits(unit, QUANTITIES[quantity].kind):
         table.fail("unit", f"'{unit}' does not go with '{quantity}'")
@@ -135,7 +154,7 @@ def _series(table: Table, repetitions: int) -> Series:
     messages = (
         table.quantities("sizes", units.parse_bytes)
         if by_size
-        else (table.quantity("message", units.parse_bytes),)
+        else (table.quantity("message", units.parse_bytes, "1B" if is_walk else None),)
     )
     if not messages:
         table.fail("sizes", "is empty")
@@ -146,13 +165,15 @@ def _series(table: Table, repetitions: int) -> Series:
         lab_messages = (table.quantity("lab_message", units.parse_bytes),)
     if min(*messages, *lab_messages) < 1:
         table.fail("message", "a message of no bytes has no rate")
+    rank_counts = table.wholes("ranks", 2, _MOST) if isinstance(table.values.get("ranks"), list) else ()
     return _checked(table, Series(
         name=table.text("name"),
         where=table.text("where", ""),
         network=_network(table),
-        pattern=table.text("pattern"),
-        parameters=table.table("parameters").texts(),
-        ranks=table.whole("ranks", 0, 0, _MOST),
+        pattern=table.text("pattern", "" if is_walk else None),
+        parameters=(parameters := table.table("parameters").texts()),
+        lab_parameters=parameters | table.table("lab_parameters").texts(),
+        ranks=0 if rank_counts else table.whole("ranks", 0, 0, _MOST),
         ranks_per_host=table.whole("ranks_per_host", 0, 0, 4096),
         messages=messages,
         lab_messages=lab_messages,
@@ -161,24 +182,31 @@ def _series(table: Table, repetitions: int) -> Series:
         quantity_name=quantity,
         unit=unit,
         published=table.numbers("published", 1e-12, 1e15),
+        reckoned=table.numbers("reckoned", 1e-12, 1e15),
         outside_the_aim=table.numbers("outside_the_aim", -1e15, 1e15),
         note=table.text("note", ""),
         repetitions=table.whole("repetitions", repetitions, 1, 10_000),
         warm_up=table.whole("warm_up", 1, 0, 100),
         on=_places(table),
         by_size=by_size,
+        rank_counts=rank_counts,
+        settings=settings.read(table),
     ))  # fmt: skip
 
 
 def _network(table: Table) -> str:
     """One of the catalogue, or a file beside this one."""
+    if table.values.get("on") == "local":
+        if "network" in table:
+            table.fail("network", "no network is between the ranks of on = 'local'")
+        return ""
     text = table.text("network")
     return str(Path(table.file).parent / text) if text.endswith(".toml") else text
 
 
 def _places(table: Table) -> tuple[str, ...]:
-    on = table.text("on", "both", ("lab", "sim", "both"))
-    return PLACES if on == "both" else (on,)
+    on = table.text("on", "both", (*PLACES, "both"))
+    return _BOTH if on == "both" else (on,)
 
 
 def _checked(table: Table, series: Series) -> Series:
@@ -187,18 +215,41 @@ def _checked(table: Table, series: Series) -> Series:
         table.fail("phases", "names a phase twice")
     if series.phases and series.by_size:
         table.fail("phases", "excludes 'sizes': figures are by phase, or by size")
-    figures = len(series.messages) if series.by_size else len(series.phases) if each else 1
-    if series.published and not series.by_size and each and not series.phases:
-        table.fail("phases", "is missing: it says which phases the published figures belong to")
+    settings.check(table, series.settings, series.on, series.quantity.step)
+    figures = _figures(table, series)
     if series.by_size and each:
         table.fail("quantity", f"'{series.quantity_name}' is of each phase; figures by size are of a run")
-    if series.published and len(series.published) != figures:
-        table.fail("published", f"has {len(series.published)} figures for {units.count(figures, 'value')}")
+    _check_expected(table, series, figures)
     if series.x and len(series.x) != figures:
         table.fail("x", f"has {len(series.x)} numbers for {units.count(figures, 'figure')}")
     if unknown := set(series.outside_the_aim) - set(series.x or series.phases or (0.0,)):
         table.fail("outside_the_aim", f"{min(unknown):g} is not among the figures")
     return series
+
+
+def _check_expected(table: Table, series: Series, figures: int) -> None:
+    if series.published and series.reckoned:
+        table.fail("reckoned", "excludes 'published': the paper's own figures are what counts")
+    expected = series.published or series.reckoned
+    if expected and series.quantity.each_phase and not series.by_size and not series.phases:
+        table.fail("phases", "is missing: it says which phases the figures belong to")
+    if expected and len(expected) != figures:
+        key = "published" if series.published else "reckoned"
+        table.fail(key, f"has {units.count(len(expected), 'figure')} for {units.count(figures, 'value')}")
+
+
+def _figures(table: Table, series: Series) -> int:
+    """How many the series gives, as far as the file says."""
+    each = series.quantity.each_phase
+    if series.quantity.step == "walk":
+        return len(series.x) or table.fail("x", "is missing: numbers of nodes that forward on the way")
+    if series.rank_counts:
+        if each or series.by_size or len(set(series.rank_counts)) != len(series.rank_counts):
+            table.fail("ranks", "figures by ranks are of a whole run of one size, for each number once")
+        return len(series.rank_counts)
+    if series.quantity.step == "computing" and not series.phases:
+        table.fail("phases", "is missing: each is measured without and with the worker")
+    return len(series.messages) if series.by_size else len(series.phases) if each else 1
 
 
 def folder() -> Path | None:

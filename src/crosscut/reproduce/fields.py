@@ -1,4 +1,4 @@
-"""Typed reading of a TOML document that anybody may have written: errors name file, table and key."""
+"""Typed reading of a TOML document that anybody may have written: errors name file, line, table and key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from crosscut import units
+from crosscut import toml_lines, units
 from crosscut.errors import UsageError, plainly
 
 LARGEST_FILE_BYTES = 1 << 20
@@ -23,9 +23,11 @@ def document(path: Path) -> Table:
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
             raise UsageError(f"{path}: larger than {units.size(LARGEST_FILE_BYTES)}: not an experiment")
-        return Table(str(path), "", tomllib.loads(path.read_bytes().decode("utf-8")))
+        text = path.read_bytes().decode("utf-8")
+        return Table(str(path), "", tomllib.loads(text), (), toml_lines.lines(text))
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: not TOML: {error}") from error
+        line, what = toml_lines.mistake(error, text)
+        raise UsageError(f"{path}:{line}: not TOML: {what}") from error
     except (OSError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: {plainly(error)}") from error
 
@@ -38,10 +40,16 @@ class Table:
     where: str
     """`[lab]`, `[[series]] 3`; empty at the top."""
     values: dict[str, Any]
+    path: toml_lines.Where
+    lines: toml_lines.Lines
 
     def fail(self, key: str, what: str) -> NoReturn:
         place = ", ".join(part for part in (self.where, f"key '{key}'" if key else "") if part)
-        raise UsageError(f"{self.file}: {place}: {what}")
+        raise UsageError(f"{self.file}:{self.line(key)}: {place}: {what}")
+
+    def line(self, key: str = "") -> int:
+        """Of a key; where it is missing, of the table."""
+        return self.lines.of((*self.path, key) if key else self.path)
 
     def only(self, known: Collection[str]) -> None:
         for key in self.values:
@@ -98,7 +106,7 @@ class Table:
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             self.fail(key, "is not a table")
-        return Table(self.file, f"{self.where} [{key}]".strip(), value)
+        return Table(self.file, f"{self.where} [{key}]".strip(), value, (*self.path, key), self.lines)
 
     def tables(self, key: str) -> tuple[Table, ...]:
         value = self.values.get(key, [])
@@ -106,7 +114,10 @@ class Table:
             self.fail(key, f"is not a list of tables; write [[{key}]]")
         if len(value) > LONGEST_LIST:
             self.fail(key, f"has {len(value)} entries; at most {LONGEST_LIST}")
-        return tuple(Table(self.file, f"[[{key}]] {at}", entry) for at, entry in enumerate(value, 1))
+        return tuple(
+            Table(self.file, f"[[{key}]] {at}", entry, (*self.path, key, at - 1), self.lines)
+            for at, entry in enumerate(value, 1)
+        )
 
     def texts(self) -> dict[str, str]:
         """All of a table of texts, numbers and switches, as the core takes them."""

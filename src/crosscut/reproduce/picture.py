@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
 
+from crosscut import units
 from crosscut.reproduce.chart import Axis, Mark, svg
 from crosscut.reproduce.comparing import Curve, Row
 from crosscut.reproduce.experiment import Experiment
 
 BINS = 40
+SUBTITLE_CHARACTERS = 150
 MOST_CROSSES = 6
-"""More simulated figures of a series than this are a line."""
-_PLACES = {"lab": "emulated", "sim": "simulated"}
+"""More simulated or reckoned figures of a series than this are a line."""
+LIMITED = "emulated, machine was the limit"
+_PLACES = {"lab": "emulated", "sim": "simulated", "local": "this machine"}
 
 
 def write(experiment: Experiment, rows: Sequence[Row], curves: Sequence[Curve], folder: Path) -> Path:
@@ -30,8 +35,9 @@ def write(experiment: Experiment, rows: Sequence[Row], curves: Sequence[Curve], 
     return png
 
 
-def _subtitle(experiment: Experiment) -> list[str]:
-    return [experiment.source[:120]]
+def _subtitle(experiment: Experiment, also: str) -> list[str]:
+    lines = textwrap.wrap(experiment.source, SUBTITLE_CHARACTERS)
+    return [*lines[:1], also] if also else lines[:2]
 
 
 def _points(experiment: Experiment, rows: Sequence[Row], _curves: Sequence[Curve]) -> str:
@@ -40,18 +46,28 @@ def _points(experiment: Experiment, rows: Sequence[Row], _curves: Sequence[Curve
     for colour, series in enumerate(dict.fromkeys(row.series for row in rows)):
         own = [row for row in rows if row.series == series]
         published = _held(own, [row.published for row in own])
-        emulated = _held(own, [row.emulated for row in own])
+        reckoned = _held(own, [row.reckoned for row in own])
+        emulated = _held(own, [None if row.emulated_limited else row.emulated for row in own])
+        limited = _held(own, [row.emulated if row.emulated_limited else None for row in own])
         simulated = _held(own, [row.simulated for row in own])
         marks += [
             Mark("", *simulated, colour, "dashed" if len(simulated[0]) > MOST_CROSSES else "crosses"),
+            Mark("", *reckoned, colour, "dotted" if len(reckoned[0]) > MOST_CROSSES else "saltires"),
             Mark("", *emulated, colour, "dots"),
+            *(Mark("", *_held(own, [row.here for row in own]), colour, look) for look in ("line", "dots")),
+            Mark("", *limited, colour, "pale"),
             Mark("", *published, colour, "rings"),
             Mark(series, (), (), colour, "line"),
         ]
-    looks = {"rings": "published", "dots": "emulated", "crosses": "simulated", "dashed": "simulated"}
+    looks = {
+        "rings": "published", "dotted": "reckoned", "saltires": "reckoned", "dots": "emulated",
+        "pale": LIMITED, "crosses": "simulated", "dashed": "simulated",
+    }  # fmt: skip
+    if any(row.here is not None for row in rows):
+        looks["dots"] = _PLACES["local"] + (", emulated" if any(row.emulated for row in rows) else "")
     used = [look for look in looks if any(mark.look == look and mark.x for mark in marks)]
     marks += [Mark(looks[look], (), (), -1, look) for look in used]
-    return _drawn(experiment, marks, logs=_by_size(experiment))
+    return _drawn(experiment, marks, _by_powers(experiment), experiment.picture.y_scale == "log")
 
 
 def _held(rows: Sequence[Row], values: Sequence[float | None]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -59,30 +75,41 @@ def _held(rows: Sequence[Row], values: Sequence[float | None]) -> tuple[tuple[fl
     return tuple(x for x, _ in there), tuple(value for _, value in there)
 
 
-def _by_size(experiment: Experiment) -> bool:
-    return any(series.by_size for series in experiment.series)
+def _by_powers(experiment: Experiment) -> bool:
+    return any(series.by_size or series.rank_counts for series in experiment.series)
 
 
-def _drawn(experiment: Experiment, marks: Sequence[Mark], logs: bool = False, log_y: bool = False) -> str:
+def _drawn(
+    experiment: Experiment, marks: Sequence[Mark], logs: bool = False, log_y: bool = False, also: str = ""
+) -> str:
     picture = experiment.picture
-    return svg(
-        picture.title, _subtitle(experiment), marks, Axis(picture.x, logs), Axis(picture.y, log_y, 0.0)
-    )
+    subtitle = _subtitle(experiment, also)
+    return svg(picture.title, subtitle, marks, Axis(picture.x, logs), Axis(picture.y, log_y, 0.0))
 
 
 def _phases(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
     """Each phase's rate over its number, a line for each series."""
     names = [series.name for series in experiment.series]
     drawn = [one for one in curves if one.phase_x]
-    looks = {"lab": "line", "sim": "dashed"}
+    looks = {"lab": "line", "local": "line", "sim": "dashed"}
     marks = [
         Mark("", one.phase_x, one.phase_rates, names.index(one.series), looks[one.place]) for one in drawn
     ]
+    marks += [Mark("", *_limited_phases(one), names.index(one.series), "pale") for one in drawn]
     used = dict.fromkeys(one.series for one in drawn)
     marks += [Mark(name, (), (), names.index(name), "dots") for name in used]
     places = dict.fromkeys(one.place for one in drawn)
     marks += [Mark(_PLACES[place], (), (), -1, looks[place]) for place in places]
+    if any(mark.look == "pale" and mark.x for mark in marks):
+        marks.append(Mark(LIMITED, (), (), -1, "pale"))
     return _drawn(experiment, marks)
+
+
+def _limited_phases(one: Curve) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    return (
+        tuple(compress(one.phase_x, one.phase_limited)),
+        tuple(compress(one.phase_rates, one.phase_limited)),
+    )
 
 
 def _histogram(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
@@ -95,7 +122,7 @@ def _histogram(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Cu
         counts, _ = np.histogram(one.routes, bins=edges)
         marks.append(Mark(f"{one.series}, {_PLACES[one.place]}", tuple(edges[:-1].tolist()),
                           tuple(float(c) for c in counts), colour, "bars", float(edges[1])))  # fmt: skip
-    return _drawn(experiment, marks)
+    return _drawn(experiment, marks, also=_limited_said(held))
 
 
 def _scatter(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
@@ -106,7 +133,17 @@ def _scatter(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curv
         for colour, one in enumerate(curves)
         if one.routes
     ]  # fmt: skip
-    return _drawn(experiment, marks, logs=True, log_y=True)
+    return _drawn(experiment, marks, logs=True, log_y=True, also=_limited_said(curves))
+
+
+def _limited_said(curves: Sequence[Curve]) -> str:
+    """Where marks are of many phases each, and cannot show which of them the machine limited."""
+    limited = [one for one in curves if any(one.phase_limited)]
+    counts = ", ".join(
+        f"{sum(one.phase_limited)} of {units.count(len(one.phase_limited), 'phase')} of {one.series}"
+        for one in limited
+    )
+    return f"the machine, not the network, was the limit of {counts}" if counts else ""
 
 
 _FORMS: dict[str, Callable[[Experiment, Sequence[Row], Sequence[Curve]], str]] = {

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.run import Run
+from crosscut.run_format import MEASURED
 
 Values = NDArray[np.float64]
 
@@ -25,6 +26,8 @@ class Kind(Enum):
     """Time of the hosts' and the switches' own: neither."""
     SHARE = "share"
     """A ratio of rates."""
+    COUNT = "count"
+    """Of routes."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,17 @@ class Quantity:
     of: Callable[[Run, int], Values]
     """[phase], or one value; bytes per second, or seconds."""
     help: str
+    of_few_phases: bool = False
+    """One figure of a run that one or two of its phases decide."""
+    step: str = ""
+    """What makes the figure, where no run does alone: `walk` (steps.py) or `computing` (computing.py)."""
 
 
 def _slowest_seconds(run: Run, size: int) -> Values:
-    """[phase] of the slowest rank; the median over repetitions."""
-    slowest = run.rank_seconds(size).max("rank", skipna=False)
+    """[phase] of the slowest rank that takes part; the median over repetitions. NaN where a rank failed: the
+    slowest is then not known."""
+    complete = (run.dataset["status"].isel(size=size) == MEASURED).all("rank")
+    slowest = run.rank_seconds(size).max("rank").where(complete)
     return np.asarray(slowest.median("repetition", skipna=True).values, dtype=np.float64)
 
 
@@ -78,6 +87,10 @@ def _one(value: float) -> Values:
     return np.asarray([value], dtype=np.float64)
 
 
+def _of_a_step(_run: Run, _size: int) -> Values:
+    raise TypeError("a figure that no run has by itself")
+
+
 QUANTITIES = {
     "median rate": Quantity(Kind.RATE, True, _median_rate, "median over all routes of a phase"),
     "slowest rate": Quantity(Kind.RATE, True, _slowest_rate, "of the slowest route of a phase"),
@@ -98,7 +111,7 @@ QUANTITIES = {
     ),
     "drop": Quantity(
         Kind.SHARE, False, lambda run, size: _one(_drop(run, size)),
-        "from the first phase to the middle one, as a share of the first",
+        "from the first phase to the middle one, as a share of the first", of_few_phases=True,
     ),
     "total seconds": Quantity(
         Kind.TRANSFER, False, lambda run, size: _one(float(_slowest_seconds(run, size).sum())),
@@ -112,20 +125,39 @@ QUANTITIES = {
     "worst phase": Quantity(
         Kind.RATE, False,
         lambda run, size: _one(float(run.sizes_bytes[size] / _slowest_seconds(run, size).max())),
-        "a message over the time of the slowest rank of the slowest phase",
+        "a message over the time of the slowest rank of the slowest phase", of_few_phases=True,
+    ),
+    "mean aggregate rate": Quantity(
+        Kind.RATE, False, lambda run, size: _one(float(_aggregate_rate(run, size).mean())),
+        "mean over phases of the pattern's own formula",
+    ),
+    "mean phase time": Quantity(
+        Kind.LATENCY, False, lambda run, size: _one(float(_slowest_seconds(run, size).mean())),
+        "mean over phases of the time of the slowest rank",
+    ),
+    "routes": Quantity(
+        Kind.COUNT, False, _of_a_step, "between all nodes, by the nodes that forward on the way", step="walk"
+    ),
+    "computing left": Quantity(
+        Kind.SHARE, True, _of_a_step, "by the worker while the phase runs, as a share of what it did before",
+        step="computing",
+    ),
+    "rate left": Quantity(
+        Kind.SHARE, True, _of_a_step, "of the slowest rank while the worker computes, as a share of without",
+        step="computing",
     ),
 }  # fmt: skip
 
 UNITS = {
     "MiB/s": float(1 << 20), "MB/s": 1e6, "KB/s": 1e3, "Mbit/s": 1e6 / 8,
-    "s": 1.0, "ms": 1e-3, "us": 1e-6, "share": 1.0,
+    "s": 1.0, "ms": 1e-3, "us": 1e-6, "share": 1.0, "routes": 1.0,
 }  # fmt: skip
 
 
 def fits(unit: str, kind: Kind) -> bool:
     """Whether figures of this kind can be in this unit."""
-    if "/" in unit or unit == "share":
-        return kind.value == ("rate" if "/" in unit else unit)
+    if "/" in unit or unit in ("share", "routes"):
+        return kind.value == {"share": "share", "routes": "count"}.get(unit, "rate")
     return kind in (Kind.TRANSFER, Kind.LATENCY)
 
 

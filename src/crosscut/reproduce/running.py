@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crosscut import __version__, core
-from crosscut.errors import Interrupted, SessionError
+from crosscut.errors import Interrupted, PlaceError, SessionError, UsageError
 from crosscut.job import Job
 from crosscut.measure import Launch, decide, open_session
+from crosscut.reproduce import computing, steps
 from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.session import Listener, Session
 
@@ -26,6 +27,10 @@ class Measured:
     runs: tuple[Path, ...]
     dilation: float
     seconds: float
+    values: tuple[float, ...] | None = None
+    """Figures of a step, in the series' own order; None: they are in the runs."""
+    limited: tuple[bool, ...] = ()
+    """Of these: the machine was the limit."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class How:
     dilation: float | None = None
     """In place of the file's."""
     repetitions: int | None = None
+    switch: str | None = None
+    """Of the lab, in place of the file's."""
 
 
 def measure(experiment: Experiment, place: str, how: How) -> list[Measured]:
@@ -46,25 +53,46 @@ def measure(experiment: Experiment, place: str, how: How) -> list[Measured]:
     wanted = [one for one in experiment.series if place in one.on]
     dilation = (how.dilation or experiment.dilation) if place == "lab" else 1.0
     found: dict[str, Measured] = {}
-    for network in dict.fromkeys(one.network for one in wanted):
-        there = [one for one in wanted if one.network == network]
-        with _site(network, place, dilation, how) as on:
-            for group in _sessions(there):
-                for one in _group(group, place, on, dilation, how):
-                    found[one.series.name] = one
-    return [found[one.name] for one in wanted]
+    for network, switch in dict.fromkeys((one.network, one.settings.switch) for one in wanted):
+        there = [one for one in wanted if (one.network, one.settings.switch) == (network, switch)]
+        with _site(network, how.switch or switch, place, dilation, how) as on:
+            for one in _at(there, place, on, dilation, how):
+                before = found.get(one.series.name)
+                found[one.series.name] = one if before is None else _together(before, one)
+    by_name = {one.name: one for one in wanted}
+    return [replace(found[name], series=one) for name, one in by_name.items() if name in found]
+
+
+def _together(one: Measured, other: Measured) -> Measured:
+    """Of one series, with different numbers of ranks."""
+    return replace(one, runs=one.runs + other.runs, seconds=one.seconds + other.seconds)
+
+
+def _at(series: list[Series], place: str, on: str, dilation: float, how: How) -> Iterator[Measured]:
+    """All that there is to measure on one network."""
+    for one in series:
+        if one.quantity.step == "walk":
+            how.told(f"{one.name} on {place}")
+            yield Measured(one, place, (), dilation, 0.0, steps.walk(one, on))
+    for group in _sessions([one for one in series if one.quantity.step != "walk"]):
+        try:
+            yield from _group(group, place, on, dilation, how)
+        except (UsageError, PlaceError) as error:
+            if group[0].settings.backend != "mpi":
+                raise
+            # Not every machine has an MPI; what is measured without one stands by itself.
+            how.told(f"left out: {', '.join(one.name for one in group)}: {error}")
 
 
 @contextmanager
-def _site(network: str, place: str, dilation: float, how: How) -> Iterator[str]:
+def _site(network: str, switch: str, place: str, dilation: float, how: How) -> Iterator[str]:
     """What to write after `--on`; a lab is there inside, and gone after."""
-    if place == "sim":
-        yield f"sim:{network}"
+    if place != "lab":
+        yield f"sim:{network}" if place == "sim" else ""
         return
     from crosscut.lab import lifecycle, state
 
-    choices = lifecycle.for_one_run(network)
-    choices = lifecycle.Choices(name=choices.name, dilation=dilation, owner=state.this_process())
+    choices = replace(lifecycle.for_one_run(network, switch), dilation=dilation, owner=state.this_process())
     how.told(f"lab of {network}" + (f", all rates divided by {dilation:g}" if dilation != 1 else ""))
     record = lifecycle.up(network, choices)
     try:
@@ -74,10 +102,12 @@ def _site(network: str, place: str, dilation: float, how: How) -> Iterator[str]:
 
 
 def _sessions(series: list[Series]) -> list[list[Series]]:
-    """Series that the same ranks can run, in the order of the file."""
-    groups: dict[tuple[int, int], list[Series]] = {}
+    """Series that the same ranks can run, in the order of the file; those by ranks for each number apart."""
+    groups: dict[tuple[int, int, str], list[Series]] = {}
     for one in series:
-        groups.setdefault((one.ranks, one.ranks_per_host), []).append(one)
+        for ranks in one.rank_counts or (one.ranks,):
+            key = (ranks, one.ranks_per_host, one.settings.backend)
+            groups.setdefault(key, []).append(replace(one, ranks=ranks))
     return [*groups.values()]
 
 
@@ -85,51 +115,96 @@ def _group(group: list[Series], place: str, on: str, dilation: float, how: How) 
     first = group[0]
     launch = Launch(
         on=on,
-        backend="sim" if place == "sim" else "tcp",
+        backend="sim" if place == "sim" else first.settings.backend,
         ranks=first.ranks or None,
         ranks_per_host=first.ranks_per_host,
     )
     decided = decide(core.load(), launch)
+    marks = computing.Marks(how.listener)
+    known: dict[tuple[object, ...], list[computing.Outcome]] = {}
     with ExitStack() as stack:
-        session = stack.enter_context(open_session(decided, how.listener))
+        session = stack.enter_context(open_session(decided, marks))
         stack.enter_context(session.interruptible())
         session.wait_ready()
         for series in group:
             how.told(f"{series.name} on {place}")
-            yield _series(session, series, place, dilation, how)
+            if series.quantity.step == "computing":
+                traffic = (series.pattern, *series.lab_parameters.items(), series.lab_messages, series.phases,
+                           series.settings)  # fmt: skip
+                if traffic not in known:
+                    known[traffic] = _computing(session, series, on.partition(":")[2], marks, how)
+                yield _computed(series, known[traffic], dilation)
+            else:
+                yield _series(session, series, place, dilation, how)
+
+
+def _computing(
+    session: Session, series: Series, lab: str, marks: computing.Marks, how: How
+) -> list[computing.Outcome]:
+    """Phase by phase, without and with a worker that computes."""
+    outcomes = []
+    for phase in series.phases:
+
+        def run(beside: str, phase: int = phase) -> Path:
+            out = how.out / f"{_stem(series)}-{phase}-{beside}.zarr"
+            _run(session, _job(series, "lab", (phase, phase), out, how), how)
+            return out
+
+        outcomes.append(computing.measure(lab, series.settings.worker, marks, run))
+        passing, routes = outcomes[-1].passing, outcomes[-1].routes
+        how.told(f"  phase {phase}: {series.settings.worker} forwards {passing or 'none'} of {routes} routes")
+    return outcomes
+
+
+def _computed(series: Series, outcomes: list[computing.Outcome], dilation: float) -> Measured:
+    is_work = series.quantity_name == "computing left"
+    values = tuple(one.computing_left if is_work else one.rate_left for one in outcomes)
+    runs = tuple(path for one in outcomes for path in one.runs)
+    # Ranks that poll keep all cores busy by themselves: that is what is asked then.
+    limited = tuple(one.limited and series.settings.wait != "poll" for one in outcomes)
+    return Measured(series, "lab", runs, dilation, 0.0, values, limited)
+
+
+def _stem(series: Series) -> str:
+    return "".join(c if c.isalnum() else "-" for c in series.name).strip("-")
+
+
+def _run(session: Session, job: Job, how: How) -> float:
+    """Seconds that it took."""
+    outcome = session.run(job)
+    if session.interrupted:
+        raise Interrupted(f"interrupted; what was measured is in {how.out}")
+    if outcome.state != "complete" or outcome.failures:
+        raise SessionError(f"{job.out}: the run is {outcome.state}: {'; '.join(outcome.failures)}")
+    return outcome.elapsed_seconds
 
 
 def _series(session: Session, series: Series, place: str, dilation: float, how: How) -> Measured:
     runs, seconds = [], 0.0
-    stem = "".join(c if c.isalnum() else "-" for c in series.name).strip("-")
+    stem = _stem(series) + (f"-{series.ranks}-ranks" if series.rank_counts else "")
     for at, phases in enumerate(series.phase_ranges() or (None,)):
         tail = f"-{at + 1}" if at else ""
         out = how.out / f"{stem}-{place}{tail}.zarr"
-        outcome = session.run(_job(series, place, phases, out, how))
-        if session.interrupted:
-            raise Interrupted(f"interrupted; what was measured is in {how.out}")
-        if outcome.state != "complete" or outcome.failures:
-            raise SessionError(f"{out}: the run is {outcome.state}: {'; '.join(outcome.failures)}")
+        seconds += _run(session, _job(series, place, phases, out, how), how)
         runs.append(out)
-        seconds += outcome.elapsed_seconds
     return Measured(series, place, tuple(runs), dilation, seconds)
 
 
 def _job(series: Series, place: str, phases: tuple[int, int] | None, out: Path, how: How) -> Job:
-    on_lab = place == "lab"
-    options: dict[str, object] = {"iterations": 1}
-    if on_lab:
+    on_lab, is_live = place == "lab", place != "sim"
+    options: dict[str, object] = {"iterations": 1} | series.settings.options()
+    if is_live:
         options["repetitions"] = how.repetitions or series.repetitions
         options["warm_up"] = series.warm_up
-        if series.quantity.kind.value == "latency":
+        if series.quantity.kind.value == "latency" or place == "local":
             del options["iterations"]  # short messages: as many to a sample as the clock needs
     return Job(
         pattern=series.pattern,
         out=out,
-        pattern_parameters=series.parameters,
-        backend="tcp" if on_lab else "sim",
+        pattern_parameters=series.lab_parameters if on_lab else series.parameters,
+        backend=series.settings.backend if is_live else "sim",
         sizes=series.lab_messages if on_lab else series.messages,
         phases=phases,
-        options=options if on_lab else {},
+        options=options if is_live else {},
         metadata={"command_line": list(how.words), "crosscut": __version__},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +13,10 @@ from crosscut.reproduce.comparing import Curve, Row, Summary
 from crosscut.reproduce.experiment import Experiment
 from crosscut.reproduce.running import Measured
 
-NAMES = {"lab": "emulated", "sim": "simulated"}
+PLACES = ("lab", "sim", "local")
+NAMES = {"lab": "emulated", "sim": "simulated", "local": "this machine"}
+LIMITED = "!"
+LIMITED_SAYS = "the machine was the limit, not the network"
 
 
 def render(
@@ -23,25 +27,36 @@ def render(
     screen.line(experiment.source, "dim")
     for sentence in conditions(measured):
         screen.line(sentence, "dim")
-    places = [place for place in ("lab", "sim") if any(one.place == place for one in measured)]
-    headings = ["<figure", "at", "published"]
-    for place in places:
-        headings += [NAMES[place], "error"]
-    table = Rows(*headings)
-    before = ""
-    for row in rows:
-        named = row.series if row.series != before else ""
-        cells = [named, _at(row), _number(row.published, row.unit)]
-        for place in places:
-            value = row.emulated if place == "lab" else row.simulated
-            cells += [_number(value, row.unit if row.published is None else ""), _error(row, value)]
-        table.add(*cells, style="" if row.in_aim else "dim")
-        before = row.series
-    screen.table(table)
+    places = [place for place in PLACES if any(one.place == place for one in measured)]
+    screen.table(_table(rows, places))
+    if any(row.emulated_limited for row in rows):
+        screen.line(f"{LIMITED} {LIMITED_SAYS}: all its cores were busy meanwhile", "yellow")
     for note in dict.fromkeys(f"{row.series}: {row.note}" for row in rows if row.note):
         screen.line(note, "dim")
     for one in found:
-        screen.line(_summary(one, experiment), "bold" if one.met is not False else "bold yellow")
+        warns = one.met is False or one.left_out > 0
+        screen.line(_summary(one, experiment), "bold yellow" if warns else "bold")
+
+
+def _table(rows: Sequence[Row], places: Sequence[str]) -> Rows:
+    against = {"published": [row.published for row in rows], "reckoned": [row.reckoned for row in rows]}
+    shown = [name for name, figures in against.items() if any(figures)]
+    errors = ["error"] if shown else []
+    table = Rows(
+        "<figure", "at", *shown, *(heading for place in places for heading in (NAMES[place], *errors))
+    )
+    before = ""
+    for number, row in enumerate(rows):
+        named = row.series if row.series != before else ""
+        cells = [named, _at(row), *(_number(against[name][number], row.unit) for name in shown)]
+        for place in places:
+            value = row.at(place)
+            mark = f" {LIMITED}" if row.limited(place) else ""
+            cells.append(_number(value, row.unit if row.held_against is None else "") + mark)
+            cells += [_error(row, value)] if shown else []
+        table.add(*cells, style="" if row.in_aim or not shown else "dim")
+        before = row.series
+    return table
 
 
 def _at(row: Row) -> str:
@@ -61,18 +76,25 @@ def _error(row: Row, value: float | None) -> str:
 
 
 def _summary(one: Summary, experiment: Experiment) -> str:
+    there = one.rows + one.left_out
+    left_out = f"{one.left_out} of {there} left out: {LIMITED_SAYS}"
     row = one.worst_row
+    if row is None:
+        return f"{NAMES[one.place]}: {left_out}"
     where = row.series + (f" at {row.x:g}" if row.x is not None else "")
+    from_what = "" if one.against == "published" else " what was reckoned"
     text = (
-        f"{NAMES[one.place]}: {units.count(one.rows, 'figure')} off by {units.percent(one.mean)} in the "
-        f"mean, {units.percent(one.worst)} at worst ({where})"
+        f"{NAMES[one.place]}: {units.count(one.rows, 'figure')} off{from_what} by "
+        f"{units.percent(one.mean)} in the mean, {units.percent(one.worst)} at worst ({where})"
     )
     aims = [
         f"{name} {units.percent(aim)}"
         for name, aim in (("mean", experiment.mean_aim), ("worst", experiment.worst_aim))
         if aim is not None
     ]
-    return text if one.met is None else f"{text}; aim {', '.join(aims)}: {'met' if one.met else 'missed'}"
+    if one.met is not None:
+        text += f"; aim {', '.join(aims)}: {'met' if one.met else 'missed'}"
+    return f"{text}; {left_out}" if one.left_out else text
 
 
 def conditions(measured: Sequence[Measured]) -> list[str]:
@@ -93,6 +115,13 @@ def conditions(measured: Sequence[Measured]) -> list[str]:
         found.append(
             f"emulated: messages of {units.size(sent)} in place of {units.size(paper)}; times scaled"
         )
+    changed = {
+        f"emulated: {key} {value} in place of {one.series.parameters.get(key, 'none')}"
+        for one in lab
+        for key, value in one.series.lab_parameters.items()
+        if one.series.parameters.get(key) != value
+    }
+    found += sorted(changed)
     return found
 
 
@@ -111,13 +140,13 @@ def as_json(
             for row in rows
         ],
         "summary": [
-            {"place": one.place, "rows": one.rows, "mean_error": one.mean, "worst_error": one.worst,
-             "aim_met": one.met}
+            {"place": one.place, "against": one.against, "rows": one.rows, "left_out": one.left_out,
+             "mean_error": _known(one.mean), "worst_error": _known(one.worst), "aim_met": one.met}
             for one in found
         ],
         "curves": [
             {"series": one.series, "place": one.place, "x": list(one.x), "values": list(one.values),
-             "unevenness": list(one.unevenness)}
+             "unevenness": list(one.unevenness), "limited": list(one.limited)}
             for one in curves
         ],
         "runs": [
@@ -126,3 +155,8 @@ def as_json(
             for one in measured
         ],
     }  # fmt: skip
+
+
+def _known(value: float) -> float | None:
+    """JSON knows no NaN."""
+    return value if math.isfinite(value) else None

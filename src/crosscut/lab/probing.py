@@ -1,0 +1,158 @@
+"""Ways as traceroute finds them: UDP with a rising time to live, and who says that the packet died there.
+
+A socket stays in the network namespace in which it was made, so one process probes from all nodes at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import select
+import socket
+import struct
+import time
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+MOST_HOPS = 64
+# Where the traceroute of 1988 began; the port says with which time to live a packet was sent.
+FIRST_PORT = 33434
+WAITS_SECONDS = (0.25, 0.5, 1.0)
+"""For an answer to the first packet, the second, the third: what is lost three times is not there."""
+# Answers wait in a queue of bounded size (SO_RCVBUF); a slow link has a queue too.
+AT_ONCE = 16
+_TIME_EXCEEDED, _UNREACHABLE = 11, 3  # ICMP types: RFC 792
+_IP_RECVERR = 11  # linux/in.h
+_ORIGIN_ICMP = 2  # linux/errqueue.h
+
+THERE, SILENT, NO_ROUTE, CIRCLE, TOO_LONG, NOT_WALKED = (
+    "there", "silent", "no route", "circle", "too long", "not walked",
+)  # fmt: skip
+
+Node = TypeVar("Node", bound=Hashable)
+
+
+@dataclass
+class Way:
+    """The addresses that answered, in order, and how it ended."""
+
+    hops: list[str] = field(default_factory=list)
+    end: str = ""
+
+
+@dataclass(frozen=True)
+class Probe(Generic[Node]):
+    source: Node
+    to: str
+
+
+def walk(
+    sockets: Mapping[Node, socket.socket], wanted: Iterable[Probe[Node]], until: float
+) -> dict[Probe[Node], Way]:
+    """Every way, hop by hop. `until`, by the monotonic clock: what is not walked by then ends NOT_WALKED."""
+    ways: dict[Probe[Node], Way] = {probe: Way() for probe in wanted}
+    for ttl in range(1, MOST_HOPS + 1):
+        going = [probe for probe, way in ways.items() if not way.end]
+        for some in _portions(going):
+            _hop(sockets, {probe: ways[probe] for probe in some}, ttl, until)
+    for way in ways.values():
+        way.end = way.end or TOO_LONG
+    return ways
+
+
+def _portions(going: Sequence[Probe[Node]]) -> Iterator[list[Probe[Node]]]:
+    """Of each source so many at once."""
+    by_source: dict[Node, list[Probe[Node]]] = {}
+    for probe in going:
+        by_source.setdefault(probe.source, []).append(probe)
+    for first in range(0, max(map(len, by_source.values()), default=0), AT_ONCE):
+        yield [probe for probes in by_source.values() for probe in probes[first : first + AT_ONCE]]
+
+
+def _hop(sockets: Mapping[Node, socket.socket], ways: dict[Probe[Node], Way], ttl: int, until: float) -> None:
+    """One hop further on each of these ways."""
+    missing = dict(ways)
+    for wait in WAITS_SECONDS:
+        if time.monotonic() >= until:
+            for way in missing.values():
+                way.end = NOT_WALKED
+            return
+        for probe in [*missing]:
+            if not _send(sockets[probe.source], probe.to, ttl):
+                missing.pop(probe).end = NO_ROUTE
+        _collect(sockets, missing, ttl, min(time.monotonic() + wait, until))
+        if not missing:
+            return
+    for way in missing.values():
+        way.end = SILENT
+
+
+def _send(sender: socket.socket, to: str, ttl: int) -> bool:
+    """False: the node itself has no route."""
+    control = [(socket.IPPROTO_IP, socket.IP_TTL, struct.pack("i", ttl))]
+    for _ in range(8):
+        try:
+            sender.sendmsg([b"which way?"], control, 0, (to, FIRST_PORT + ttl))
+            return True
+        except OSError as error:
+            # An answer to an earlier packet is told to the next call as well; it stays in the queue.
+            if error.errno == errno.ENETUNREACH and not _has_answer(sender):
+                return False
+    return True  # as if lost: it is sent again
+
+
+def _has_answer(there: socket.socket) -> bool:
+    try:
+        there.recvmsg(1, 0, socket.MSG_ERRQUEUE | socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except OSError:
+        return False
+    return True
+
+
+def _collect(
+    sockets: Mapping[Node, socket.socket], missing: dict[Probe[Node], Way], ttl: int, until: float
+) -> None:
+    """Takes answers until all are there, or it is too late; whoever answered is missing no more."""
+    poll = select.poll()
+    sources = {sockets[probe.source].fileno(): probe.source for probe in missing}
+    for descriptor in sources:
+        poll.register(descriptor, 0)  # the queue of errors is always reported
+    while missing and (left := until - time.monotonic()) > 0:
+        for descriptor, _ in poll.poll(1000 * left):
+            source = sources[descriptor]
+            for to, sent_ttl, who, is_end in _answers(sockets[source]):
+                if sent_ttl == ttl and (way := missing.pop(Probe(source, to), None)) is not None:
+                    _note(way, to, who, is_end)
+
+
+def _note(way: Way, to: str, who: str, is_end: bool) -> None:
+    if is_end and who != to:
+        way.end = NO_ROUTE
+    elif is_end:
+        way.end = THERE
+    elif who in way.hops:
+        way.end = CIRCLE
+    way.hops.append(who)
+
+
+def _answers(there: socket.socket) -> Iterator[tuple[str, int, str, bool]]:
+    """(to whom, with which time to live, who answers, whether it went no further) of each that has come."""
+    while True:
+        try:
+            _, control, _, (to, port) = there.recvmsg(64, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
+        except OSError:
+            return
+        for level, kind, data in control:
+            if level == socket.IPPROTO_IP and kind == _IP_RECVERR and len(data) >= 24:
+                # struct sock_extended_err, then the sockaddr_in of who sent the ICMP message: ip(7).
+                _, origin, icmp, _, _, _, _ = struct.unpack_from("=IBBBBII", data)
+                if origin == _ORIGIN_ICMP and icmp in (_TIME_EXCEEDED, _UNREACHABLE):
+                    yield to, port - FIRST_PORT, socket.inet_ntoa(data[20:24]), icmp == _UNREACHABLE
+
+
+def opened() -> socket.socket:
+    """In this process's network namespace."""
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.setblocking(False)
+    udp.setsockopt(socket.IPPROTO_IP, _IP_RECVERR, 1)
+    return udp

@@ -1,0 +1,166 @@
+"""Computing beside messages: what a node still computes while it forwards those of others, or while ranks
+on it wait for theirs, and what the messages lose by that.
+
+A process computes on one node of the lab, and counts. Its work is read when the session tells of progress,
+that is while messages are under way, and held against what it did before and does after, when there are none.
+The nodes of a lab share the machine's cores: a worker on a node that has no part in it says how much is that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from crosscut.errors import CrosscutError, SessionError, UsageError
+from crosscut.lab import computing, enter, lifecycle, state, walking, ways
+from crosscut.places.base import Event
+from crosscut.reproduce import trusting
+from crosscut.reproduce.quantities import QUANTITIES
+from crosscut.run import Run
+from crosscut.session import Listener
+
+ALONE_SECONDS = 2.0
+_PATIENCE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one phase."""
+
+    runs: tuple[Path, Path]
+    """Without and with the worker."""
+    computing_left: float
+    rate_left: float
+    passing: int
+    """Routes of the phase that go through the worker's node."""
+    routes: int
+    limited: bool
+    """The machine was the limit of the rate without the worker: neither share says much then."""
+
+
+@dataclass
+class Marks:
+    """A listener that notes the worker's count at every sign of progress, and passes all on to another."""
+
+    inner: Listener
+    worker: Worker | None = None
+    seen: list[tuple[float, int]] = field(default_factory=list)
+
+    def __call__(self, event: Event) -> None:
+        if event["event"] == "progress" and self.worker is not None:
+            self.seen.append((time.monotonic(), self.worker.count()))
+        self.inner(event)
+
+    def per_second(self) -> float:
+        return per_second(self.seen)
+
+
+@dataclass(frozen=True)
+class Worker:
+    file: Path
+
+    def count(self) -> int:
+        return computing.read(self.file)
+
+    def alone(self) -> float:
+        """Counts a second, with nothing else going on in the lab."""
+        first = (time.monotonic(), self.count())
+        time.sleep(ALONE_SECONDS)
+        return per_second([first, (time.monotonic(), self.count())])
+
+
+def per_second(seen: list[tuple[float, int]]) -> float:
+    """(when, count) from the first to the last."""
+    if len(seen) < 2 or seen[-1][0] <= seen[0][0]:
+        raise SessionError(
+            "the phase was over before the worker's count could be read twice; give the series more "
+            "repetitions or a longer lab_message"
+        )
+    return (seen[-1][1] - seen[0][1]) / (seen[-1][0] - seen[0][0])
+
+
+@contextlib.contextmanager
+def worker_on(record: state.Record, node: str) -> Iterator[Worker]:
+    """Computes inside, and is gone after."""
+    if lifecycle.plan_of(record).host_number(node) is None:
+        raise UsageError(f"key 'worker': {record.network} has no node {node}")
+    with tempfile.TemporaryDirectory(prefix="crosscut-") as folder:
+        file = Path(folder) / "count"
+        file.write_bytes(bytes(computing.COUNT.size))
+        words = [sys.executable, "-m", "crosscut.lab.computing", str(file)]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            enter.command(record, state.folder(record.name), node, words),
+            stdin=pipe, stdout=pipe, stderr=pipe, text=True, process_group=0,
+        )  # fmt: skip
+        try:
+            assert process.stdout is not None
+            if process.stdout.readline().strip() != "computing":
+                _, said = process.communicate(timeout=_PATIENCE_SECONDS)
+                raise CrosscutError(f"no worker could be started on {node}: {said.strip()[-300:]}")
+            yield Worker(file)
+        finally:
+            _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Its standard input is its life-line."""
+    try:
+        process.communicate(timeout=_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+
+
+def measure(lab: str, node: str, marks: Marks, run: Callable[[str], Path]) -> Outcome:
+    """One phase. `run` measures it, and is told what to call that."""
+    record = state.read(lab)
+    without = run("alone")
+    with worker_on(record, node) as worker:
+        before = worker.alone()
+        marks.worker, marks.seen = worker, []
+        try:
+            beside = run("worker")
+        finally:
+            marks.worker = None
+        during = marks.per_second()
+        after = worker.alone()
+    passing, routes = passing_through(record, node, Run.open(without))
+    return Outcome(
+        runs=(without, beside),
+        computing_left=during / ((before + after) / 2),
+        rate_left=_rate(beside) / _rate(without),
+        passing=passing,
+        routes=routes,
+        limited=any(trusting.phases(Run.open(without), 0)),
+    )
+
+
+def _rate(path: Path) -> float:
+    return float(np.mean(QUANTITIES["phase rate"].of(Run.open(path), 0)))
+
+
+def passing_through(record: state.Record, node: str, run: Run) -> tuple[int, int]:
+    """How many of the run's routes have the node on their way, between its ends, by the tables; and all."""
+    network = ways.parse(state.read_network(record.name))
+    names = walking.names_of(network)
+    on_the_way = {
+        (network.hosts[probe.source].name, names[probe.to]): {names[address] for address in way[:-1]}
+        for probe, way in walking.computed(network).items()
+    }
+    routes = {
+        (run.node_names[int(peer)], run.node_names[rank])
+        for phase in run.dataset["peer"].values
+        for rank, slots in enumerate(phase)
+        for peer in slots
+        if peer >= 0
+    }
+    return sum(node in on_the_way.get(route, ()) for route in routes), len(routes)

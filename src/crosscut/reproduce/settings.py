@@ -1,0 +1,54 @@
+"""Of a series, how its ranks run beside the pattern: keys that few experiments need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crosscut.errors import UsageError
+from crosscut.lab import switch_choice
+from crosscut.reproduce.fields import Table
+
+KEYS = ("backend", "switch", "wait", "worker")
+_BACKENDS = ("tcp", "mpi")
+_WAITS = ("auto", "block", "poll")
+
+
+@dataclass(frozen=True)
+class Settings:
+    backend: str = "tcp"
+    """Of live places."""
+    switch: str = switch_choice.KERNEL
+    """What carries the lab's frames."""
+    wait: str = "auto"
+    worker: str = ""
+    """A node of the lab on which a process computes, beside the ranks: computing.py."""
+
+    def options(self) -> dict[str, object]:
+        """Members of a live job, where they differ from the core's defaults."""
+        return {} if self.wait == "auto" else {"wait": self.wait}
+
+
+def read(table: Table) -> Settings:
+    switch = table.text("switch", switch_choice.KERNEL)
+    try:
+        switch_choice.parse(switch)
+    except UsageError as error:
+        table.fail("switch", str(error))
+    return Settings(
+        backend=table.text("backend", "tcp", _BACKENDS),
+        switch=switch,
+        wait=table.text("wait", "auto", _WAITS),
+        worker=table.text("worker", ""),
+    )
+
+
+def check(table: Table, settings: Settings, places: tuple[str, ...], step: str) -> None:
+    """What does not go together."""
+    if (step == "computing") != bool(settings.worker):
+        table.fail("worker", "names a node, and goes with 'computing left' and 'rate left' alone")
+    if settings.worker and places != ("lab",):
+        table.fail("on", 'a worker computes on a node of a lab: on = "lab"')
+    if "sim" in places and settings != Settings(switch=settings.switch):
+        table.fail("on", "neither 'backend' nor 'wait' nor 'worker' goes with the simulator")
+    if "local" in places and settings.switch != switch_choice.KERNEL:
+        table.fail("switch", "only a lab has one")

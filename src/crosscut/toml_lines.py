@@ -1,0 +1,86 @@
+"""At which line of a TOML text, which tomllib has read without complaint, each table and each key begins."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Where = tuple[str | int, ...]
+"""Keys from the top, and numbers of entries in arrays of tables, from 0."""
+
+_QUIET = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}(?!")'
+    r"|'''.*?'{3,5}(?!')"
+    r'|"(?:[^"\\\n]|\\.)*"'
+    r"|'[^'\n]*'"
+    r"|#[^\n]*",
+    re.DOTALL,
+)
+_HEAD = re.compile(r"\s*(\[\[?)([^\]]*)\]")
+_KEY = re.compile(r"\s*([^=\s][^=]*)=")
+_PART = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
+_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
+
+
+@dataclass(frozen=True)
+class Lines:
+    found: Mapping[Where, int]
+
+    def of(self, where: Where) -> int:
+        """Of what is not there, or stands inside a value: the line of what it would be in."""
+        while where and where not in self.found:
+            where = where[:-1]
+        return self.found.get(where, 1)
+
+
+def lines(text: str) -> Lines:
+    # Strings and comments without anything that looks like structure, each character where it was.
+    masked = _QUIET.sub(lambda match: re.sub(r"[^\r]", "_", match.group()), text)
+    ends = [match.start() for match in re.finditer(r"\n", text)]
+    found: dict[Where, int] = {}
+    entries: dict[Where, int] = {}
+    table: Where = ()
+    depth = 0
+    for line in re.finditer(r"[^\n]+", masked):
+        if depth == 0:
+            number = bisect_right(ends, line.start()) + 1
+            if head := _HEAD.match(masked, *line.span()):
+                table = _opened(_parts(text[head.start(2) : head.end(2)]), head[1] == "[[", entries)
+                found.setdefault(table, number)
+            elif key := _KEY.match(masked, *line.span()):
+                for where in _prefixes(table, _parts(text[key.start(1) : key.end(1)])):
+                    found.setdefault(where, number)
+        depth += sum((c in "[{") - (c in "]}") for c in line.group())
+    return Lines(found)
+
+
+def mistake(error: tomllib.TOMLDecodeError, text: str) -> tuple[int, str]:
+    """The line, and what was wrong there."""
+    said = str(error)
+    place = _PLACE.search(said)
+    if place is None:
+        return 1, said
+    return int(place[1] or text.rstrip().count("\n") + 1), said[: place.start()]
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(basic or literal or bare for basic, literal, bare in _PART.findall(dotted))
+
+
+def _opened(parts: tuple[str, ...], is_entry: bool, entries: dict[Where, int]) -> Where:
+    """The table of a head. In an array of tables, the entry that was begun last."""
+    table: Where = ()
+    for at, part in enumerate(parts):
+        table += (part,)
+        if is_entry and at == len(parts) - 1:
+            entries[table] = entries.get(table, -1) + 1
+        if table in entries:
+            table += (entries[table],)
+    return table
+
+
+def _prefixes(table: Where, parts: tuple[str, ...]) -> list[Where]:
+    return [table + parts[:length] for length in range(1, len(parts) + 1)]

@@ -1,0 +1,35 @@
+"""Salmon's published rule for routes, counted on the network that lab and simulator are made from."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from crosscut.reproduce import experiment, steps
+
+PUBLISHED = Path(__file__).parent / "published" / "salmon1998.toml"
+
+
+def by_the_rule() -> dict[int, int]:
+    """Pairs by nodes that forward: of a group as many are wired to another as wires are between both."""
+    testbed = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["testbed"]
+    groups, nodes = testbed["switch_groups"], testbed["nodes_per_group"]
+    pairs_of_groups = groups * (groups - 1)
+    wires = 2 * testbed["p2p_links"] // pairs_of_groups
+    others = nodes - wires
+    return {
+        0: groups * nodes * (nodes - 1) + pairs_of_groups * wires,
+        1: pairs_of_groups * (wires * (nodes - 1) + others * wires),
+        2: pairs_of_groups * others * others,
+    }
+
+
+def test_the_computed_routes_are_those_of_the_published_rule() -> None:
+    found = steps.counted("beowulf-routed-4x9")
+    assert dict(found) == by_the_rule()
+    assert max(found) == tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["testbed"]["max_gateways"]
+
+
+def test_the_experiment_reckons_with_the_same_rule() -> None:
+    (series,) = experiment.read(experiment.find("salmon-routes")).series
+    assert dict(zip(series.x, series.reckoned, strict=True)) == by_the_rule()
