@@ -22,6 +22,7 @@ from crosscut.errors import CrosscutError, UsageError
 VARIABLE = "CROSSCUT_WORKLOADS"
 CLASSES = ("S", "W", "A", "B", "C")
 POWER_OF_TWO = "a power of two"
+SQUARE = "a square number"
 ANY = "any number"
 MOST_RANKS = 1 << 16
 
@@ -33,13 +34,17 @@ class Workload:
     messages: str
     """What its communication is made of."""
     ranks: str
-    """`POWER_OF_TWO` or `ANY`; the program itself knows the largest number of each class."""
+    """`POWER_OF_TWO`, `SQUARE` or `ANY`; the program itself knows the largest number of each class."""
+    shares: tuple[str, ...] = ()
+    """Folders of workloads/npb that it has sources in, besides `common` and its own."""
 
     @property
     def executable(self) -> str:
         return f"crosscut-npb-{self.name}"
 
     def takes(self, ranks: int) -> bool:
+        if self.ranks == SQUARE:
+            return math.isqrt(ranks) ** 2 == ranks
         return self.ranks == ANY or ranks & (ranks - 1) == 0
 
 
@@ -47,12 +52,27 @@ NPB_SOURCE = "Bailey et al., The NAS Parallel Benchmarks, RNR-94-007; NPB 3.3 an
 # One folder of workloads/npb each.
 WORKLOADS = (
     Workload(
+        "bt",
+        "flow of a gas: block-tridiagonal",
+        "faces of cells; pipelines, large",
+        SQUARE,
+        ("multipartition",),
+    ),
+    Workload(
         "cg", "conjugate gradients on a sparse matrix", "vectors in a grid of ranks; sums", POWER_OF_TWO
     ),
     Workload("ep", "pairs of normal deviates", "three sums at the end", ANY),
     Workload("ft", "Fourier transforms in three dimensions", "transpositions: all to all", POWER_OF_TWO),
     Workload("is", "sorting of integer keys", "bucket sums; keys from all to all", POWER_OF_TWO),
+    Workload("lu", "flow of a gas: lower-upper sweeps", "edges of planes: many, small", POWER_OF_TWO),
     Workload("mg", "multigrid solver", "faces to neighbours, large and small", POWER_OF_TWO),
+    Workload(
+        "sp",
+        "flow of a gas: pentadiagonal",
+        "faces of cells; pipelines",
+        SQUARE,
+        ("multipartition",),
+    ),
 )
 
 
@@ -198,7 +218,7 @@ def source_folder() -> Path:
 
 def sources(workload: Workload) -> tuple[list[Path], list[Path]]:
     """Its source files, and the folders of its headers."""
-    folders = [source_folder() / "npb" / name for name in ("common", workload.name)]
+    folders = [source_folder() / "npb" / name for name in ("common", *workload.shares, workload.name)]
     return [file for folder in folders for file in sorted(folder.glob("*.cpp"))], folders
 
 

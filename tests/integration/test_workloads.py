@@ -25,6 +25,7 @@ from crosscut.workloads import WORKLOADS, Result, Workload, WorkloadError
 BESIDE = Path(sys.executable).parent / "mpiexec"
 LAUNCHER = BESIDE if BESIDE.exists() else find_launcher("", find_executable(CORE_MPI))
 BY_NAME = {one.name: one for one in WORKLOADS}
+POWERS = "a power of two, such as 2 or 4"
 
 
 def built() -> bool:
@@ -66,9 +67,13 @@ def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     await_none(copy)
 
 
+def that_it_takes(*counts: int) -> list[tuple[str, int]]:
+    """Workloads with each of these numbers of ranks."""
+    return [(name, ranks) for name, one in BY_NAME.items() for ranks in counts if one.takes(ranks)]
+
+
 # 1, 2 and 4 ranks: CG's square and oblong grids, MG's copies and messages.
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize(("name", "ranks"), that_it_takes(1, 2, 4))
 def test_class_s_verifies(name: str, ranks: int) -> None:
     result = run(BY_NAME[name], "S", ranks)
     assert result.verified
@@ -77,9 +82,9 @@ def test_class_s_verifies(name: str, ranks: int) -> None:
     assert 0 <= least <= median <= most <= result.seconds
 
 
-# 8: CG's oblong grid with sums of halves. 16: in MG, ranks without points on the coarsest level.
-@pytest.mark.parametrize("ranks", [8, 16])
-@pytest.mark.parametrize("name", BY_NAME)
+# 8: CG's oblong grid with sums of halves. 9: in BT and SP, cells that are neither first nor last. 16: in MG,
+# ranks without points on the coarsest level; in BT and SP, cells of the smallest size.
+@pytest.mark.parametrize(("name", "ranks"), that_it_takes(8, 9, 16))
 def test_class_s_verifies_on_more_ranks_than_cores(name: str, ranks: int) -> None:
     assert run(BY_NAME[name], "S", ranks).verified
 
@@ -91,6 +96,12 @@ def test_class_w_verifies(name: str) -> None:
 
 def test_ep_shares_work_that_does_not_divide() -> None:
     assert run(BY_NAME["ep"], "S", 7).verified
+
+
+# 3 x 2 and 4 x 3, which share 12 points evenly; 3 x 3, which share 33.
+@pytest.mark.parametrize(("problem_class", "ranks"), [("S", 6), ("S", 12), ("W", 9)])
+def test_lu_verifies_on_grids_that_are_no_power_of_two(problem_class: str, ranks: int) -> None:
+    assert run(BY_NAME["lu"], problem_class, ranks).verified
 
 
 @pytest.mark.parametrize("grid", ["1x4", "2x2", "4x1"])
@@ -109,7 +120,25 @@ def test_ft_verifies_in_slabs_and_in_pencils(grid: str) -> None:
 def test_a_number_of_ranks_that_is_not_allowed_is_refused_with_those_that_are(name: str) -> None:
     done = crosscut("run", name, "-n", "3")
     assert done.returncode == 2
-    assert done.stderr == f"crosscut: error: {name}: 3 ranks: it takes a power of two, such as 2 or 4\n"
+    other = "a square number, such as 1 or 4" if BY_NAME[name].ranks == workloads.SQUARE else POWERS
+    assert done.stderr == f"crosscut: error: {name}: 3 ranks: it takes {other}\n"
+
+
+@pytest.mark.parametrize("name", ["bt", "sp"])
+def test_more_ranks_than_a_grid_has_room_for_are_refused_with_how_many_are_not(name: str) -> None:
+    done = crosscut("run", name, "-n", "25")
+    assert done.returncode == 2
+    assert done.stderr == f"crosscut: error: {name}: 25 ranks: the grid of class S is for 16 ranks at most\n"
+
+
+@pytest.mark.parametrize(("ranks", "along_x"), [(15, 5), (32, 8)])
+def test_lu_refuses_ranks_that_would_have_too_few_points(ranks: int, along_x: int) -> None:
+    done = crosscut("run", "lu", "-n", str(ranks))
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"crosscut: error: lu: {ranks} ranks: class S has points for 4 ranks along a dimension, "
+        f"not for {along_x}\n"
+    )
 
 
 def test_the_command_prints_a_curve_with_speed_up_and_deviation() -> None:

@@ -73,10 +73,33 @@ class Communicator {
   }
 
   template <std::ranges::contiguous_range Range>
+  void receive(Range&& into, int source, int tag) {
+    timed("MPI_Recv", [&] {
+      return MPI_Recv(std::ranges::data(into), count(into), type_of(into), source, tag, handle_.get(),
+                      MPI_STATUS_IGNORE);
+    });
+  }
+
+  template <std::ranges::contiguous_range Range>
   void send(const Range& from, int destination, int tag) {
     timed("MPI_Send", [&] {
       return MPI_Send(std::ranges::data(from), count(from), type_of(from), destination, tag, handle_.get());
     });
+  }
+
+  // `from` must stay as it is until the request is waited for.
+  template <std::ranges::contiguous_range Range>
+  [[nodiscard]] MPI_Request send_later(const Range& from, int destination, int tag) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    timed("MPI_Isend", [&] {
+      return MPI_Isend(std::ranges::data(from), count(from), type_of(from), destination, tag, handle_.get(),
+                       &request);
+    });
+    return request;
+  }
+
+  void wait_all(std::span<MPI_Request> requests) {
+    timed("MPI_Waitall", [&] { return MPI_Waitall(count(requests), requests.data(), MPI_STATUSES_IGNORE); });
   }
 
   void wait(MPI_Request& request) {

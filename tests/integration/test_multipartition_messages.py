@@ -1,0 +1,69 @@
+"""The messages of BT and SP, counted from outside, are those of NPB's MPI versions."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from crosscut import profiler, workloads
+from crosscut.errors import CrosscutError
+
+MPIEXEC = Path(sys.executable).parent / "mpiexec"
+BY_NAME = {one.name: one for one in workloads.WORKLOADS}
+# Class S.
+SIDE = 12
+STEPS = {"bt": 60, "sp": 100}
+NUMBER_BYTES, COMPONENTS = 8, 5
+
+
+def lacking() -> str | None:
+    try:
+        for name in STEPS:
+            workloads.find_executable(BY_NAME[name])
+        profiler.find_library()
+    except CrosscutError as error:
+        return str(error)
+    return None if MPIEXEC.exists() else "no mpiexec: pip install 'mpich>=5'"
+
+
+pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
+
+
+def sent(name: str, ranks: int, folder: Path) -> tuple[int, int]:
+    """Messages and bytes between two ranks, of all ranks."""
+    program = [workloads.find_executable(BY_NAME[name]), "--class", "S"]
+    done = subprocess.run(
+        [sys.executable, "-m", "crosscut", "profile", "--json", "--out", folder, "--",
+         MPIEXEC, "-n", str(ranks), *program],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    calls = {call["name"]: call["as_called"] for call in json.loads(done.stdout)["calls"]}
+    assert "MPI_Send" not in calls
+    return sum(calls["MPI_Isend"]["messages"]), sum(calls["MPI_Isend"]["bytes"])
+
+
+@pytest.mark.parametrize("ranks", [4, 9])
+@pytest.mark.parametrize("name", STEPS)
+def test_messages_and_bytes_are_as_many_as_npb_s(tmp_path: Path, name: str, ranks: int) -> None:
+    """NPB 3.3, copy_faces and x_solve, y_solve, z_solve. One step is not timed; the residual at the end needs
+    faces once more."""
+    cells = math.isqrt(ranks)
+    interfaces = 3 * (cells - 1)
+    steps = STEPS[name] + 1
+    # Two layers of points, both ways.
+    faces = (steps + 1) * 6 * ranks
+    numbers = (steps + 1) * interfaces * SIDE**2 * 2 * 2 * COMPONENTS
+    # From cell to cell and back: in SP two rows of 11 and 5 numbers for each line within the cube; in BT one
+    # of 30 and 5, for as many lines as the largest cell might have.
+    pipelines = steps * interfaces * ranks * 2
+    if name == "sp":
+        numbers += steps * interfaces * (SIDE - 2) ** 2 * (22 + 10)
+    else:
+        numbers += steps * interfaces * ranks * (SIDE // cells + 1) ** 2 * (30 + 5)
+    assert sent(name, ranks, tmp_path / "profile") == (faces + pipelines, numbers * NUMBER_BYTES)

@@ -1,0 +1,122 @@
+#include "block_tridiagonal.hpp"
+
+#include "jacobian.hpp"
+#include "small_matrix.hpp"
+
+namespace crosscut::npb {
+
+namespace {
+
+using SystemRow = BlockTridiagonal::SystemRow;
+
+struct Points {
+  Lanes inverse_density;
+  Lanes velocity[dimensions];
+  Lanes kinetic;
+  Lanes total;
+
+  Points(const Block& block, const Bundle& bundle, Index position)
+      : inverse_density(bundle.load(block.inverse_density, position)),
+        velocity{bundle.load(block.velocity[0], position), bundle.load(block.velocity[1], position),
+                 bundle.load(block.velocity[2], position)},
+        kinetic(bundle.load(block.kinetic, position)),
+        total(bundle.load(block.solution[energy], position)) {}
+
+  Point of(std::size_t q) const {
+    return {inverse_density.pair[q],
+            {velocity[0].pair[q], velocity[1].pair[q], velocity[2].pair[q]},
+            kinetic.pair[q],
+            total.pair[q] * inverse_density.pair[q]};
+  }
+};
+
+// What a point of the line contributes to the equations around it.
+struct Shares {
+  Matrix to_next;      // left of the diagonal, in the row of the point after it
+  Matrix own;          // on the diagonal
+  Matrix to_previous;  // right of it, in the row of the point before
+};
+
+void find_shares(const Point& point, const Grid& grid, std::size_t dimension, Shares& shares) {
+  const double first = grid.time_step * grid.first_weight();
+  const double second = grid.time_step * grid.second_weight();
+  Matrix flux, viscous;
+  flux_jacobian(point, dimension, flux);
+  viscous_jacobian(point, dimension, viscous);
+  for (std::size_t i = 0; i < components; ++i) viscous.at[i][i] += diffusion[dimension];
+  for (std::size_t i = 0; i < components; ++i)
+    for (std::size_t j = 0; j < components; ++j) {
+      const Pair across = first * flux.at[i][j], spread = second * viscous.at[i][j];
+      shares.to_next.at[i][j] = -across - spread;
+      shares.own.at[i][j] = 2 * spread + (i == j ? 1.0 : 0.0);
+      shares.to_previous.at[i][j] = across - spread;
+    }
+}
+
+void get(const SystemRow& row, std::size_t q, Matrix& upper, Vector& right) {
+  for (std::size_t i = 0; i < components; ++i) {
+    for (std::size_t j = 0; j < components; ++j) upper.at[i][j] = row.upper[i * components + j].pair[q];
+    right.at[i] = row.right[i].pair[q];
+  }
+}
+
+void put(const Matrix& upper, const Vector& right, std::size_t q, SystemRow& row) {
+  for (std::size_t i = 0; i < components; ++i) {
+    for (std::size_t j = 0; j < components; ++j) row.upper[i * components + j].pair[q] = upper.at[i][j];
+    row.right[i].pair[q] = right.at[i];
+  }
+}
+
+// From the row before, which has been eliminated.
+void eliminate_row(const Matrix& left, Matrix diagonal, Matrix upper, std::size_t q, SystemRow* row) {
+  Matrix upper_before;
+  Vector right_before, right;
+  get(row[-1], q, upper_before, right_before);
+  for (std::size_t i = 0; i < components; ++i) right.at[i] = row->right[i].pair[q];
+  subtract_product(left, right_before, right);
+  subtract_product(left, upper_before, diagonal);
+  solve(diagonal, upper, right);
+  put(upper, right, q, *row);
+}
+
+}  // namespace
+
+void BlockTridiagonal::eliminate(const Block& block, const Bundle& bundle, const Lines& lines,
+                                 SystemRow* rows) {
+  const std::size_t dimension = lines.dimension();
+  Shares shares[3][pairs];  // of the point before, this one, and the one after: by position modulo 3
+  const auto find = [&](Index p) {
+    const Points points(block, bundle, p);
+    for (std::size_t q = 0; q < pairs; ++q)
+      find_shares(points.of(q), block.grid, dimension, shares[(p + 3) % 3][q]);
+  };
+  find(-1);
+  find(0);
+  for (Index p = 0; p < lines.length(); ++p) {
+    find(p + 1);
+    const int position = block.cell.first[dimension] + static_cast<int>(p);
+    if (position == 0 || position == block.grid.points - 1) {
+      rows[p] = {};  // nothing changes on the boundary
+      continue;
+    }
+    for (std::size_t m = 0; m < components; ++m) rows[p].right[m] = bundle.load(block.right[m], p);
+    for (std::size_t q = 0; q < pairs; ++q)
+      eliminate_row(shares[(p + 2) % 3][q].to_next, shares[p % 3][q].own, shares[(p + 1) % 3][q].to_previous,
+                    q, rows + p);
+  }
+}
+
+void BlockTridiagonal::substitute(const Lines& lines, SystemRow* rows) {
+  for (SystemRow* row = rows + lines.length() - 1; row >= rows; --row)
+    for (std::size_t q = 0; q < pairs; ++q)
+      for (std::size_t i = 0; i < components; ++i)
+        for (std::size_t j = 0; j < components; ++j)
+          row[0].right[i].pair[q] -= row[0].upper[i * components + j].pair[q] * row[1].right[j].pair[q];
+}
+
+void BlockTridiagonal::store(Block& block, const Bundle& bundle, const Lines& lines, SystemRow* rows) {
+  for (Index p = 0; p < lines.length(); ++p)
+    for (std::size_t m = 0; m < components; ++m) bundle.store(rows[p].right[m], block.right[m], p);
+}
+
+}  // namespace crosscut::npb

@@ -1,0 +1,21 @@
+// The systems of BT (RNR-94-007, section 3): along a line one with three diagonals of 5 x 5 blocks.
+#pragma once
+
+#include "block.hpp"
+#include "lines.hpp"
+#include "sweep.hpp"
+
+namespace crosscut::npb {
+
+struct BlockTridiagonal {
+  static constexpr Index carried = 1;
+  static constexpr std::size_t uppers = components * components;  // the block right of the diagonal, by rows
+  static constexpr bool room = true;
+  using SystemRow = Row<uppers>;
+
+  static void eliminate(const Block& block, const Bundle& bundle, const Lines& lines, SystemRow* rows);
+  static void substitute(const Lines& lines, SystemRow* rows);
+  static void store(Block& block, const Bundle& bundle, const Lines& lines, SystemRow* rows);
+};
+
+}  // namespace crosscut::npb

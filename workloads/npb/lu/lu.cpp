@@ -1,0 +1,145 @@
+// LU (RNR-94-007, section 3): a flow's equations, discretised on a cube of points and iterated to their
+// steady state by symmetric successive over-relaxation.
+//
+// Parameters, operations counted and tolerance: NPB 3.4, LU.
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "benchmark.hpp"
+#include "field.hpp"
+#include "flow.hpp"
+#include "halo.hpp"
+#include "right_side.hpp"
+#include "size.hpp"
+#include "solution.hpp"
+#include "subdomain.hpp"
+#include "sums.hpp"
+#include "surface.hpp"
+#include "sweeps.hpp"
+
+namespace crosscut::npb {
+namespace {
+
+constexpr double tolerance = 1e-8;
+
+class Solver {
+ public:
+  Solver(Communicator& world, const Size& size, const Subdomain& domain)
+      : world_(world),
+        domain_(domain),
+        halo_(world, domain),
+        right_side_(domain),
+        sweeps_(domain, size.time_step),
+        u_(domain.field(1)),
+        forcing_(domain.field(0)),
+        change_(domain.field(0)) {
+    // What the exact solution must be pushed by to stay as it is.
+    set_exact(domain_, u_);
+    right_side_.add(u_, halo_, forcing_);
+  }
+
+  Values start() {
+    set_initial(domain_, u_);
+    find_right_side();
+    return norm(world_, domain_, change_);
+  }
+
+  void sweep() {
+    sweeps_.solve(u_, halo_, change_);
+    constexpr double factor = 1 / (relaxation * (2 - relaxation));
+    for_each_inner_row([&](double* u, const double*, const double* change, Index count) {
+      for (Index n = 0; n < count; ++n) u[n] += factor * change[n];
+    });
+  }
+
+  void find_right_side() {
+    for_each_inner_row([&](const double*, const double* forcing, double* change, Index count) {
+      for (Index n = 0; n < count; ++n) change[n] = -forcing[n];
+    });
+    right_side_.add(u_, halo_, change_);
+  }
+
+  Values change_norm() { return norm(world_, domain_, change_); }
+  Values solution_error() { return error(world_, domain_, u_); }
+  double surface() { return surface_integral(world_, domain_, u_); }
+
+ private:
+  template <typename Visit>
+  void for_each_inner_row(Visit&& visit) {
+    const Range x = domain_.x().inner;
+    for (Index z = domain_.z().inner.begin; z < domain_.z().inner.end; ++z)
+      for (Index y = domain_.y().inner.begin; y < domain_.y().inner.end; ++y)
+        for (Index m = 0; m < components; ++m) {
+          const Index at = x.begin + m * u_.pitch();
+          visit(u_.row(y, z) + at, forcing_.row(y, z) + at, change_.row(y, z) + at, x.size());
+        }
+  }
+
+  Communicator& world_;
+  const Subdomain& domain_;
+  Halo halo_;
+  RightSide right_side_;
+  Sweeps sweeps_;
+  Field u_;
+  Field forcing_;
+  Field change_;
+};
+
+std::string unsuitable(int ranks, const Options& options) {
+  const auto grid = rank_grid(ranks);
+  // NPB 3.4 takes other numbers that make a grid, too, and so does this; powers of two always make one.
+  if (!grid) return not_a_power_of_two(ranks);
+  const int most = sizes[options.problem_class].side / least_points;
+  if (grid->front() <= most) return "";
+  return std::to_string(ranks) + " ranks: class " + letter(options.problem_class) + " has points for " +
+         std::to_string(most) + " ranks along a dimension, not for " + std::to_string(grid->front());
+}
+
+// As NPB counts them, of one iteration.
+double operations(double side) {
+  return 1984.77 * side * side * side - 10923.3 * side * side + 27770.9 * side - 144010;
+}
+
+Outcome run(Communicator& world, const Options& options) {
+  const Size& size = sizes[options.problem_class];
+  const Subdomain domain(size.side, rank_grid(world.size()).value(), world.rank());
+  Solver solver(world, size, domain);
+  solver.start();
+  solver.sweep();  // untimed: pages and connections
+  solver.find_right_side();
+  solver.start();
+  Outcome outcome;
+  outcome.iterations = size.iterations;
+  const TimedSection section(world);
+  for (int i = 1; i <= size.iterations; ++i) {
+    solver.sweep();
+    if (i == size.iterations) solver.change_norm();
+    solver.find_right_side();
+  }
+  const Values residual = solver.change_norm();
+  section.stop(outcome);
+  const Values away = solver.solution_error();
+  const double surface = solver.surface();
+  outcome.million_operations = 1e-6 * size.iterations * operations(size.side);
+  const std::string side = std::to_string(size.side);
+  outcome.size = side + " x " + side + " x " + side + " points";
+  outcome.layout = std::to_string(domain.grid()[0]) + " x " + std::to_string(domain.grid()[1]) + " pencils";
+  for (std::size_t m = 0; m < components; ++m)
+    outcome.checks.push_back({"residual " + std::to_string(m + 1), residual[m], size.residual[m], tolerance});
+  for (std::size_t m = 0; m < components; ++m)
+    outcome.checks.push_back({"error " + std::to_string(m + 1), away[m], size.error[m], tolerance});
+  outcome.checks.push_back({"surface integral", surface, size.surface_integral, tolerance});
+  return outcome;
+}
+
+}  // namespace
+
+const Benchmark benchmark{.name = "lu",
+                          .title = "NAS Parallel Benchmark LU: lower-upper symmetric Gauss-Seidel",
+                          .operation = "floating point",
+                          .takes_grid = false,
+                          .unsuitable = unsuitable,
+                          .run = run};
+
+}  // namespace crosscut::npb

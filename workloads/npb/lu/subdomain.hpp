@@ -1,0 +1,51 @@
+// How LU's cube is shared, as in NPB's MPI version (NPB 3.4, LU: proc_grid, subdomain, neighbors): ranks in a
+// grid along x and y, at least as many along x and at most twice as many, each with all points along z.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "field.hpp"
+
+namespace crosscut::npb {
+
+// Ranks along x and y; nothing where so many make no such grid.
+std::optional<std::array<int, 2>> rank_grid(int ranks);
+
+// Points along a dimension that each rank needs, or its layers would not come from its neighbours alone.
+inline constexpr int least_points = 3;
+
+inline constexpr std::array<std::size_t, 2> shared_dimensions{0, 1};  // x and y
+
+enum Side : std::size_t { before, after };
+
+// Along x or y.
+struct Share {
+  Index offset = 0;  // of the first point in the cube
+  Index points = 0;
+  Range inner;                                  // points that are not on the cube's faces
+  std::array<std::optional<int>, 2> neighbour;  // ranks, by Side; none at a face of the cube
+};
+
+class Subdomain {
+ public:
+  Subdomain(int side, std::array<int, 2> grid, int rank);
+
+  // Points of the cube along each dimension.
+  int side() const { return side_; }
+  const std::array<int, 2>& grid() const { return grid_; }
+  const Share& along(std::size_t dimension) const { return shares_[dimension]; }
+  const Share& x() const { return shares_[0]; }
+  const Share& y() const { return shares_[1]; }
+  const Share& z() const { return shares_[2]; }
+
+  Field field(double value) const { return {x().points, y().points, z().points, value}; }
+
+ private:
+  int side_;
+  std::array<int, 2> grid_;
+  std::array<Share, 3> shares_;
+};
+
+}  // namespace crosscut::npb

@@ -1,0 +1,16 @@
+// Numbers that LU's result is judged by, of all ranks together (NPB 3.4, LU: l2norm, error, pintgr).
+#pragma once
+
+#include "communicator.hpp"
+#include "field.hpp"
+#include "subdomain.hpp"
+
+namespace crosscut::npb {
+
+// The root of the mean square of each component, of all points inside the cube.
+Values norm(Communicator& world, const Subdomain& domain, const Field& field);
+
+// The same of what `u` is away from the exact solution.
+Values error(Communicator& world, const Subdomain& domain, const Field& u);
+
+}  // namespace crosscut::npb

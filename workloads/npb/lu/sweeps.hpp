@@ -1,0 +1,49 @@
+// One iteration of symmetric successive over-relaxation: a lower triangular system of 5 x 5 blocks solved
+// from the first corner of the cube to the last, and an upper one back (NPB 3.4, LU: ssor, jacld, blts, jacu,
+// buts).
+//
+// A point depends on its neighbours towards the corner where the sweep began. So a rank waits, plane by plane
+// along z, for the edges of the ranks before it along x and y, and then passes its own on: many small
+// messages, and ranks on the same diagonal of their grid at work at the same time.
+#pragma once
+
+#include <cstddef>
+
+#include "field.hpp"
+#include "flow.hpp"
+#include "halo.hpp"
+#include "subdomain.hpp"
+
+namespace crosscut::npb {
+
+class Sweeps {
+ public:
+  Sweeps(const Subdomain& domain, double time_step);
+
+  // Makes of the right side what u changes by, but for a factor. On faces of the cube `change` must be 0.
+  void solve(const Field& u, Halo& halo, Field& change) const;
+
+ private:
+  enum class Way { lower, upper };
+
+  // Of points that lie together along x, what does not depend on one another's solution.
+  struct Prepared {
+    Vector<Lanes> sum;     // what neighbours along y and z contribute
+    Block<Lanes> along_x;  // by which the neighbour along x does
+    Block<Lanes> factors;  // of the diagonal's block
+  };
+
+  template <Way way>
+  Prepared prepare(const double* u, const double* change, const Field& shape) const;
+  template <Way way>
+  void solve_row(const double* u, double* change, const Field& shape) const;
+  template <std::size_t dimension, Way way>
+  Block<Lanes> off_diagonal(const State<Lanes>& neighbour) const;
+  Block<Lanes> diagonal(const State<Lanes>& own) const;
+
+  const Subdomain& domain_;
+  double time_step_;
+  Spacing spacing_;
+};
+
+}  // namespace crosscut::npb

@@ -1,0 +1,67 @@
+// What a rank knows of the points of one cell.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "partition.hpp"
+
+namespace crosscut::npb {
+
+using Index = std::ptrdiff_t;
+using Values = std::vector<double>;
+
+// Where the point (i, j, k) of a cell is kept: x is contiguous, and two layers of points lie around the cell.
+class Shape {
+ public:
+  static constexpr Index layers = 2;
+
+  explicit Shape(const Triple& extent)
+      : strides_{1, extent[0] + 2 * layers, (extent[0] + 2 * layers) * (extent[1] + 2 * layers)},
+        size_(static_cast<std::size_t>(strides_[2] * (extent[2] + 2 * layers))) {}
+
+  Index stride(std::size_t dimension) const { return strides_[dimension]; }
+  Index at(Index i, Index j, Index k) const {
+    return i + layers + strides_[1] * (j + layers) + strides_[2] * (k + layers);
+  }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::array<Index, dimensions> strides_;
+  std::size_t size_;
+};
+
+struct Block {
+  Block(const Cell& its_cell, const Grid& its_grid);
+
+  Cell cell;
+  Grid grid;
+  Shape shape;
+  std::array<Values, components> solution;
+  std::array<Values, components> right;    // what is solved for: at last, the change of the solution
+  std::array<Values, components> forcing;  // 0 on the boundary
+  // Of the solution, in the cell and one layer around it.
+  Values inverse_density;
+  std::array<Values, dimensions> velocity;
+  Values kinetic;  // energy of a unit of mass
+  Values pressure;
+  Values sound;  // its speed; SP's alone
+
+  // The coordinate of point i, j or k, or of one beside the cell.
+  double coordinate(std::size_t dimension, Index i) const;
+
+  // Calls visit(j, k) for rows of points: those of the cell, or those that are not on the cube's boundary.
+  template <typename Visit>
+  void for_each_row(Visit&& visit) const {
+    for (Index k = 0; k < cell.extent[2]; ++k)
+      for (Index j = 0; j < cell.extent[1]; ++j) visit(j, k);
+  }
+  template <typename Visit>
+  void for_each_inner_row(Visit&& visit) const {
+    for (Index k = cell.begin[2]; k < cell.end[2]; ++k)
+      for (Index j = cell.begin[1]; j < cell.end[1]; ++j) visit(j, k);
+  }
+};
+
+}  // namespace crosscut::npb

@@ -1,0 +1,48 @@
+// The lines of a cell along a dimension on which there is something to solve: those that are not on the
+// boundary of the cube.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "block.hpp"
+#include "lanes.hpp"
+
+namespace crosscut::npb {
+
+// Some neighbouring lines.
+struct Bundle {
+  std::array<Index, width> starts{};  // where the first point of each is kept
+  std::size_t lines = 0;              // the last bundle of a cell has fewer; the last line fills it up
+  Index stride = 0;                   // between points of a line
+
+  Lanes load(const Values& values, Index position) const {
+    Lanes lanes;
+    const double* at = values.data() + position * stride;
+    for (std::size_t lane = 0; lane < width; ++lane) lanes.set(lane, at[starts[lane]]);
+    return lanes;
+  }
+  void store(const Lanes& lanes, Values& values, Index position) const {
+    double* at = values.data() + position * stride;
+    for (std::size_t lane = 0; lane < lines; ++lane) at[starts[lane]] = lanes.get(lane);
+  }
+};
+
+class Lines {
+ public:
+  Lines(const Block& block, std::size_t dimension);
+
+  std::size_t dimension() const { return dimension_; }
+  Index length() const { return length_; }  // points
+  std::size_t count() const { return count_; }
+  const std::vector<Bundle>& bundles() const { return bundles_; }
+
+ private:
+  std::size_t dimension_;
+  Index length_;
+  std::size_t count_ = 0;
+  std::vector<Bundle> bundles_;
+};
+
+}  // namespace crosscut::npb

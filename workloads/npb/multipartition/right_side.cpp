@@ -1,0 +1,152 @@
+#include "right_side.hpp"
+
+namespace crosscut::npb {
+
+namespace {
+
+// A row of points that are not on the boundary. Each function below adds, to each, `weight` times a
+// difference along the dimension whose neighbouring points are `stride` apart.
+struct Row {
+  Index begin;
+  Index size;
+  Index stride;
+};
+
+// f(+1) - f(-1)
+void add_first(const Row& row, double weight, const Values& f, Values& sum) {
+  const double* at = f.data() + row.begin;
+  double* __restrict out = sum.data() + row.begin;
+  for (Index i = 0; i < row.size; ++i) out[i] += weight * (at[i + row.stride] - at[i - row.stride]);
+}
+
+// The same of the product f g.
+void add_first(const Row& row, double weight, const Values& f, const Values& g, Values& sum) {
+  const double *a = f.data() + row.begin, *b = g.data() + row.begin;
+  double* __restrict out = sum.data() + row.begin;
+  const Index s = row.stride;
+  for (Index i = 0; i < row.size; ++i) out[i] += weight * (a[i + s] * b[i + s] - a[i - s] * b[i - s]);
+}
+
+// f(+1) - 2 f + f(-1)
+void add_second(const Row& row, double weight, const Values& f, Values& sum) {
+  const double* at = f.data() + row.begin;
+  double* __restrict out = sum.data() + row.begin;
+  const Index s = row.stride;
+  for (Index i = 0; i < row.size; ++i) out[i] += weight * (at[i + s] - 2 * at[i] + at[i - s]);
+}
+
+void add_second(const Row& row, double weight, const Values& f, const Values& g, Values& sum) {
+  const double *a = f.data() + row.begin, *b = g.data() + row.begin;
+  double* __restrict out = sum.data() + row.begin;
+  const Index s = row.stride;
+  for (Index i = 0; i < row.size; ++i)
+    out[i] += weight * (a[i + s] * b[i + s] - 2 * (a[i] * b[i]) + a[i - s] * b[i - s]);
+}
+
+void add_fourth(const Row& row, double weight, const std::array<double, 5>& difference, const Values& f,
+                Values& sum) {
+  const double* at = f.data() + row.begin;
+  double* __restrict out = sum.data() + row.begin;
+  const Index s = row.stride;
+  const auto [w0, w1, w2, w3, w4] = difference;
+  for (Index i = 0; i < row.size; ++i)
+    out[i] +=
+        weight * (w0 * at[i - 2 * s] + w1 * at[i - s] + w2 * at[i] + w3 * at[i + s] + w4 * at[i + 2 * s]);
+}
+
+void add_momentum(const Block& block, const Row& row, std::size_t across, std::size_t of,
+                  std::array<Values, components>& sum) {
+  const bool along = of == across;
+  const double viscous = viscosity * block.grid.second_weight() * (along ? stretching : 1);
+  const double flux = -block.grid.first_weight();
+  Values& out = sum[momentum(of)];
+  add_second(row, viscous, block.velocity[of], out);
+  add_first(row, flux, block.solution[momentum(of)], block.velocity[across], out);
+  if (along) add_first(row, flux, block.pressure, out);
+}
+
+void add_energy(const Block& block, const Row& row, std::size_t across, std::array<Values, components>& sum) {
+  const double viscous = viscosity * block.grid.second_weight();
+  const double flux = -block.grid.first_weight();
+  const Values& velocity = block.velocity[across];
+  Values& out = sum[energy];
+  add_second(row, viscous * (1 - conductivity), block.kinetic, out);
+  add_second(row, viscous / 6, velocity, velocity, out);
+  add_second(row, viscous * conductivity, block.solution[energy], block.inverse_density, out);
+  add_first(row, flux, block.solution[energy], velocity, out);
+  add_first(row, flux, block.pressure, velocity, out);
+}
+
+// Along x every point of a row has a position of its own: those next to the boundary go one by one.
+void add_dissipation_along_x(const Block& block, const Row& row, std::array<Values, components>& sum) {
+  const int first = block.cell.first[0] + block.cell.begin[0];
+  const int points = block.grid.points;
+  const auto one_by_one = [&](Index i) {
+    const auto difference = fourth_difference(first + static_cast<int>(i), points);
+    for (std::size_t m = 0; m < components; ++m)
+      add_fourth({row.begin + i, 1, row.stride}, -dissipation, difference, block.solution[m], sum[m]);
+  };
+  Index low = 0, high = row.size;
+  while (low < high && first + low < 3) one_by_one(low++);
+  while (high > low && first + high > points - 3) one_by_one(--high);
+  const auto difference = fourth_difference(points / 2, points);
+  for (std::size_t m = 0; m < components; ++m)
+    add_fourth({row.begin + low, high - low, row.stride}, -dissipation, difference, block.solution[m],
+               sum[m]);
+}
+
+void add_row(const Block& block, Index j, Index k, std::array<Values, components>& sum) {
+  const Cell& cell = block.cell;
+  const std::array<Index, dimensions> local{0, j, k};
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    const Row row{block.shape.at(cell.begin[0], j, k), cell.end[0] - cell.begin[0], block.shape.stride(d)};
+    for (std::size_t m = 0; m < components; ++m)
+      add_second(row, diffusion[d] * block.grid.second_weight(), block.solution[m], sum[m]);
+    add_first(row, -block.grid.first_weight(), block.solution[momentum(d)], sum[density]);
+    for (std::size_t of = 0; of < dimensions; ++of) add_momentum(block, row, d, of, sum);
+    add_energy(block, row, d, sum);
+    if (d == 0) {
+      add_dissipation_along_x(block, row, sum);
+      continue;
+    }
+    const auto difference = fourth_difference(cell.first[d] + static_cast<int>(local[d]), block.grid.points);
+    for (std::size_t m = 0; m < components; ++m)
+      add_fourth(row, -dissipation, difference, block.solution[m], sum[m]);
+  }
+}
+
+}  // namespace
+
+void find_derived(Block& block) {
+  const auto at = [&](const Values& values, Index begin) { return values.data() + begin; };
+  const auto into = [&](Values& values, Index begin) { return values.data() + begin; };
+  for (Index k = -1; k <= block.cell.extent[2]; ++k)
+    for (Index j = -1; j <= block.cell.extent[1]; ++j) {
+      const Index begin = block.shape.at(-1, j, k);
+      const double *mass = at(block.solution[density], begin), *total = at(block.solution[energy], begin);
+      const double *x = at(block.solution[1], begin), *y = at(block.solution[2], begin),
+                   *z = at(block.solution[3], begin);
+      double* __restrict inverse = into(block.inverse_density, begin);
+      double* __restrict u = into(block.velocity[0], begin);
+      double* __restrict v = into(block.velocity[1], begin);
+      double* __restrict w = into(block.velocity[2], begin);
+      double* __restrict kinetic = into(block.kinetic, begin);
+      double* __restrict pressure = into(block.pressure, begin);
+      for (Index i = 0; i < block.cell.extent[0] + 2; ++i) {
+        const double reciprocal = 1 / mass[i];
+        const double moving = 0.5 * (x[i] * x[i] + y[i] * y[i] + z[i] * z[i]) * reciprocal;
+        inverse[i] = reciprocal;
+        u[i] = x[i] * reciprocal;
+        v[i] = y[i] * reciprocal;
+        w[i] = z[i] * reciprocal;
+        kinetic[i] = moving * reciprocal;
+        pressure[i] = heat_ratio_less_one * (total[i] - moving);
+      }
+    }
+}
+
+void add_spatial_terms(const Block& block, std::array<Values, components>& sum) {
+  block.for_each_inner_row([&](Index j, Index k) { add_row(block, j, k, sum); });
+}
+
+}  // namespace crosscut::npb

@@ -1,0 +1,168 @@
+// Solving along the lines of a dimension, whose cells belong to different ranks: from the first cell to the
+// last one elimination, and back again substitution (NPB 3.3, x_solve and so on). What a cell needs of the
+// one before is the last rows that it computed, of all its lines in one message.
+//
+// A System says what the equations are:
+//   carried     how many rows reach from one cell into the next
+//   uppers      numbers in a row to the right of the diagonal, when it has been eliminated
+//   room        whether messages are as long as for a cell of the largest size without boundary (BT), or just
+//               as long as they must be (SP)
+//   eliminate   fills the rows of a bundle of lines from their first to their last, given `carried` before
+//   substitute  solves them from the last to the first, given `carried` solved ones after
+//   store       writes what was solved into the right hand side
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "communicator.hpp"
+#include "lines.hpp"
+#include "partition.hpp"
+
+namespace crosscut::npb {
+
+template <std::size_t upper_count>
+struct Row {
+  Lanes upper[upper_count];
+  Lanes right[components];
+};
+
+template <typename System>
+class Sweep {
+ public:
+  Sweep(Communicator& world, const Partition& partition, std::vector<Block>& blocks)
+      : world_(world), partition_(partition), blocks_(blocks), rows_(blocks.size()) {
+    for (std::size_t d = 0; d < dimensions; ++d)
+      for (const Block& block : blocks) lines_[d].emplace_back(block, d);
+  }
+
+  void solve(std::size_t dimension) {
+    eliminate(dimension);
+    substitute(dimension);
+  }
+
+ private:
+  using SystemRow = Row<System::uppers>;
+  static constexpr Index carried = System::carried;
+  static constexpr std::size_t sent_forward = System::carried * (System::uppers + components);
+  static constexpr std::size_t sent_back = System::carried * components;
+  static constexpr int first_tag = 6;  // those before are faces'
+
+  void eliminate(std::size_t dimension) {
+    MPI_Request sent = MPI_REQUEST_NULL;
+    for (int place = 0; place < partition_.side(); ++place) {
+      const std::size_t cell = partition_.cell_at(dimension, place);
+      const Lines& lines = lines_[dimension][cell];
+      make_room(cell, lines);
+      if (place > 0) receive(lines, sent_forward, partition_.predecessor(dimension), first_tag, sent);
+      const double* next = in_.data();
+      for (std::size_t b = 0; b < lines.bundles().size(); ++b) {
+        const Bundle& bundle = lines.bundles()[b];
+        SystemRow* rows = rows_of(cell, lines, b);
+        if (place == 0)
+          std::fill(rows - carried, rows, SystemRow{});
+        else
+          next = unpack(next, bundle, rows - carried, true);
+        System::eliminate(blocks_[cell], bundle, lines, rows);
+      }
+      if (place + 1 == partition_.side()) return;
+      pack(cell, lines, lines.length() - carried, true);
+      sent = send(lines, sent_forward, partition_.successor(dimension), first_tag);
+    }
+  }
+
+  void substitute(std::size_t dimension) {
+    MPI_Request sent = MPI_REQUEST_NULL;
+    const int last = partition_.side() - 1;
+    for (int place = last; place >= 0; --place) {
+      const std::size_t cell = partition_.cell_at(dimension, place);
+      const Lines& lines = lines_[dimension][cell];
+      if (place < last) receive(lines, sent_back, partition_.successor(dimension), first_tag + 1, sent);
+      const double* next = in_.data();
+      for (std::size_t b = 0; b < lines.bundles().size(); ++b) {
+        const Bundle& bundle = lines.bundles()[b];
+        SystemRow* rows = rows_of(cell, lines, b);
+        SystemRow* end = rows + lines.length();
+        if (place == last)
+          std::fill(end, end + carried, SystemRow{});
+        else
+          next = unpack(next, bundle, end, false);
+        System::substitute(lines, rows);
+        System::store(blocks_[cell], bundle, lines, rows);
+      }
+      if (place == 0) return;
+      pack(cell, lines, 0, false);
+      sent = send(lines, sent_back, partition_.predecessor(dimension), first_tag + 1);
+    }
+  }
+
+  // For each bundle those of its points, and of the cells before and after what they carry here.
+  static Index rows_of_bundle(const Lines& lines) { return lines.length() + 2 * carried; }
+
+  void make_room(std::size_t cell, const Lines& lines) {
+    rows_[cell].resize(lines.bundles().size() * static_cast<std::size_t>(rows_of_bundle(lines)));
+  }
+
+  SystemRow* rows_of(std::size_t cell, const Lines& lines, std::size_t bundle) {
+    return rows_[cell].data() + static_cast<Index>(bundle) * rows_of_bundle(lines) + carried;
+  }
+
+  std::size_t message_size(const Lines& lines, std::size_t each) const {
+    const auto side = static_cast<std::size_t>(partition_.cell_room());
+    return each * (System::room ? side * side : lines.count());
+  }
+
+  // And waits for what was sent before: its buffer is used again.
+  void receive(const Lines& lines, std::size_t each, int rank, int tag, MPI_Request& sent) {
+    in_.resize(message_size(lines, each));
+    std::array requests{world_.receive_later(in_, rank, tag), sent};
+    world_.wait_all(requests);
+    sent = MPI_REQUEST_NULL;
+  }
+
+  MPI_Request send(const Lines& lines, std::size_t each, int rank, int tag) {
+    out_.resize(message_size(lines, each));
+    return world_.send_later(out_, rank, tag);
+  }
+
+  // The numbers of a row that go along.
+  template <typename AnyRow, typename Visit>
+  static void for_each_number(AnyRow& row, bool forward, Visit&& visit) {
+    if (forward)
+      for (auto& one : row.upper) visit(one);
+    for (auto& one : row.right) visit(one);
+  }
+
+  void pack(std::size_t cell, const Lines& lines, Index first, bool forward) {
+    out_.clear();
+    for (std::size_t b = 0; b < lines.bundles().size(); ++b) {
+      const SystemRow* rows = rows_of(cell, lines, b) + first;
+      for (Index r = 0; r < carried; ++r)
+        for_each_number(rows[r], forward, [&](const Lanes& lanes) {
+          for (std::size_t lane = 0; lane < lines.bundles()[b].lines; ++lane) out_.push_back(lanes.get(lane));
+        });
+    }
+  }
+
+  static const double* unpack(const double* next, const Bundle& bundle, SystemRow* rows, bool forward) {
+    for (Index r = 0; r < carried; ++r)
+      for_each_number(rows[r], forward, [&](Lanes& lanes) {
+        for (std::size_t lane = 0; lane < width; ++lane)
+          lanes.set(lane, next[std::min(lane, bundle.lines - 1)]);
+        next += bundle.lines;
+      });
+    return next;
+  }
+
+  Communicator& world_;
+  const Partition& partition_;
+  std::vector<Block>& blocks_;
+  std::array<std::vector<Lines>, dimensions> lines_;  // by dimension and cell
+  std::vector<std::vector<SystemRow>> rows_;          // by cell
+  std::vector<double> out_;
+  std::vector<double> in_;
+};
+
+}  // namespace crosscut::npb

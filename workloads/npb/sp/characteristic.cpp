@@ -1,0 +1,120 @@
+#include "characteristic.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace crosscut::npb {
+
+namespace {
+
+constexpr double half_root = std::numbers::sqrt2 / 2;
+
+// Pointers to the points of a row, not on the boundary.
+struct RowOfBlock {
+  RowOfBlock(Block& block, Index j, Index k)
+      : begin(block.shape.at(block.cell.begin[0], j, k)),
+        size(block.cell.end[0] - block.cell.begin[0]),
+        u(block.velocity[0].data() + begin),
+        v(block.velocity[1].data() + begin),
+        w(block.velocity[2].data() + begin),
+        kinetic(block.kinetic.data() + begin),
+        sound(block.sound.data() + begin) {}
+
+  Index begin;
+  Index size;
+  const double *u, *v, *w, *kinetic, *sound;
+};
+
+}  // namespace
+
+void find_sound(Block& block) {
+  block.sound.resize(block.shape.size());
+  for (Index k = -1; k <= block.cell.extent[2]; ++k)
+    for (Index j = -1; j <= block.cell.extent[1]; ++j) {
+      const Index begin = block.shape.at(-1, j, k);
+      const double* pressure = block.pressure.data() + begin;
+      const double* inverse_density = block.inverse_density.data() + begin;
+      double* sound = block.sound.data() + begin;
+      for (Index i = 0; i < block.cell.extent[0] + 2; ++i)
+        sound[i] = std::sqrt(heat_ratio * pressure[i] * inverse_density[i]);
+    }
+}
+
+void to_characteristic_of_x(Block& block) {
+  block.for_each_inner_row([&](Index j, Index k) {
+    const RowOfBlock at(block, j, k);
+    const double* inverse_density = block.inverse_density.data() + at.begin;
+    double* __restrict r0 = block.right[0].data() + at.begin;
+    double* __restrict r1 = block.right[1].data() + at.begin;
+    double* __restrict r2 = block.right[2].data() + at.begin;
+    double* __restrict r3 = block.right[3].data() + at.begin;
+    double* __restrict r4 = block.right[4].data() + at.begin;
+    for (Index i = 0; i < at.size; ++i) {
+      const double inverse = inverse_density[i], sound = at.sound[i];
+      const double acoustic =
+          heat_ratio_less_one / (sound * sound) *
+          (at.kinetic[i] * r0[i] - at.u[i] * r1[i] - at.v[i] * r2[i] - at.w[i] * r3[i] + r4[i]);
+      const double along = half_root * inverse * (at.u[i] * r0[i] - r1[i]);
+      const double scaled = half_root * inverse * sound * acoustic;
+      const double mass = r0[i], across_y = r2[i], across_z = r3[i];
+      r0[i] = mass - acoustic;
+      r1[i] = -inverse * (at.w[i] * mass - across_z);
+      r2[i] = inverse * (at.v[i] * mass - across_y);
+      r3[i] = scaled - along;
+      r4[i] = scaled + along;
+    }
+  });
+}
+
+void from_characteristic_of_z(Block& block) {
+  block.for_each_inner_row([&](Index j, Index k) {
+    const RowOfBlock at(block, j, k);
+    const double* mass = block.solution[density].data() + at.begin;
+    double* __restrict r0 = block.right[0].data() + at.begin;
+    double* __restrict r1 = block.right[1].data() + at.begin;
+    double* __restrict r2 = block.right[2].data() + at.begin;
+    double* __restrict r3 = block.right[3].data() + at.begin;
+    double* __restrict r4 = block.right[4].data() + at.begin;
+    for (Index i = 0; i < at.size; ++i) {
+      const double sound = at.sound[i], scale = half_root * mass[i];
+      const double acoustic = scale / sound * (r3[i] + r4[i]);
+      const double total = r2[i] + acoustic;
+      const double along = scale * (r3[i] - r4[i]);
+      const double shear_x = mass[i] * r1[i], shear_y = mass[i] * r0[i];
+      r0[i] = total;
+      r1[i] = at.u[i] * total - shear_x;
+      r2[i] = at.v[i] * total + shear_y;
+      r3[i] = at.w[i] * total + along;
+      r4[i] = at.v[i] * shear_y - at.u[i] * shear_x + at.kinetic[i] * total +
+              sound * sound / heat_ratio_less_one * acoustic + at.w[i] * along;
+    }
+  });
+}
+
+void turn_x_to_y(Lanes (&right)[components]) {
+  for (std::size_t q = 0; q < pairs; ++q) {
+    const Pair r0 = right[0].pair[q], r1 = right[1].pair[q], r2 = right[2].pair[q];
+    const Pair difference = half_root * (right[3].pair[q] - right[4].pair[q]);
+    const Pair mean = 0.5 * (right[3].pair[q] + right[4].pair[q]);
+    right[0].pair[q] = -r1;
+    right[1].pair[q] = r0;
+    right[2].pair[q] = difference;
+    right[3].pair[q] = mean - half_root * r2;
+    right[4].pair[q] = mean + half_root * r2;
+  }
+}
+
+void turn_y_to_z(Lanes (&right)[components]) {
+  for (std::size_t q = 0; q < pairs; ++q) {
+    const Pair r0 = right[0].pair[q], r1 = right[1].pair[q], r2 = right[2].pair[q];
+    const Pair difference = half_root * (right[3].pair[q] - right[4].pair[q]);
+    const Pair mean = 0.5 * (right[3].pair[q] + right[4].pair[q]);
+    right[0].pair[q] = difference;
+    right[1].pair[q] = -r2;
+    right[2].pair[q] = r1;
+    right[3].pair[q] = mean - half_root * r0;
+    right[4].pair[q] = mean + half_root * r0;
+  }
+}
+
+}  // namespace crosscut::npb

@@ -1,0 +1,23 @@
+// SP diagonalises the equations along each dimension (RNR-94-007, section 3): it solves for characteristic
+// variables, which are others for x, y and z. These are the products of a matrix of eigenvectors, or its
+// inverse, with the right hand side, point by point.
+#pragma once
+
+#include "block.hpp"
+#include "lanes.hpp"
+
+namespace crosscut::npb {
+
+// In the cell and one layer around it.
+void find_sound(Block& block);
+
+// The right hand side, from components to the variables of x.
+void to_characteristic_of_x(Block& block);
+// From those of z to components.
+void from_characteristic_of_z(Block& block);
+
+// From those of x to those of y, and of y to z.
+void turn_x_to_y(Lanes (&right)[components]);
+void turn_y_to_z(Lanes (&right)[components]);
+
+}  // namespace crosscut::npb
