@@ -27,6 +27,8 @@ COMMANDS = (
     "network",
     "simulate",
     "profile",
+    "predict",
+    "price",
     "lab",
     "reproduce",
     "workload",

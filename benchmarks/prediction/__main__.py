@@ -1,0 +1,155 @@
+"""How well `crosscut predict` does: python -m benchmarks.prediction --class W --repeat 5.
+
+Every workload is traced in one emulated cluster and predicted from that trace for the others, in which it
+is then measured. Nothing is fitted to those: the one figure that is measured is what the processors
+take for a message, half a round trip of 8 bytes less the network's own, in the first cluster. Needs what labs
+need, SimGrid and MPICH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import conditions
+from benchmarks.prediction import comparing, labs, truth
+from benchmarks.prediction.comparing import Row
+from benchmarks.prediction.labs import Lab
+from benchmarks.processes import BenchmarkError
+from crosscut import smpi, units, workloads
+from crosscut.errors import CrosscutError
+from crosscut.lab import lifecycle
+from crosscut.prediction.replay import PROTOCOL
+
+PINGPONG_BYTES, PINGPONG_REPETITIONS = 8, 15
+# Payload of 50 Mbit/s (labs.home) under labs.PROTOCOL.
+HOME_BYTES_PER_SECOND = 50e6 / 8 * (1500 - 52) / (1500 + 38)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.prediction", description=__doc__)
+    parser.add_argument("--class", dest="problem_class", choices=workloads.CLASSES, default="W")
+    parser.add_argument("--workloads", nargs="+", default=["is", "cg", "mg", "ft"])
+    parser.add_argument("--ranks", type=int, default=4, help="one on each host: 4 or 8")
+    parser.add_argument("--repeat", type=int, default=5, help="runs of each workload in each cluster")
+    parser.add_argument("--switch", default=labs.SWITCH, help="kernel (no latencies), or %(default)s")
+    parser.add_argument("--option", action="append", default=[], help="of SimGrid, NAME:VALUE; for all labs")
+    parser.add_argument("--json", type=Path, help="also write everything here")
+    options = parser.parse_args()
+    reason = smpi.unavailable() or lifecycle.unavailable()
+    if reason is None and (options.ranks < 2 or options.ranks % 2 or options.repeat < 1):
+        reason = "--ranks takes an even number, --repeat at least 1"
+    if reason is not None:
+        print(f"benchmarks.prediction: {reason}", file=sys.stderr)
+        return 2
+    try:
+        with conditions.preferred(), tempfile.TemporaryDirectory(prefix="crosscut-prediction-") as folder:
+            return _compare(options, Path(folder))
+    except (BenchmarkError, CrosscutError) as error:
+        print(f"benchmarks.prediction: {error}", file=sys.stderr)
+        return 1
+
+
+def _compare(options: argparse.Namespace, folder: Path) -> int:
+    machine = conditions.describe()
+    chosen = workloads.find(options.workloads)
+    delays = options.switch != "kernel"
+    home = labs.home(options.ranks, delays=delays)
+    places = (home, *labs.away(options.ranks, delays=delays))
+    with truth.site(home.write(folder), options.switch) as site:
+        trip = truth.half_round_trip_seconds(site, PINGPONG_BYTES, PINGPONG_REPETITIONS, folder)
+        measured = {home.name: _measured(options, site, home, chosen, folder, trace=True)}
+    overhead = max(0.0, trip - home.latency_seconds - PINGPONG_BYTES / HOME_BYTES_PER_SECOND)
+    for lab in places[1:]:
+        with truth.site(lab.write(folder), options.switch) as site:
+            measured[lab.name] = _measured(options, site, lab, chosen, folder, trace=False)
+    rows = []
+    for one in chosen:
+        trace = truth.median(measured[home.name][one.name])
+        found = comparing.predicted(trace, places, overhead, options.option)
+        rows += [
+            comparing.row(one.name, lab, home, prediction, measured[lab.name][one.name])
+            for lab, prediction in zip(places, found, strict=True)
+        ]
+    print(f"\n{conditions.sentence(machine)}\n")
+    print(f"class {options.problem_class}, {options.ranks} ranks, one a host, {options.repeat} runs each; "
+          f"the processors' part of a message, measured at home: {units.seconds(overhead)}\n")  # fmt: skip
+    _tell(rows, places)
+    conditions.write_json(options.json, _as_json(machine, options, overhead, rows))
+    return 0
+
+
+def _measured(
+    options: argparse.Namespace,
+    site: truth.places.Site,
+    lab: Lab,
+    chosen: Sequence[workloads.Workload],
+    folder: Path,
+    *,
+    trace: bool,
+) -> dict[str, list[truth.Run]]:
+    """By workload; in turns, so that a disturbance does not hit all runs of one."""
+    found: dict[str, list[truth.Run]] = {one.name: [] for one in chosen}
+    for number in range(options.repeat):
+        for one in chosen:
+            where = folder / lab.name / f"{one.name}-{number}"
+            found[one.name].append(
+                truth.run(site, one, options.problem_class, options.ranks, where, trace=trace)
+            )
+            print(
+                f"\r\033[K{lab.name}: {one.name}, run {number + 1} of {options.repeat}",
+                end="",
+                file=sys.stderr,
+            )
+    print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return found
+
+
+def _tell(rows: Sequence[Row], places: Sequence[Lab]) -> None:
+    for lab in places:
+        print(f"- {lab.name}: {lab.says}" + (", where it was traced" if lab is places[0] else ""))
+    print()
+    head = ("workload", "network", "predicted", "measured", "spread", "error", "latency", "bandwidth",
+            "contention", "waiting")  # fmt: skip
+    table = [
+        (
+            row.workload,
+            row.lab.name,
+            units.seconds(row.predicted_seconds),
+            units.seconds(row.measured_seconds),
+            f"{100 * row.spread:.1f} %",
+            f"{100 * row.error:+.1f} %" + (" (traced here)" if row.traced_here else ""),
+            *(f"{100 * row.parts[name] / row.predicted_seconds:.0f} %" for name in head[6:]),
+        )
+        for row in rows
+    ]
+    conditions.print_table(head, table)
+    mean, worst = comparing.summary(rows)
+    print(f"\nerror of the communication time, where not traced: {100 * mean:.1f} % in the mean, "
+          f"{100 * worst:.1f} % at most (aim: 7 % and 15 %)")  # fmt: skip
+
+
+def _as_json(
+    machine: dict[str, object], options: argparse.Namespace, overhead: float, rows: Sequence[Row]
+) -> dict[str, object]:
+    mean, worst = comparing.summary(rows)
+    return {
+        "machine": machine,
+        "class": options.problem_class,
+        "ranks": options.ranks,
+        "repeat": options.repeat,
+        "switch": options.switch,
+        "options": [*PROTOCOL, *options.option],
+        "overhead_seconds": overhead,
+        "mean_error": mean,
+        "worst_error": worst,
+        "rows": [dataclasses.asdict(row) | {"error": row.error} for row in rows],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Runs of a workload in a lab under the profiler, and the time that it spends in communication there."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import statistics
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.processes import BenchmarkError, output_of
+from crosscut import core, profile, profile_tit, profiler, smpi, workloads
+from crosscut.places import lab as places
+from crosscut.places.mpi import find_launcher
+from crosscut.run import Run as MeasuredRun
+
+LIMIT_SECONDS = 600.0
+# Starting and ending are the launcher's and the machine's, not the network's.
+ENDS = frozenset({"MPI_Init", "MPI_Init_thread", "MPI_Finalize"})
+
+
+@dataclass(frozen=True)
+class Run:
+    folder: Path
+    communication_seconds: float
+    """In calls of MPI from the end of MPI_Init to the start of MPI_Finalize, mean of the ranks."""
+    computing_seconds: float
+    """Between these calls, mean of the ranks."""
+
+
+@contextlib.contextmanager
+def site(file: Path, switch: str) -> Iterator[places.Site]:
+    """A lab, as long as it is needed."""
+    opened = places.open_site(str(file), switch)
+    try:
+        yield opened
+    finally:
+        if opened.release is not None:
+            opened.release()
+
+
+def run(
+    place: places.Site,
+    workload: workloads.Workload,
+    problem_class: str,
+    ranks: int,
+    folder: Path,
+    *,
+    trace: bool,
+) -> Run:
+    """One run, in a new folder; BenchmarkError where it fails or does not verify."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    launcher = find_launcher("", core.find_executable(core.CORE_MPI))
+    if launcher is None or not launcher.is_hydra():
+        raise BenchmarkError("a lab needs MPICH's mpiexec beside crosscut-core-mpi: pip install 'mpich>=5'")
+    program = [str(workloads.find_executable(workload)), "--class", problem_class, "--json"]
+    per_host = -(-ranks // len(place.hosts))
+    words, inner = places.mpi_command(place, [launcher.program, "-n", str(ranks)], ranks, per_host, program)
+    variables = {**inner, **profiler.environment(profiler.find_library(), folder, trace=trace)}
+    printed = folder / "printed"
+    with printed.open("wb") as output:
+        ran = profiler.run([str(word) for word in words], variables, LIMIT_SECONDS, output)
+    profiler.complain(ran, f"{workload.name} in the lab {place.name}")
+    if not workloads.parse_result(printed.read_text(encoding="utf-8", errors="replace")).verified:
+        raise BenchmarkError(f"{workload.name} did not verify in the lab {place.name}")
+    found = profile.load(folder)
+    about: dict[str, object] = {}
+    if trace:
+        written = profile_tit.write(found, smpi.HOST_FLOPS)
+        about = {"file": written.file.name, "flops_per_second": written.flops_per_second}
+    profiler.write_about(folder, [str(word) for word in words], ran, about)
+    return _taken(folder, found)
+
+
+def _taken(folder: Path, found: profile.Profile) -> Run:
+    inside = np.zeros(len(found.found))
+    ends = np.zeros(len(found.found))
+    for call in found.calls:
+        if call.name in ENDS:
+            ends += call.seconds
+        else:
+            inside += call.seconds
+    computing = found.seconds - ends - inside
+    return Run(folder, float(inside.mean()), float(computing.mean()))
+
+
+def median(runs: list[Run]) -> Run:
+    """The one in the middle, by communication."""
+    return sorted(runs, key=lambda one: one.communication_seconds)[len(runs) // 2]
+
+
+def spread(runs: list[Run]) -> float:
+    """Standard deviation of the communication, as a share of its median."""
+    seconds = [one.communication_seconds for one in runs]
+    return statistics.stdev(seconds) / statistics.median(seconds) if len(seconds) > 1 else 0.0
+
+
+def half_round_trip_seconds(place: places.Site, count: int, repetitions: int, folder: Path) -> float:
+    """Of a message of so many bytes between the first two hosts, over MPI; median."""
+    out = folder / "pingpong.zarr"
+    shutil.rmtree(out, ignore_errors=True)
+    words = ("pingpong", "--on", f"lab:{place.name}", "--backend", "mpi", "-n", "2", "--size", str(count),
+             "--repetitions", str(repetitions), "--out", str(out), "--quiet")  # fmt: skip
+    output_of([sys.executable, "-m", "crosscut", "run", *words], limit_seconds=LIMIT_SECONDS)
+    seconds = np.asarray(MeasuredRun.open(out).message_seconds(0).values)
+    return float(np.nanmedian(seconds))

@@ -1,0 +1,152 @@
+"""`crosscut predict`: how long a traced program would take on networks that are described."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+
+from crosscut import smpi, smpi_options
+from crosscut.cli.parser import quantity, whole
+from crosscut.errors import EXIT_OK, CrosscutError
+from crosscut.prediction import picture, predicting, source, telling, variants
+from crosscut.prediction import trace as traces
+from crosscut.prediction.replay import Limits
+from crosscut.units import parse_bytes, parse_seconds
+
+NAME = "predict"
+HELP = "replay the trace of an MPI program on described networks: how long it would take there, and why"
+EPILOG = """
+examples:
+  crosscut profile --trace --out cg.profile -- mpiexec -n 16 ./cg
+  crosscut predict cg.profile --on now.toml candidate-a.toml candidate-b.toml
+  crosscut predict cg.profile --on now.toml --what-if latency=0.5 --what-if bandwidth=2
+  crosscut predict cg.profile --on fat-tree-1024 --compute-scale 0.5     processors twice as fast
+  crosscut predict cg.profile --on a.toml b.toml -o parts.svg
+
+Needs SimGrid (apt install libsimgrid-dev). More in docs/howto-predict.md.
+"""
+_LARGEST_SCALE = 1e6
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "trace", type=Path, metavar="TRACE", help="folder of crosscut profile --trace, or a trace.txt"
+    )
+    parser.add_argument(
+        "--on", nargs="+", required=True, metavar="NETWORK",
+        help="descriptions (TOML), or names of the catalogue; the first is what others are compared with",
+    )  # fmt: skip
+    parser.add_argument(
+        "--compute-scale", type=_scale, default=1.0, metavar="FACTOR",
+        help="computing takes so many times as long as where it was traced; 0: none (%(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--flops", type=_rate, metavar="RATE",
+        help="operations that a second of computing counts for in the trace; without it, as the profile says",
+    )  # fmt: skip
+    parser.add_argument(
+        "--what-if", type=quantity(variants.parse), action="append", default=[], metavar="CHANGE",
+        help="also the time if latency, bandwidth, overhead or compute were so many times what they are: "
+        "latency=0.5,bandwidth=2. May be repeated.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ranks-per-host", type=whole(1), default=0, metavar="N",
+        help="Ranks on each host. Without it, as the network says.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--option", dest="options", type=quantity(smpi.checked_option), action="append", default=[],
+        metavar="NAME:VALUE",
+        help="An option of SimGrid (--cfg), over those that crosscut sets. May be repeated.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--time-limit", type=quantity(parse_seconds), default=600.0, metavar="TIME",
+        help="Ends a replay that takes longer. Default 10min.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--memory", type=quantity(parse_bytes), default=0, metavar="SIZE",
+        help="Address space that a replay may take. Default: no limit.",
+    )  # fmt: skip
+    parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="the parts as a picture: .svg or .png")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _scale(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not (value == 0 or 1e-6 <= value <= _LARGEST_SCALE):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no factor; write 0.5 for processors twice as fast, or 0"
+        )
+    return value
+
+
+def _rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1.0 <= value <= 1e18:
+        raise argparse.ArgumentTypeError(f"'{text}' is no rate; write operations a second, such as 2.5e9")
+    return value
+
+
+def execute(args: argparse.Namespace) -> int:
+    if (reason := smpi.unavailable()) is not None:
+        raise CrosscutError(reason)
+    if args.out is not None:
+        picture.check(args.out)
+    trace = traces.read(args.trace)
+    made = source.find(trace, args.flops)
+    asked = predicting.Asked(
+        networks=tuple(args.on),
+        operations_per_second=made.operations_per_second,
+        compute_scale=args.compute_scale,
+        ranks_per_host=args.ranks_per_host,
+        options=tuple(args.options),
+        limits=Limits(args.time_limit, args.memory),
+        what_if=tuple(args.what_if),
+    )
+    signal.signal(signal.SIGTERM, _interrupt)
+    progress = _Progress(shown=not args.json and sys.stderr.isatty())
+    with tempfile.TemporaryDirectory(prefix="crosscut-predict-") as name:
+        smpi.checked_words(smpi.Program(Path("replay")), Path(name))
+        smpi_options.check(asked.options, "smpirun", smpi.QUIET, Path(name))
+        try:
+            predicted = predicting.predict(trace, asked, Path(name), progress.tell)
+        finally:
+            progress.clear()
+    if args.json:
+        print(json.dumps(telling.as_json(asked, predicted, made)))
+    else:
+        telling.tell(asked, predicted, made)
+    if args.out is not None:
+        picture.write(args.out, predicted)
+    return EXIT_OK
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+class _Progress:
+    """On a terminal: what is replayed now."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self._shown = shown
+
+    def tell(self, what: str) -> None:
+        self._print(f"replaying on {what}"[:100])
+
+    def clear(self) -> None:
+        self._print("")
+
+    def _print(self, text: str) -> None:
+        if self._shown:
+            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

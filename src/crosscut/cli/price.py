@@ -1,0 +1,119 @@
+"""`crosscut price`: what networks cost, by price books; and what a mix of work gets for it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+from crosscut.cli.parser import quantity
+from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.pricing import asking
+
+NAME = "price"
+HELP = "what networks cost, by price books, and which of them is worth it"
+EPILOG = """
+examples:
+  crosscut price xibalba-er16                              part by part, by the book that knows it
+  crosscut price xibalba-er16 xibalba-e7-config1 --nodes 16-128:16
+  crosscut price leaf-spine-100g-64 --book my-quotes.toml --nodes 32-2048
+  crosscut price xibalba-er16 xibalba-e7-config1 xibalba-maintenance --mix mix.toml -o front.svg
+
+More in docs/howto-price.md.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "networks", nargs="+", metavar="NETWORK", help="descriptions (TOML), or names of the catalogue"
+    )
+    parser.add_argument(
+        "--book", dest="books", action="append", default=[], metavar="FILE",
+        help="A price book, or the name of one that comes with crosscut. May be repeated. Without it, the "
+        "one that names the network, else the prices in the network's own file.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--nodes", type=quantity(asking.parse_nodes), metavar="N[,…]",
+        help="Also 16-1024, doubling, or 16-1024:16. Without it, each network's own number.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--node-price", type=quantity(asking.parse_node_price), metavar="PRICE",
+        help="Of a node without network, in place of the book's: '3300 USD', or '3200-3400 USD'.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mix", type=Path, metavar="FILE",
+        help="Work that the networks are to do, and how much each part counts: performance against price.",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE",
+        help="A picture, .svg, .png or .html: with --mix the Pareto front, else a node's price over --nodes.",
+    )  # fmt: skip
+    parser.add_argument("--force", action="store_true", help="Replace the picture if it exists.")
+    parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+
+
+def execute(args: argparse.Namespace) -> int:
+    from crosscut.pricing import showing
+
+    if args.out:
+        showing.check(args.out, overwrite=args.force)
+    return _judge(args) if args.mix else _price(args)
+
+
+def _price(args: argparse.Namespace) -> int:
+    from crosscut.pricing import showing, telling
+    from crosscut.reports.screen import screen_for
+
+    books = asking.named_books(args.books)
+    priced = [
+        asking.price(network, nodes, books, args.node_price)
+        for network in dict.fromkeys(args.networks)
+        for nodes in args.nodes or (None,)
+    ]
+    if args.out:
+        showing.write(args.out, showing.curves(priced))
+    if args.json:
+        print(json.dumps(telling.as_json(priced), allow_nan=False))
+    else:
+        telling.render(screen_for(), priced)
+        _say_where(args.out)
+    return EXIT_OK if any(one.bill for one in priced) else EXIT_FAILED
+
+
+def _judge(args: argparse.Namespace) -> int:
+    from crosscut.pricing import judging, mix, showing, telling_mix
+    from crosscut.progress import reporter
+    from crosscut.reports.screen import screen_for
+
+    if args.nodes:
+        raise UsageError("--nodes: with --mix the mix says how many ranks there are (ranks = 64)")
+    asked = mix.load(args.mix)
+    books = asking.named_books(args.books)
+
+    def told(text: str) -> None:
+        if not args.json and sys.stderr.isatty():
+            print(f"crosscut: {text}", file=sys.stderr)
+
+    signal.signal(signal.SIGTERM, _interrupt)  # so that nothing is left in the folder of temporary files
+    with reporter(quiet=True) as listener:
+        found = judging.judge(args.networks, asked, books, args.node_price, listener, told)
+    if args.out:
+        showing.write(args.out, showing.front(found))
+    if args.json:
+        print(json.dumps(telling_mix.as_json(found), allow_nan=False))
+    else:
+        telling_mix.render(screen_for(), found)
+        _say_where(args.out)
+    return EXIT_OK
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _say_where(out: Path | None) -> None:
+    if out:
+        print(f"picture: {out}")

@@ -1,0 +1,138 @@
+"""One replay: smpirun with a trace and a platform, bounded in time and memory, ended whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut import smpi, units
+from crosscut.errors import CrosscutError, plainly
+from crosscut.prediction.trace import Trace
+
+END_SECONDS = 5
+# Of an actor of the simulation: 8 MiB by default, which 2,048 ranks would have to be allowed 16 GiB for.
+STACK_KIB = 512
+_SAID_LINES = 4
+_NO_MEMORY = re.compile(
+    r"bad_alloc|[Cc]annot allocate memory|out of memory|failed to map segment|[Ff]ailed to allocate"
+)
+
+# Whatever the network. Short messages travel before their receive is posted, longer ones when both ends are
+# there: a model of fluids would let two messages of one pair, which TCP sends one after the other, share
+# their link and delay each other. Up to 64 KiB, SimGrid's own limit, the sender goes on meanwhile.
+PROTOCOL = (
+    "smpi/async-small-thresh:1024",
+    "smpi/send-is-detached-thresh:65536",
+    "smpi/test:0",
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    seconds: float = 600
+    """Of each replay."""
+    memory_bytes: int = 0
+    """Address space of the simulator; 0: as much as the machine has."""
+
+
+NO_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Replayed:
+    seconds: float
+    """Simulated, until the last rank's end."""
+    wall_seconds: float
+
+
+def command(
+    trace: Trace, index: Path, platform: smpi.Platform, options: Sequence[str], folder: Path
+) -> list[str]:
+    logs = (
+        f"--log=smpi_utils.app:file:{folder / 'timing.log'}",
+        "--log=smpi_utils.fmt:%.15r|%m%n",
+        f"--log=ker_engine.app:file:{folder / 'engine.log'}",
+    )
+    configured = (
+        *platform.options, *PROTOCOL, f"contexts/stack-size:{STACK_KIB}", "smpi/display-timing:yes", *options
+    )  # fmt: skip
+    return [
+        "smpirun", "-quiet", "-np", str(trace.ranks), "-platform", str(platform.file),
+        "-hostfile", str(platform.hosts), *smpi.QUIET, *logs,
+        *(f"--cfg={option}" for option in configured), "-replay", str(index),
+    ]  # fmt: skip
+
+
+def run(
+    trace: Trace, index: Path, platform: smpi.Platform, options: Sequence[str], limits: Limits, network: str
+) -> Replayed:
+    """`index`: what `lowering` wrote; its folder takes all files. Raises CrosscutError."""
+    folder = index.parent
+    for log in ("timing.log", "engine.log"):
+        (folder / log).unlink(missing_ok=True)
+    said = folder / "said"
+    begin = time.perf_counter()
+    status = _ended(command(trace, index, platform, options, folder), folder, said, limits, network)
+    text = said.read_text(encoding="utf-8", errors="replace")
+    if stuck := smpi.stuck_ranks(folder / "engine.log"):
+        few = "; ".join(stuck[:8]) + ("; …" if len(stuck) > 8 else "")
+        raise CrosscutError(f"{trace.index}: the replay on {network} comes to a deadlock: {few}")
+    seconds = smpi.simulated_seconds(folder / "timing.log")
+    if status != 0 or seconds is None:
+        raise CrosscutError(_why(text, status, limits, trace, network))
+    return Replayed(seconds, time.perf_counter() - begin)
+
+
+def _why(text: str, status: int, limits: Limits, trace: Trace, network: str) -> str:
+    where = f"{trace.index}: the replay on {network}"
+    if limits.memory_bytes and _NO_MEMORY.search(text):
+        size = units.about_size(limits.memory_bytes)
+        return f"{where} needs more than {size} of memory; give it more with --memory"
+    tail = "\n".join(text.strip().splitlines()[-_SAID_LINES:]) or "it said nothing"
+    return f"{where} did not come to its end (status {status}):\n{tail}"
+
+
+def _ended(words: Sequence[str], folder: Path, said: Path, limits: Limits, network: str) -> int:
+    """Its exit status. In a process group of its own, of which nothing is left, whatever happens."""
+
+    # Of util-linux. Between fork and exec Python code is safe in programs of one thread alone.
+    bounded = ["prlimit", f"--as={limits.memory_bytes}"] if limits.memory_bytes else []
+    with said.open("wb") as output:
+        try:
+            process = subprocess.Popen(
+                [*bounded, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                env=_environment(folder), start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            raise CrosscutError(f"cannot start {words[0]}: {plainly(error)}; {smpi.INSTALL}") from error
+    try:
+        return process.wait(limits.seconds)
+    except subprocess.TimeoutExpired as error:
+        raise CrosscutError(
+            f"the replay on {network} was ended after {units.seconds(limits.seconds)}; more with --time-limit"
+        ) from error
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The script first: it hands SIGTERM on. Then what is left of its group."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=END_SECONDS)
+
+
+def _environment(folder: Path) -> Mapping[str, str]:
+    """Temporary files go where all others are, and with them."""
+    return os.environ | {"TMPDIR": str(folder)}

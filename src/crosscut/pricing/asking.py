@@ -1,0 +1,98 @@
+"""From what was typed to bills: which books, which numbers of nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crosscut.errors import UsageError
+from crosscut.pricing import bill as bills
+from crosscut.pricing import book as books
+from crosscut.pricing.amounts import Interval, parse_price
+from crosscut.pricing.bill import Bill
+from crosscut.pricing.book import Book
+from crosscut.pricing.buying import NoPrice
+from crosscut.pricing.plant import MOST_NODES, Plant, plant
+from crosscut.pricing.resizing import NotResizable
+
+MOST_SIZES = 512
+_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})(?::(\d{1,9}))?")
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A network with a number of nodes, and its bill; or why there is none."""
+
+    network: str
+    nodes: int
+    bill: Bill | None
+    books: tuple[Book, ...]
+    """Empty: by the prices of the network's own file."""
+    reason: str = ""
+
+
+def parse_nodes(text: str) -> tuple[int, ...]:
+    """`16,32,128`; `16-1024`, doubling; `16-1024:16`, in steps."""
+    found: list[int] = []
+    for word in text.split(","):
+        match = _RANGE.fullmatch(word.strip())
+        first, last = (int(match[1]), int(match[2])) if match else (_one(word, text), 0)
+        step = int(match[3]) if match and match[3] else 0
+        if match and (not 1 <= first <= last or match[3] == "0"):
+            raise UsageError(f"'{word}': the first number is at least 1 and not above the last")
+        value = first
+        while value <= max(first, last) and len(found) <= MOST_SIZES:
+            found.append(value)
+            value += step or value
+    if len(found) > MOST_SIZES or max(found) > MOST_NODES:
+        raise UsageError(f"'{text[:40]}': at most {MOST_SIZES} numbers, each at most {MOST_NODES:,}")
+    return tuple(sorted(set(found)))
+
+
+def _one(word: str, text: str) -> int:
+    if not re.fullmatch(r"\s*[1-9]\d{0,8}\s*", word):
+        raise UsageError(f"'{text[:40]}' names no numbers of nodes; write for example 16,32,128 or 16-1024")
+    return int(word)
+
+
+def parse_node_price(text: str) -> tuple[Interval, str]:
+    """`3300 USD`, `3271-3359 USD`; without a currency ("") the book's."""
+    if re.search(r"[A-Za-z]", text):
+        return parse_price(text)
+    return parse_price(f"{text} USD")[0], ""
+
+
+def named_books(names: Sequence[str]) -> list[Book]:
+    return [books.load(books.find(name)) for name in dict.fromkeys(names)]
+
+
+def price(
+    file: str, nodes: int | None, asked: Sequence[Book], node_price: tuple[Interval, str] | None
+) -> Priced:
+    """By the books asked for; without, by those of the catalogue that name this network, else by the
+    prices of its own file."""
+    what = plant(file, nodes)
+    chosen = list(asked)
+    if not chosen:
+        chosen = bills.offering(named_books(books.names()), what.traits)
+    try:
+        found = _by(what, chosen, node_price)
+    except (NoPrice, NotResizable) as error:
+        return Priced(what.traits.name, what.nodes, None, tuple(chosen), str(error))
+    return Priced(what.traits.name, what.nodes, found, tuple(chosen))
+
+
+def _by(what: Plant, chosen: Sequence[Book], node_price: tuple[Interval, str] | None) -> Bill:
+    node = node_price[0] if node_price else None
+    found = bills.bill(what, chosen, node) if chosen else bills.own_prices(what, node)
+    if found is None:
+        raise NoPrice(
+            f"{what.traits.name}: neither its file nor a book that comes with crosscut has its "
+            "price; give --book FILE"
+        )
+    if node_price and node_price[1] not in ("", found.currency):
+        raise UsageError(
+            f"--node-price is in {node_price[1]}, and the network's prices are in {found.currency}"
+        )
+    return found

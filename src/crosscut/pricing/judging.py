@@ -1,0 +1,104 @@
+"""Candidates held against a mix: their prices, their times, what is worth it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.errors import UsageError
+from crosscut.pricing import asking, choosing, performing, replaying
+from crosscut.pricing.amounts import Interval
+from crosscut.pricing.asking import Priced
+from crosscut.pricing.bill import Bill
+from crosscut.pricing.book import Book
+from crosscut.pricing.choosing import Candidate, Choice, Standing
+from crosscut.pricing.mix import Mix
+from crosscut.pricing.performing import Told
+from crosscut.session import Listener
+
+
+@dataclass(frozen=True)
+class Judged:
+    candidate: Candidate
+    priced: Priced
+    times: tuple[Interval, ...]
+    """Seconds of each work, in the mix's order."""
+    standing: Standing
+
+
+@dataclass(frozen=True)
+class Judgement:
+    mix: Mix
+    ranks: int
+    currency: str
+    with_nodes: bool
+    """Prices are of network and nodes; else of the network."""
+    judged: tuple[Judged, ...]
+    choice: Choice
+
+    def of(self, name: str) -> Judged:
+        return next(one for one in self.judged if one.candidate.name == name)
+
+
+def judge(
+    files: Sequence[str],
+    mix: Mix,
+    books: Sequence[Book],
+    node_price: tuple[Interval, str] | None,
+    listener: Listener,
+    told: Told,
+) -> Judgement:
+    """Raises UsageError where a candidate has no price or no such size: a front with a hole would mislead."""
+    with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
+        sites = performing.sites(files, mix, Path(folder))
+        if len(sites) < 2:
+            raise UsageError("--mix compares networks: name at least two")
+        # All prices before any simulation: what is missing is said first.
+        priced = [asking.price(site.plant.file, site.plant.nodes, books, node_price) for site in sites]
+        bills = [_bill(one) for one in priced]
+        if len(currencies := {bill.currency for bill in bills}) > 1:
+            raise UsageError(f"prices are in {' and in '.join(sorted(currencies))}: convert one of the books")
+        prices = _prices(bills)
+        times = []
+        for site in sites:
+            with performing.simulating(site, mix, listener) as simulated:
+                told(f"{site.name}: {len(mix.works)} of work, {site.ranks} ranks")
+                sources = {
+                    "pattern": simulated,
+                    "runs": performing.measured,
+                    "trace": replaying.replaying(mix.simulation_error),
+                    "seconds": performing.said,
+                }
+                times.append(performing.times(mix, site, sources))
+    weights = [work.weight for work in mix.works]
+    scores = choosing.relative([choosing.score(own, weights) for own in times])
+    candidates = [
+        Candidate(bill.network, price, score)
+        for bill, price, score in zip(bills, prices, scores, strict=True)
+    ]
+    judged = tuple(
+        Judged(one, entry, tuple(own), choosing.standing(one, candidates))
+        for one, entry, own in zip(candidates, priced, times, strict=True)
+    )
+    choice = choosing.choose(candidates, mix.within)
+    with_nodes = all(bill.node is not None for bill in bills)
+    return Judgement(mix, sites[0].ranks, bills[0].currency, with_nodes, judged, choice)
+
+
+def _prices(bills: Sequence[Bill]) -> list[Interval]:
+    """Of network and nodes where all have both. Nodes that are the same for all are so at any price within
+    their range: they count with its middle, so that what is certain of the difference stays so."""
+    nodes = [bill.node.times(bill.nodes) for bill in bills if bill.node is not None]
+    if len(nodes) < len(bills):
+        return [bill.cost for bill in bills]
+    if len(set(nodes)) == 1:
+        nodes = [Interval(nodes[0].middle, nodes[0].middle)] * len(bills)
+    return [bill.cost + own for bill, own in zip(bills, nodes, strict=True)]
+
+
+def _bill(priced: Priced) -> Bill:
+    if priced.bill is None:
+        raise UsageError(f"{priced.network}: {priced.reason}")
+    return priced.bill

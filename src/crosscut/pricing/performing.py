@@ -1,0 +1,156 @@
+"""How long each work of a mix takes on each candidate: simulated, replayed, measured, or as somebody says."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from crosscut import __version__, core, network
+from crosscut.analysis import intervals, samples, summary
+from crosscut.errors import Interrupted, SessionError, UsageError
+from crosscut.job import Job
+from crosscut.measure import Launch, decide, open_session
+from crosscut.pricing.amounts import Interval
+from crosscut.pricing.mix import Mix, Work
+from crosscut.pricing.plant import Plant, plant
+from crosscut.run import Run
+from crosscut.session import Listener, Session
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A candidate at the size of the mix."""
+
+    plant: Plant
+    description: str
+    """A network file with these nodes, or the name of one of the catalogue."""
+    ranks: int
+
+    @property
+    def name(self) -> str:
+        return self.plant.traits.name
+
+
+class Source(Protocol):
+    """Where a time comes from. The seam for further ways to know it."""
+
+    def __call__(self, work: Work, site: Site, /) -> Interval: ...
+
+
+def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[Site]:
+    """Each with as many nodes as the mix's ranks take; NotResizable where a network has no such size."""
+    plants = [plant(file, None) for file in dict.fromkeys(files)]
+    each = {one.traits.name: _ranks_per_host(one) for one in plants}
+    if len(each) < len(plants):
+        raise UsageError(
+            'two of the networks have the same name: their files\' names, or name = "…", tell them apart'
+        )
+    ranks = mix.ranks or min(one.own_nodes * each[one.traits.name] for one in plants)
+    found = []
+    for one in plants:
+        sized = Plant(one.file, one.figures, math.ceil(ranks / each[one.traits.name]))
+        found.append(Site(sized, sized.description(folder), ranks))
+    return found
+
+
+def _ranks_per_host(one: Plant) -> int:
+    return network.ranks(one.file) // one.own_nodes
+
+
+def times(mix: Mix, site: Site, sources: dict[str, Source]) -> list[Interval]:
+    """Of each work, in the mix's order."""
+    found = []
+    for work in mix.works:
+        kind = next(kind for kind in ("pattern", "runs", "trace", "seconds") if getattr(work, kind))
+        value = sources[kind](work, site)
+        if not 0 < value.low <= value.high or not math.isfinite(value.high):
+            raise SessionError(
+                f"{work.where}: '{work.name}' on {site.name}: no time came out ({value.low:g} s)"
+            )
+        found.append(value)
+    return found
+
+
+def said(work: Work, site: Site) -> Interval:
+    if site.name not in work.seconds:
+        there = ", ".join(work.seconds)
+        raise UsageError(f"{work.where}: '{work.name}' says nothing of {site.name}; it does of {there}")
+    return work.seconds[site.name]
+
+
+def measured(work: Work, site: Site) -> Interval:
+    if site.name not in work.runs:
+        there = ", ".join(work.runs)
+        raise UsageError(f"{work.where}: '{work.name}' has no run of {site.name}; it has of {there}")
+    run = Run.open(work.runs[site.name])
+    if run.ranks != site.ranks:
+        raise UsageError(
+            f"{work.where}: {run.path} has {run.ranks:,} ranks, and the mix {site.ranks:,}: compare "
+            "like with like"
+        )
+    return of_run(run)
+
+
+def in_doubt(simulated: Interval, error: float) -> Interval:
+    """The error is of the ratio of two simulated times, which is what is compared: each has half of it."""
+    half = math.sqrt(1 + error)
+    return Interval(simulated.low / half, simulated.high * half)
+
+
+def of_run(run: Run) -> Interval:
+    """All phases of the largest size, each as long as its slowest rank takes: the median over repetitions and
+    its 95 % interval; of fewer than six the smallest and the largest."""
+    taken = samples.load(run.dataset, run.size_index(max(run.sizes_bytes)))
+    totals = summary.phase_seconds(taken).sum(axis=1)
+    totals = totals[np.isfinite(totals)]
+    if not len(totals):
+        raise UsageError(f"{run.path}: not one repetition of it is complete")
+    middle = intervals.medians(totals[:, np.newaxis])
+    low, high = float(middle.low[0]), float(middle.high[0])
+    return Interval(low, high) if math.isfinite(low) else Interval(float(totals.min()), float(totals.max()))
+
+
+@contextmanager
+def simulating(site: Site, mix: Mix, listener: Listener) -> Iterator[Source]:
+    """One session for all patterns of a candidate; it begins with the first."""
+    launch = Launch(on=f"sim:{site.description}", backend="sim", ranks=site.ranks)
+    with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
+        open_: list[Session] = []
+
+        def source(work: Work, _site: Site) -> Interval:
+            if not open_:
+                session = stack.enter_context(open_session(decide(core.load(), launch), listener))
+                stack.enter_context(session.interruptible())
+                session.wait_ready()
+                open_.append(session)
+            found = _simulated(open_[0], work, Path(folder) / f"{len(list(Path(folder).iterdir()))}.zarr")
+            return in_doubt(found, mix.simulation_error)
+
+        yield source
+        if open_ and open_[0].interrupted:  # after the last block: nothing was left to stop
+            raise Interrupted("interrupted")
+
+
+def _simulated(session: Session, work: Work, out: Path) -> Interval:
+    job = Job(
+        pattern=work.pattern, out=out, pattern_parameters=work.parameters, backend="sim",
+        sizes=(work.size_bytes,), metadata={"crosscut": __version__, "work": work.name},
+    )  # fmt: skip
+    try:
+        outcome = session.run(job)
+    except UsageError as error:
+        raise UsageError(f"{work.where}: '{work.name}': {error}") from error
+    if session.interrupted:
+        raise Interrupted("interrupted")
+    if outcome.state != "complete" or outcome.failures:
+        raise SessionError(f"{work.where}: '{work.name}' is {outcome.state}: {'; '.join(outcome.failures)}")
+    return of_run(Run.open(out))

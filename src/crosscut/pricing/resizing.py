@@ -1,0 +1,130 @@
+"""The same design for another number of hosts: a description with its generator's parameters changed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from crosscut.errors import UsageError, plainly
+
+Changes = Mapping[str, int | str]
+Rule = Callable[[Mapping[str, Any], int], Changes]
+LARGEST_FILE_BYTES = 1 << 20
+
+
+class NotResizable(UsageError):
+    """This design has no other size; the text says why."""
+
+
+def resized(path: Path, hosts: int) -> str:
+    """Text of the description with at least so many hosts, as few more as the design allows."""
+    try:
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            raise UsageError(f"{path}: more than 1 MiB is no description of a network")
+        text = path.read_bytes().decode("utf-8")
+        document = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: {plainly(error)}") from error
+    generator = document.get("generator")
+    kind = generator.get("kind") if isinstance(generator, dict) else None
+    if not isinstance(generator, dict) or kind not in RULES:
+        made = f"a {kind}" if kind else "listed host by host"
+        raise NotResizable(f"{made}: what it is with another number of hosts, its description does not say")
+    return _changed(text, document, RULES[str(kind)](generator, hosts))
+
+
+def _changed(text: str, document: Mapping[str, Any], changes: Changes) -> str:
+    """Line by line, so that all else stays; read again, to see that it does."""
+    lines = [line for line in text.splitlines() if not _sets(line, changes)]
+    head = next((at for at, line in enumerate(lines) if re.match(r"\s*\[generator\]", line)), None)
+    if head is not None:
+        lines[head + 1 : head + 1] = [f"{key} = {json.dumps(value)}" for key, value in changes.items()]
+    changed = "\n".join(lines) + "\n"
+    wanted = {**document, "generator": {**document["generator"], **changes}}
+    try:
+        if tomllib.loads(changed) == wanted:
+            return changed
+    except tomllib.TOMLDecodeError:
+        pass
+    raise NotResizable("write its [generator] as a table of its own, one key a line: then it can be")
+
+
+def _sets(line: str, changes: Changes) -> bool:
+    return any(re.match(rf"\s*{re.escape(key)}\s*=", line) for key in changes)
+
+
+def _whole(generator: Mapping[str, Any], key: str, default: int) -> int:
+    value = generator.get(key, default)
+    return value if type(value) is int and value > 0 else default
+
+
+def _hosts(_generator: Mapping[str, Any], hosts: int) -> Changes:
+    return {"hosts": hosts}
+
+
+def _chassis(generator: Mapping[str, Any], hosts: int) -> Changes:
+    """As many modules as there were, or more where they would be full."""
+    of_module = _whole(generator, "asics_per_module", 2) * _whole(generator, "hosts_per_asic", 16)
+    modules = max(_whole(generator, "modules", 4), math.ceil(hosts / of_module))
+    return {"hosts": hosts, "modules": modules}
+
+
+def _stacked(generator: Mapping[str, Any], hosts: int) -> Changes:
+    return {"leaves": math.ceil(hosts / _whole(generator, "hosts_per_leaf", 16))}
+
+
+def _clos(generator: Mapping[str, Any], hosts: int) -> Changes:
+    """Each leaf keeps its uplinks. Fewer leaves need fewer spines, then with several cables to each; more
+    leaves than a spine has ports would be a third level, and another network."""
+    spines, cables = _whole(generator, "spines", 0), _whole(generator, "uplinks", 1)
+    before = _whole(generator, "leaves", 4)
+    leaves = math.ceil(hosts / _whole(generator, "hosts_per_leaf", 16))
+    if not spines:
+        raise NotResizable("write its number of spines, and not only the taper: then it can be")
+    if leaves > before:
+        raise NotResizable(
+            f"{hosts:,} hosts are {leaves} leaves, and its spines are full with {before}: a third level "
+            "would be another network"
+        )
+    uplinks, spine_ports = spines * cables, before * cables
+    fewer = next(n for n in range(1, uplinks + 1) if uplinks % n == 0 and n * spine_ports >= leaves * uplinks)
+    return {"leaves": leaves, "spines": fewer, "uplinks": uplinks // fewer}
+
+
+def _torus(generator: Mapping[str, Any], hosts: int) -> Changes:
+    """Sides as even as they can be; with as many dimensions as before."""
+    dimensions = str(generator.get("dimensions", "4x4x4")).count("x") + 1
+    sides: list[int] = []
+    left = hosts
+    for more in range(dimensions, 0, -1):
+        side = max(2, math.ceil(round(left ** (1 / more), 9)))
+        sides.append(side)
+        left = math.ceil(left / side)
+    return {"dimensions": "x".join(map(str, sides))}
+
+
+def _fat_tree(generator: Mapping[str, Any], hosts: int) -> Changes:
+    """Of switches that are all alike, with as many levels as the hosts need."""
+    down, up = str(generator.get("down", "")).split("x"), str(generator.get("up", "")).split("x")
+    if len({*down, *up}) != 1 or not down[0].isdigit() or int(down[0]) < 2:
+        raise NotResizable("a fat-tree whose levels differ: say in a description which of them would grow")
+    arity, levels = int(down[0]), 1
+    while arity**levels < hosts:
+        levels += 1
+    return {"down": "x".join([str(arity)] * levels), "up": "x".join([str(arity)] * (levels - 1))}
+
+
+RULES: Mapping[str, Rule] = {
+    "crossbar": _hosts,
+    "bus": _hosts,
+    "module-chassis": _chassis,
+    "stacked-tree": _stacked,
+    "clos": _clos,
+    "torus": _torus,
+    "fat-tree": _fat_tree,
+}

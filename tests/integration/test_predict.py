@@ -1,0 +1,345 @@
+"""`crosscut predict` with the real SimGrid: traces whose time on a network can be reckoned by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crosscut import profiler
+from crosscut.errors import CrosscutError
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("smpirun") is None, reason="SimGrid is not installed: apt install libsimgrid-dev"
+)
+BYTES = 1_000_000
+# SMPI sends an envelope of 16 bytes along with each message.
+LINK_SECONDS = (BYTES + 16) / 12.5e6
+LATENCY_SECONDS = 100e-6
+CROSSBAR = """
+[generator]
+kind = "crossbar"
+hosts = HOSTS
+rate = "RATE"
+[switch]
+latency = "100 us"
+"""
+
+
+def crosscut(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "crosscut", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
+
+
+def predicted(trace: Path, *words: str | Path) -> dict[str, Any]:
+    done = crosscut("predict", trace, "--json", "--flops", "1e9", "--on", *words)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def parts(found: dict[str, Any], at: int = 0) -> dict[str, float]:
+    values: dict[str, float] = found["networks"][at]["parts_seconds"]
+    return values
+
+
+Network = Callable[..., Path]
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Network:
+    def write(name: str = "net", hosts: int = 4, rate: str = "100 Mbit/s", more: str = "") -> Path:
+        file = tmp_path / f"{name}.toml"
+        file.write_text(CROSSBAR.replace("HOSTS", str(hosts)).replace("RATE", rate) + more)
+        return file
+
+    return write
+
+
+def traced(folder: Path, *ranks: list[str]) -> Path:
+    """A trace of these actions; `init` and `finalize` are added."""
+    trace = folder / "made.trace"
+    trace.mkdir()
+    names = []
+    for rank, actions in enumerate(ranks):
+        name = f"rank-{rank}.tit"
+        lines = ["init", *actions, "finalize"]
+        (trace / name).write_text("".join(f"{rank} {line}\n" for line in lines))
+        names.append(f"{name}\n")
+    (trace / "trace.txt").write_text("".join(names))
+    return trace
+
+
+def test_a_message_takes_the_latency_and_its_bytes_at_the_rate(tmp_path, network):
+    trace = traced(tmp_path, [f"send 1 0 {BYTES}"], [f"recv 0 0 {BYTES}"])
+    found = predicted(trace, network())
+    assert found["networks"][0]["seconds"] == pytest.approx(LATENCY_SECONDS + LINK_SECONDS, rel=1e-6)
+    assert parts(found) == pytest.approx(
+        {
+            "computing": 0,
+            "waiting": 0,
+            "latency": LATENCY_SECONDS,
+            "bandwidth": LINK_SECONDS,
+            "contention": 0,
+        },
+        abs=1e-8,
+    )
+
+
+def test_messages_that_meet_on_a_link_are_contention(tmp_path, network):
+    trace = traced(
+        tmp_path,
+        [
+            "irecv 1 0 1000000",
+            "irecv 2 0 1000000",
+            "irecv 3 0 1000000",
+            "wait 1 0 0",
+            "wait 2 0 0",
+            "wait 3 0 0",
+        ],
+        *[[f"send 0 0 {BYTES}"]] * 3,
+    )
+    found = parts(predicted(trace, network()))
+    assert found["bandwidth"] == pytest.approx(LINK_SECONDS, rel=1e-6)
+    assert found["contention"] == pytest.approx(2 * LINK_SECONDS, rel=1e-6)
+
+
+def test_a_thin_trunk_is_contention_where_several_pass_it(tmp_path):
+    file = tmp_path / "two.toml"
+    file.write_text(
+        '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "n[0-3]"\n[[switches]]\nnames = "s[0-1]"\n'
+        '[[links]]\nbetween = ["n[0-1]", "s0"]\n[[links]]\nbetween = ["n[2-3]", "s1"]\n'
+        '[[links]]\nbetween = ["s0", "s1"]\n'
+    )
+    trace = traced(
+        tmp_path, [f"send 2 0 {BYTES}"], [f"send 3 0 {BYTES}"], [f"recv 0 0 {BYTES}"], [f"recv 1 0 {BYTES}"]
+    )
+    assert parts(predicted(trace, file))["contention"] == pytest.approx(LINK_SECONDS, rel=1e-6)
+
+
+def test_waiting_for_who_computes_longer_is_none_of_the_networks(tmp_path, network):
+    trace = traced(tmp_path, ["compute 3e9", "send 1 0 8"], ["compute 1e9", "recv 0 0 8"])
+    found = predicted(trace, network(), network("other", rate="1 Gbit/s"))
+    for at in (0, 1):
+        assert parts(found, at)["computing"] == pytest.approx(2)
+        assert parts(found, at)["waiting"] == pytest.approx(1, abs=1e-6)
+    assert found["imbalance_seconds"] == pytest.approx(1)
+    assert found["dependency_seconds"] == pytest.approx(0, abs=1e-6)
+
+
+def test_one_computing_after_the_other_is_dependency(tmp_path, network):
+    trace = traced(tmp_path, ["compute 1e9", "send 1 0 8"], ["recv 0 0 8", "compute 1e9"])
+    found = predicted(trace, network())
+    assert parts(found)["waiting"] == pytest.approx(1, abs=1e-6)
+    assert found["imbalance_seconds"] == pytest.approx(0)
+    assert found["dependency_seconds"] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize(("scale", "seconds"), [("0.5", 0.5), ("3", 3), ("0", 0)])
+def test_computing_is_scaled_as_asked(tmp_path, network, scale, seconds):
+    trace = traced(tmp_path, ["compute 1e9"], ["compute 1e9"])
+    found = predicted(trace, network(), "--compute-scale", scale)
+    assert found["networks"][0]["seconds"] == pytest.approx(seconds)
+    assert parts(found)["computing"] == pytest.approx(seconds)
+
+
+def test_overheads_of_the_processors_count_as_latency(tmp_path, network):
+    more = '[host]\nsend_overhead = "30 us"\nreceive_overhead = "50 us"\n'
+    trace = traced(tmp_path, ["send 1 0 8"], ["recv 0 0 8"])
+    found = parts(predicted(trace, network(more=more)))
+    assert found["latency"] == pytest.approx(LATENCY_SECONDS + 80e-6, abs=1e-7)
+
+
+def test_what_if_answers_for_every_network(tmp_path, network):
+    trace = traced(tmp_path, [f"send 1 0 {BYTES}"], [f"recv 0 0 {BYTES}"])
+    words = ("--what-if", "latency=0.5,bandwidth=2", "--what-if", "latency=10")
+    found = predicted(trace, network(), network("slow", rate="50 Mbit/s"), *words)
+    for at, link in enumerate((LINK_SECONDS, 2 * LINK_SECONDS)):
+        both, later = (one["seconds"] for one in found["networks"][at]["what_if"])
+        assert both == pytest.approx(LATENCY_SECONDS / 2 + link / 2, rel=1e-6)
+        assert later == pytest.approx(10 * LATENCY_SECONDS + link, rel=1e-6)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5, 8])
+def test_every_collective_call_is_replayed_to_its_end(tmp_path, network, ranks):
+    """Which SMPI's own algorithms are not: most of MPICH's end in a damaged heap."""
+    blocks = " ".join(["700"] * ranks)
+    actions = []
+    for count in (0, 8, 5_000, 600_000):
+        actions += [f"bcast {count} 1", f"reduce {count} 0 1", f"allreduce {count} 0", "barrier",
+                    f"gather {count} {count} 1", f"scatter {count} {count} 1",
+                    f"allgather {count} {count}", f"alltoall {count} {count}"]  # fmt: skip
+    actions += [f"allgatherv 700 {blocks}", f"gatherv 700 {blocks} 0", f"scatterv {blocks} 700 1",
+                f"alltoallv 9 {blocks} 9 {blocks}", f"reducescatter {blocks} 0"]  # fmt: skip
+    found = predicted(traced(tmp_path, *[actions] * ranks), network(hosts=ranks))
+    # All-to-all alone: everybody's link carries this much.
+    assert found["networks"][0]["seconds"] > (ranks - 1) * 600_000 / 12.5e6
+    assert all(seconds >= -1e-9 for seconds in parts(found).values())
+
+
+def test_a_broadcast_of_four_goes_down_a_tree(tmp_path, network):
+    found = predicted(traced(tmp_path, *[[f"bcast {BYTES} 0"]] * 4), network())
+    assert found["networks"][0]["seconds"] == pytest.approx(2 * (LATENCY_SECONDS + LINK_SECONDS), rel=1e-4)
+
+
+def refused(*words: str | Path) -> str:
+    done = crosscut("predict", *words)
+    assert done.returncode == 2, done.stdout
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_a_truncated_trace_is_named_with_its_line(tmp_path, network):
+    trace = traced(tmp_path, ["compute 5", "send 1 0 8"], ["recv 0 0 8"])
+    file = trace / "rank-0.tit"
+    file.write_bytes(file.read_bytes()[:-12])
+    assert f"{file}:3: the line has no end" in refused(trace, "--flops", "1e9", "--on", network())
+
+
+def test_fewer_hosts_than_ranks_are_refused_unless_they_are_shared(tmp_path, network):
+    trace = traced(tmp_path, *[["barrier"]] * 6)
+    assert "room for 4 ranks" in refused(trace, "--flops", "1e9", "--on", network())
+    predicted(trace, network(), "--ranks-per-host", "2")
+
+
+def test_a_network_that_smpi_cannot_take_is_refused_with_the_reason(tmp_path):
+    file = tmp_path / "unlike.toml"
+    file.write_text(
+        '[link]\nrate = "100 Mbit/s"\n[[hosts]]\nnames = "a"\nsend_overhead = "9 us"\n'
+        '[[hosts]]\nnames = "b"\n[[switches]]\nnames = "s"\n'
+        '[[links]]\nbetween = ["a", "s"]\n[[links]]\nbetween = ["b", "s"]\n'
+    )
+    trace = traced(tmp_path, *[["barrier"]] * 2)
+    assert "of which SMPI has one for all hosts" in refused(trace, "--flops", "1e9", "--on", file)
+
+
+def test_a_trace_of_unknown_speed_asks_for_it(tmp_path, network):
+    assert "--flops" in refused(traced(tmp_path, ["barrier"], ["barrier"]), "--on", network())
+
+
+def waves(tmp_path: Path, times: int) -> Path:
+    """Replays that take a while."""
+    return traced(tmp_path, *[["alltoall 1000 1000"] * times] * 4)
+
+
+def test_a_replay_beyond_its_limits_is_ended_and_says_which(tmp_path, network):
+    trace, file = waves(tmp_path, 4000), network()
+    done = crosscut("predict", trace, "--flops", "1e9", "--on", file, "--time-limit", "100ms")
+    assert done.returncode == 1
+    assert "--time-limit" in done.stderr
+    done = crosscut("predict", trace, "--flops", "1e9", "--on", file, "--memory", "20MB")
+    assert done.returncode == 1
+    assert "--memory" in done.stderr
+
+
+def replaying(folder: Path) -> list[int]:
+    """Processes that name a folder on their command line."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            try:
+                words = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"smpi" in words and str(folder).encode() in words:
+                found.append(int(process.name))
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_prediction_leaves_no_process_and_no_file(tmp_path, network, number):
+    trace = waves(tmp_path, 20_000)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    words = ["predict", str(trace), "--flops", "1e9", "--on", str(network())]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "crosscut", *words],
+        env=os.environ | {"TMPDIR": str(temporary)}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while len(replaying(temporary)) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline, "no replay began"
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert not replaying(temporary)
+    assert not list(temporary.iterdir())
+
+
+def test_a_picture_is_written(tmp_path, network):
+    trace = traced(tmp_path, ["send 1 0 8"], ["recv 0 0 8"])
+    done = crosscut("predict", trace, "--flops", "1e9", "--on", network(), "-o", tmp_path / "parts.svg")
+    assert done.returncode == 0, done.stderr
+    assert "contention" in (tmp_path / "parts.svg").read_text()
+    assert "On net most goes into latency" in done.stdout
+
+
+# From the program to the prediction.
+
+BESIDE = Path(sys.executable).parent
+RING = """
+#include <mpi.h>
+static char out[1000000], in[1000000];
+int main(int argc, char** argv) {
+  int rank, ranks;
+  double sum, one = 1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int i = 0; i < 5; i++)
+    MPI_Sendrecv(out, 1000000, MPI_CHAR, (rank + 1) % ranks, 0, in, 1000000, MPI_CHAR,
+                 (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Allreduce(&one, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return sum != ranks;
+}
+"""
+
+
+def lacking() -> str | None:
+    if not (BESIDE / "mpicc_abi").exists() or not (BESIDE / "mpiexec").exists():
+        return "no MPI of the standard ABI: pip install 'mpich>=5'"
+    try:
+        profiler.find_library()
+    except CrosscutError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
+def test_a_program_is_traced_here_and_predicted_elsewhere(tmp_path, network):
+    (tmp_path / "ring.c").write_text(RING)
+    program = tmp_path / "ring"
+    command = [
+        BESIDE / "mpicc_abi",
+        tmp_path / "ring.c",
+        "-o",
+        program,
+        f"-Wl,-rpath,{BESIDE.parent / 'lib'}",
+    ]
+    subprocess.run(command, check=True)
+    trace = tmp_path / "ring.profile"
+    done = crosscut("profile", "--trace", "--out", trace, "--", BESIDE / "mpiexec", "-n", "4", program)
+    assert done.returncode == 0, done.stderr
+    done = crosscut(
+        "predict", trace, "--json", "--compute-scale", "0", "--on", network(), network("b", rate="1 Gbit/s")
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["trace"]["traced_seconds"] > 0
+    sums = 2 * LATENCY_SECONDS  # of eight bytes, in two exchanges
+    for at, rate in enumerate((12.5e6, 125e6)):
+        expected = 5 * (LATENCY_SECONDS + (BYTES + 16) / rate) + sums
+        assert found["networks"][at]["seconds"] == pytest.approx(expected, rel=1e-4)
