@@ -141,18 +141,28 @@ def _uplinks(b: _Builder, rate: float, limits: dict[tuple[str, int, int], float]
 def tree(random: np.random.Generator) -> Truth:
     """Leaves under a root, uplinks trunked; hosts of a leaf have `taper` times what the uplink carries."""
     groups, each = _shape(random)
-    b = _Builder.of(_labels(groups, each, random))
+    labels = _labels(groups, each, random)
+    return _tree(labels, each * HOST_RATE / max(_taper(random), 1.3 / (1 - 1 / groups)), random)
+
+
+def tree_of(groups: int, each: int, trunk_rate: float, random: np.random.Generator) -> Truth:
+    """A tree of so many leaves of so many hosts."""
+    return _tree(_labels(groups, each, random), trunk_rate, random)
+
+
+def _tree(labels: Integers, trunk_rate: float, random: np.random.Generator) -> Truth:
+    b = _Builder.of(labels)
     limits: dict[tuple[str, int, int], float] = {}
-    _uplinks(b, each * HOST_RATE / max(_taper(random), 1.3 / (1 - 1 / groups)), limits)
+    _uplinks(b, trunk_rate, limits)
+    idle = _idle(labels, 2, random)
+    return Truth("tree with taper", b.ranks, labels, b.padded(), np.array(b.capacities), idle, limits, ())
+
+
+def crossbar(ranks: int, random: np.random.Generator) -> Truth:
+    """A switch that limits nothing."""
+    b = _Builder.of(np.zeros(ranks, np.int64))
     return Truth(
-        "tree with taper",
-        b.ranks,
-        b.labels,
-        b.padded(),
-        np.array(b.capacities),
-        _idle(b.labels, 2, random),
-        limits,
-        (),
+        "crossbar", ranks, b.labels, b.padded(), np.array(b.capacities), _idle(b.labels, 0, random), {}, ()
     )
 
 

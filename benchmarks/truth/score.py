@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,7 +72,7 @@ def score(seed: int, noise: float, *, healthy: bool = False) -> Score:
     rand = adjusted_rand(truth.labels, labels)
     names = _same_groups(truth.labels, labels) if rand == 1 else {}
     errors = _capacity_errors(truth, located, names)
-    named = {subject for finding in found if finding.kind in ALARMS for subject in _subjects(finding, truth)}
+    named = named_faults(found, truth)
     planted = {(fault.kind, fault.subject, fault.direction) for fault in truth.faults}
     return Score(
         family=truth.family, ranks=truth.ranks, rand=rand, capacity_errors=tuple(errors),
@@ -89,13 +90,26 @@ def _same_groups(truth: Integers, labels: Integers) -> dict[int, int]:
 def _capacity_errors(truth: Truth, located: Located, names: dict[int, int]) -> list[float]:
     if not names or truth.spread:
         return []
-    errors = []
+    errors: dict[tuple[str, int, int], float] = {}
     for capacity in located.inferred.capacities:
         groups = [names[group] for group in capacity.groups] + [-1, -1]
-        true = truth.limits.get((capacity.reach.name.lower(), groups[0], groups[1]))
-        if true is not None:
-            errors.append(abs(capacity.bytes_per_second / true - 1))
-    return errors
+        key = (capacity.reach.name.lower(), groups[0], groups[1])
+        if key not in truth.limits and int(truth.labels.max()) == 1:
+            key = _between_two(*key)
+        if key in truth.limits:
+            errors[key] = abs(capacity.bytes_per_second / truth.limits[key] - 1)
+    return list(errors.values())
+
+
+def _between_two(reach: str, group: int, other: int) -> tuple[str, int, int]:
+    """Of two groups: what leaves the one is what goes from it to the other."""
+    pairs = {"leaving": (group, 1 - group), "entering": (1 - group, group)}
+    return ("between", *pairs.get(reach, (group, other)))
+
+
+def named_faults(found: Sequence[Finding], truth: Truth) -> set[tuple[str, int, str]]:
+    """(kind, subject, direction), as of planted faults."""
+    return {subject for finding in found if finding.kind in ALARMS for subject in _subjects(finding, truth)}
 
 
 def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +12,9 @@ import numpy as np
 
 from crosscut.analysis.find import rank_names
 from crosscut.analysis.intervals import Floats
+from crosscut.analysis.machine import limited_phases
 from crosscut.analysis.observed import Route
-from crosscut.analysis.search import Located, Search
+from crosscut.analysis.search import SURE, Located, Search
 from crosscut.errors import SessionError
 from crosscut.job import Job
 from crosscut.measure import Decided
@@ -32,16 +35,26 @@ class How:
     most_phases: int
     seed: int
     metadata: Mapping[str, object]
+    confidence: float = SURE
+    """Of every rank being in its group: less is measured where less is asked for."""
+    most_seconds: float = math.inf
+    """No step begins that would likely end later."""
 
 
 def locate(
     session: Session, decided: Decided, folder: Path, how: How, told: Callable[[int, int], None]
 ) -> tuple[Located, tuple[str, ...]]:
     """What was found, and the ranks' names. `told`: phases measured so far, and now proposed."""
-    search = Search(decided.options.ranks, most_phases=how.most_phases, seed=how.seed)
+    search = Search(
+        decided.options.ranks, most_phases=how.most_phases, seed=how.seed, confidence=how.confidence
+    )
+    began, step_began, seconds_a_phase = time.monotonic(), time.monotonic(), 0.0
     names: tuple[str, ...] = ()
     measured, step = 0, 0
     while phases := search.propose():
+        step_began = time.monotonic()
+        if measured and step_began - began + seconds_a_phase * len(phases) > how.most_seconds:
+            break
         told(measured, len(phases))
         out = folder / f"step{step:03}.zarr"
         short = search.asks_latency
@@ -50,7 +63,10 @@ def locate(
             break
         run = Run.open(out)
         names = names or rank_names(run)
-        seen = rates(run, phases)
+        numbers = np.asarray(run.dataset["phase"].values).tolist()
+        limited = limited_phases(run.attributes, run.sizes_bytes[0])
+        seen = network_only(rates(run, phases), phases, numbers, limited)
+        seconds_a_phase = (time.monotonic() - step_began) / len(phases)
         search.learn(seen / SHORT_BYTES if short else seen)
         measured, step = measured + len(phases), step + 1
     if not measured:
@@ -72,6 +88,16 @@ def text(phases: Sequence[Sequence[Route]]) -> str:
     return ";".join(
         ",".join(f"{source}-{destination}" for source, destination in routes) for routes in phases
     )
+
+
+def network_only(
+    seen: Floats, phases: Sequence[Sequence[Route]], numbers: Sequence[int], limited: frozenset[int]
+) -> Floats:
+    """NaN in place of rates of phases that the emulating machine limited; where it limited all of them they
+    stay,
+    for the search cannot go on without. `numbers`: [phase] as the run has them."""
+    spoilt = np.repeat([number in limited for number in numbers], [len(routes) for routes in phases])
+    return seen if spoilt.all() else np.where(spoilt, np.nan, seen)
 
 
 def rates(run: Run, phases: Sequence[Sequence[Route]]) -> Floats:

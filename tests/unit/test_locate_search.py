@@ -81,6 +81,9 @@ def test_the_search_keeps_to_its_budget_and_ends():
     searching = Search(truth.ranks, most_phases=12, seed=4)
     used = 0
     while phases := searching.propose():
+        if searching.asks_latency:  # short messages take hardly any time
+            searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, 0.02, random))
+            continue
         used += len(phases)
         searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
     assert used <= 12

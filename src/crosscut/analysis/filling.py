@@ -19,6 +19,29 @@ _SLOWER = 0.8
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
 
 
+# Everybody at first: a trunk that carries nearly all that its hosts send is full only then.
+_TOUR_LOADS = (1.0, 0.9)
+
+
+def tours(labels: Integers, count: int, random: np.random.Generator) -> list[list[Route]]:
+    """Each group sends to one other and receives from one other, in every phase from another: all that
+    leaves a group, and all that enters it, is full at the same time, and a trunk that is slow holds back one
+    more at most."""
+    groups = int(labels.max()) + 1
+    found: list[list[Route]] = []
+    while len(found) < count and groups > 1:
+        for shift in (1 + random.permutation(groups - 1)).tolist():
+            load = _TOUR_LOADS[len(found) % len(_TOUR_LOADS)]
+            found.append(
+                [
+                    route
+                    for a in range(groups)
+                    for route in _from_to(a, (a + shift) % groups, load, labels, random)
+                ]
+            )
+    return found[:count]
+
+
 def phases(
     capacities: Sequence[Capacity], labels: Integers, random: np.random.Generator
 ) -> list[list[Route]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from crosscut.analysis import machine, slow_parts, stability, structure
 from crosscut.analysis import samples as samples_module
-from crosscut.analysis import slow_parts, stability, structure
 from crosscut.analysis.findings import Finding, Kind, Structure
 from crosscut.analysis.observed import Observed, of_samples
 from crosscut.analysis.samples import Samples
@@ -22,6 +22,11 @@ _ORDER = (
 # Patterns whose messages wait for each other: their times are no rates of routes.
 _NOT_DENSE = ("pingpong", "loaded-pingpong", "congestor", "chain")
 
+_MACHINE_ONLY = Finding(
+    Kind.NOTHING, "nothing is told of the network: this machine limited every phase",
+    advice="fewer nodes, crosscut lab up --dilate, or a quieter machine",
+)  # fmt: skip
+
 
 def find(run: Run, size_index: int | None = None) -> list[Finding]:
     """Findings of a run of any dense pattern, the most telling first. Without `size_index` of its largest
@@ -32,6 +37,10 @@ def find(run: Run, size_index: int | None = None) -> list[Finding]:
 def look(run: Run, size_index: int | None = None) -> tuple[list[Finding], Structure | None]:
     """Findings, and the structure where there is enough to infer one."""
     samples = chosen(run, size_index)
+    if samples is not None:
+        samples = samples_module.without(samples, machine.limited_phases(run.attributes, samples.size_bytes))
+        if not len(samples.phase):
+            return [_MACHINE_ONLY], None
     if samples is None or samples.of_phases or _pattern(run) in _NOT_DENSE:
         return [], None
     names = rank_names(run)
@@ -74,7 +83,7 @@ def _of_shared(observed: Observed, inferred: Inferred, names: tuple[str, ...]) -
     lone = slow_parts.lone_trunks(inferred)
     limits = [] if lone else slow_parts.shared(inferred)
     return [
-        *slow_parts.trunks(inferred), *lone,
+        *slow_parts.trunks(inferred, observed), *lone,
         *slow_parts.routes(observed, inferred, name), *slow_parts.grouped(inferred, name), *limits,
     ]  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -39,6 +39,18 @@ class Samples:
     def measured_phases(self) -> NDArray[np.bool_]:
         """[P] phases of which at least one repetition is there."""
         return np.asarray(np.isfinite(self.rank_seconds).any(axis=(0, 2)))
+
+
+def without(samples: Samples, phases: frozenset[int]) -> Samples:
+    """All but the phases of these numbers."""
+    kept = ~np.isin(samples.phase, sorted(phases))
+    if kept.all():
+        return samples
+    return replace(
+        samples, phase=samples.phase[kept], peer=samples.peer[kept], bytes=samples.bytes[kept],
+        message_seconds=samples.message_seconds[:, kept], rank_seconds=samples.rank_seconds[:, kept],
+        credited_bytes=samples.credited_bytes[kept],
+    )  # fmt: skip
 
 
 def _array(dataset: xr.Dataset, name: str, index: int) -> Floats:

@@ -30,7 +30,7 @@ from crosscut.analysis.findings import Group, Limit, Structure
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.observed import Observed, Route, joined, nothing, of_phases
-from crosscut.analysis.structure import Inferred, doubtful, infer, structure
+from crosscut.analysis.structure import WELL_EXPLAINED, Inferred, doubtful, infer, structure
 from crosscut.analysis.subgroups import Within
 from crosscut.analysis.unshared import unshared
 
@@ -38,7 +38,8 @@ Phase = list[Route]
 
 _FIRST = 2
 _BATCH = 4
-_SURE = 0.999
+# Of every rank being in its group, unless another is asked for.
+SURE = 0.999
 # Of a phase's messages, those that may be slow without there being a shared limit: slow hosts.
 _QUIET = 0.05
 # More, and it is taken for a limit that they share.
@@ -49,7 +50,15 @@ _FEWEST_FOR_GROUPS = 9
 # How often it fills what is missing; what still is not known is not full by what its hosts can send.
 _MOST_FILLINGS = 3
 # Phases of short messages, at first: this for each time that the number of ranks doubles.
-_IDLE_PER_DOUBLING = 2
+_IDLE_PER_DOUBLING = 1
+# Latency that has told no groups after so many will not tell them: for each doubling, or however few the
+# ranks are.
+_IDLE_AT_MOST_PER_DOUBLING, _FEWEST_IDLE = 3, 24
+# Limits that one bad trunk has, both ways.
+_LONE = 2
+# Phases that fill all trunks between groups that latency told; and how much of what is slow these must
+# explain.
+_TOURS, _EXPLAINED = 3, 0.7
 # Phases with only part of a group sending, for the limits within groups.
 _PARTIAL_PHASES = 32
 _FEWEST_PARTIAL = 12
@@ -71,8 +80,13 @@ class Located:
 
 
 class Search:
-    def __init__(self, ranks: int, hosts: Sequence[str] = (), *, most_phases: int = 0, seed: int = 1) -> None:
-        """`most_phases`: the budget; 0: as many as an AAPC has, but 8 at least."""
+    def __init__(
+        self, ranks: int, hosts: Sequence[str] = (), *, most_phases: int = 0, seed: int = 1,
+        confidence: float = SURE,
+    ) -> None:  # fmt: skip
+        """`most_phases`: the budget; 0: as many as an AAPC has, but 8 at least. `confidence`: with which
+        every rank must be in its group before no more is measured for that."""
+        self._asked = confidence
         self._ranks, self._hosts = ranks, tuple(hosts)
         self._budget = most_phases or max(8, ranks - 1)
         self._random = np.random.default_rng(seed)
@@ -85,6 +99,7 @@ class Search:
         self._full, self._alone, self._within = nothing(ranks), nothing(ranks), nothing(ranks)
         self._idle = nothing(ranks)
         self._near: Grouping | None = None
+        self._idle_over, self._toured = False, False
         self._fillings = 0
         self._last_labels: tuple[int, ...] = ()
         self._inferred: Inferred | None = None
@@ -112,8 +127,10 @@ class Search:
         return self._pending_stage == "idle"
 
     def learn(self, rates: Floats) -> None:
-        """Bytes per second of all routes of the proposed phases, in their order."""
+        """Bytes per second of all routes of the proposed phases, in their order; NaN: measured, but not to
+        be used."""
         seen = of_phases(self._ranks, self._pending, rates, self._used)
+        seen = seen.where(np.isfinite(seen.rate))
         if self._pending_stage == "full":
             self._full = joined(self._full, seen)
         elif self._pending_stage == "alone":
@@ -132,15 +149,15 @@ class Search:
         if self._used and self._settled():
             self._thorough()
             return []
-        if self._measured() >= _FEWEST_FOR_GROUPS and self._near is None and not self._quiet():
+        if self._used and self._near is None and not self._quiet():
             phases, self._near = self._latencies()
             if self._near is not None:
-                self._thorough()
+                self._stage = self._tours
             if phases or self._near is not None:
                 return phases
         # Ever longer batches: what is inferred after each takes longer than measuring it.
         count = _FIRST if self._used == 0 else max(_BATCH, self._measured() // 2)
-        count = min(count, self._left() - _RESERVE, len(self._distances))
+        count = min(count, self._left() - self._reserve(), len(self._distances))
         if count <= 0:
             self._thorough()
             return []
@@ -148,24 +165,48 @@ class Search:
 
     def _thorough(self) -> None:
         """What the permutations tell, for what follows; nothing, where hardly a message was slow."""
-        self._inferred = infer(self._full, near=self._near) if not self._quiet() else None
+        divided = self._toured or not self._quiet()
+        self._inferred = infer(self._full, near=self._near) if divided else None
         self._stage = self._fill
+
+    def _tours(self) -> list[Phase]:
+        """Full trunks between groups that latency told, which show what each carries, and which is slow."""
+        self._pending_stage = "full"
+        if not self._toured and self._near is not None:
+            self._toured = True
+            # And permutations: in a tour alone, what a group sends to one other is all that leaves it.
+            count = min(len(self._distances), _TOURS - 1)
+            phases = filling.tours(self._near.labels, _TOURS, self._random)
+            phases += [self._shifted(int(self._distances.pop())) for _ in range(count)]
+            return phases[: max(0, self._left() - self._reserve())]
+        self._inferred = infer(self._full, near=self._near)
+        if self._inferred.explained >= _EXPLAINED or self._measured() >= _FEWEST_FOR_GROUPS:
+            self._thorough()
+            return []
+        # What is shared is no such trunk: who else is slow together, as far as latency leaves it open.
+        count = min(_BATCH, self._left() - self._reserve(), len(self._distances))
+        if count <= 0:
+            self._thorough()
+        return [self._shifted(int(self._distances.pop())) for _ in range(max(0, count))]
 
     def _latencies(self) -> tuple[list[Phase], Grouping | None]:
         """Short messages, until they tell who is near whom; none, where they do, or where many more than were
         measured would be needed."""
+        if self._idle_over:
+            return [], None
+        fragments = np.arange(self._ranks)
         if len(self._idle):
             found = idle.nearness(self._idle)
-            if found.sure:
-                self._sure = True
-                return [], found.grouping
-            if found.grouping.count == 1 or self._idle.phases >= self._ranks // 2:
-                return [], None
+            most = max(_FEWEST_IDLE, math.ceil(_IDLE_AT_MOST_PER_DOUBLING * math.log2(self._ranks)))
+            self._idle_over = found.sure or found.hopeless or self._idle.phases >= most
+            if self._idle_over:
+                self._sure = found.sure
+                return [], found.grouping if found.sure else None
+            fragments = found.fragments
         self._pending_stage = "idle"
         first = max(_BATCH, math.ceil(_IDLE_PER_DOUBLING * math.log2(self._ranks)))
-        count = max(_BATCH, self._idle.phases // 2) if len(self._idle) else first
-        distances = 1 + self._random.permutation(self._ranks - 1)[:count]
-        return [self._shifted(int(distance)) for distance in distances], None
+        count = max(2, self._idle.phases // 4) if len(self._idle) else first
+        return idle.phases(self._idle, fragments, count, self._random), None
 
     def _shifted(self, distance: int) -> Phase:
         order, n = self._order, self._ranks
@@ -183,7 +224,7 @@ class Search:
         self._inferred = found = infer(self._full, thorough=False)
         labels = tuple(found.grouping.labels.tolist())
         same, self._last_labels = labels == self._last_labels, labels
-        self._sure = bool(same and found.grouping.confidence.min() > _SURE and found.grouping.count > 1)
+        self._sure = bool(same and found.grouping.confidence.min() > self._asked and found.grouping.count > 1)
         return self._sure and (found.explained > 0.9 or self._measured() >= self._budget // 2)
 
     def _quiet(self) -> bool:
@@ -200,6 +241,11 @@ class Search:
         """Of the budget, which is of phases of full messages: short ones take no time to speak of."""
         return self._budget - self._measured()
 
+    def _reserve(self) -> int:
+        """Phases kept for what comes after permutations; the smallest budgets have none but those of the
+        suspects."""
+        return min(_RESERVE, self._budget - _FIRST)
+
     def _measured(self) -> int:
         return self._used - self._idle.phases
 
@@ -214,10 +260,15 @@ class Search:
     def _fill(self) -> list[Phase]:
         """What is missing of limits of which others are known."""
         self._pending_stage = "full"
-        left, self._fillings = self._left() - _RESERVE, self._fillings + 1
+        left, self._fillings = self._left() - self._reserve(), self._fillings + 1
         if self._fillings > 1 and self._inferred is not None:
             self._inferred = infer(self._full, near=self._near)
         if left <= 0 or self._inferred is None or self._fillings > _MOST_FILLINGS:
+            self._stage = self._inside
+            return []
+        lone = len(self._inferred.capacities) <= _LONE
+        if self._toured and lone and self._inferred.explained >= WELL_EXPLAINED:
+            # All trunks were loaded at once: those without a limit have none below what their hosts send.
             self._stage = self._inside
             return []
         wanted = filling.phases(self._inferred.capacities, self._inferred.grouping.labels, self._random)
@@ -323,7 +374,8 @@ class Search:
 
     def located(self, names: Sequence[str] = ()) -> Located:
         """What is known so far."""
-        found = infer(self._full, self._known_out, self._known_in, divided=not self._quiet(), near=self._near)
+        divided = self._toured or not self._quiet()
+        found = infer(self._full, self._known_out, self._known_in, divided=divided, near=self._near)
         if doubtful(found) and self._near is None:
             found = infer(self._full, self._known_out, self._known_in, divided=False)
         hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))

@@ -13,7 +13,7 @@ from crosscut import units
 from crosscut.analysis.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
 from crosscut.analysis.findings import Direction, Effect, Finding, Kind, Reach
 from crosscut.analysis.intervals import Floats
-from crosscut.analysis.limits import Capacity
+from crosscut.analysis.limits import Capacity, families
 from crosscut.analysis.observed import Observed, Route
 from crosscut.analysis.structure import Inferred, group_name
 from crosscut.analysis.unshared import FASTEST_LOOKED_AT, tops
@@ -28,6 +28,12 @@ LARGEST_SHARE_OF_HOSTS = 0.125
 # Alone, with a sound partner: more than noise, and more than a few messages of others cost.
 SOUND_ALONE = 0.1
 _ROUTES_NAMED = 16
+# Of what its like carry: a trunk that lost less may be of another kind.
+LARGEST_SHARE_OF_TRUNK = 0.85
+_FEWEST_ALIKE = 3
+_LINKS = (Reach.LEAVING, Reach.ENTERING)
+# Of a trunk whose capacity is not known: totals of so many phases, for one alone may be lucky.
+_LARGEST_TOTALS = 2
 # Messages more than this share slow: routes are then slow by the company they were in.
 _QUIET = 0.05
 
@@ -145,24 +151,45 @@ def _first_of_exchanges(alone: Observed) -> set[int]:
     return set(alone.source[::2].tolist())
 
 
-def trunks(inferred: Inferred) -> list[Finding]:
-    """Shared capacities smaller than those of the same kind."""
+def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
+    """Shared capacities smaller than those of the same kind, or than what others were seen to carry."""
     found = []
     for reach in Reach:
-        alike = [capacity for capacity in inferred.capacities if capacity.reach is reach]
         # Both directions of a trunk are alike as well.
-        if reach in (Reach.LEAVING, Reach.ENTERING):
-            alike += [c for c in inferred.capacities
-                      if c.reach in (Reach.LEAVING, Reach.ENTERING) and c.reach is not reach]  # fmt: skip
-        if len(alike) < 3:
+        alike = _LINKS if reach in _LINKS else (reach,)
+        values = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
+        if reach in _LINKS and any(kind is reach for kind, _ in values):
+            values |= _carried(inferred, observed)
+        if len(values) < _FEWEST_ALIKE:
             continue
-        logs = np.array([math.log(capacity.bytes_per_second) for capacity in alike])
+        logs = np.log(np.array(list(values.values())))
         noise = inferred.alone.noise / 2  # of a total of several messages and phases: no more
-        doubt = outliers_below(logs, noise)
-        for capacity, log, p in zip(alike, logs, doubt, strict=True):
-            share = math.exp(log - float(np.median(logs)))
-            if capacity.reach is reach and p < FALSE_ALARMS and share < 0.85:
-                found.append(_trunk(capacity, share, float(p), inferred))
+        doubt = dict(zip(values, outliers_below(logs, noise), strict=True))
+        for capacity in inferred.capacities:
+            share = capacity.bytes_per_second / math.exp(float(np.median(logs)))
+            p = float(doubt.get((capacity.reach, capacity.groups), 1.0))
+            if capacity.reach is reach and p < FALSE_ALARMS and share < LARGEST_SHARE_OF_TRUNK:
+                found.append(_trunk(capacity, share, p, inferred))
+    return found
+
+
+def _carried(inferred: Inferred, observed: Observed) -> dict[tuple[Reach, tuple[int, ...]], float]:
+    """What trunks without a known capacity carry at least, bytes per second: the mean of their largest
+    totals, where that is so far above the smallest known that theirs would not be called slow."""
+    labels = inferred.grouping.labels
+    source, destination = labels[observed.source], labels[observed.destination]
+    across = source != destination
+    known = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities}
+    least = min((c.bytes_per_second for c in inferred.capacities if c.reach in _LINKS), default=math.inf)
+    numbers, phase = np.unique(observed.phase, return_inverse=True)
+    found: dict[tuple[Reach, tuple[int, ...]], float] = {}
+    for reach, ends in ((Reach.LEAVING, source), (Reach.ENTERING, destination)):
+        totals = np.zeros((len(numbers), inferred.grouping.count))
+        np.add.at(totals, (phase[across], ends[across]), observed.rate[across])
+        largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
+        for group, total in enumerate(largest.tolist()):
+            if (reach, (group,)) not in known and total * LARGEST_SHARE_OF_TRUNK > least:
+                found[reach, (group,)] = total
     return found
 
 
@@ -207,10 +234,13 @@ def where(capacity: Capacity) -> str:
 
 
 def routes(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
-    """Single routes below what their two ends reach, where little else is slow."""
-    slowness = inferred.alone.slowness(observed)
-    if not len(observed) or inferred.slow_share > _QUIET:
+    """Single routes below what their two ends reach, where little else is slow. What passes a limit that is
+    known is slow by that."""
+    quiet = inferred.slow_share <= _QUIET
+    observed = observed.where(~_limited(observed, inferred))
+    if not len(observed) or not quiet:
         return []
+    slowness = inferred.alone.slowness(observed)
     keys, inverse = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
     # The best of several times: a route that was fast once is not slow.
     best = np.full(len(keys), -np.inf)
@@ -223,6 +253,17 @@ def routes(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]
         )
         for at in slow[np.argsort(best[slow])][:_ROUTES_NAMED]
     ]
+
+
+def _limited(observed: Observed, inferred: Inferred) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """[message] whether it passes a shared limit that was found."""
+    known = {(capacity.reach, capacity.groups) for capacity in inferred.capacities}
+    passes = np.zeros(len(observed), bool)
+    for family in families(inferred.grouping.labels, observed) if known else ():
+        for candidate in family:
+            if (candidate.reach, candidate.groups) in known:
+                passes |= candidate.counted
+    return passes
 
 
 def _route(

@@ -64,8 +64,9 @@ def infer(
     first = unshared(observed)
     ends = tops(observed)
     limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
-    out_rate = _ends(first.nominal, ends.out_effect, limit, known_out)
-    in_rate = _ends(first.nominal, ends.in_effect, limit, known_in)
+    fast = np.log(observed.rate / first.nominal) > -limit
+    out_rate = _ends(first.nominal, ends.out_effect, limit, observed.source[fast], known_out)
+    in_rate = _ends(first.nominal, ends.in_effect, limit, observed.destination[fast], known_in)
     alone = unshared(observed, out_rate, in_rate)
     slow_out, slow_in = (
         np.nonzero(out_rate < first.nominal * 0.9)[0],
@@ -113,8 +114,11 @@ def _best(
     return best
 
 
-def _ends(nominal: float, effect: Floats, limit: float, known: Floats | None) -> Floats:
+def _ends(nominal: float, effect: Floats, limit: float, seen_fast: Integers, known: Floats | None) -> Floats:
+    """`seen_fast`: ranks of which at least one message came near the nominal rate. It takes no more: hosts
+    of a small group are seldom seen to be fast, for their partners are slow towards all others."""
     slow = effect < -limit
+    slow[seen_fast] = False
     if slow.sum() > max(FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND * len(effect)):
         slow[:] = False  # so many have no slow link: what they share keeps them from being seen fast
     rates = np.where(slow, nominal * np.exp(effect), np.nan)

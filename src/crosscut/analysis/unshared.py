@@ -19,6 +19,13 @@ from crosscut.analysis.observed import Integers, Observed
 # Noise below it is not distinguished from none: rounding of clocks.
 SMALLEST_NOISE = 0.004
 FASTEST_LOOKED_AT = 2
+# Logarithm: how far below the top anything may lie that is of the highest heap.
+_HEAP_REACH = 0.25
+_STEPS = 40
+_MOST_FITTED = 20_000
+# Of what is not of the heap, the share that may lie above it: so little that only strays are left there,
+# never a heap of its own. And of all, the share that the heap may have.
+_STRAY, _MOST_OF_HEAP = 1e-12, 0.999
 
 
 @dataclass(frozen=True)
@@ -52,21 +59,36 @@ class Unshared:
 def upper_mode(values: Floats) -> tuple[float, float]:
     """(centre, standard deviation) of the highest heap of logarithms, which contention has not reached.
 
-    The half-sample mode (Bickel and Frühwirth, Computational Statistics & Data Analysis 50, 2006) of those
-    near the top; the spread from what lies above it, where there is nothing but noise."""
+    A normal heap, and what contention slowed evenly below its centre, fitted by expectation maximisation
+    (Dempster, Laird and Rubin, J. Royal Statistical Society B 39, 1977): whatever lies above the centre must
+    be of the heap, so a larger one further down cannot take its place."""
     ordered = np.sort(values)
     top = ordered[-min(len(ordered), max(3, len(ordered) // 100)) :].mean()
     # Two links of equal rate give at worst one half: what is slower than that is not of the highest heap.
-    heap = ordered[ordered > top - 0.25]
-    for _ in range(3):
-        centre = _half_sample_mode(heap)
-        above = heap[heap >= centre] - centre
-        noise = max(float(np.median(above)) / 0.6745, SMALLEST_NOISE) if len(above) else SMALLEST_NOISE
-        heap = heap[heap > centre - 3 * noise]
-        if len(heap) < 8:
-            break
-    inner = ordered[np.abs(ordered - centre) <= 2 * noise]
-    return (float(np.median(inner)) if len(inner) else centre), noise
+    heap = ordered[ordered > top - _HEAP_REACH]
+    heap = heap[:: max(1, len(heap) // _MOST_FITTED)]  # every so many: the same shape
+    starts = [(_half_sample_mode(heap), 0.02), (top, 0.01), (top - 0.02, 0.02), (top - 0.05, 0.04)]
+    fitted = [_fitted(heap, float(top) - _HEAP_REACH, *start) for start in starts]
+    _, centre, noise = max(fitted)
+    return centre, noise
+
+
+def _fitted(heap: Floats, low: float, centre: float, noise: float) -> tuple[float, float, float]:
+    """Log likelihood, centre and standard deviation of the normal part of what lies above `low`."""
+    high, share, likelihood = float(heap[-1]) + SMALLEST_NOISE, 0.5, -math.inf
+    for _ in range(_STEPS):
+        below = (heap < centre) / max(centre - low, SMALLEST_NOISE)
+        others = (1 - share) * ((1 - _STRAY) * below + _STRAY / (high - low))
+        bell = np.exp(-0.5 * ((heap - centre) / noise) ** 2) / (noise * math.sqrt(2 * math.pi))
+        mine = share * bell / (share * bell + others)
+        count = float(mine.sum())
+        if count < 1:
+            return -math.inf, centre, noise
+        likelihood = float(np.log(share * bell + others).sum())
+        centre = float(mine @ heap) / count
+        noise = max(math.sqrt(float(mine @ (heap - centre) ** 2) / count), SMALLEST_NOISE)
+        share = min(count / len(heap), _MOST_OF_HEAP)
+    return likelihood, centre, noise
 
 
 def _half_sample_mode(ordered: Floats) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -55,6 +56,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Phases at most, but for those of one-byte messages. Without it as many as an AAPC has.",
     )
     group.add_argument(
+        "--confidence",
+        type=_probability,
+        metavar="P",
+        help="Of every rank being in its group; measures until that is reached. Default 0.999.",
+    )
+    group.add_argument(
+        "--time-limit",
+        type=quantity(units.parse_seconds),
+        metavar="TIME",
+        help="Tells what is known when it is up: no step begins that would likely end later.",
+    )
+    group.add_argument(
         "--seed", type=whole(0), metavar="N", default=1, help="Of everything random. Default 1."
     )
     options.add_where(parser, options.backend_names(known))
@@ -68,6 +81,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_cabling(group)
     group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
     group.add_argument("--quiet", action="store_true", help="Show no progress.")
+
+
+def _probability(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.5 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no probability from 0.5 to below 1, such as 0.99")
+    return value
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -110,12 +133,14 @@ def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None]:
 def _measured(args: argparse.Namespace, given: dict[str, Any]) -> tuple[list[Finding], Structure, bool]:
     from crosscut import locating
     from crosscut.analysis import find
+    from crosscut.analysis.search import SURE
 
     decided = decide(core.load(), options.launch(given))
     repetitions = given.get("repetitions") or (1 if decided.options.backend == "sim" else _REPETITIONS)
     how = locating.How(
         size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
         most_phases=given.get("most_phases", 0), seed=args.seed,
+        confidence=given.get("confidence", SURE), most_seconds=given.get("time_limit", math.inf),
         metadata={"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks},
     )  # fmt: skip
 

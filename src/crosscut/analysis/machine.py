@@ -1,0 +1,42 @@
+"""Phases that the emulating machine limited, as a run records them: what they show is no network.
+
+An emulated cluster is watched while it is measured (attribute `trust`, docs/reference/run-format.md), and
+the numbers of the phases in which all its cores were busy are kept. Attributes come from a file, so nothing
+in them is trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+# No pattern has more; a span of more is no span.
+_MOST_PHASES = 1 << 20
+
+
+def limited_phases(attributes: Mapping[str, object], size_bytes: int) -> frozenset[int]:
+    """Of messages of this size, in any session that measured part of the run; none where it was no lab."""
+    if attributes.get("place") != "lab":
+        return frozenset()
+    return frozenset(
+        number
+        for session in _listed(attributes.get("trust"))
+        for entry in _listed(_member(session, "limited"))
+        if _member(entry, "size") == size_bytes
+        for span in _listed(_member(entry, "phases"))
+        for number in _span(span)
+    )
+
+
+def _span(span: object) -> range:
+    match span:
+        case [int(first), int(last)] if 0 <= last - first < _MOST_PHASES:
+            return range(first, last + 1)
+    return range(0)
+
+
+def _member(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def _listed(value: object) -> Iterator[object]:
+    yield from value if isinstance(value, list | tuple) else ()

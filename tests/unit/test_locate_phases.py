@@ -1,0 +1,177 @@
+"""What the search measures and in how many phases; noise, latency, chips, and phases that are left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.truth import budget, networks, oracle
+from benchmarks.truth.score import adjusted_rand, score, search
+
+from crosscut.analysis import filling, idle, subgroups
+from crosscut.analysis.machine import limited_phases
+from crosscut.analysis.observed import nothing, of_phases
+from crosscut.analysis.samples import Samples, without
+from crosscut.analysis.search import Search
+from crosscut.analysis.unshared import upper_mode
+from crosscut.locating import network_only
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.05])
+def test_noise_is_told_from_the_highest_heap_though_most_messages_are_slower(noise):
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        slowed = -random.uniform(0.2, 1.5, 300)
+        values = np.concatenate([np.zeros(60), slowed]) + noise * random.standard_normal(360)
+        centre, found = upper_mode(values)
+        assert abs(centre) < noise
+        assert 0.6 * noise < found < 1.6 * noise
+
+
+@pytest.mark.parametrize("seed", [1, 2, 6])
+def test_one_bad_trunk_is_found_in_four_phases_for_each_doubling_of_the_hosts(seed):
+    found = budget.outcome(budget.bad_trunk(seed), seed)
+    assert (found.missed, found.false_alarms) == (0, 0)
+    assert found.phases <= found.case.most_phases
+
+
+def test_latencies_an_eleventh_apart_tell_switches_though_few_routes_are_near():
+    random = np.random.default_rng(2)
+    labels = random.permutation(np.repeat(np.arange(9), 8))
+    seconds = np.where(labels[:, None] == labels[None, :], 100e-6, 109e-6)
+    seen, fragments, used = nothing(72), np.arange(72), 0
+    while used < 28:
+        phases = idle.phases(seen, fragments, 4, random)
+        rates = 1 / oracle.latencies(seconds, phases, 0.02, random)
+        part, used = of_phases(72, phases, rates, used), used + 4
+        seen = replace(
+            seen,
+            **{name: np.concatenate([getattr(seen, name), getattr(part, name)])
+               for name in ("phase", "source", "destination", "rate")},
+        )  # fmt: skip
+        found = idle.nearness(seen)
+        fragments = found.fragments
+    assert found.sure
+    assert adjusted_rand(labels, found.grouping.labels) == 1
+
+
+def test_phases_of_short_messages_never_use_a_rank_twice_and_ask_within_groups_as_well():
+    fragments = np.repeat(np.arange(4), 4)
+    for routes in idle.phases(nothing(16), fragments, 4, np.random.default_rng(1)):
+        for ends in zip(*routes, strict=True):
+            assert len(set(ends)) == len(ends)
+        assert all(source != destination for source, destination in routes)
+    within = [fragments[s] == fragments[d] for s, d in routes]
+    assert any(within)
+
+
+def test_in_a_tour_each_group_sends_to_one_other_group_and_receives_from_one():
+    labels = np.repeat(np.arange(5), 6)
+    for routes in filling.tours(labels, 4, np.random.default_rng(1)):
+        pairs = {(int(labels[s]), int(labels[d])) for s, d in routes}
+        assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs}) == 5
+        assert all(a != b for a, b in pairs)
+
+
+def test_chips_of_a_group_are_told_apart_to_the_last_host():
+    """Two chips of 24 hosts, of which 16 may send at once: as in the E7 (TR 391, section 5.1)."""
+    chips = np.random.default_rng(5).permutation(np.repeat([0, 1], 24))
+    builder = networks._Builder.of(np.zeros(48, np.int64))
+    sent = [builder.add(16 * networks.HOST_RATE) for _ in range(2)]
+    received = [builder.add(16 * networks.HOST_RATE) for _ in range(2)]
+    builder.through(lambda s, d: [sent[chips[s]], received[chips[d]]])
+    ways, capacities = builder.padded(), np.array(builder.capacities)
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        phases = [subgroups.permutation([range(48)], 0.5 + 0.1 * (i % 4), random) for i in range(32)]
+        seen = of_phases(48, phases, oracle.measure(ways, capacities, phases, 0.02, random))
+        members = np.arange(48)
+        rough = subgroups._clusters(subgroups._likeness(seen, members), 2)
+        assert adjusted_rand(chips, subgroups._refined(seen, members, rough)) == 1
+
+
+@pytest.mark.parametrize("seed", [72, 164])
+def test_hosts_of_a_small_group_are_not_slow_because_their_partners_are(seed):
+    found = score(seed, 0.02)
+    assert found.rand == 1
+    assert (found.found, found.alarms) == (found.planted, found.planted)
+
+
+@pytest.mark.parametrize("most_phases", [4, 5, 8])
+def test_the_smallest_budgets_are_kept_to(most_phases):
+    truth, random = networks.make(1), np.random.default_rng(1)
+    searching, used = Search(truth.ranks, most_phases=most_phases), 0
+    while phases := searching.propose():
+        if searching.asks_latency:
+            searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, 0.02, random))
+            continue
+        used += len(phases)
+        searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
+    assert 0 < used <= most_phases
+    assert searching.located().structure.ranks == truth.ranks
+
+
+def test_rates_that_may_not_be_used_are_not_looked_at():
+    truth = networks.crossbar(16, np.random.default_rng(1))
+    searching = Search(16, seed=2)
+    phases = searching.propose()
+    rates = oracle.measure(truth.ways, truth.capacities, phases, 0.02, np.random.default_rng(1))
+    rates[: len(phases[0])] = np.nan
+    searching.learn(rates)
+    assert searching.located().observed.phases == 1
+
+
+TRUST = [{"limited": [{"size": 100, "phases": [[2, 4], [7, 7]]}, {"size": 5, "phases": [[1, 9]]}]}]
+
+
+def test_phases_that_the_machine_limited_are_those_of_the_size_and_of_a_lab_only():
+    assert limited_phases({"place": "lab", "trust": TRUST}, 100) == {2, 3, 4, 7}
+    assert limited_phases({"place": "local", "trust": TRUST}, 100) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "trust",
+    [
+        None, 7, [7], [{"limited": 3}],
+        [{"limited": [{"size": 100, "phases": [[4], ["a", 2], [0, 1 << 60]]}]}],
+    ],
+)  # fmt: skip
+def test_what_a_run_says_of_its_machine_is_not_trusted_to_be_well_formed(trust):
+    assert limited_phases({"place": "lab", "trust": trust}, 100) == frozenset()
+
+
+def test_samples_without_some_phases_keep_the_others_as_they_are():
+    peer = np.zeros((3, 2, 1), np.int32)
+    times = np.arange(12, dtype=float).reshape(2, 3, 2, 1)
+    samples = Samples(
+        1, np.array([1, 2, 3]), peer, np.ones((3, 2, 1)), times, times[..., 0], np.ones(3),
+        np.arange(2, dtype=np.int32), 1, False,
+    )  # fmt: skip
+    left = without(samples, frozenset({2}))
+    assert left.phase.tolist() == [1, 3]
+    assert (left.message_seconds == times[:, [0, 2]]).all()
+    assert without(samples, frozenset()) is samples
+
+
+def test_rates_of_limited_phases_are_not_used_unless_there_are_no_others():
+    phases, seen = [[(0, 1)], [(1, 0), (2, 3)]], np.array([1.0, 2.0, 3.0])
+    used = network_only(seen, phases, [1, 2], frozenset({2}))
+    assert np.isnan(used).tolist() == [False, True, True]
+    assert network_only(seen, phases, [1, 2], frozenset({1, 2})).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_a_search_that_asks_for_less_confidence_measures_no_more():
+    truth = networks.make(2)
+    assert search(truth, 0.02, 5).phases_used >= _used(truth, 0.9)
+
+
+def _used(truth: networks.Truth, confidence: float) -> int:
+    random = np.random.default_rng(5)
+    searching = Search(truth.ranks, seed=5, confidence=confidence)
+    while phases := searching.propose():
+        if searching.asks_latency:
+            searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, 0.02, random))
+        else:
+            searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
+    return searching.located().phases_used
