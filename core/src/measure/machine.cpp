@@ -13,6 +13,7 @@
 #include <set>
 #include <sstream>
 
+#include "adapter_counters.hpp"
 #include "sha256.hpp"
 
 namespace crosscut {
@@ -122,13 +123,7 @@ json::Value node_facts(std::span<const Address> interfaces) {
 json::Value node_counters(std::span<const Address> interfaces) {
   json::Object all;
   for (const auto& adapter : adapters_of(interfaces)) {
-    const fs::path at = fs::path("/sys/class/net") / adapter.name / "statistics";
-    json::Object counters;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(at, ignored)) {
-      counters.emplace_back(entry.path().filename().string(), number_or_null(first_line(entry.path())));
-    }
-    all.emplace_back(adapter.name, std::move(counters));
+    all.emplace_back(adapter.name, adapter_counters(adapter.name));
   }
   json::Object tcp;
   add_protocol_counters("/proc/net/snmp", "Tcp:", {"RetransSegs", "InSegs", "OutSegs", "InErrs", "OutRsts"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crosscut.analysis import machine, slow_parts, stability, structure
+from crosscut.analysis import counters, machine, slow_parts, stability, structure
 from crosscut.analysis import samples as samples_module
 from crosscut.analysis.findings import Finding, Kind, Structure
 from crosscut.analysis.observed import Observed, of_samples
@@ -16,8 +16,8 @@ from crosscut.run import Run
 # Fewer phases, or fewer messages of a rank, tell nothing about who shares what.
 FEWEST_PHASES = 3
 _ORDER = (
-    Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.DRIFT, Kind.GROUPS,
-    Kind.SHARED_LIMIT, Kind.NOTHING,
+    Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.COUNTED, Kind.DRIFT,
+    Kind.GROUPS, Kind.SHARED_LIMIT, Kind.NOTHING,
 )  # fmt: skip
 # Patterns whose messages wait for each other: their times are no rates of routes.
 _NOT_DENSE = ("pingpong", "loaded-pingpong", "congestor", "chain")
@@ -55,6 +55,7 @@ def look(run: Run, size_index: int | None = None) -> tuple[list[Finding], Struct
         inferred = structure.infer(observed, divided=False)
     found = of_observed(observed, inferred, names)
     found += stability.unstable(samples, lambda rank: names[rank]) + stability.drift(samples)
+    found = counters.tied(found, counters.gained(run.attributes), run.node_names)
     return ordered(found, inferred), structure.structure(inferred, names, observed.phases)
 
 

@@ -22,6 +22,7 @@ class Kind(Enum):
     SLOW_TRUNK = "slow trunk"
     UNSTABLE = "unstable"
     DRIFT = "drift"
+    COUNTED = "counted errors"
     SHARED_LIMIT = "shared limit"
     GROUPS = "groups"
     NOTHING = "nothing found"

@@ -12,7 +12,7 @@ from crosscut.reports.screen import Screen
 
 FINDINGS_SHOWN = 10
 GROUPS_SHOWN = 8
-_FAULTS = (Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE)
+_FAULTS = (Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE, Kind.COUNTED)
 
 
 def render(screen: Screen, found: Sequence[Finding], structure: Structure | None) -> None:

@@ -17,7 +17,9 @@ from crosscut.reports.terminal import BODIES
 
 # From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
 ALIKE = 0.9
-_FAULTS = frozenset({Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE, Kind.DRIFT})
+_FAULTS = frozenset(
+    {Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE, Kind.COUNTED, Kind.DRIFT}
+)
 _EXPLAINING = frozenset({Kind.GROUPS, Kind.SHARED_LIMIT})
 # Which picture proves what, best first.
 _PROOFS: dict[Kind, tuple[str, ...]] = {
@@ -27,6 +29,7 @@ _PROOFS: dict[Kind, tuple[str, ...]] = {
     Kind.SHARED_LIMIT: ("structure", "phases", "routes"),
     Kind.GROUPS: ("structure", "routes"),
     Kind.UNSTABLE: ("phase-histogram", "phases"),
+    Kind.COUNTED: ("routes", "ranks"),
     Kind.DRIFT: ("phases",),
     Kind.NOTHING: ("routes", "phases"),
 }

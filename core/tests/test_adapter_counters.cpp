@@ -1,0 +1,30 @@
+#include <algorithm>
+#include <string>
+
+#include "adapter_counters.hpp"
+#include "check.hpp"
+
+using namespace crosscut;
+
+TEST(the_loopback_has_the_kernels_counters) {
+  const auto found = adapter_counters("lo");
+  for (const std::string name : {"rx_bytes", "tx_packets", "rx_errors", "carrier_changes"}) {
+    CHECK(std::ranges::any_of(found, [&](const auto& entry) { return entry.first == name; }));
+  }
+}
+
+TEST(an_interface_that_is_not_there_has_no_counters) {
+  CHECK(adapter_counters("no-such-if").empty());
+  CHECK(adapter_counters(std::string(300, 'x')).empty());
+}
+
+TEST(counters_about_errors_loss_and_pauses_tell_of_trouble) {
+  for (const std::string name :
+       {"rx_prio3_pause", "tx_pause_ctrl_phy", "rx_discards_phy", "rx_symbol_err_phy", "RX_CRC_ERR",
+        "fec_uncorrectable_errors", "rx_out_of_buffer_drops"}) {
+    CHECK(tells_of_trouble(name));
+  }
+  for (const std::string name : {"rx_packets", "tx_queue_3_bytes", "peer_ifindex"}) {
+    CHECK(!tells_of_trouble(name));
+  }
+}
