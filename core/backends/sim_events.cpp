@@ -156,17 +156,28 @@ void EventRun::start_when_possible(MessageIndex message) {
   auto& progress = progress_[index(message)];
   const auto& send = send_of(message);
   if (progress.started || !progress.injected || !(progress.awaited || is_eager(send))) return;
+  // A connection carries one message after another, as its bytes do.
+  if (program_->messages()[index(message)].follows && !progress_[index(message) - 1].left) return;
   progress.started = true;
   progress.bytes_left = static_cast<double>(send.bytes);
-  if (send.bytes == 0) return at(now_ + routes_->seconds[index(message)], Kind::arrived, message);
-  flows_.add(message);
+  if (send.bytes > 0) return flows_.add(message);
+  leave(message);
+}
+
+// The last byte has left the sender.
+void EventRun::leave(MessageIndex message) {
+  progress_[index(message)].left = true;
+  at(now_ + routes_->seconds[index(message)], Kind::arrived, message);
+  const auto next = index(message) + 1;
+  if (next < progress_.size() && program_->messages()[next].follows)
+    start_when_possible(static_cast<MessageIndex>(next));
 }
 
 void EventRun::drained(MessageIndex message) {
   flows_.remove(message);
   ++progress_[index(message)].version;
   if (!is_eager(send_of(message))) complete(program_->messages()[index(message)].send);
-  at(now_ + routes_->seconds[index(message)], Kind::arrived, message);
+  leave(message);
 }
 
 void EventRun::arrived(MessageIndex message) {

@@ -56,7 +56,7 @@ class EventRun {
     std::uint32_t version = 0;
     std::int32_t crowd = -1;  // -1: drains alone
     double due = 0;           // in a crowd: what that will have served each when this has drained
-    bool injected = false, awaited = false, started = false, arrived = false;
+    bool injected = false, awaited = false, started = false, left = false, arrived = false;
   };
 
   // When a message of a crowd has drained: as soon as the crowd has served each so many bytes.
@@ -89,6 +89,7 @@ class EventRun {
   void inject(MessageIndex message);
   void start_when_possible(MessageIndex message);
   void drained(MessageIndex message);
+  void leave(MessageIndex message);
   void arrived(MessageIndex message);
   void receive(MessageIndex message);
   void complete(SimOpIndex op);

@@ -46,7 +46,8 @@ void PhaseSimulation::find_routes() {
 // whatever ends elsewhere: the rates of those left have their bottlenecks still, which makes them the max-min
 // rates still. So no rate changes before its flow ends.
 std::optional<double> PhaseSimulation::common_start() const {
-  if (model_.knee.on() || model_.spread.on() || !program_.independent() || program_.messages().empty())
+  if (model_.knee.on() || model_.spread.on() || !program_.independent() || program_.any_follows() ||
+      program_.messages().empty())
     return std::nullopt;
   const auto bytes = program_.op(program_.messages().front().send).bytes;
   if (bytes == 0) return std::nullopt;

@@ -72,6 +72,7 @@ void PhaseProgram::match() {
     receives_[receives_first_[static_cast<std::size_t>(ops_[i].peer)]++] = static_cast<SimOpIndex>(i);
   }
   messages_.clear();
+  any_follows_ = false;
   // Each entry now says where the next source's receives begin.
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto from = rank == 0 ? 0 : receives_first_[rank - 1];
@@ -103,7 +104,9 @@ void PhaseProgram::match_source(std::span<const SimOpIndex> receives, Rank sourc
       throw RunError("the pattern has " + described(op(lonely.op)) + " that meets nothing of its size");
     }
     const auto message = static_cast<MessageIndex>(messages_.size());
-    messages_.push_back({sent_[i].op, received_[i].op});
+    const bool follows = i > 0 && sent_[i].lane == sent_[i - 1].lane;
+    messages_.push_back({sent_[i].op, received_[i].op, follows});
+    any_follows_ = any_follows_ || follows;
     ops_[static_cast<std::size_t>(sent_[i].op)].message = message;
     ops_[static_cast<std::size_t>(received_[i].op)].message = message;
   }

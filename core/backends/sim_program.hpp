@@ -28,6 +28,7 @@ struct SimOp {
 
 struct Message {
   SimOpIndex send = -1, receive = -1;
+  bool follows = false;  // the message before this one, on the same connection
 };
 
 // Made anew for each phase without taking memory anew.
@@ -44,6 +45,7 @@ class PhaseProgram {
   // Operations that wait for this one. Where none waits for any (`independent`), there are no lists.
   std::span<const SimOpIndex> dependents(SimOpIndex index) const;
   bool independent() const { return independent_; }
+  bool any_follows() const { return any_follows_; }
 
  private:
   struct End {
@@ -65,7 +67,7 @@ class PhaseProgram {
   std::vector<End> sent_, received_;         // of the source in work
   std::vector<std::int32_t> dependents_first_;
   std::vector<SimOpIndex> dependents_;
-  bool independent_ = true;
+  bool independent_ = true, any_follows_ = false;
 };
 
 }  // namespace crosscut

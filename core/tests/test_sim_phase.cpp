@@ -155,6 +155,39 @@ TEST(the_nth_send_of_a_lane_meets_the_nth_receive) {
   CHECK_EQ(times[1][2], 9.0);
 }
 
+TEST(a_connection_carries_one_message_after_another) {
+  Star star(3, 100);
+  const Written phase({{send_to(1, 100), send_to(1, 300), send_to(1, 0), send_to(2, 400)},
+                       {receive_from(0, 100), receive_from(0, 300), receive_from(0, 0)},
+                       {receive_from(0, 400)}});
+  for (const std::int64_t eager : {0, 1000}) {
+    const auto times = done(star, phase, eager);
+    CHECK_EQ(times[1][0], 2.0);  // half of the rate: one connection of two
+    CHECK_EQ(times[1][1], 8.0);
+    CHECK_EQ(times[1][2], 8.0);
+    CHECK_EQ(times[2][0], 8.0);
+  }
+}
+
+TEST(pieces_of_a_chain_follow_each_other) {
+  // The first of n pieces is passed on while the second comes: n + hops - 1 times that of a piece.
+  constexpr int pieces = 5, hops = 3;
+  Star star(hops + 1, 100);
+  std::vector<std::vector<Op>> ops(hops + 1);
+  for (Rank rank = 0; rank <= hops; ++rank) {
+    auto& mine = ops[static_cast<std::size_t>(rank)];
+    for (int piece = 0; piece < pieces; ++piece) {
+      if (rank > 0) mine.push_back(receive_from(rank - 1, 200));
+      if (rank == hops) continue;
+      const auto received = static_cast<OpIndex>(mine.size()) - 1;
+      mine.push_back(rank > 0 ? after(send_to(rank + 1, 200), received) : send_to(1, 200));
+    }
+  }
+  const Written phase(ops);
+  for (const std::int64_t eager : {0, 1000})
+    CHECK(near(done(star, phase, eager)[hops].back(), 2.0 * (pieces + hops - 1)));
+}
+
 TEST(rates_follow_what_ends_and_what_begins) {
   Star star(4, 100, 100);
   // One long and one short share 100; then the long one has it alone, until a third comes at 6.

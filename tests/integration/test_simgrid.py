@@ -75,12 +75,17 @@ def played(player: Path, platform: Path, flows: Path) -> list[np.ndarray]:
 
 
 def flows_of(run: Run) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """(source, destination, bytes, seconds) of each phase, as crosscut simulated them."""
+    """(source, destination, bytes, seconds) of each phase, as crosscut simulated them. What a pair sends one
+    after another on its connection is one flow, which ends with the last message."""
     seconds = run.message_seconds(0).values[0]
     sizes = run.message_bytes(0).values
     for phase, peers in enumerate(run.dataset["peer"].values):
         rank, slot = np.nonzero(peers >= 0)
-        yield peers[rank, slot], rank, sizes[phase, rank, slot], seconds[phase, rank, slot]
+        pairs, which = np.unique(np.stack([peers[rank, slot], rank]), axis=1, return_inverse=True)
+        flow_bytes, last = np.zeros(pairs.shape[1], np.int64), np.zeros(pairs.shape[1])
+        np.add.at(flow_bytes, which.ravel(), sizes[phase, rank, slot])
+        np.maximum.at(last, which.ravel(), seconds[phase, rank, slot])
+        yield pairs[0], pairs[1], flow_bytes, last
 
 
 @pytest.mark.slow
