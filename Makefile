@@ -128,7 +128,7 @@ $(MADE)/benchmark-packages: packaging/debian-benchmark-packages.txt tools/debian
 workloads: install  ## Run and verify the NAS benchmarks, classes S and W, on all numbers of ranks up to 16
 	$(BIN)/crosscut workload run all --class S,W -n 1-16
 
-npb-b: install  ## Run and verify the NAS benchmarks, class B, on 4 ranks (2 GB of memory; three minutes on two cores)
+npb-b: install  ## Run and verify the NAS benchmarks, class B, on 4 ranks (2 GB of memory; a quarter of an hour on two cores)
 	$(BIN)/crosscut workload run all --class B -n 4
 
 wheel: $(MADE)/build-tools  ## Build a wheel into dist
