@@ -91,6 +91,22 @@ def test_locate_finds_the_asics_and_both_limits_of_a_full_e7(tmp_path, capsys):
     assert np.allclose(sent, 200e6, rtol=0.05)  # 1600 Mbit/s: TR 391, section 5.1
 
 
+@pytest.mark.parametrize("seed", ["1", "2", "4"])
+@pytest.mark.parametrize(
+    ("name", "hosts", "of_group", "depth"),
+    [
+        ("xibalba-e7-config1", 128, 32, 0),
+        ("xibalba-e7-config2", 96, 48, 0),
+        ("xibalba-e7-config2", 96, 24, 1),
+    ],
+)
+def test_hosts_in_order_are_grouped_as_well(name, hosts, of_group, depth, seed, capsys):
+    words = ("--on", f"sim:{name}", "-n", str(hosts), "--seed", seed, "--json", "--quiet")
+    _, structure = from_json(json.loads(crosscut(capsys, "locate", *words)))
+    assert structure is not None
+    assert adjusted_rand(np.arange(hosts) // of_group, np.array(structure.labels(depth))) == 1
+
+
 def test_locate_tells_switches_apart_by_latency_where_hosts_forward(capsys):
     """Salmon, Stein and Sterling, SC98: four switches of nine hosts, wired host to host."""
     said = crosscut(capsys, "locate", "--on", "sim:beowulf-routed-4x9", "-n", "36", "--json", "--quiet")

@@ -175,3 +175,25 @@ def _used(truth: networks.Truth, confidence: float) -> int:
         else:
             searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
     return searching.located().phases_used
+
+
+def test_a_network_without_latency_is_not_searched_by_it():
+    """One byte takes as long as the wires that it shares with others: that says nothing of who is near."""
+    search = Search(64)
+    phases = search.propose()
+    for _ in range(5):
+        if search.asks_latency:
+            break
+        search.learn(np.array([rate for phase in phases for rate in _of_modules(phase)]))
+        phases = search.propose()
+    assert search.asks_latency
+    search.learn(np.array([rate for phase in phases for rate in _of_modules(phase)]))  # messages of a byte
+    search.propose()
+    assert not search.asks_latency
+    assert search._near is None
+
+
+def _of_modules(phase):
+    """Bytes a second: hosts of 12.5 MB/s, 16 on a module, 25 MB/s from one module to another."""
+    pairs = [(source // 16, destination // 16) for source, destination in phase]
+    return [12.5e6 if a == b else min(12.5e6, 25e6 / pairs.count((a, b))) for a, b in pairs]

@@ -54,6 +54,8 @@ _IDLE_PER_DOUBLING = 1
 # Latency that has told no groups after so many will not tell them: for each doubling, or however few the
 # ranks are.
 _IDLE_AT_MOST_PER_DOUBLING, _FEWEST_IDLE = 3, 24
+# On the wire at a host's own rate; what takes less has no latency. Ethernet's smallest frame alone has 64.
+_BYTES_OF_LATENCY = 16
 # Limits that one bad trunk has, both ways.
 _LONE = 2
 # Phases that fill all trunks between groups that latency told; and how much of what is slow these must
@@ -195,6 +197,9 @@ class Search:
         if self._idle_over:
             return [], None
         fragments = np.arange(self._ranks)
+        if len(self._idle) and self._latency_is_nothing():
+            self._idle_over = True
+            return [], None
         if len(self._idle):
             found = idle.nearness(self._idle)
             most = max(_FEWEST_IDLE, math.ceil(_IDLE_AT_MOST_PER_DOUBLING * math.log2(self._ranks)))
@@ -207,6 +212,12 @@ class Search:
         first = max(_BATCH, math.ceil(_IDLE_PER_DOUBLING * math.log2(self._ranks)))
         count = max(2, self._idle.phases // 4) if len(self._idle) else first
         return idle.phases(self._idle, fragments, count, self._random), None
+
+    def _latency_is_nothing(self) -> bool:
+        """Whether a byte takes hardly more than its time on the wire, as in a network described without
+        latencies: then what differs is who happened to share a wire."""
+        seconds = 1 / float(np.median(self._idle.rate))
+        return seconds < _BYTES_OF_LATENCY / float(unshared(self._full).nominal)
 
     def _shifted(self, distance: int) -> Phase:
         order, n = self._order, self._ranks
