@@ -109,11 +109,7 @@ def _lab(where: Where, argument: str) -> Iterator[Runner]:
 
     if (reason := lifecycle.unavailable()) is not None:
         raise PlaceError(f"--on {where.on}: {reason}")
-    launcher = _launcher(where)
-    if not launcher.is_hydra():
-        raise PlaceError(
-            "a lab needs MPICH's mpiexec; `pip install 'crosscut[mpich]'`, or name it with --launcher"
-        )
+    launcher = lab.launcher_of(where.launcher, core.find_executable(core.CORE_MPI))
     site = lab.open_site(argument)
 
     def run(workload: Workload, problem_class: str, ranks: int) -> Result:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from crosscut.errors import PlaceError, UsageError
+from crosscut.lab import describe, state
 from crosscut.lab.ways import Host
-from crosscut.places.lab import rails
+from crosscut.places.lab import PLACE, rails
 
 
 def host(adapters: int, forwards: str = "no") -> Host:
@@ -25,3 +29,17 @@ def host(adapters: int, forwards: str = "no") -> Host:
 )
 def test_rails_are_adapters_that_every_host_has_an_address_on(hosts: list[Host], expected: int) -> None:
     assert rails(hosts) == expected
+
+
+def test_a_lab_that_is_up_no_more_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "names", lambda: ["one", "two"])
+    with pytest.raises(UsageError, match=r"lab:gone: no lab of that name is up \(one, two are\)"):
+        PLACE.ranks("gone", 0)
+
+
+def test_a_broken_lab_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(state.VARIABLE, str(tmp_path))
+    (tmp_path / "one").mkdir()
+    monkeypatch.setattr(describe, "condition_of_name", lambda _: "broken: its switch has ended")
+    with pytest.raises(PlaceError, match="lab one is broken: its switch has ended; crosscut lab down one"):
+        PLACE.ranks("one", 0)

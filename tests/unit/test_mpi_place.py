@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from crosscut.places.mpi import YIELDING, Launcher, environment_for, find_launcher, stays_here
+from crosscut.places.mpi import YIELDING, Launcher, environment_for, find_hydra, find_launcher, stays_here
 
 
 def program(folder: Path, name: str) -> Path:
@@ -28,6 +29,20 @@ def test_the_launcher_beside_the_executable_comes_before_the_path(
     assert find_launcher("", core) == Launcher(str(own))
     assert find_launcher(str(site), core) == Launcher(str(site))
     assert find_launcher("absent", core) is None
+
+
+def test_mpichs_launcher_is_found_beside_those_of_other_mpis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    other, second = program(tmp_path / "other", "mpiexec"), tmp_path / "second"
+    hydra = program(second, "mpiexec.hydra")
+    hydra.write_text("#!/bin/sh\necho HYDRA build details\n")
+    monkeypatch.setenv("PATH", f"{other.parent}:{second}")
+    monkeypatch.setattr("crosscut.places.mpi._HYDRAS", ("mpiexec", "mpiexec.hydra.of-this-test"))
+    assert find_hydra(str(other), None) is None
+    hydra.rename(second / "mpiexec.hydra.of-this-test")
+    assert find_hydra("", None) == Launcher(str(second / "mpiexec.hydra.of-this-test"))
 
 
 def test_srun_gives_its_input_to_task_0_alone() -> None:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crosscut import network
 from crosscut.errors import PlaceError, UsageError
 from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
 from crosscut.places.host_file import Share
-from crosscut.places.mpi import YIELDING, find_launcher
+from crosscut.places.mpi import YIELDING, Launcher, find_hydra
 
 if TYPE_CHECKING:
     from crosscut.lab import ways
@@ -56,9 +57,9 @@ class LabPlace:
         return self.ranks(argument, 0)
 
     def ranks(self, argument: str, ranks_per_host: int) -> int:
-        from crosscut.lab import lifecycle, state, ways
+        from crosscut.lab import state, ways
 
-        name = lifecycle.name_of(argument)
+        name = _standing(argument)
         found = ways.parse(state.read_network(name)) if name else ways.load(argument)
         return len(found.hosts) * (ranks_per_host or found.hosts[0].ranks)
 
@@ -100,7 +101,7 @@ def open_site(argument: str, switch: str = "") -> Site:
     """The caller calls its `release`."""
     from crosscut.lab import lifecycle, state, switch_choice, ways
 
-    name = lifecycle.name_of(argument)
+    name = _standing(argument)
     release = None
     if name and switch not in ("", there := state.read(name).switch):
         raise UsageError(
@@ -114,6 +115,26 @@ def open_site(argument: str, switch: str = "") -> Site:
         release = lifecycle.taking_down(record)
     hosts = ways.parse(state.read_network(name)).hosts
     return Site(name, state.folder(name), tuple(host.name for host in hosts), release, rails(hosts))
+
+
+def _standing(argument: str) -> str:
+    """The lab that is up and meant; "": one is to be built. PlaceError where it is up no more."""
+    from crosscut.lab import describe, lifecycle, state
+
+    name = lifecycle.name_of(argument)
+    if not name:
+        there = state.names()
+        known = Path(argument).suffix or Path(argument).exists() or argument in network.catalogue_names()
+        if not known:
+            raise UsageError(
+                f"lab:{argument}: no lab of that name is up"
+                + (f" ({', '.join(there)} {'is' if len(there) == 1 else 'are'})" if there else "")
+                + ", and the catalogue has no such network; crosscut lab up NETWORK builds one"
+            )
+        return ""
+    if (condition := describe.condition_of_name(name)) not in ("up", "being built"):
+        raise PlaceError(f"lab {name} is {condition}; crosscut lab down {name} clears it away")
+    return name
 
 
 def rails(hosts: Sequence[ways.Host]) -> int:
@@ -155,15 +176,22 @@ def _tree(options: PlaceOptions, site: Site, per_host: int) -> _Started:
 def _mpi(options: PlaceOptions, site: Site, per_host: int) -> _Started:
     if options.mpi_executable is None:
         raise PlaceError("crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`")
-    launcher = find_launcher(options.launcher, options.mpi_executable)
-    if launcher is None or not launcher.is_hydra():
-        raise PlaceError(
-            "a lab needs MPICH's mpiexec; `pip install 'crosscut[mpich]'`, or name it with --launcher"
-        )
+    launcher = launcher_of(options.launcher, options.mpi_executable)
     program = [str(options.mpi_executable.absolute()), "mpi-rank"]
     words = [*launcher.command(options.ranks), *options.launcher_arguments]
     command, environment = mpi_command(site, words, options.ranks, per_host, program)
     return command, _line(options, INTERFACE), environment
+
+
+def launcher_of(named: str, mpi_executable: Path | None) -> Launcher:
+    found = find_hydra(named, mpi_executable)
+    if found is None:
+        raise PlaceError(
+            "a lab needs MPICH's mpiexec"
+            + (f", and {named} is none" if named else "")
+            + "; `pip install 'crosscut[mpich]'`, or name it with --launcher"
+        )
+    return found
 
 
 def mpi_command(

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +23,8 @@ from crosscut.places.mpi_without import without
 
 # Looked for in this order: beside crosscut-core-mpi (the PyPI mpich of the same environment), then on PATH.
 _LAUNCHERS = ("mpiexec", "mpirun", "srun")
+# What MPICH's launcher is called; the latter two where another MPI has the first.
+_HYDRAS = ("mpiexec", "mpiexec.hydra", "mpiexec.mpich")
 
 # While they wait, MPI libraries poll. With more ranks than cores each then holds its core for a whole time
 # slice: a barrier of 8 ranks on 2 cores took 20 ms with PyPI's MPICH 5.0.2 as it comes, and 0.2 ms with these
@@ -74,12 +77,31 @@ def find_launcher(named: str, mpi_executable: Path | None) -> Launcher | None:
     if named:
         program = shutil.which(named)
         return Launcher(program) if program else None
-    folders = [str(mpi_executable.parent)] if mpi_executable else []
-    for path in [*folders, os.environ.get("PATH", os.defpath)]:
+    for path in [*_own_folders(mpi_executable), os.environ.get("PATH", os.defpath)]:
         for name in _LAUNCHERS:
             if program := shutil.which(name, path=path):
                 return Launcher(program)
     return None
+
+
+def find_hydra(named: str, mpi_executable: Path | None) -> Launcher | None:
+    """As `find_launcher`, of MPICH's alone: the first that is one, beside those of other MPIs."""
+    if named:
+        found = find_launcher(named, mpi_executable)
+        return found if found is not None and found.is_hydra() else None
+    on_path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    # The PyPI mpich is in the same environment, which need not be on PATH.
+    beside = str(Path(sys.executable).parent)
+    for folder in dict.fromkeys([*_own_folders(mpi_executable), beside, *on_path]):
+        for name in _HYDRAS:
+            program = shutil.which(name, path=folder)
+            if program and Launcher(program).is_hydra():
+                return Launcher(program)
+    return None
+
+
+def _own_folders(mpi_executable: Path | None) -> list[str]:
+    return [str(mpi_executable.parent)] if mpi_executable else []
 
 
 def stays_here(launcher: Launcher, words: Sequence[str]) -> bool:
