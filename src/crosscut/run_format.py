@@ -169,6 +169,14 @@ def _configuration(value: object, name: str) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
+def _plain(codecs: object, dtype: str) -> bool:
+    """As they are in memory, the lowest byte first."""
+    wanted = {} if dtype == "uint8" else {"endian": "little"}
+    if not isinstance(codecs, list) or len(codecs) != 1 or not isinstance(codecs[0], dict):
+        return False
+    return codecs[0].get("name") == "bytes" and codecs[0].get("configuration", {}) == wanted
+
+
 def parse_array(name: str, metadata: object) -> ArrayMetadata:
     """Metadata of one array, held against the format; ValueError says what is wrong."""
     known = ARRAYS[name]
@@ -184,15 +192,17 @@ def parse_array(name: str, metadata: object) -> ArrayMetadata:
     if not isinstance(codecs, list) or len(codecs) != 1 or len(chunk) != len(shape):
         raise ValueError("its chunks or codecs are not those of a run")
     if not known.sharded:
+        if not _plain(codecs, known.dtype):
+            raise ValueError("its values are not written as those of a run are")
         if chunk != shape:
             raise ValueError("it is not in one chunk")
         return ArrayMetadata(name, known, shape, chunk, ())
     sharding = _configuration(codecs[0], "sharding_indexed")
     inner = _extents(sharding.get("chunk_shape"))
-    index_codecs = sharding.get("index_codecs")
-    plain = isinstance(index_codecs, list) and len(index_codecs) == 1
-    if sharding.get("index_location") != "start" or not plain:
+    if sharding.get("index_location") != "start" or not _plain(sharding.get("index_codecs"), "uint64"):
         raise ValueError("its shards have no plain index at the start")
+    if not _plain(sharding.get("codecs"), known.dtype):
+        raise ValueError("its values are not written as those of a run are")
     tiles = len(inner) == len(chunk) and all(c % i == 0 for c, i in zip(chunk, inner, strict=True))
     if not tiles or chunk[0] != 1 or any(c < s for c, s in zip(chunk[1:], shape[1:], strict=True)):
         raise ValueError("its chunks do not tile one file a size")

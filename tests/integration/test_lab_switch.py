@@ -14,7 +14,7 @@ import pytest
 from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, on_node
 
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import describe, faulting, lifecycle, removal, state, switch_process
+from crosscut.lab import describe, faulting, lifecycle, removal, state, switch_choice, switch_process
 from crosscut.lab.faults import Fault
 from crosscut.lab.user_switch import UserSwitchError, find_switch
 
@@ -131,7 +131,11 @@ def test_a_run_on_a_lab_with_another_switch_is_refused(network: Path, tmp_path: 
         assert "lab test is up with --switch kernel" in done.stderr
 
 
-def test_a_mistake_in_its_settings_leaves_nothing(network: Path, own_labs: Path) -> None:
+def test_a_switch_that_does_not_start_leaves_nothing(
+    network: Path, own_labs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own refusal: what is typed wrong is found before."""
+    monkeypatch.setitem(switch_choice._WORDS, "buffer", str)
     with pytest.raises(CrosscutError, match='--buffer "lots"'):
         lifecycle.up(str(network), lifecycle.Choices(name="test", switch="user,buffer=lots"))
     assert not own_labs.exists()

@@ -140,7 +140,8 @@ def test_wrong_names_are_one_line_without_a_traceback(routed: Path) -> None:
     assert "none is up" in done.stderr
     with lab(routed / "routed.toml"):
         for words, said in ((["other"], "there is no lab other"), (["--from", "n9"], "no node n9"),
-                            (["--to", "n0001/eth1"], "no way from any node to n0001/eth1")):  # fmt: skip
+                            (["--from", "n0001/eth0"], "--from takes a node"),
+                            (["--to", "n0001/eth1"], "no address of its own for n0001/eth1")):  # fmt: skip
             done = walk(routed, *words)
             assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
             assert said in done.stderr

@@ -99,6 +99,7 @@ def test_an_interrupted_reproduction_leaves_no_lab(folder: Path) -> None:
     process.send_signal(signal.SIGINT)  # at this rate a block takes minutes
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
+    assert f"interrupted; what was measured is in {folder / 'out'}\n" in said.decode()
     assert state.names() == []
 
 
@@ -116,3 +117,14 @@ def test_a_folder_with_something_in_it_is_not_written_to(folder: Path) -> None:
     done = crosscut("reproduce", "./small.toml", "--on", "sim", "--out", "out", folder=folder)
     assert done.returncode == 2
     assert "something is there already" in done.stderr
+
+
+@pytest.mark.parametrize("on", ["sim", pytest.param("lab", marks=needs_lab)])
+def test_phases_that_there_are_not_leave_neither_lab_nor_folder(folder: Path, on: str) -> None:
+    (folder / "small.toml").write_text(EXPERIMENT.replace("[1, 3]", "[1, 99]"))
+    done = crosscut("reproduce", "./small.toml", "--on", on, "--out", "out", folder=folder)
+    assert done.returncode == 2
+    assert "small.toml:15: [[series]] 1, key 'phases': there is no phase 99" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (folder / "out").exists()
+    assert state.names() == []

@@ -101,7 +101,9 @@ def test_a_worker_on_a_node_that_is_not_there_is_refused(folder: Path) -> None:
     (folder / "it.toml").write_text(COMPUTING + BESIDE.format(quantity="rate left", worker="n99"))
     done = crosscut("reproduce", "./it.toml", "--out", "out", folder=folder)
     assert done.returncode == 2
-    assert "n99" in done.stderr
+    assert "key 'worker': " in done.stderr
+    assert "has no node n99" in done.stderr
+    assert not (folder / "out").exists()
     assert "Traceback" not in done.stderr
     assert state.names() == []
 

@@ -215,10 +215,23 @@ def run_both(file: Path, pattern: str, folder: Path, *words: str) -> tuple[Run, 
     return runs[0], runs[1]
 
 
+def _last_of_each_sender(seconds: np.ndarray, peers: np.ndarray) -> np.ndarray:
+    """[.., phase, rank, slot] with the last of what one rank sends another in the place of each: on
+    crosscut's connections they come one after another, SMPI lets them share."""
+    found = seconds.copy()
+    for slot in range(peers.shape[-1]):
+        same = (peers == peers[..., slot : slot + 1]) & (peers >= 0)
+        found[..., slot] = np.where(same, seconds, -np.inf).max(axis=-1)
+    return np.where(np.isnan(seconds), np.nan, found)
+
+
 def assert_engines_agree(smpi: Run, max_min: Run, tolerance: float) -> None:
     for name in ("message_seconds", "rank_seconds"):
         theirs, ours = smpi.dataset[name].values, max_min.dataset[name].values
         assert np.isfinite(ours).any()
+        if name == "message_seconds":
+            peers = max_min.dataset["peer"].values
+            theirs, ours = (_last_of_each_sender(seconds, peers) for seconds in (theirs, ours))
         np.testing.assert_allclose(theirs, ours, rtol=tolerance, err_msg=name)
 
 
@@ -230,7 +243,9 @@ def test_the_engines_agree_on_large_messages(net: str, tmp_path: Path) -> None:
     file = tmp_path / f"{net}.toml"
     file.write_text(f"[generator]\n{generator}\n")
     for pattern in PATTERNS:
-        runs = run_both(file, pattern, tmp_path, "-n", str(ranks), "--size", LARGE)
+        # In one piece: those of a chain would share a connection in SMPI.
+        words = ["--segment", LARGE] if pattern == "chain" else []
+        runs = run_both(file, pattern, tmp_path, "-n", str(ranks), "--size", LARGE, *words)
         assert_engines_agree(*runs, ENGINES_AGREE)
 
 

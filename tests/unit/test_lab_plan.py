@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crosscut.errors import UsageError
-from crosscut.lab import addresses, faulting, unlike, ways
+from crosscut.lab import addresses, faulting, faults, unlike, ways
 from crosscut.lab.plan import Plan, plan
 from crosscut.lab.shaping import bucket, frames, segments
 
@@ -88,8 +88,37 @@ def test_a_half_duplex_link_at_a_chip_with_a_capacity_is_refused() -> None:
 
 
 def test_a_rate_that_no_bucket_has_is_refused_with_the_way_out() -> None:
-    with pytest.raises(UsageError, match="--dilate"):
+    with pytest.raises(UsageError, match=r"400 Gbit/s cannot .* a larger --dilate"):
         planned(link={"bits_per_second": 4e11, "back_bits_per_second": 4e11})
+    with pytest.raises(UsageError, match=r" 1 bit/s cannot .* a higher rate, or a smaller --dilate"):
+        planned(link={"bits_per_second": 1, "back_bits_per_second": 1})
+    with pytest.raises(UsageError, match=r"0.1 bit/s cannot .* a higher rate, or a smaller --dilate"):
+        planned(1e9)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("fabric", "switches are"), ("localhost", "itself"), ("LocalHost", "itself")]
+)
+def test_names_that_mean_something_else_in_a_lab_are_refused(name: str, why: str) -> None:
+    document = network()
+    document["hosts"][2]["name"] = name
+    with pytest.raises(UsageError, match=f"four.toml: a host of a lab cannot be called {name}: .*{why}"):
+        plan(ways.parse(document))
+
+
+@pytest.mark.parametrize(
+    ("adapter", "found"),
+    [(None, ["eth0", "p0b", "eth1", "p1b"]), (0, ["eth0", "p0b"]), (1, ["eth1", "p1b"])],
+)
+def test_what_is_dead_is_all_of_a_node_or_one_adapter(adapter: int | None, found: list[str]) -> None:
+    """Host 0 has both cables that were hosts 0's and 1's."""
+    document = network()
+    document["hosts"][0]["adapters"], document["hosts"][1]["adapters"] = [0, 1], []
+    document["edges"][1]["a"] = 0
+    document["routes"], document["segments"] = [], []
+    made = plan(ways.parse(document))
+    fault = faults.Fault("dead", ("n0",), adapter=adapter)
+    assert [end.name for end in faulting.ends(made, fault)] == found
 
 
 def test_every_pair_of_hosts_are_neighbours_by_address() -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from crosscut.cli import lab as command
+from crosscut.cli import main
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import bulk, enter, faults, removal, state
+from crosscut.lab import bulk, enter, faulting, faults, removal, state
 from crosscut.lab.lifecycle import name_of
 
 RECORD = state.Record(name="x", network="four.toml", condition="up", owner=state.Process(1, 2))
@@ -91,9 +93,43 @@ def test_a_fault_is_read_as_it_was_recorded() -> None:
 
 def test_a_recorded_fault_says_only_what_belongs_to_it() -> None:
     assert faults.Fault("slow", ("n1",), share=0.25, direction="in").as_json() == {
-        "kind": "slow", "nodes": ["n1"], "adapter": 0, "share": 0.25, "direction": "in",
-        "says": "the cable of n1 carries 0.25 of its rate, to it",
+        "kind": "slow", "nodes": ["n1"], "share": 0.25, "direction": "in",
+        "says": "the cable of n1 carries 25 % of its rate, to it",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("adapter", "recorded", "said"),
+    [(None, {}, "n1 or"), (0, {"adapter": 0}, "n1 (eth0) or"), (1, {"adapter": 1}, "n1 (eth1) or")],
+)
+def test_dead_is_a_node_or_one_adapter_of_it(
+    adapter: int | None, recorded: dict[str, int], said: str
+) -> None:
+    fault = faults.Fault("dead", ("n1",), adapter=adapter)
+    says = f"nothing gets to {said} away from it"
+    assert fault.as_json() == {"kind": "dead", "nodes": ["n1"], **recorded, "says": says}
+    assert faults.from_json(fault.as_json()) == fault
+
+
+def test_exchanged_cables_are_recorded_with_their_adapter() -> None:
+    """Else another pair would be put back."""
+    fault = faults.Fault("swap", ("n1", "n2"), adapter=1)
+    assert faults.from_json(fault.as_json()) == fault
+    assert faults.says(fault) == "the cables of n1 (eth1) and n2 (eth1) are exchanged"
+
+
+@pytest.mark.parametrize(
+    ("kind", "member", "typed"), [("dead", "share", "--to"), ("compute", "adapter", "--adapter")]
+)
+def test_an_option_of_another_kind_is_refused(kind: str, member: str, typed: str) -> None:
+    with pytest.raises(UsageError, match=f"{kind}: {typed} means nothing there, but to slow"):
+        faults.check_options(kind, {member: typed})
+
+
+def test_a_second_fault_of_a_node_names_the_first() -> None:
+    record = replace(RECORD, faults=({"id": "f1", **faults.Fault("slow", ("n1",)).as_json()},))
+    with pytest.raises(UsageError, match=r"n1 has a fault already \(f1: the cable of n1 carries 10 % of its"):
+        faulting.refuse_overlap(record, faults.Fault("dead", ("n1",)))
 
 
 def test_words_reach_a_node_one_by_one(root: Path) -> None:
@@ -109,3 +145,46 @@ def test_messages_to_the_kernel_have_their_lengths() -> None:
     _, body = bulk.forwarding(5, "02:63:00:00:00:01")
     length, kind = struct.unpack_from("=HH", body, 12)
     assert (length, kind, len(body)) == (10, 2, 24)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["up", "four.toml", "--name", ""], "'' is no name for a lab"),
+        (["up", "four.toml", "--switch", "user,buffer=banana"], "'banana' is not a size"),
+        (["down", "--all", "x"], "both x and --all were given"),
+        (["down"], "say which lab, or --all"),
+        (["fault", "plant", "x", "dead", "n1", "--to", "10%"], "dead: --to means nothing there"),
+    ],
+)
+def test_what_is_typed_wrong_is_refused_before_anything_is_done(
+    words: list[str], why: str, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state.write(RECORD)
+    assert _status(["lab", *words]) == 2
+    assert why in capsys.readouterr().err
+    assert [path.name for path in root.iterdir()] == ["x"]
+
+
+def _status(words: list[str]) -> object:
+    try:
+        return main(words)
+    except SystemExit as refused:  # by the parser
+        return refused.code
+
+
+def test_lifting_all_of_no_faults_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    from test_lab_plan import network
+
+    state.write(RECORD)
+    state.write_network("x", network())
+    assert main(["lab", "fault", "lift", "x", "all"]) == 0
+    assert capsys.readouterr().out == "no faults are planted\n"
+
+
+@pytest.mark.parametrize(
+    ("adapters", "shown"), [(1, ""), (2, "eth1 (10.1.0.x)"), (4, "eth1 (10.1.0.x) to eth3 (10.3.0.x)")]
+)
+def test_further_adapters_are_shown(adapters: int, shown: str) -> None:
+    nodes = [{"addresses": ["10.0.0.1"]}, {"addresses": [f"10.{k}.0.2" for k in range(adapters)]}]
+    assert command.further_adapters(nodes) == shown

@@ -116,7 +116,7 @@ def test_what_the_switch_did_in_a_run_is_the_difference_of_its_statistics() -> N
 
 def test_settings_of_the_user_switch_become_its_options() -> None:
     found = switch_choice.parse("user,forwarding=cut,buffer=64KiB")
-    assert found.options == ("--forwarding", "cut", "--buffer", "64KiB")
+    assert found.options == ("--forwarding", "cut", "--buffer", "65536")
     assert not found.in_kernel
     assert switch_choice.parse("kernel").in_kernel
 
@@ -130,6 +130,13 @@ def test_settings_of_the_user_switch_become_its_options() -> None:
         ("user,buffer", "is no setting"),
         ("user,buffer=", "is no setting"),
         ("user,buffer=1,buffer=2", "twice"),
+        ("user,buffer=banana", "'buffer=banana': 'banana' is not a size"),
+        ("user,buffer=0", "from 1 to"),
+        ("user,forwarding=warp", "either store or cut"),
+        ("user,queues=both", "either output or input"),
+        ("user,bundle=0", "'bundle=0': from 1 to 64"),
+        ("user,bundle=65", "from 1 to 64"),
+        ("user,host-queue=1e3", "a whole number"),
     ],
 )
 def test_what_is_no_switch_is_refused(text: str, why: str) -> None:

@@ -7,6 +7,7 @@ import time
 import pytest
 from test_lab_plan import network
 
+from crosscut.cli import lab_walk
 from crosscut.lab import probing, walking, ways
 from crosscut.lab.probing import Probe, Way
 from crosscut.lab.walking import Route, Walked
@@ -90,6 +91,49 @@ def test_a_node_of_which_no_route_is_sound_is_named() -> None:
     beside = Route("n0", "n2", ("n2",), ("n2",), probing.THERE)
     assert Walked((changed(("n3",), probing.SILENT), from_it, to_it, beside), 1.0).spoilt() == ["n1"]
     assert Walked((ONE, from_it, to_it), 1.0).spoilt() == []
+
+
+def test_a_node_is_not_blamed_for_the_other_end_of_its_routes() -> None:
+    def silent(source: str, *computed: str) -> Route:
+        return Route(source, computed[-1], computed, (), probing.SILENT)
+
+    one = Walked((silent("n0", "n3"),), 1.0)  # it may be either
+    assert one.spoilt() == []
+    to_one = Walked((silent("n0", "n1", "n3"), silent("n2", "n1", "n3/eth1"), silent("n1", "n3")), 1.0)
+    assert to_one.spoilt() == ["n3"]  # of all of them an end; n1 only passes on
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "meant"),
+    [("n1", "", True), ("n1", "n1", True), ("n1/eth1", "n1", True), ("n1", "n1/eth0", True),
+     ("n1/eth1", "n1/eth0", False), ("n1/eth1", "n1/eth1", True), ("n1", "n1/eth1", False),
+     ("n10", "n1", False)],
+)  # fmt: skip
+def test_an_adapter_is_meant_by_its_name(name: str, to: str, meant: bool) -> None:
+    assert walking.is_meant(name, to) is meant
+
+
+@pytest.mark.parametrize(
+    ("source", "to", "said"),
+    [("n9", "", "has no node n9; there is n0 to n3"), ("", "n9/eth1", "has no node n9;"),
+     ("n1/eth0", "", "has no node n1/eth0: --from takes a node, not an adapter: n1"),
+     ("", "n1/eth7", "has no address of its own for n1/eth7; of this node there is n1"),
+     ("n1", "n1/eth0", "has no route from n1 to n1/eth0"),
+     ("", "", "has 4 nodes and no route between any two: there is nothing to walk")],
+)  # fmt: skip
+def test_where_there_is_nothing_to_walk_it_says_why(source: str, to: str, said: str) -> None:
+    assert walking.nothing_to_walk(routed(), source, to).startswith(said)
+
+
+def test_conclusions_come_first_and_routes_are_not_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+    dead = [Route(f"n{at}", "n0", ("n0",), (), probing.SILENT) for at in range(1, 51)]
+    lab_walk.show("it", Walked((*dead,), 1.0), every=False)
+    said = capsys.readouterr().out
+    assert said.index("no route is sound from, to or by way of n0\n") < said.index(
+        "50 routes not as computed:"
+    )
+    assert said.count(" to n0: ") == 20
+    assert "and 30 more" in said
 
 
 @pytest.mark.parametrize(

@@ -186,3 +186,32 @@ def test_what_is_other_on_the_lab_is_said(read: experiment.Experiment) -> None:
     assert "emulated: messages of 500 KB in place of 10 MiB; times scaled" in said
     assert "emulated: cumulative false in place of true" in said
     assert telling.conditions([Measured(other, "sim", (), 1.0, 0.0)]) == []
+
+
+def test_what_a_mark_behind_an_error_means_is_said(read: experiment.Experiment) -> None:
+    rows = list(comparing.rows(read, [lab(11.3, 11.2, 11.1)]))
+    said, _ = told(read, rows, [])
+    assert "+0.0 % *" in said
+    assert "* outside the experiment's aim" in said
+    said, _ = told(read, rows[:2], [])
+    assert "*" not in said
+
+
+def test_numbers_of_an_axis_say_what_they_count(read: experiment.Experiment) -> None:
+    (one,) = read.series
+    rows = list(comparing.rows(read, [lab(11.3, 11.2, 11.1)]))
+    assert telling.places_on_x(read, rows) == "phase"
+    labelled = replace(read, picture=experiment.Picture("points", "t", "pairs at once", "y"))
+    assert "at: pairs at once" in told(labelled, rows, [])[0]
+    sizes = replace(one, by_size=True, messages=(300_000, 1_000_000), phases=(), published=())
+    by_size = replace(labelled, series=(sizes,))
+    curve = Curve("one", "lab", (300_000.0, 1_000_000.0), (1.0, 2.0))
+    said, _ = told(by_size, list(comparing.rows(by_size, [curve])), [])
+    assert "300 KB" in said
+    assert "1 MB" in said
+    assert "at:" not in said
+
+
+@pytest.mark.parametrize(("x", "said"), [(3.0, "3"), (1e6, "1000000"), (2.5, "2.5"), (1e-7, "0.0000001")])
+def test_numbers_of_an_axis_have_no_exponent(x: float, said: str) -> None:
+    assert telling.shown_x(x, False) == said

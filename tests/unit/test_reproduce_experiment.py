@@ -135,3 +135,11 @@ def test_what_is_no_text_and_what_is_too_long_are_refused(tmp_path: Path) -> Non
 def test_an_unknown_name_is_answered_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match="kurmann-tables-3-5"):
         experiment.find("kurmann-table-99")
+
+
+def test_the_guide_lists_every_experiment_with_where_it_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto-reproduce.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    listed = {name.strip(" `"): row[2].strip() for row in rows for name in row[1].split(",")}
+    for name in experiment.names():
+        assert listed[name] == ", ".join(experiment.read(experiment.find(name)).places), name

@@ -94,6 +94,17 @@ def test_metadata_with_any_member_changed_or_gone(whole: Path, data: st.DataObje
         read_everything(run)
 
 
+@pytest.mark.parametrize("value", [None, "big", 7])
+def test_values_in_another_order_of_bytes_are_refused(whole: Path, value: object) -> None:
+    with copied(whole) as run:
+        document = json.loads((run / "zarr.json").read_text())
+        (shards,) = document["consolidated_metadata"]["metadata"]["status"]["codecs"]
+        shards["configuration"]["index_codecs"][0]["configuration"]["endian"] = value
+        (run / "zarr.json").write_text(json.dumps(document))
+        with pytest.raises(CrosscutError, match="its shards have no plain index"):
+            Run.open(run)
+
+
 @EXAMPLES
 @example(text=b"")
 @example(text=b"[" * 100_000)

@@ -34,6 +34,7 @@ _FEWEST_ALIKE = 3
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
 # Of a trunk whose capacity is not known: totals of so many phases, for one alone may be lucky.
 _LARGEST_TOTALS = 2
+_LIKE_SIZES = 1.5
 # Messages more than this share slow: routes are then slow by the company they were in.
 _QUIET = 0.05
 
@@ -175,8 +176,11 @@ def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
 
 def _carried(inferred: Inferred, observed: Observed) -> dict[tuple[Reach, tuple[int, ...]], float]:
     """What trunks without a known capacity carry at least, bytes per second: the mean of their largest
-    totals, where that is so far above the smallest known that theirs would not be called slow."""
+    totals, where that is so far above the smallest known that theirs would not be called slow. Of groups of
+    about as many hosts, for whoever parts a module in two would have either half's inner traffic here."""
     labels = inferred.grouping.labels
+    size = np.bincount(labels)
+    likened = [int(size[c.groups[0]]) for c in inferred.capacities if c.reach in _LINKS]
     source, destination = labels[observed.source], labels[observed.destination]
     across = source != destination
     known = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities}
@@ -188,6 +192,8 @@ def _carried(inferred: Inferred, observed: Observed) -> dict[tuple[Reach, tuple[
         np.add.at(totals, (phase[across], ends[across]), observed.rate[across])
         largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
         for group, total in enumerate(largest.tolist()):
+            if any(max(size[group], other) > _LIKE_SIZES * min(size[group], other) for other in likened):
+                continue
             if (reach, (group,)) not in known and total * LARGEST_SHARE_OF_TRUNK > least:
                 found[reach, (group,)] = total
     return found

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -63,7 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_up(commands: Any) -> None:
     one = commands.add_parser("up", help="build a lab, in one go or not at all")
     one.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
-    one.add_argument("--name", default="", metavar="NAME", help="Of the lab. Without it, the network's.")
+    one.add_argument(
+        "--name",
+        type=quantity(state.checked_name),
+        metavar="NAME",
+        help="Of the lab. Without it, the network's.",
+    )
     one.add_argument(
         "--dilate",
         type=quantity(dilation),
@@ -185,6 +191,8 @@ def _print_one(record: state.Record, about: dict[str, Any]) -> None:
         nodes = about["nodes"]
         print(f"  nodes       {len(nodes)}: {nodes[0]['name']} {nodes[0]['addresses'][0]} to "
               f"{nodes[-1]['name']} {nodes[-1]['addresses'][0]}")  # fmt: skip
+        if further := further_adapters(nodes):
+            print(f"              further adapters: {further}")
         if record.switch_process is None:
             bridges = about["bridges"]
             print(f"  bridges     {', '.join(bridges[:8])}{', …' if len(bridges) > 8 else ''}")
@@ -193,6 +201,14 @@ def _print_one(record: state.Record, about: dict[str, Any]) -> None:
     for fault in record.faults:
         print(f"  fault {fault['id']:<5} {fault['says']}")
     _print_unlike(record)
+
+
+def further_adapters(nodes: Sequence[Mapping[str, Any]]) -> str:
+    """Beside eth0, those that have an address of their own: `eth1 (10.1.0.x)`."""
+    most = max(len(node["addresses"]) for node in nodes)
+    third = "0" if len(nodes) < 255 else "x"  # addresses.ip: the 255th host is 10.0.0.255, the next 10.0.1.0
+    names = [f"eth{adapter} (10.{adapter}.{third}.x)" for adapter in range(1, most)]
+    return " to ".join(dict.fromkeys([*names[:1], *names[-1:]]))
 
 
 def _print_switch(record: state.Record, said: dict[str, Any]) -> None:
@@ -233,7 +249,9 @@ def _shell(args: argparse.Namespace) -> int:
 
 
 def _down(args: argparse.Namespace) -> int:
-    if bool(args.lab) == args.all:
+    if args.all and args.lab is not None:
+        raise UsageError(f"both {args.lab} and --all were given; --all alone removes every lab")
+    if not args.all and not args.lab:
         raise UsageError("say which lab, or --all; crosscut lab status lists them")
     names = state.names() if args.all else [lifecycle.name_of(args.lab) or args.lab]
     for name in names:

@@ -11,7 +11,11 @@ from crosscut.cli.parser import quantity, whole
 from crosscut.errors import EXIT_OK
 from crosscut.lab import faulting, faults, lifecycle, state
 
-_OPTIONS = ("share", "direction", "seconds", "every", "bytes", "adapter")
+# Members of a fault, and how they are typed.
+_OPTIONS = {
+    "share": "--to", "direction": "--direction", "seconds": "--for", "every": "--every", "bytes": "--bytes",
+    "adapter": "--adapter",
+}  # fmt: skip
 
 
 def add_arguments(commands: Any) -> None:
@@ -55,7 +59,7 @@ def _add_plant(actions: Any) -> None:
     add("--for", dest="seconds", type=seconds, metavar="TIME", help="flap, loss: how long. Default 20ms.")
     add("--every", type=seconds, metavar="TIME", help="flap, loss: how often. Default 1s.")
     add("--bytes", type=whole(1), metavar="N", help="mtu: of the adapter. Default 576.")
-    add("--adapter", type=whole(0), metavar="N", help="Which of the node's adapters. Default 0.")
+    add("--adapter", type=whole(0), metavar="N", help="Which of the node's adapters. Default 0; dead: all.")
     one.set_defaults(act=_plant)
 
 
@@ -65,13 +69,17 @@ def _named(text: str) -> str:
 
 def _plant(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
+    faults.check_options(args.kind, {name: _OPTIONS[name] for name in given})
     entry = faulting.plant(_named(args.lab), faults.Fault(args.kind, tuple(args.nodes), **given))
     print(f"{entry['id']}: {entry['says']}")
     return EXIT_OK
 
 
 def _lift(args: argparse.Namespace) -> int:
-    for entry in faulting.lift(_named(args.lab), args.which):
+    lifted = faulting.lift(_named(args.lab), args.which)
+    if not lifted:
+        print("no faults are planted")
+    for entry in lifted:
         print(f"lifted {entry['id']}: {entry['says']}")
     return EXIT_OK
 

@@ -14,7 +14,7 @@ from crosscut.lab import describe, lifecycle, state, walking
 from crosscut.lab.walking import Route, Walked
 
 # More are counted, and all of them are in --json.
-_MOST_SHOWN = 40
+_MOST_SHOWN = 20
 _LIMIT_SECONDS = 60.0
 
 
@@ -33,7 +33,12 @@ def add_arguments(commands: Any) -> None:
         help="its name, or the network it was built from; without it, the one that is up",
     )
     one.add_argument("--from", dest="source", default="", metavar="NODE", help="Only from this node.")
-    one.add_argument("--to", default="", metavar="NODE", help="Only to this node, or its adapter n0003/eth1.")
+    one.add_argument(
+        "--to",
+        default="",
+        metavar="NODE",
+        help="Only to this node, or to one of its adapters, as n0003/eth1.",
+    )
     one.add_argument(
         "--time-limit",
         type=quantity(units.parse_seconds),
@@ -53,7 +58,7 @@ def _walk(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(as_json(record.name, walked)))
     else:
-        _print(record.name, walked, every=bool(args.source or args.to))
+        show(record.name, walked, every=bool(args.source or args.to))
     return EXIT_FAILED if walked.unlike or walked.not_walked else EXIT_OK
 
 
@@ -84,7 +89,7 @@ def as_json(lab: str, walked: Walked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print(lab: str, walked: Walked, *, every: bool) -> None:
+def show(lab: str, walked: Walked, *, every: bool) -> None:
     from crosscut.reports.screen import Rows, screen_for
 
     screen = screen_for()
@@ -98,15 +103,16 @@ def _print(lab: str, walked: Walked, *, every: bool) -> None:
     if every:
         _print_some(screen, [one for one in walked.routes if one.is_as_computed], "")
     unlike, missing = walked.unlike, walked.not_walked
-    if unlike:
-        screen.line(f"{units.count(len(unlike), 'route')} not as computed:", "bold yellow")
-        _print_some(screen, unlike, "yellow")
+    # What follows from the routes stands before them: they may be many.
     if spoilt := walked.spoilt():
         screen.line(f"no route is sound from, to or by way of {', '.join(spoilt)}", "bold yellow")
     if missing:
         screen.line(
             f"{units.count(missing, 'route')} not walked: the time was up (--time-limit)", "bold yellow"
         )
+    if unlike:
+        screen.line(f"{units.count(len(unlike), 'route')} not as computed:", "bold yellow")
+        _print_some(screen, unlike, "yellow")
     if not unlike and not missing:
         screen.line("every route goes as the tables of its nodes were computed")
 

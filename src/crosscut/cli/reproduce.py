@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import signal
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from crosscut.cli import options
 from crosscut.cli.parser import dilation, quantity, whole
-from crosscut.errors import EXIT_OK, UsageError
+from crosscut.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.lab import switch_choice
 from crosscut.progress import reporter
 
@@ -39,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         choices=("lab", "sim", "local", "both"),
-        default="both",
         help="Emulated on this machine (lab), simulated, or of this machine itself (local), as far as the "
         "experiment has it; both (the default): all that it has.",
     )
@@ -66,16 +67,26 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reproduce import experiment, known
 
     if args.experiment is None:
+        _refuse_options(args)
         return _list(args)
     file = experiment.find(args.experiment)
     read = experiment.read(file)
-    known.check(file, core.load())
-    asked = experiment.PLACES if args.on == "both" else (args.on,)
+    asked = experiment.PLACES if args.on in (None, "both") else (args.on,)
     places = tuple(place for place in asked if any(place in one.on for one in read.series))
     if not places:
         raise UsageError(f"--on {args.on}: {read.name} has no series that runs there")
+    known.check(file, read, places, core.load())
     _refuse_lab(places)
-    return _reproduce(args, read, places, _folder(args.out, read.name))
+    folder = _folder(args.out, read.name)
+    with keeping(folder):
+        return _reproduce(args, read, places, folder)
+
+
+def _refuse_options(args: argparse.Namespace) -> None:
+    """Without an experiment none of these would have a meaning."""
+    for option in ("on", "out", "dilate", "switch", "repetitions"):
+        if getattr(args, option) is not None:
+            raise UsageError(f"--{option}: say which experiment, by its name; crosscut reproduce lists them")
 
 
 def _refuse_lab(places: tuple[str, ...]) -> None:
@@ -91,11 +102,15 @@ def _list(args: argparse.Namespace) -> int:
 
     found = [experiment.read(experiment.find(name)) for name in experiment.names()]
     if args.json:
-        print(json.dumps([{"name": one.name, "title": one.title, "source": one.source} for one in found]))
+        listed = [
+            {"name": one.name, "title": one.title, "source": one.source, "on": list(one.places)}
+            for one in found
+        ]
+        print(json.dumps(listed))
         return EXIT_OK
-    rows = Rows("<experiment", "<what")
+    rows = Rows("<experiment", "<--on", "<what")
     for one in found:
-        rows.add(one.name, one.title)
+        rows.add(one.name, ", ".join(one.places), one.title)
     screen_for().table(rows)
     return EXIT_OK
 
@@ -113,11 +128,27 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+@contextlib.contextmanager
+def keeping(folder: Path) -> Iterator[None]:
+    """However it ends: an empty folder goes, and where something is there it is said."""
+    folder.mkdir(exist_ok=True)
+    try:
+        yield
+    except (KeyboardInterrupt, CrosscutError) as error:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        kept = f"what was measured is in {folder}" if folder.exists() else ""
+        if isinstance(error, KeyboardInterrupt | Interrupted):
+            raise Interrupted(f"interrupted; {kept}" if kept else "interrupted") from None
+        if kept:
+            print(f"crosscut: {kept}", file=sys.stderr)
+        raise
+
+
 def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[str, ...], folder: Path) -> int:
     from crosscut.reports.screen import screen_for
     from crosscut.reproduce import comparing, picture, running, telling
 
-    folder.mkdir(exist_ok=True)
     # While a lab is built or removed; a session has its own way to stop.
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)

@@ -30,7 +30,7 @@ def plant(name: str, fault: Fault) -> Mapping[str, Any]:
         made = lifecycle.plan_of(record)
         check(fault, made)
         _refuse_without_ports(record, fault)
-        _refuse_overlap(record, fault)
+        refuse_overlap(record, fault)
         holder.inside(record, partial(apply, made, folder, fault))
         taken = {entry["id"] for entry in record.faults}
         number = next(number for number in range(1, len(taken) + 2) if f"f{number}" not in taken)
@@ -67,13 +67,14 @@ def _refuse_without_ports(record: state.Record, fault: Fault) -> None:
         )
 
 
-def _refuse_overlap(record: state.Record, fault: Fault) -> None:
+def refuse_overlap(record: state.Record, fault: Fault) -> None:
     """Two on one cable would undo each other's settings when they are lifted."""
     for entry in record.faults:
         touched = cabled(entry["kind"], entry["nodes"]) & cabled(fault.kind, fault.nodes)
         if touched and "compute" not in (entry["kind"], fault.kind):
             raise UsageError(
-                f"{entry['says']} already; crosscut lab fault lift {record.name} {entry['id']} first"
+                f"{min(touched)} has a fault already ({entry['id']}: {entry['says']}); "
+                f"crosscut lab fault lift {record.name} {entry['id']} first"
             )
 
 
@@ -92,7 +93,7 @@ def apply(made: Plan, folder: Path, fault: Fault) -> None:
 
         namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
         with kernel.Kernel() as fabric:
-            build.share_directions(fabric, made, cable_of(made, fault.nodes[0], fault.adapter)[2])
+            build.share_directions(fabric, made, cable_of(made, fault.nodes[0], fault.one_adapter)[2])
     elif fault.kind == "swap":
         _exchange(made, folder, fault, exchanged=True)
     elif fault.kind == "miswire":
@@ -110,7 +111,7 @@ def undo(made: Plan, folder: Path, fault: Fault) -> None:
         from crosscut.lab import kernel
 
         namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
-        port = cable_of(made, fault.nodes[0], fault.adapter)[2].name
+        port = cable_of(made, fault.nodes[0], fault.one_adapter)[2].name
         with kernel.Kernel() as fabric:
             if fault.kind == "flap":
                 fabric.change(kernel.index_of(port), state="up")
@@ -126,7 +127,8 @@ def undo(made: Plan, folder: Path, fault: Fault) -> None:
 def ends(made: Plan, fault: Fault) -> Iterator[End]:
     """Where to shape: what comes to a node leaves by the far end of its cable."""
     node = fault.nodes[0]
-    adapters = range(made.adapters[made.hosts.index(node)]) if fault.kind == "dead" else [fault.adapter]
+    is_node = fault.kind == "dead" and fault.adapter is None
+    adapters = range(made.adapters[made.hosts.index(node)]) if is_node else [fault.one_adapter]
     for adapter in adapters:
         _, near, far = cable_of(made, node, adapter)
         if fault.direction != "in" or fault.kind == "dead":
@@ -169,7 +171,7 @@ def lose(made: Plan, folder: Path, end: End) -> None:
 def _set_mtu(made: Plan, folder: Path, fault: Fault, mtu: int) -> None:
     from crosscut.lab import kernel
 
-    near = cable_of(made, fault.nodes[0], fault.adapter)[1]
+    near = cable_of(made, fault.nodes[0], fault.one_adapter)[1]
     go_to(made, folder, near)
     with kernel.Kernel() as node:
         node.change(kernel.index_of(near.name), mtu=mtu)
@@ -179,14 +181,14 @@ def _exchange(made: Plan, folder: Path, fault: Fault, *, exchanged: bool) -> Non
     """Ports of two nodes change places: bridge, switch capacity, and where other switches send frames."""
     from crosscut.lab import build, kernel
 
-    a, b = (cable_of(made, node, fault.adapter)[2] for node in fault.nodes)
+    a, b = (cable_of(made, node, fault.one_adapter)[2] for node in fault.nodes)
     namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
     with kernel.Kernel() as fabric:
         for port, place in ((a, b), (b, a)) if exchanged else ((a, a), (b, b)):
             index = kernel.index_of(port.name)
             fabric.plug(index, kernel.index_of(build.bridge_name(place.bridge)))
             build.pass_switches(fabric, made, port.name, place.name)
-    macs = [addresses.mac(made.hosts.index(node), fault.adapter) for node in fault.nodes]
+    macs = [addresses.mac(made.hosts.index(node), fault.one_adapter) for node in fault.nodes]
     entries = exchanged_entries(made, (a.name, b.name), (macs[0], macs[1])) if exchanged else made.entries
     others = [entry for entry in entries if entry.port in (a.name, b.name) or entry.mac in macs]
     bulk.send(bulk.forwarding(kernel.index_of(entry.port), entry.mac) for entry in others)
@@ -197,7 +199,7 @@ def _rewire(made: Plan, folder: Path, fault: Fault, at: str) -> None:
     leaves it, so nothing is sent to the node any more; only where it belongs are they made again."""
     from crosscut.lab import build, kernel
 
-    port, place = (cable_of(made, node, fault.adapter)[2] for node in (fault.nodes[0], at))
+    port, place = (cable_of(made, node, fault.one_adapter)[2] for node in (fault.nodes[0], at))
     namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
     index = kernel.index_of(port.name)
     with kernel.Kernel() as fabric:

@@ -24,15 +24,18 @@ class Kind:
 
 KINDS = (
     Kind("slow", "its cable carries a share of its rate: a bad connector, a port that negotiated less", 1,
-         ("share", "direction")),
-    Kind("half-duplex", "both directions of its cable share one rate, as of a hub; without collisions", 1),
-    Kind("flap", "its link goes down and comes back, again and again", 1, ("seconds", "every")),
-    Kind("loss", "bursts in which all frames of its cable are lost", 1, ("seconds", "every", "direction")),
-    Kind("dead", "nothing gets in or out, though the link is up: a node that hangs", 1),
-    Kind("mtu", "its adapter is set to a smaller MTU than the others", 1, ("bytes",)),
+         ("adapter", "share", "direction")),
+    Kind("half-duplex", "both directions of its cable share one rate, as of a hub; without collisions", 1,
+         ("adapter",)),
+    Kind("flap", "its link goes down and comes back, again and again", 1, ("adapter", "seconds", "every")),
+    Kind("loss", "bursts in which all frames of its cable are lost", 1,
+         ("adapter", "seconds", "every", "direction")),
+    Kind("dead", "nothing gets in or out, though the link is up: a node that hangs", 1, ("adapter",)),
+    Kind("mtu", "its adapter is set to a smaller MTU than the others", 1, ("adapter", "bytes")),
     Kind("compute", "a process of the node computes all the time, also while the node forwards", 1),
-    Kind("swap", "the cables of two nodes are exchanged: each sits where the other should", 2),
-    Kind("miswire", "the first node's cable is in a free port of the second's switch, and no table knows", 2),
+    Kind("swap", "the cables of two nodes are exchanged: each sits where the other should", 2, ("adapter",)),
+    Kind("miswire", "the first node's cable is in a free port of the second's switch, and no table knows", 2,
+         ("adapter",)),
 )  # fmt: skip
 NAMES = tuple(kind.name for kind in KINDS)
 
@@ -43,7 +46,8 @@ class Fault:
 
     kind: str
     nodes: tuple[str, ...]
-    adapter: int = 0
+    adapter: int | None = None
+    """None: of `dead`, all of them; of others, the first."""
     share: float = 0.1
     """`slow`: of the rate, what is left."""
     direction: str = "both"
@@ -54,11 +58,15 @@ class Fault:
     """and how often: from one beginning to the next."""
     bytes: int = 576
 
+    @property
+    def one_adapter(self) -> int:
+        """Of kinds that are of one cable."""
+        return self.adapter or 0
+
     def as_json(self) -> dict[str, Any]:
         """What lab.json and a run record: only what means something."""
-        kind = kind_of(self.kind)
-        kept = ("kind", "nodes", *(("adapter",) if kind.nodes == 1 else ()), *kind.options)
-        found = {key: value for key, value in asdict(self).items() if key in kept}
+        kept = ("kind", "nodes", *kind_of(self.kind).options)
+        found = {key: value for key, value in asdict(self).items() if key in kept and value is not None}
         return found | {"nodes": list(self.nodes), "says": says(self)}
 
 
@@ -72,19 +80,30 @@ def kind_of(name: str) -> Kind:
 
 
 def says(fault: Fault) -> str:
-    first = fault.nodes[0] + (f" (eth{fault.adapter})" if fault.adapter else "")
+    named = fault.adapter is not None if fault.kind == "dead" else fault.one_adapter > 0
+    names = [node + (f" (eth{fault.adapter})" if named else "") for node in fault.nodes]
+    first = names[0]
     way = {"both": "both directions", "in": "to it", "out": "from it"}[fault.direction]
     return {
-        "slow": f"the cable of {first} carries {fault.share:.3g} of its rate, {way}",
+        "slow": f"the cable of {first} carries {100 * fault.share:.4g} % of its rate, {way}",
         "half-duplex": f"both directions of the cable of {first} share one rate",
         "flap": f"the link of {first} is down for {fault.seconds:g} s every {fault.every:g} s",
         "loss": f"all frames of {first} are lost for {fault.seconds:g} s every {fault.every:g} s, {way}",
         "dead": f"nothing gets to {first} or away from it",
         "mtu": f"the adapter of {first} has an MTU of {fault.bytes} bytes",
         "compute": f"{first} computes all the time, on a core that all nodes of this machine share",
-        "swap": f"the cables of {' and '.join(fault.nodes)} are exchanged",
-        "miswire": f"the cable of {first} is in a wrong port, at the switch of {fault.nodes[-1]}",
+        "swap": f"the cables of {' and '.join(names)} are exchanged",
+        "miswire": f"the cable of {first} is in a wrong port, at the switch of {names[-1]}",
     }[fault.kind]
+
+
+def check_options(kind: str, given: Mapping[str, str]) -> None:
+    """UsageError for what was typed and means nothing to this kind: members of `Fault`, as typed."""
+    known = kind_of(kind).options
+    for member, typed in given.items():
+        if member not in known:
+            others = ", ".join(one.name for one in KINDS if member in one.options)
+            raise UsageError(f"{kind}: {typed} means nothing there, but to {others}; leave it out")
 
 
 def check(fault: Fault, made: Plan) -> None:
@@ -106,8 +125,8 @@ def _check_nodes(fault: Fault, made: Plan) -> None:
         number = made.host_number(node)
         if number is None:
             raise UsageError(f"there is no node {node}; nodes are {made.hosts[0]} to {made.hosts[-1]}")
-        if not 0 <= fault.adapter < made.adapters[number]:
-            raise UsageError(f"{node} has no adapter {fault.adapter}; it has {made.adapters[number]}")
+        if not 0 <= fault.one_adapter < made.adapters[number]:
+            raise UsageError(f"{node} has no adapter {fault.one_adapter}; it has {made.adapters[number]}")
 
 
 def _check_values(fault: Fault, made: Plan) -> None:
@@ -121,7 +140,7 @@ def _check_values(fault: Fault, made: Plan) -> None:
 
 def _check_port(fault: Fault, made: Plan, node: str) -> None:
     """What needs a port of a switch."""
-    cable, _, far = cable_of(made, node, fault.adapter)
+    cable, _, far = cable_of(made, node, fault.one_adapter)
     if far.host is not None:
         raise UsageError(f"{fault.kind}: the cable of {node} leads to a host; it takes a switch")
     if fault.kind == "half-duplex" and (cable.half_duplex or is_shared(made, far)):

@@ -25,7 +25,8 @@ PROGRAMS = ("nsenter", "unshare", "mount", "sh")
 class Choices:
     """Beside the network."""
 
-    name: str = ""
+    name: str | None = None
+    """None: the network's."""
     dilation: float = 1.0
     exact: bool = False
     """Refuse a network that the lab would not be like."""
@@ -59,7 +60,7 @@ def up(file: str, choices: Choices) -> state.Record:
     unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)
     if choices.exact and unlike:
         raise UsageError(f"--exact: a lab of {file} would not be like it: " + "; ".join(unlike))
-    name = state.checked_name(choices.name or _as_name(described.name))
+    name = state.checked_name(_as_name(described.name) if choices.name is None else choices.name)
     with state.locked(name, make=True) as folder:
         _refuse_second(name)
         try:

@@ -7,9 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crosscut.errors import UsageError
-from crosscut.lab import addresses, shaping
+from crosscut.lab import addresses, enter, shaping
 from crosscut.lab.merging import bridge_of_switch
 from crosscut.lab.ways import Edge, Ways
+
+# Of host names, which know no case.
+_RESERVED = {
+    enter.FABRIC: "that is where its switches are (crosscut lab exec)",
+    "localhost": "on every node that is the node itself",
+}
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,10 @@ def _check(ways: Ways) -> None:
         if len(host.adapters) > addresses.MOST_ADAPTERS:
             raise UsageError(
                 f"{ways.file}: host {host.name} has more than {addresses.MOST_ADAPTERS} adapters"
+            )
+        if (reason := _RESERVED.get(host.name.lower())) is not None:
+            raise UsageError(
+                f"{ways.file}: a host of a lab cannot be called {host.name}: {reason}; give it another name"
             )
         if len(host.name) > 63:  # a label of a host name: RFC 1035, section 2.3.4
             raise UsageError(f"{ways.file}: {host.name}: a host's name has at most 63 characters")

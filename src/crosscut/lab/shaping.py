@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from crosscut import units
 from crosscut.errors import UsageError
 
 DEFAULT_MTU_BYTES = 1500
@@ -67,10 +68,15 @@ def bucket(bits_per_second: float, size: Frames, segments_at_once: int, where: s
     """For a link (or switch) of this rate. UsageError where the kernel has none for it."""
     rate = bits_per_second * size.tokens_per_bit
     if not LEAST_BITS_PER_SECOND <= rate <= MOST_BITS_PER_SECOND:
+        way_out = (
+            "a larger --dilate N, which divides all rates by N, brings it into reach"
+            if rate > MOST_BITS_PER_SECOND
+            else "give it a higher rate, or a smaller --dilate, by which all rates are divided"
+        )
         raise UsageError(
-            f"{where}: {bits_per_second / 1e6:g} Mbit/s cannot be shaped here; between "
-            f"{LEAST_BITS_PER_SECOND / 1e6:g} and {MOST_BITS_PER_SECOND / 1e6:.0f} Mbit/s can; "
-            "--dilate N divides all rates by N"
+            f"{where}: {units.bit_rate(bits_per_second)} cannot be shaped here; between "
+            f"{units.bit_rate(LEAST_BITS_PER_SECOND)} and {units.bit_rate(MOST_BITS_PER_SECOND)} can; "
+            f"{way_out}"
         )
     frame = size.mtu_bytes + HEADER_BYTES
     burst = max((segments_at_once + 1) * frame, math.ceil(rate * BURST_SECONDS / 8))

@@ -2,14 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from crosscut import units
 from crosscut.errors import UsageError
 
 KERNEL, USER = "kernel", "user"
-# Of crosscut-switch, those of network and hosts (docs/reference/user-switch.md); it judges the values.
-OPTIONS = ("forwarding", "queues", "buffer", "buffer-frames", "host-queue", "bundle")
 METAVAR = "kernel|user[,NAME=VALUE…]"
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def word(value: str) -> str:
+        if value not in words:
+            raise UsageError(f"either {' or '.join(words)}")
+        return value
+
+    return word
+
+
+def _within(read: Callable[[str], int], most: int) -> Callable[[str], str]:
+    def word(value: str) -> str:
+        if not 1 <= (found := read(value)) <= most:
+            raise UsageError(f"from 1 to {most}")
+        return str(found)  # both programs read a number alike
+
+    return word
+
+
+def _whole(value: str) -> int:
+    if not (value.isascii() and value.isdecimal()):
+        raise UsageError("a whole number")
+    return int(value)
+
+
+# Of crosscut-switch, those of network and hosts (docs/reference/user-switch.md), with what it takes
+# (core/switch/options.cpp): it would say so only when half of the lab is built.
+_WORDS: dict[str, Callable[[str], str]] = {
+    "forwarding": _one_of("store", "cut"),
+    "queues": _one_of("output", "input"),
+    "buffer": _within(units.parse_bytes, 2**40),
+    "buffer-frames": _within(_whole, 2**40),
+    "host-queue": _within(_whole, 100_000),
+    "bundle": _within(_whole, 64),
+}
+OPTIONS = tuple(_WORDS)
 
 
 @dataclass(frozen=True)
@@ -37,7 +74,10 @@ def parse(text: str) -> Choice:
             raise UsageError(f"'{setting}' is no setting of the switch; NAME=VALUE of {', '.join(OPTIONS)}")
         if f"--{name}" in words:
             raise UsageError(f"'{name}' is given twice")
-        words += [f"--{name}", value]
+        try:
+            words += [f"--{name}", _WORDS[name](value)]
+        except UsageError as error:
+            raise UsageError(f"'{setting}': {error}") from error
     return Choice(kind, tuple(words))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from crosscut import units
 from crosscut.errors import UsageError
 from crosscut.lab import addresses, holder, namespaces, probing, state, ways
 from crosscut.lab.probing import Probe, Way
@@ -45,9 +46,13 @@ class Route:
         return self.end == probing.THERE and self.found == self.computed
 
     @property
+    def ends(self) -> set[str]:
+        return {self.source, self.to.partition("/")[0]}
+
+    @property
     def nodes(self) -> set[str]:
         """Of the computed way, with both ends."""
-        return {self.source, *(name.partition("/")[0] for name in self.computed)}
+        return self.ends | {name.partition("/")[0] for name in self.computed}
 
     @property
     def gateways(self) -> int:
@@ -69,9 +74,15 @@ class Walked:
         return sum(one.end == probing.NOT_WALKED for one in self.routes)
 
     def spoilt(self) -> list[str]:
-        """Nodes of which no route is sound: none from them, to them, or computed to pass them."""
+        """Nodes of which no route is sound: none from them, to them, or computed to pass them. Only where no
+        other node is an end of all these: it could be that one as well."""
         sound = {node for one in self.routes if one.is_as_computed for node in one.nodes}
-        return sorted({node for one in self.unlike for node in one.nodes} - sound)
+        suspects: dict[str, set[str]] = {}
+        for one in self.unlike:
+            for node in one.nodes - sound:
+                others = one.ends - {node}
+                suspects[node] = suspects.get(node, others) & others
+        return sorted(node for node, others in suspects.items() if not others)
 
     def by_gateways(self) -> dict[int, int]:
         """Of those that arrived, how many by so many nodes that forward."""
@@ -105,28 +116,46 @@ def names_of(network: Ways) -> dict[str, str]:
 
 
 def walk(record: state.Record, source: str, to: str, seconds: float) -> Walked:
-    """Of one source, to one node, or (empty) of all, within this time."""
+    """Of one source, to one node or one adapter, or (empty) of all, within this time."""
     network = ways.parse(state.read_network(record.name))
     names = names_of(network)
     expected = {
         probe: way
         for probe, way in computed(network).items()
-        if source in ("", network.hosts[probe.source].name)
-        and to in ("", names[probe.to], names[probe.to].partition("/")[0])
+        if source in ("", network.hosts[probe.source].name) and is_meant(names[probe.to], to)
     }
     if not expected:
-        hosts = {host.name for host in network.hosts}
-        wrong = [name for name in (source, to.partition("/")[0]) if name and name not in hosts]
-        raise UsageError(
-            f"lab {record.name} has no node {wrong[0]}; crosscut lab status {record.name}"
-            if wrong
-            else f"lab {record.name} has no way from {source or 'any node'} to {to}"
-        )
+        raise UsageError(f"lab {record.name} {nothing_to_walk(network, source, to)}")
     nodes = [host.name for host in network.hosts]
     began = time.monotonic()
     found = holder.inside(record, partial(_walk, state.folder(record.name), nodes, [*expected], seconds))
     took = time.monotonic() - began
     return Walked(tuple(_routes(expected, found, nodes, names)), took)
+
+
+def is_meant(name: str, to: str) -> bool:
+    """`n3` is the node with all its adapters, `n3/eth0` the first alone, which has the node's name."""
+    node, _, adapter = to.partition("/")
+    if not adapter:
+        return to in ("", name.partition("/")[0])
+    return name == (node if adapter == addresses.interface(0) else to)
+
+
+def nothing_to_walk(network: Ways, source: str, to: str) -> str:
+    """Why no route is from there to there, and what to write."""
+    hosts = {host.name for host in network.hosts}
+    node = to.partition("/")[0]
+    if source.partition("/")[0] in hosts and "/" in source:
+        return f"has no node {source}: --from takes a node, not an adapter: {source.partition('/')[0]}"
+    if wrong := [name for name in (source, node) if name and name not in hosts]:
+        first, *_, last = [host.name for host in (*network.hosts, *network.hosts[-1:])]
+        return f"has no node {wrong[0]}; there is {first} to {last}"
+    known = [name for name in names_of(network).values() if name.partition("/")[0] == node]
+    if to and not any(is_meant(name, to) for name in known):
+        return f"has no address of its own for {to}; of this node there is {', '.join(known)}"
+    if not source and not to:
+        return f"has {units.count(len(hosts), 'node')} and no route between any two: there is nothing to walk"
+    return f"has no route from {source or 'any other node'} to {to or 'any other node'}"
 
 
 def _routes(

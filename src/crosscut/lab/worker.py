@@ -58,7 +58,7 @@ def _switches(name: str, made: Plan, fault: Fault) -> tuple[Callable[[], None], 
     """What begins the trouble, and what ends it, with everything opened beforehand."""
     folder = state.folder(name)
     if fault.kind == "flap":
-        port = kernel.index_of(cable_of(made, fault.nodes[0], fault.adapter)[2].name)
+        port = kernel.index_of(cable_of(made, fault.nodes[0], fault.one_adapter)[2].name)
         fabric = kernel.Kernel()
         return (lambda: fabric.change(port, state="down")), (lambda: fabric.change(port, state="up"))
     places = []

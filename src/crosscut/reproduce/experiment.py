@@ -103,6 +103,11 @@ class Experiment:
     picture: Picture
     series: tuple[Series, ...]
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Where any of its series can run."""
+        return tuple(place for place in PLACES if any(place in one.on for one in self.series))
+
 
 def read(path: Path) -> Experiment:
     top = fields.document(path)

@@ -1,27 +1,88 @@
-"""Names in an experiment's file that others must know: patterns and parameters the core, networks the
-catalogue. Looked at before the first lab is built, where the line can still be told."""
+"""What others must know of an experiment's file: patterns, their parameters and phases the core, networks
+the catalogue and the core. Looked at before the first lab is built, where the line can still be told."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
+from functools import lru_cache
 from pathlib import Path
 
 from crosscut import network
 from crosscut.core import Core
+from crosscut.errors import UsageError
+from crosscut.job import Job
+from crosscut.lab import ways
+from crosscut.places import find_place
+from crosscut.refusal import phases
 from crosscut.reproduce import fields
+from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.reproduce.fields import Table
 
 
-def check(path: Path, core: Core) -> None:
-    """UsageError with file and line. The file must be one that `experiment.read` has read."""
+def check(path: Path, read: Experiment, places: Collection[str], core: Core) -> None:
+    """UsageError with file and line, of this file or of a network's. `read` is what the file says; names are
+    looked at everywhere, what the core makes of them where it is to be measured."""
     folder = network.catalogue()
     networks = {file.stem for file in folder.glob("*.toml")} if folder else set()
-    for series in fields.document(path).tables("series"):
-        if "network" in series:
-            _network(series, path.parent, networks)
-        if "pattern" in series:
-            _pattern(series, core)
+    tables = fields.document(path).tables("series")
+    for table in tables:
+        if "network" in table:
+            _network(table, path.parent, networks)
+        if "pattern" in table:
+            _pattern(table, core)
+    for table, series in zip(tables, read.series, strict=True):
+        for place in series.on:
+            if place in places:
+                _measurable(table, series, place, core)
+
+
+def _measurable(table: Table, series: Series, place: str, core: Core) -> None:
+    """What would only come out once the ranks are there."""
+    room = _ranks(series.network, series.ranks_per_host) if series.network else 0
+    if series.settings.worker and series.settings.worker not in _nodes(series.network):
+        table.fail("worker", f"{series.network} has no node {series.settings.worker}")
+    if not series.pattern:
+        return
+    for asked in series.rank_counts or (series.ranks,):
+        if place == "sim" and asked > room:
+            table.fail("ranks", f"{asked} do not fit: {series.network} has {room}; see ranks_per_host")
+        ranks = asked or room or find_place("local")[0].default_ranks("")
+        _phases(table, series, place, ranks, core)
+
+
+def _phases(table: Table, series: Series, place: str, ranks: int, core: Core) -> None:
+    on_lab = place == "lab"
+    parameters = series.lab_parameters if on_lab else series.parameters
+    sizes = series.lab_messages if on_lab else series.messages
+    job = Job(series.pattern, Path("none"), parameters, sizes=sizes)
+    try:
+        there = phases(core.executable, job, ranks)
+    except UsageError as error:
+        table.fail(_key(table, on_lab, str(error)), str(error))
+    if there and max(series.phases, default=1) > there:
+        table.fail(
+            "phases",
+            f"there is no phase {max(series.phases)}: with {ranks} ranks {series.pattern} has {there}",
+        )
+
+
+def _key(table: Table, on_lab: bool, reason: str) -> str:
+    """Where the parameter stands of which the core speaks."""
+    named = reason.removeprefix("--").partition(" ")[0].rstrip(":") if reason.startswith("--") else ""
+    if on_lab and named in table.table("lab_parameters"):
+        return "lab_parameters"
+    return "parameters" if named in table.table("parameters") else "pattern"
+
+
+@lru_cache(maxsize=64)
+def _ranks(file: str, ranks_per_host: int) -> int:
+    return network.ranks(file, ranks_per_host)
+
+
+@lru_cache(maxsize=8)
+def _nodes(file: str) -> frozenset[str]:
+    return frozenset(host.name for host in ways.load(file).hosts)
 
 
 def _network(series: Table, beside: Path, networks: Collection[str]) -> None:

@@ -147,7 +147,7 @@ def _computing(
 
         def run(beside: str, phase: int = phase) -> Path:
             out = how.out / f"{_stem(series)}-{phase}-{beside}.zarr"
-            _run(session, _job(series, "lab", (phase, phase), out, how), how)
+            _run(session, _job(series, "lab", (phase, phase), out, how))
             return out
 
         outcomes.append(computing.measure(lab, series.settings.worker, marks, run))
@@ -169,11 +169,11 @@ def _stem(series: Series) -> str:
     return "".join(c if c.isalnum() else "-" for c in series.name).strip("-")
 
 
-def _run(session: Session, job: Job, how: How) -> float:
+def _run(session: Session, job: Job) -> float:
     """Seconds that it took."""
     outcome = session.run(job)
     if session.interrupted:
-        raise Interrupted(f"interrupted; what was measured is in {how.out}")
+        raise Interrupted("interrupted")
     if outcome.state != "complete" or outcome.failures:
         raise SessionError(f"{job.out}: the run is {outcome.state}: {'; '.join(outcome.failures)}")
     return outcome.elapsed_seconds
@@ -185,7 +185,7 @@ def _series(session: Session, series: Series, place: str, dilation: float, how: 
     for at, phases in enumerate(series.phase_ranges() or (None,)):
         tail = f"-{at + 1}" if at else ""
         out = how.out / f"{stem}-{place}{tail}.zarr"
-        seconds += _run(session, _job(series, place, phases, out, how), how)
+        seconds += _run(session, _job(series, place, phases, out, how))
         runs.append(out)
     return Measured(series, place, tuple(runs), dilation, seconds)
 

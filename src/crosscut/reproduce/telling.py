@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
+
+import numpy as np
 
 from crosscut import units
 from crosscut.reports.screen import Rows, Screen
 from crosscut.reproduce.comparing import Curve, Row, Summary
-from crosscut.reproduce.experiment import Experiment
+from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.reproduce.running import Measured
 
 PLACES = ("lab", "sim", "local")
 NAMES = {"lab": "emulated", "sim": "simulated", "local": "this machine"}
+OUTSIDE = "*"
+OUTSIDE_SAYS = "outside the experiment's aim: does not count below"
 LIMITED = "!"
 LIMITED_SAYS = "the machine was the limit, not the network"
 
@@ -28,7 +32,11 @@ def render(
     for sentence in conditions(measured):
         screen.line(sentence, "dim")
     places = [place for place in PLACES if any(one.place == place for one in measured)]
-    screen.table(_table(rows, places))
+    screen.table(_table(rows, places, {one.name for one in experiment.series if sizes_on_x(one)}))
+    if about := places_on_x(experiment, rows):
+        screen.line(f"at: {about}", "dim")
+    if any(not row.in_aim and row.held_against is not None for row in rows):
+        screen.line(f"{OUTSIDE} {OUTSIDE_SAYS}", "dim")
     if any(row.emulated_limited for row in rows):
         screen.line(f"{LIMITED} {LIMITED_SAYS}: all its cores were busy meanwhile", "yellow")
     for note in dict.fromkeys(f"{row.series}: {row.note}" for row in rows if row.note):
@@ -38,7 +46,28 @@ def render(
         screen.line(_summary(one, experiment), "bold yellow" if warns else "bold")
 
 
-def _table(rows: Sequence[Row], places: Sequence[str]) -> Rows:
+def sizes_on_x(series: Series) -> bool:
+    return series.by_size and not series.x
+
+
+def places_on_x(experiment: Experiment, rows: Sequence[Row]) -> str:
+    """What the numbers `at` count, where they do not say it themselves."""
+    numbered = {row.series for row in rows if row.x is not None}
+    there = [one for one in experiment.series if one.name in numbered and not sizes_on_x(one)]
+    if not there:
+        return ""
+    if experiment.picture.form in ("points", "phases") and experiment.picture.x:
+        return experiment.picture.x
+    kinds = ["ranks" if one.rank_counts else "phase" for one in there if not one.x]
+    return ", or ".join(dict.fromkeys(kinds))
+
+
+def shown_x(x: float, is_size: bool) -> str:
+    """Without an exponent."""
+    return units.size(x) if is_size else np.format_float_positional(x, trim="-")
+
+
+def _table(rows: Sequence[Row], places: Sequence[str], of_sizes: Collection[str]) -> Rows:
     against = {"published": [row.published for row in rows], "reckoned": [row.reckoned for row in rows]}
     shown = [name for name, figures in against.items() if any(figures)]
     errors = ["error"] if shown else []
@@ -48,7 +77,7 @@ def _table(rows: Sequence[Row], places: Sequence[str]) -> Rows:
     before = ""
     for number, row in enumerate(rows):
         named = row.series if row.series != before else ""
-        cells = [named, _at(row), *(_number(against[name][number], row.unit) for name in shown)]
+        cells = [named, _at(row, of_sizes), *(_number(against[name][number], row.unit) for name in shown)]
         for place in places:
             value = row.at(place)
             mark = f" {LIMITED}" if row.limited(place) else ""
@@ -59,8 +88,8 @@ def _table(rows: Sequence[Row], places: Sequence[str]) -> Rows:
     return table
 
 
-def _at(row: Row) -> str:
-    return "" if row.x is None else f"{row.x:g}"
+def _at(row: Row, of_sizes: Collection[str]) -> str:
+    return "" if row.x is None else shown_x(row.x, row.series in of_sizes)
 
 
 def _number(value: float | None, unit: str = "") -> str:
@@ -72,7 +101,7 @@ def _number(value: float | None, unit: str = "") -> str:
 
 def _error(row: Row, value: float | None) -> str:
     error = row.error(value)
-    return "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else " *")
+    return "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {OUTSIDE}")
 
 
 def _summary(one: Summary, experiment: Experiment) -> str:
@@ -81,7 +110,8 @@ def _summary(one: Summary, experiment: Experiment) -> str:
     row = one.worst_row
     if row is None:
         return f"{NAMES[one.place]}: {left_out}"
-    where = row.series + (f" at {row.x:g}" if row.x is not None else "")
+    of_sizes = {series.name for series in experiment.series if sizes_on_x(series)}
+    where = row.series + (f" at {_at(row, of_sizes)}" if row.x is not None else "")
     from_what = "" if one.against == "published" else " what was reckoned"
     text = (
         f"{NAMES[one.place]}: {units.count(one.rows, 'figure')} off{from_what} by "

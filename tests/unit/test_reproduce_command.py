@@ -1,0 +1,61 @@
+"""`crosscut reproduce`: what is refused at once, and what stays where it ends early."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from crosscut import cli
+from crosscut.cli import reproduce
+from crosscut.errors import Interrupted, SessionError
+
+
+@pytest.mark.parametrize(
+    "words", [["--on", "sim"], ["--on", "both"], ["--out", "x"], ["--dilate", "2"], ["--repetitions", "2"]]
+)
+def test_an_option_without_an_experiment_is_refused(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["reproduce", *words]) == 2
+    captured = capsys.readouterr()
+    assert f"{words[0]}: say which experiment" in captured.err
+    assert captured.out == ""
+
+
+def test_the_list_says_where_each_can_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["reproduce", "--json"]) == 0
+    listed = {one["name"]: one["on"] for one in json.loads(capsys.readouterr().out)}
+    assert listed["kurmann-table-4"] == ["lab", "sim"]
+    assert listed["fatoohi-one-node"] == ["local"]
+
+
+def ended(folder: Path, error: BaseException, *, after_a_run: bool) -> None:
+    with reproduce.keeping(folder):
+        if after_a_run:
+            (folder / "one.zarr").mkdir()
+        raise error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), Interrupted("interrupted")])
+def test_an_interruption_names_what_is_there_and_leaves_nothing_empty(
+    tmp_path: Path, error: BaseException
+) -> None:
+    folder = tmp_path / "out"
+    with pytest.raises(Interrupted) as nothing:
+        ended(folder, error, after_a_run=False)
+    assert str(nothing.value) == "interrupted"
+    assert not folder.exists()
+    with pytest.raises(Interrupted) as something:
+        ended(folder, error, after_a_run=True)
+    assert str(something.value) == f"interrupted; what was measured is in {folder}"
+
+
+def test_what_was_measured_before_a_failure_is_named_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "out"
+    with pytest.raises(SessionError, match="died"):
+        ended(folder, SessionError("died"), after_a_run=True)
+    assert f"what was measured is in {folder}\n" in capsys.readouterr().err
