@@ -3,10 +3,8 @@ the launcher is found, ranks are placed, settings that make crowded ranks bearab
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -15,14 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import core, smpi
+from crosscut import core, process_group, smpi
 from crosscut.errors import CrosscutError, PlaceError, UsageError, plainly
 from crosscut.places.base import STDERR_LINES_KEPT
 from crosscut.places.mpi import Launcher, environment_for, find_launcher, stays_here
 from crosscut.workloads import Result, Workload, WorkloadError, find_executable, parse_result, sources
 
 PLACES = ("local", "mpi", "hosts:FILE", "slurm", "lab:NETWORK", "sim:NETWORK")
-END_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -207,20 +204,9 @@ def _run(
                 "--time-limit, or a smaller --class"
             ) from error
         finally:
-            _end(process)
+            process_group.end(process)
     text, trouble = (stream.decode("utf-8", "replace") for stream in (printed, complained))
     return _checked(text, process.returncode, trouble, workload, ranks)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """SIGTERM first: mpiexec hands it on to its ranks, also on other nodes."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=END_SECONDS)
 
 
 def _checked(text: str, status: int, trouble: str, workload: Workload, ranks: int) -> Result:

@@ -8,13 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from labs import crossbar, crosscut, lab, needs_lab
+from labs import all_cores_busy, crossbar, crosscut, lab, needs_lab
 
 from crosscut.lab import faulting, lifecycle, reference
 from crosscut.lab.faults import Fault
@@ -39,19 +37,6 @@ def watchers_of(root: Path) -> list[int]:
         except OSError:
             continue
     return found
-
-
-@contextmanager
-def all_cores_busy() -> Iterator[None]:
-    spinners = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))
-    ]
-    try:
-        yield
-    finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()
 
 
 def test_every_session_of_a_run_adds_what_it_saw(tmp_path: Path, own_labs: Path) -> None:

@@ -4,16 +4,11 @@ lab that a busy machine spoils."""
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from labs import FAST_ETHERNET, crossbar, crosscut, lab, needs_lab
+from labs import FAST_ETHERNET, all_cores_busy, crossbar, crosscut, lab, needs_lab
 
 CHAIN = """
 title = "Three nodes in a chain, over two networks"
@@ -56,19 +51,6 @@ def two_networks(tmp_path: Path) -> Path:
         f"{links}{FAST_ETHERNET}"
     )
     return tmp_path
-
-
-@contextmanager
-def all_cores_busy() -> Iterator[None]:
-    spinners = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))
-    ]
-    try:
-        yield
-    finally:
-        for spinner in spinners:
-            spinner.kill()
-            spinner.wait()
 
 
 def reproduced(folder: Path, *words: str) -> tuple[str, dict[str, Any]]:

@@ -127,6 +127,17 @@ def epilog(examples: str) -> str:
     return text if "exit status:" in text else f"{text}\n\n{EXIT_CODES}"
 
 
+def operations_per_second(text: str) -> float:
+    """Of a processor; UsageError."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1.0 <= value <= 1e18:
+        raise UsageError(f"'{text}' is no rate; write operations a second, such as 2.5e9")
+    return value
+
+
 def dilation(text: str) -> float:
     """By what an emulated cluster divides all rates; UsageError."""
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from crosscut import smpi, smpi_options
-from crosscut.cli.parser import quantity, whole
+from crosscut.cli.parser import operations_per_second, quantity, whole
 from crosscut.errors import EXIT_OK, CrosscutError
 from crosscut.prediction import picture, predicting, source, telling, variants
 from crosscut.prediction import trace as traces
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="computing takes so many times as long as where it was traced; 0: none (%(default)g)",
     )  # fmt: skip
     parser.add_argument(
-        "--flops", type=_rate, metavar="RATE",
+        "--flops", type=quantity(operations_per_second), metavar="RATE",
         help="operations that a second of computing counts for in the trace; without it, as the profile says",
     )  # fmt: skip
     parser.add_argument(
@@ -84,16 +84,6 @@ def _scale(text: str) -> float:
         raise argparse.ArgumentTypeError(
             f"'{text}' is no factor; write 0.5 for processors twice as fast, or 0"
         )
-    return value
-
-
-def _rate(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 1.0 <= value <= 1e18:
-        raise argparse.ArgumentTypeError(f"'{text}' is no rate; write operations a second, such as 2.5e9")
     return value
 
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from crosscut import profile, profile_tit, profiler, smpi
-from crosscut.cli.parser import quantity
+from crosscut.cli.parser import operations_per_second, quantity
 from crosscut.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.reports import profile_json, terminal_profile
 from crosscut.reports.screen import screen_for
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--flops",
-        type=_flops,
+        type=quantity(operations_per_second),
         default=FLOPS_PER_SECOND,
         metavar="RATE",
         help="with --trace: floating-point operations that a second of computing counts for (%(default)g)",
@@ -54,16 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object; the program prints to stderr")
     parser.add_argument("command_line", nargs=argparse.REMAINDER, metavar="-- COMMAND …",
                         help="the launcher and the program, after --")  # fmt: skip
-
-
-def _flops(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 1.0 <= value <= 1e18:
-        raise argparse.ArgumentTypeError(f"'{text}' is no rate; write operations a second, such as 2.5e9")
-    return value
 
 
 def execute(args: argparse.Namespace) -> int:

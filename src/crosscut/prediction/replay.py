@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import smpi, units
+from crosscut import process_group, smpi, units
 from crosscut.errors import CrosscutError, plainly
 from crosscut.prediction.trace import Trace
 
-END_SECONDS = 5
 # Of an actor of the simulation: 8 MiB by default, which 2,048 ranks would have to be allowed 16 GiB for.
 STACK_KIB = 512
 _SAID_LINES = 4
@@ -119,18 +116,7 @@ def _ended(words: Sequence[str], folder: Path, said: Path, limits: Limits, netwo
             f"the replay on {network} was ended after {units.seconds(limits.seconds)}; more with --time-limit"
         ) from error
     finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """The script first: it hands SIGTERM on. Then what is left of its group."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=END_SECONDS)
+        process_group.end(process)
 
 
 def _environment(folder: Path) -> Mapping[str, str]:
