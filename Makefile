@@ -62,7 +62,7 @@ $(MADE)/test-tools $(MADE)/lint-tools $(MADE)/docs-tools: $(MADE)/%-tools: $(MAD
 # configured in the same build folder but built by `make test` alone. The installation is editable: a changed Python
 # file needs no `make`.
 $(MADE)/install: $(MADE)/build-tools $(CORE_SOURCES) pyproject.toml
-	@echo "make: building crosscut (about two minutes on two cores; much less when little has changed)"
+	@echo "make: building crosscut (about four minutes on two cores; much less when little has changed)"
 	@$(PIP_INSTALL) --no-build-isolation --no-deps --force-reinstall --config-settings=build-dir=$(BUILD) \
 	    --config-settings=cmake.define.CROSSCUT_TESTS=ON --config-settings=cmake.define.CROSSCUT_MPI=ON \
 	    --config-settings=build.targets=crosscut-programs --editable .
