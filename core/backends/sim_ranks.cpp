@@ -31,6 +31,22 @@ SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const Network& network
   return setup;
 }
 
+// A rail that no adapter stands for would be another's share, under a name of its own.
+void check_rails(const Job& job, const Pattern& pattern, const Network& network,
+                 const SimulatedRanks::Setup& setup) {
+  const int rails = network.rails(setup.ranks_per_host);
+  for (const auto bytes : job.sizes) {
+    const auto wanted = pattern.extent(setup.ranks, bytes).rails;
+    if (wanted <= rails) continue;
+    throw UsageError(
+        "the pattern uses " + std::to_string(wanted) + " interfaces, but a rank on network " + network.name +
+        " has " + std::to_string(rails) + " (an adapter each, of those of its host" +
+        (setup.ranks_per_host > 1 ? "; " + std::to_string(setup.ranks_per_host) + " ranks share a host's"
+                                  : "") +
+        "); ask for fewer --rails");
+  }
+}
+
 }  // namespace
 
 class SimulatedRanks::Crew : public SimCrew {
@@ -114,6 +130,7 @@ json::Object SimulatedRanks::begin(const Job& job) {
                      "leave out --iterations");
   const auto& info = find_pattern(job.pattern);
   pattern_ = info.make(Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
+  check_rails(job, *pattern_, *network_, setup_);
   const Parameters given(backend.parameters, job.backend_parameters, "backend " + job.backend);
   crew_ = std::make_unique<Crew>(ways_, sim_model(given), allowed_cores().size());
   return {};

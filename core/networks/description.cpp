@@ -107,7 +107,9 @@ class Description {
     if (found == nullptr || found->is_table()) return;
     const bool may_be_listed = key == "hosts" || key == "switches" || key == "links" || key == "switch" ||
                                key == "link" || key == "route";
-    if (!found->is_array() || !may_be_listed)
+    if (key == "host" && found->is_array())
+      mistakes_.add(found->line, "hosts are listed as [[hosts]]; [host] is for what all of them have");
+    else if (!found->is_array() || !may_be_listed)
       mistakes_.add(found->line, std::string(key) + " is no table; write [" + std::string(key) + "]");
   }
 
@@ -118,8 +120,10 @@ class Description {
     static constexpr std::array spreads = {"ecmp"sv, "destination-modulo"sv};
     TableReader table(*found, "[routing]", mistakes_);
     std::size_t kind = kinds.size(), spread = 0;
+    const auto mistakes_before = mistakes_.count();
     table.read_choice("kind", kinds, kind);
     if (kind < kinds.size()) routing_ = kinds[kind];
+    routing_read_ = mistakes_.count() == mistakes_before;
     table.read_choice("spread", spreads, spread);
     network_->spread = spread_.value_or(static_cast<Spread>(spread));
     int seed = static_cast<int>(network_->seed);
@@ -130,7 +134,7 @@ class Description {
 
   void check_routes_are_meant() {
     const auto* routes = root_.find("route");
-    if (routes != nullptr && routing_ != "static")
+    if (routes != nullptr && routing_ != "static" && routing_read_)
       mistakes_.add(routes->line, "[[route]] means nothing unless [routing] kind = \"static\"");
   }
 
@@ -187,6 +191,11 @@ class Description {
         at_line(value.line, "[generator] " + key, [&] { check_value(*known, text); });
       values[key] = text;
     }
+    for (const auto& parameter : info.parameters)
+      if (parameter.name == always_written && !values.contains(std::string(always_written)))
+        mistakes_.add(given.line, "[generator] " + std::string(always_written) +
+                                      ": is missing; write rate = \"100 Mbit/s\", the " +
+                                      std::string(parameter.help));
     return values;
   }
 
@@ -270,6 +279,7 @@ class Description {
   std::unique_ptr<Network> network_;
   Lines lines_;
   std::string_view routing_;  // empty: what the generator says
+  bool routing_read_ = true;  // false: what stands there is a mistake
 };
 
 }  // namespace

@@ -28,7 +28,8 @@ const TomlNode* listed(const TomlNode& root, std::string_view plural, std::strin
                           return item.is_table();
                         });
   if (is_right) return found;
-  mistakes.add(found->line, std::string(plural) + " must be tables; write [[" + std::string(plural) + "]]");
+  if (found->is_array() || found->is_table())  // anything else has been reported at the top
+    mistakes.add(found->line, std::string(plural) + " must be tables; write [[" + std::string(plural) + "]]");
   return nullptr;
 }
 
@@ -54,6 +55,7 @@ class ExplicitReader {
         mistakes_(mistakes) {}
 
   void read() {
+    if (const auto* host = root_.find("host"); host != nullptr && host->is_array()) names_missing_ = true;
     read_hosts();
     read_switches();
     const VertexNames names(graph_);
@@ -61,9 +63,17 @@ class ExplicitReader {
   }
 
  private:
+  const TomlNode* listed_names(std::string_view plural, std::string_view singular) {
+    const auto* list = listed(root_, plural, singular, mistakes_);
+    const bool is_written = root_.find(plural) != nullptr;
+    names_missing_ = names_missing_ || (list == nullptr && is_written);
+    return list;
+  }
+
   // Names of an entry that were not there before.
   std::vector<std::string> new_names(TableReader& table, std::string_view key) {
     std::vector<std::string> names;
+    const auto mistakes_before = mistakes_.count();
     if (!table.has(key)) table.mistake(key, "is missing");
     for (const auto& text : table.read_texts(key)) {
       try {
@@ -73,6 +83,7 @@ class ExplicitReader {
         table.mistake(key, error.what());
       }
     }
+    names_missing_ = names_missing_ || mistakes_.count() > mistakes_before;
     std::erase_if(names, [&](const std::string& name) {
       const auto [place, is_new] = named_.emplace(name, table.line());
       if (!is_new)
@@ -93,7 +104,7 @@ class ExplicitReader {
   void read_hosts() {
     graph_.host_classes = {defaults<HostClass>(root_, "host", mistakes_,
                                                [](TableReader& t, HostClass& c) { read_host_keys(t, c); })};
-    const auto* list = listed(root_, "hosts", "hosts", mistakes_);
+    const auto* list = listed_names("hosts", "hosts");
     if (list == nullptr) return;
     for (const auto& item : list->items) {
       TableReader table(item, "[[hosts]]", mistakes_);
@@ -118,7 +129,7 @@ class ExplicitReader {
   void read_switches() {
     const auto common = defaults<SwitchClass>(
         root_, "switch", mistakes_, [](TableReader& t, SwitchClass& c) { read_switch_keys(t, c, false); });
-    const auto* list = listed(root_, "switches", "switch", mistakes_);
+    const auto* list = listed_names("switches", "switch");
     if (list == nullptr) return;
     for (const auto& item : list->items) {
       TableReader table(item, "[[switches]]", mistakes_);
@@ -166,10 +177,13 @@ class ExplicitReader {
     read_link_keys(table, its, false);
     static constexpr std::array words = {"pooled"sv, "flow"sv};
     std::size_t spread = 0;
+    const auto mistakes_before = mistakes_.count();
     table.read("cables", its.cables, 1, 100'000);
+    const bool cables_read = mistakes_.count() == mistakes_before;
     table.read_choice("spread", words, spread);
-    if (table.has("spread") && its.cables == 1) table.mistake("spread", "means nothing with one cable");
-    if (!(its.rate > 0) && !table.has("rate"))
+    if (table.has("spread") && its.cables == 1 && cables_read)
+      table.mistake("spread", "means nothing with one cable");
+    if (!(its.rate > 0) && !table.has("rate") && !common_has_rate())
       table.mistake("rate", "is missing, here and in [link]; write rate = \"100 Mbit/s\"");
     const auto [a, b] = ends(table, names);
     const auto copies = spread == 1 ? static_cast<std::size_t>(its.cables) : 1;
@@ -194,6 +208,12 @@ class ExplicitReader {
     }
   }
 
+  // Also one that could not be read: that has been said.
+  bool common_has_rate() const {
+    const auto* table = root_.find("link");
+    return table != nullptr && table->is_table() && table->find("rate") != nullptr;
+  }
+
   std::pair<std::vector<Vertex>, std::vector<Vertex>> ends(TableReader& table, const VertexNames& names) {
     const auto* between = table.node("between");
     if (between == nullptr || !between->is_array() || between->items.size() != 2) {
@@ -207,7 +227,7 @@ class ExplicitReader {
       holder.line = table.line();
       holder.members.emplace_back("between", between->items[end]);
       TableReader reader(holder, table.where(), mistakes_);
-      found[end] = names.of(reader, "between");
+      found[end] = names.of(reader, "between", names_missing_);
       if (found[end].empty()) return {};
     }
     const auto [fewer, more] =
@@ -243,6 +263,7 @@ class ExplicitReader {
   Lines& lines_;
   Mistakes& mistakes_;
   std::unordered_map<std::string, int> named_;  // line of each name
+  bool names_missing_ = false;                  // some could not be read
   std::map<std::tuple<std::string, double, double, double, int, bool, double, std::string>, std::uint16_t>
       classes_;
 };
@@ -263,13 +284,14 @@ Vertex VertexNames::find(const std::string& name) const {
   return found == vertices_.end() ? -1 : found->second;
 }
 
-std::vector<Vertex> VertexNames::of(TableReader& table, std::string_view key) const {
+std::vector<Vertex> VertexNames::of(TableReader& table, std::string_view key, bool incomplete) const {
+  constexpr std::size_t most_beyond = 1000;  // then the first that is not there is named, not their number
   std::vector<std::string> names;
   for (const auto& text : table.read_texts(key)) {
     try {
-      expand_names(text, std::max<std::size_t>(1, vertices_.size()), names);
+      expand_names(text, vertices_.size() + most_beyond, names);
     } catch (const UsageError& error) {
-      table.mistake(key, error.what());
+      if (!incomplete) table.mistake(key, error.what());
       return {};
     }
   }
@@ -277,8 +299,9 @@ std::vector<Vertex> VertexNames::of(TableReader& table, std::string_view key) co
   for (const auto& name : names) {
     const Vertex v = find(name);
     if (v < 0) {
-      table.mistake(
-          key, "there is no host or switch " + shown(name) + (near_.empty() ? "" : suggestion(name, near_)));
+      if (!incomplete)
+        table.mistake(key, "there is no host or switch " + shown(name) +
+                               (near_.empty() ? "" : suggestion(name, near_)));
       return {};
     }
     vertices.push_back(v);

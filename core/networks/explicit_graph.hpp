@@ -15,8 +15,9 @@ class VertexNames {
  public:
   explicit VertexNames(const Graph& graph);
   Vertex find(const std::string& name) const;  // -1: none
-  // The vertices of a list of names and ranges; a mistake for each that is none.
-  std::vector<Vertex> of(TableReader& table, std::string_view key) const;
+  // The vertices of a list of names and ranges; a mistake for each that is none. Where names could not be
+  // read (`incomplete`), nothing is said of those that are missing: that has been.
+  std::vector<Vertex> of(TableReader& table, std::string_view key, bool incomplete = false) const;
 
  private:
   std::unordered_map<std::string, Vertex> vertices_;

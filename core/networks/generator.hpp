@@ -22,6 +22,10 @@ struct GeneratorInfo {
   void (*make)(const Parameters&, std::int64_t vertices_max, Network& network);
 };
 
+// A network of a rate that nobody wrote would be measured against a figure that nobody promised: the
+// parameter of this name has no default in a file.
+inline constexpr std::string_view always_written = "rate";
+
 std::span<const GeneratorInfo* const> generators();
 const GeneratorInfo& find_generator(std::string_view name);  // UsageError with the nearest names
 

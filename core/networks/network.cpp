@@ -27,6 +27,11 @@ int digits_of(Vertex count) {
   return digits;
 }
 
+// Ranks of one host share its adapters out; where there are too few, each has a share of one.
+int adapters_of_a_rank(int adapters, int ranks_on_host) {
+  return std::max(1, adapters / std::max(1, ranks_on_host));
+}
+
 // Of a link; the message only where it is needed: a million links are numbered in a blink.
 double payload(double bits_per_second, const LinkClass& link, double efficiency) {
   if (!(bits_per_second > 0)) throw UsageError("the rate of link class " + link.name + " is not above 0");
@@ -176,10 +181,19 @@ double Network::path(const RouteRequest& request, std::vector<CapacityIndex>& us
   return seconds;
 }
 
+int Network::rails(int ranks_on_host) const {
+  int fewest = std::numeric_limits<int>::max();
+  for (const HostClass& its : graph.host_classes)
+    fewest = std::min(fewest, its.forwards == Forwarding::no
+                                  ? adapters_of_a_rank(std::max(1, its.adapters), ranks_on_host)
+                                  : 1);
+  return fewest;
+}
+
 int Network::adapter(Vertex host, int rank_on_host, int ranks_on_host, int rail) const {
   const int adapters = std::max(1, graph.host(host).adapters);
   if (adapters == 1) return 0;
-  const int own = std::max(1, adapters / std::max(1, ranks_on_host));
+  const int own = adapters_of_a_rank(adapters, ranks_on_host);
   const auto first = static_cast<std::int64_t>(rank_on_host) * adapters / std::max(1, ranks_on_host);
   return static_cast<int>((first + rail % own) % adapters);
 }

@@ -189,6 +189,8 @@ class Network {
   // ranks share one adapter, eight ranks with eight adapters have one each, one rank with two has both as
   // rails.
   int adapter(Vertex host, int rank_on_host, int ranks_on_host, int rail) const;
+  // The most rails that every rank of every host has. Where a host forwards, its tables choose the adapter.
+  int rails(int ranks_on_host) const;
 
  private:
   // What a lane adds to a way, of its link and of the vertex at its head. Lanes differ in few ways: a million

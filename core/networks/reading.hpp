@@ -17,6 +17,7 @@ class Mistakes {
   explicit Mistakes(std::string path) : path_(std::move(path)) {}
   void add(int line, std::string what);
   bool none() const { return found_.empty(); }
+  std::size_t count() const { return found_.size() + not_kept_; }
   // So many that further ones are only counted: what is left of a list need not be read.
   bool full() const { return not_kept_ > 0; }
   // Throws UsageError with a line for each, in the order of the file.

@@ -82,6 +82,15 @@ std::size_t line_of_broken_belief(std::string_view text) {
   return static_cast<std::size_t>(first - ends.begin()) + 1;
 }
 
+// A text without its second quotation mark ends where the line or the file does, of which toml++ says that
+// such a character is not allowed, or that the file ends.
+bool is_open_text(std::string_view text, std::size_t line, std::string_view said) {
+  constexpr auto nowhere = std::string_view::npos;
+  if (said.find("control characters") == nowhere && said.find("end-of-file") == nowhere) return false;
+  for (; line > 1 && !text.empty(); --line) text.remove_prefix(std::min(text.size(), text.find('\n') + 1));
+  return std::ranges::count(text.substr(0, text.find('\n')), '"') % 2 == 1;
+}
+
 int line_of(const toml::node& node) { return std::max(1, static_cast<int>(node.source().begin.line)); }
 
 TomlNode converted(const toml::node& node, const std::string& path, int depth) {
@@ -153,7 +162,10 @@ TomlNode read_toml(std::string_view text, const std::string& path) {
   try {
     return converted(toml::parse(text, path), path, 0);
   } catch (const toml::parse_error& error) {
-    refuse(path, std::max<std::size_t>(1, error.source().begin.line), std::string(error.description()));
+    const auto line = std::max<std::size_t>(1, error.source().begin.line);
+    if (is_open_text(text, line, error.description()))
+      refuse(path, line, "a text that begins on this line has no end; close it with a quotation mark");
+    refuse(path, line, std::string(error.description()));
   } catch (const BrokenBelief&) {
     refuse(path, line_of_broken_belief(text), "this is no TOML");
   }

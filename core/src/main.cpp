@@ -24,6 +24,8 @@ constexpr std::string_view usage = R"(usage: crosscut-core COMMAND [OPTION ...]
   node                 starts the ranks of one node; speaks the session protocol on its standard streams
   mpi-rank             one rank under an MPI launcher (crosscut-core-mpi)
   coordinates          peers and bytes of a pattern's samples, for readers of large runs
+  replay TRACE --on NETWORK
+                       how long a traced program takes there; `replay --help` says more
   --version, --help
 
 Exit status: 0 fine; 1 a job or rank failed; 2 wrong usage; 130 interrupted.
@@ -36,6 +38,7 @@ int dispatch(int argc, char** argv) {
   if (command == "run") return crosscut::run_main(argc - 1, argv + 1);
   if (command == "node") return crosscut::node_main(argc - 1, argv + 1);
   if (command == "mpi-rank") return crosscut::mpi_rank_main(argc - 1, argv + 1);
+  if (command == "replay") return crosscut::replay_main(argc - 1, argv + 1);
   if (command == "coordinates") return crosscut::coordinates_main(argc - 1, argv + 1);
   if (command == "--version") {
     std::printf("crosscut-core %.*s\n", static_cast<int>(crosscut::version.size()), crosscut::version.data());

@@ -80,11 +80,15 @@ inline const std::vector<GeneratorCase>& generator_cases() {
 inline std::unique_ptr<Network> made(const GeneratorCase& which, Spread spread = Spread::ecmp,
                                      std::int64_t vertices_max = 4'000'000) {
   const GeneratorInfo& info = find_generator(which.generator);
+  Values values = which.values;
+  const std::map<std::string, std::string> rates{{"bus", "10 Mbit/s"}, {"meta-node", "100 Mbit/s"}};
+  const auto rate = rates.find(which.generator);
+  values.emplace(always_written, rate == rates.end() ? "100 Gbit/s" : rate->second);
   auto network = std::make_unique<Network>();
   network->kind = which.generator;
   network->spread = spread;
   network->graph.host_classes.front().adapters = which.adapters;
-  info.make(Parameters(info.parameters, which.values, which.generator), vertices_max, *network);
+  info.make(Parameters(info.parameters, values, which.generator), vertices_max, *network);
   return network;
 }
 

@@ -138,7 +138,7 @@ TEST(equally_short_ways_are_used_about_equally) {
 }
 
 TEST(the_seed_and_the_pair_change_the_ways_and_nothing_else_does) {
-  const GeneratorCase which{"clos", {{"leaves", "4"}, {"hosts_per_leaf", "16"}}};
+  const GeneratorCase which{"clos", {{"leaves", "4"}, {"hosts_per_leaf", "16"}, {"rate", "100 Gbit/s"}}};
   const auto first = made(which), again = made(which);
   auto other = std::make_unique<Network>();
   other->seed = 2;

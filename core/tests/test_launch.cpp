@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <map>
 #include <set>
 
 #include "check.hpp"
@@ -121,6 +122,32 @@ TEST(rank_0_hears_of_a_rank_that_died_and_the_session_counts_as_failed) {
   REQUIRE(report.has_value());
   CHECK_EQ(report->first_rank, 1);
   CHECK(report->reason.find("signal 9") != std::string::npos);
+}
+
+TEST(a_rank_s_last_words_come_with_the_report_of_its_end) {
+  Pipe told = make_pipe();
+  const int out = told.write.get();
+  launch(session_of(3), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
+    if (setup.rank == 1) throw UsageError("no way\nhome \xff\xc3\xa9" + std::string(5000, 'x'));
+    if (setup.rank == 2) setup.last_words("seen from afar");
+    if (setup.rank == 2) return 7;
+    give_address(setup);
+    for (int i = 0; i < 2; ++i) {
+      const std::string line = read_line(setup.reports_fd, 4096, after_seconds(5)).value() + "\n";
+      if (::write(out, line.data(), line.size()) < 0) return 9;
+    }
+    return 0;
+  });
+  told.write.reset();
+  std::map<Rank, std::string> reasons;
+  for (int i = 0; i < 2; ++i) {
+    const auto report = parse_node_report(read_line(told.read.get(), 4096, after_seconds(1)).value());
+    REQUIRE(report.has_value());
+    reasons[report->first_rank] = report->reason;
+  }
+  CHECK(reasons[1].starts_with("exited with status 2: no way home \xc3\xa9xxx"));
+  CHECK(reasons[1].size() < 600);
+  CHECK_EQ(reasons[2], "exited with status 7: seen from afar");
 }
 
 TEST(a_dead_rank_0_takes_the_others_with_it) {

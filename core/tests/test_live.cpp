@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -211,6 +212,33 @@ TEST(payload_that_arrives_as_it_was_sent_is_found_right_in_every_pattern) {
     CHECK_EQ(one.name + ": " + std::to_string(outcome.wrong.size()), one.name + ": 0");
     for (const RankSamples& samples : outcome.samples)
       for (const double seconds : samples.message_seconds) CHECK(std::isnan(seconds) || seconds >= 0);
+  }
+}
+
+TEST(what_ranks_send_is_what_they_receive_and_costs_them_time) {
+  for (const Case& one : cases) {
+    const auto outcome = measure(*make_pattern(one.name, one.given), everybody);
+    Effort all;
+    for (const RankSamples& samples : outcome.samples) {
+      CHECK(samples.effort.processor_seconds >= 0);
+      // Whoever has a phase with anything to do spends time in it.
+      const bool idle = samples.effort.sent_bytes + samples.effort.received_bytes == 0;
+      CHECK(idle || samples.effort.elapsed_seconds > 0);
+      all.add(samples.effort);
+    }
+    CHECK(all.sent_bytes > 0);
+    CHECK_EQ(all.sent_bytes, all.received_bytes);
+    // The wires count messages that have bytes.
+    CHECK(all.sent_bytes >= std::accumulate(outcome.sent.begin(), outcome.sent.end(), std::int64_t{0}));
+  }
+}
+
+TEST(a_pair_s_bytes_are_counted_by_repetition) {
+  const auto outcome = measure(*make_pattern("pingpong", {}), 2);
+  // There and back, twice.
+  for (const RankSamples& samples : outcome.samples) {
+    CHECK_EQ(samples.effort.sent_bytes, 2 * message_bytes);
+    CHECK_EQ(samples.effort.received_bytes, 2 * message_bytes);
   }
 }
 

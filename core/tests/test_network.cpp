@@ -268,8 +268,8 @@ rate = "1 Gbit/s"
 }
 
 TEST(names_of_hosts_are_made_as_long_as_the_largest_number) {
-  const auto small = parsed("[generator]\nkind = \"crossbar\"\nhosts = 3\n");
+  const auto small = parsed("[generator]\nkind = \"crossbar\"\nrate = \"1 Gbit/s\"\nhosts = 3\n");
   CHECK_EQ(small->graph.name(2), "n0002");
-  const auto large = parsed("[generator]\nkind = \"crossbar\"\nhosts = 50_000\n");
+  const auto large = parsed("[generator]\nkind = \"crossbar\"\nrate = \"1 Gbit/s\"\nhosts = 50_000\n");
   CHECK_EQ(large->graph.name(2), "n00002");
 }

@@ -5,6 +5,7 @@
 
 #include "check.hpp"
 #include "error.hpp"
+#include "generator.hpp"
 #include "network.hpp"
 #include "parameters.hpp"
 
@@ -47,6 +48,9 @@ TEST(a_right_file_is_read) { CHECK_EQ(said(pair), "nothing"); }
 
 TEST(what_is_no_toml_has_its_line) {
   check_says("name = \"x\"\n[hosts\n", "f.toml:2: ");
+  for (const auto* open : {"name = \"x\n[hosts]\n", "name = \"x", "name = \"x\n"})
+    check_says("seed = 1\n" + std::string(open), "f.toml:2: a text that begins on this line has no end");
+  check_says("seed = 1\nname = \"x\x01y\"\n", "f.toml:2: Error while parsing string");
   check_says("name = \"x\"\n\n[# no name\n\n\n", "f.toml:3: ");  // toml++ 3.3 asserts the contrary
   check_says("a = 1\nkin\xca\x8a = 2\n", "f.toml:2: ");
   check_says(std::string("a = 1\n") + std::string(1, '\xff') + " = 2\n", "f.toml:2: ");
@@ -64,8 +68,8 @@ TEST(unknown_keys_have_their_line_and_the_nearest_known) {
              "f.toml:3: generator crossbar has no parameter \"hots\"; did you mean hosts");
   check_says("[generator]\nkind = \"crosbar\"\n",
              "f.toml:2: [generator] kind: unknown generator \"crosbar\"; did you mean crossbar");
-  check_says("[generator]\nkind = \"crossbar\"\n[switch.leaf]\nlatency = \"1 us\"\n",
-             "f.toml:3: there is no class \"leaf\"");
+  check_says("[generator]\nkind = \"crossbar\"\nrate = \"1 Gbit/s\"\n[switch.leaf]\nlatency = \"1 us\"\n",
+             "f.toml:4: there is no class \"leaf\"");
 }
 
 TEST(quantities_without_or_with_wrong_units_say_what_would_be_right) {
@@ -100,6 +104,35 @@ TEST(names_must_exist_once_and_ends_must_match) {
       "f.toml:4: [[links]] between: 2 at one end and 3 at the other");
   for (const auto* value : {"n[3-1]", "n[1", "n[a]", "n 1", "n[1-99999999999999]", ""})
     check_says("[[hosts]]\nnames = \"" + std::string(value) + "\"\n", "f.toml:2: [[hosts]] names: ");
+}
+
+TEST(a_generated_network_has_no_rate_that_nobody_wrote) {
+  for (const GeneratorInfo* generator : generators()) {
+    const auto text = "name = \"x\"\n[generator]\nkind = \"" + std::string(generator->name) + "\"\n";
+    check_says(text, "f.toml:2: [generator] rate: is missing; write rate = ");
+    check_says(text + "rate = \"1 Gbit\"\n", "f.toml:4: [generator] rate: ");
+  }
+}
+
+TEST(what_follows_from_a_mistake_is_not_reported_as_another) {
+  const auto only = [](const std::string& text, const std::string& wanted) {
+    check_says(text, wanted);
+    CHECK_EQ(lines_of(said(text)), 1);
+  };
+  const std::string link = "[[links]]\nbetween = [\"n[0-3]\", \"s\"]\nrate = \"1 Gbit/s\"\n";
+  const std::string hosts = "[[hosts]]\nnames = \"n[0-3]\"\n", switches = "[[switches]]\nnames = \"s\"\n";
+  only("[[hosts]]\nnames = \"n[0-3\"\n" + switches + link, "f.toml:2: [[hosts]] names: ");
+  only(hosts + "[[switches]]\nnames = \"\"\n" + link, "f.toml:4: [[switches]] names: ");
+  only("[[host]]\nnames = \"n[0-3]\"\n" + switches + link, "f.toml:1: hosts are listed as [[hosts]]");
+  only("hosts = 4\n" + switches + link, "f.toml:1: hosts is no table");
+  only(hosts + switches + "[link]\nrate = 100\n[[links]]\nbetween = [\"n[0-3]\", \"s\"]\n",
+       "f.toml:6: [link] rate: ");
+  only(hosts + switches + link + "cables = \"2\"\nspread = \"flow\"\n", "f.toml:8: [[links]] cables: ");
+  only(hosts + switches + link +
+           "[routing]\nkind = \"sttic\"\n[[route]]\nat = \"s\"\nto = \"n0\"\nvia = \"n0\"\n",
+       "f.toml:9: [routing] kind: \"sttic\" is not possible; did you mean static");
+  only("[[hosts]]\nnames = \"n[0-2]\"\n" + switches + link,
+       "f.toml:6: [[links]] between: there is no host or switch \"n3\"");
 }
 
 TEST(hosts_that_cannot_talk_are_mistakes) {
@@ -139,7 +172,7 @@ TEST(every_mistake_is_reported_in_the_order_of_the_file) {
 }
 
 TEST(nothing_large_is_made_before_it_is_checked) {
-  check_says("[generator]\nkind = \"crossbar\"\nhosts = 1_000_000_000_000\n",
+  check_says("[generator]\nkind = \"crossbar\"\nrate = \"1 Gbit/s\"\nhosts = 1_000_000_000_000\n",
              "f.toml:1: [generator] crossbar: 1000000000000 hosts");
   check_says("[[hosts]]\nnames = \"n[0-99999999999]\"\n", "more names than are possible");
   check_says("[[hosts]]\nnames = \"n[0-99999][0-99999][0-99999]\"\n", "more names than are possible");
@@ -147,8 +180,9 @@ TEST(nothing_large_is_made_before_it_is_checked) {
       pair + "cables = 100_000\nspread = \"flow\"\n[[hosts]]\nnames = \"m[0-99]\"\n" +
       "[[links]]\nbetween = [\"m[0-99]\", \"s\"]\nrate = \"1 Gbit/s\"\ncables = 100_000\nspread = \"flow\"\n";
   check_says(cables, "makes more links than are possible");
-  CHECK_EQ(said("[generator]\nkind = \"crossbar\"\nhosts = 99_999\n"), "nothing");
-  check_says("[generator]\nkind = \"crossbar\"\nhosts = 100_000\n", "are more than the 100000");
+  const std::string crossbar = "[generator]\nkind = \"crossbar\"\nrate = \"1 Gbit/s\"\n";
+  CHECK_EQ(said(crossbar + "hosts = 99_999\n"), "nothing");
+  check_says(crossbar + "hosts = 100_000\n", "are more than the 100000");
   check_says("[generator]\nkind = \"crossbar\"\nhosts = \"@/etc/passwd\"\n", "is no value");
 }
 

@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 #include "sha256.hpp"
+#include "sha256_blocks.hpp"
 
 using namespace crosscut;
 
@@ -100,4 +101,17 @@ TEST(random_bytes_differ_from_time_to_time) {
   fill_random(b);
   CHECK(a != b);
   CHECK(a != Digest{});
+}
+
+TEST(the_processors_instructions_compute_what_plain_code_does) {
+  if (!has_sha256_instructions()) return;
+  std::array<std::uint8_t, 5 * sha256_block_bytes> blocks{};
+  Sha256State plain{1, 2, 3, 4, 5, 6, 7, 8}, quick = plain;
+  for (int round = 0; round < 50; ++round) {
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      blocks[i] = static_cast<std::uint8_t>(plain[i % 8] >> (i % 25));
+    sha256_blocks_portable(plain, blocks.data(), 5);
+    sha256_blocks_by_instruction(quick, blocks.data(), 5);
+    CHECK(plain == quick);
+  }
 }

@@ -298,6 +298,23 @@ TEST(what_cannot_be_simulated_is_refused) {
   CHECK_THROWS_SAYING(UsageError, "eager", ranks.begin(job));
 }
 
+TEST(more_rails_than_a_rank_has_adapters_are_refused) {
+  const std::string text =
+      "name = \"two\"\n[generator]\nkind = \"crossbar\"\nhosts = 4\nrate = \"8 Mbit/s\"\n";
+  auto job = job_of("chain");
+  job.sizes = {100'000};
+  const auto begin = [&](const std::string& network, int ranks_per_host, const std::string& rails) {
+    job.pattern_parameters = {{"rails", rails}};
+    ranks_on(network, setup_of(0, ranks_per_host)).begin(job);
+  };
+  const std::string two = text + "[host]\nadapters = 2\n";
+  begin(two, 1, "2");
+  begin(text, 1, "1");
+  CHECK_THROWS_SAYING(UsageError, "uses 3 interfaces, but a rank on network two has 2", begin(two, 1, "3"));
+  CHECK_THROWS_SAYING(UsageError, "uses 2 interfaces, but a rank on network two has 1", begin(text, 1, "2"));
+  CHECK_THROWS_SAYING(UsageError, "2 ranks share a host's", begin(two, 2, "2"));
+}
+
 TEST(a_run_knows_its_network) {
   const json::Value attributes = ranks_on(two_leaves).attributes();
   CHECK_EQ(attributes.at("network").at("description").string(), two_leaves);

@@ -6,7 +6,7 @@ import contextlib
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
@@ -118,13 +118,14 @@ class Session:
 
     def wait_ready(self) -> Event:
         """Until all ranks have joined; returns the `ready` event."""
-        for event in self._events():
-            if event["event"] == "ready":
-                return event
-            if event["event"] == "error":
-                raise _error_of(event)
-            if event["event"] == "failed-rank":
-                raise SessionError(_failure(event) or "a rank was lost")
+        with self._remarked():
+            for event in self._events():
+                if event["event"] == "ready":
+                    return event
+                if event["event"] == "error":
+                    raise _error_of(event)
+                if event["event"] == "failed-rank":
+                    raise SessionError(_failure(event) or "a rank was lost")
         raise AssertionError("the stream of events ends by an exception")
 
     def run(self, job: Job) -> Outcome:
@@ -135,9 +136,38 @@ class Session:
         self._request({"do": "run", "job": job.as_json()})
         self._measuring = True
         try:
-            return self._follow(job)
+            with self._remarked():
+                return self._follow(job)
         finally:
             self._measuring = False
+
+    def ask(self, request: Mapping[str, object]) -> Iterator[Event]:
+        """Hands in a request that is no job of measuring; its events, until the caller has what it wants.
+        Raises what the session refused or lost."""
+        self._request(dict(request))
+        self._measuring = True
+        try:
+            with self._remarked():
+                for event in self._events():
+                    if event["event"] == "error":
+                        raise _error_of(event)
+                    yield event
+        finally:
+            self._measuring = False
+
+    def remark(self) -> str:
+        """What the place knows that may explain what is measured; empty: nothing."""
+        return self._launched.remark()
+
+    @contextlib.contextmanager
+    def _remarked(self) -> Iterator[None]:
+        """Adds the place's remark to a failure."""
+        try:
+            yield
+        except SessionError as error:
+            if remark := self.remark():
+                error.args = (f"{error}\n  {remark}",)
+            raise
 
     def _follow(self, job: Job) -> Outcome:
         """Takes the job's events until its run is closed."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import Interrupted, SessionError, UsageError
+from crosscut.errors import CrosscutError, Interrupted, SessionError, UsageError
 from crosscut.job import Job
-from crosscut.places.base import Event, PlaceOptions
+from crosscut.places.base import Event, PlaceOptions, spawn
 from crosscut.places.local import PLACE
 from crosscut.session import Session
 
@@ -84,6 +84,29 @@ def test_a_launchers_word_about_a_killed_process_comes_with_the_rank_that_was_lo
         SessionError, match=r"(?s)rank 1 on n001 was lost.*PID 77 RUNNING.*Killed \(signal 9\)"
     ):
         session.run(job(tmp_path))
+
+
+def test_what_the_place_knows_comes_with_a_failure_and_not_with_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said = {}
+    for behaviour in ("silent-end", "crash", "refuse"):
+        monkeypatch.setenv("CROSSCUT_FAKE", behaviour)
+        launched = spawn([FAKE, "node"], {"ranks": 2}, remark=lambda: "planted: f1")
+        with Session(launched) as session:
+            assert session.remark() == "planted: f1"
+            said[behaviour] = _failure_of(session, tmp_path).splitlines()
+    assert said["silent-end"][-1] == said["crash"][-1] == "  planted: f1"
+    assert "planted" not in "".join(said["refuse"])
+
+
+def _failure_of(session: Session, tmp_path: Path) -> str:
+    try:
+        session.wait_ready()
+        session.run(job(tmp_path))
+    except CrosscutError as error:
+        return str(error)
+    raise AssertionError("nothing failed")
 
 
 def test_a_refused_job_is_wrong_usage_and_the_session_goes_on(open_fake: Open, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ inline Parameter count_parameter(std::string_view name, std::string_view initial
           .maximum = maximum};
 }
 
-// Bits per second; without a default the parameter may be left out (rate_or).
+// Bits per second; without a default the parameter may be left out (rate_or), but for `always_written`.
 inline Parameter rate_parameter(std::string_view name, std::string_view initial, std::string_view help) {
   return {.name = name,
           .kind = Parameter::Kind::rate,
@@ -40,7 +40,7 @@ inline Parameter rate_parameter(std::string_view name, std::string_view initial,
 
 // What every generator with switches asks for first.
 inline Parameter host_rate_parameter() {
-  return rate_parameter("rate", "100 Gbit/s", "rate of each host's link, in each direction");
+  return rate_parameter(always_written, "", "rate of each host's link, in each direction");
 }
 
 inline Parameter list_parameter(std::string_view name, std::string_view initial, std::string_view help) {

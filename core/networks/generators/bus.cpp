@@ -26,7 +26,7 @@ void make(const Parameters& given, std::int64_t vertices_max, Network& network) 
 
 const std::array parameters = {
     count_parameter("hosts", "16", "hosts on the medium", 2),
-    rate_parameter("rate", "10 Mbit/s", "rate of the medium, of all that is sent together"),
+    rate_parameter(always_written, "", "rate of the medium, of all that is sent together"),
 };
 
 }  // namespace

@@ -13,10 +13,10 @@ const std::array parameters = {
               .initial = "16",
               .help = "hosts on the switch",
               .minimum = 1},
-    Parameter{.name = "rate",
+    Parameter{.name = always_written,
               .kind = Parameter::Kind::rate,
               .unit = "bit/s",
-              .initial = "100 Gbit/s",
+              .initial = "",
               .help = "rate of each link, in each direction",
               .minimum = 1},
 };

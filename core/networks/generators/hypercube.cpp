@@ -16,7 +16,7 @@ void make(const Parameters& given, std::int64_t vertices_max, Network& network) 
 const std::array parameters = {
     count_parameter("dimensions", "4", "dimensions d: 2^d vertices, d links at each", 1, 30),
     torus_hosts_parameter(),
-    rate_parameter("rate", "100 Gbit/s", "rate of each link between neighbours, in each direction"),
+    rate_parameter(always_written, "", "rate of each link between neighbours, in each direction"),
     torus_host_rate_parameter(),
 };
 

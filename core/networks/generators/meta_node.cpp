@@ -127,7 +127,7 @@ const std::array parameters = {
     count_parameter("meta_nodes", "4", "switches, L"),
     count_parameter("ports", "9", "hosts on each switch, P"),
     count_parameter("wires", "1", "wires from each host to hosts of other switches, C", 1, 1e4),
-    rate_parameter("rate", "100 Mbit/s", "rate of each host's link to its switch, in each direction"),
+    rate_parameter(always_written, "", "rate of each host's link to its switch, in each direction"),
     rate_parameter("wire_rate", "", "rate of each wire between hosts; without it, that of the links"),
 };
 

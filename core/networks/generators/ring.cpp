@@ -18,7 +18,7 @@ const std::array parameters = {
     count_parameter("length", "8", "vertices of the ring"),
     torus_one_way_parameter(),
     torus_hosts_parameter(),
-    rate_parameter("rate", "100 Gbit/s", "rate of each link between neighbours, in each direction"),
+    rate_parameter(always_written, "", "rate of each link between neighbours, in each direction"),
     torus_host_rate_parameter(),
 };
 

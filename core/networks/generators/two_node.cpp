@@ -36,7 +36,7 @@ const std::array parameters = {
               .initial = "cable",
               .help = "cable: back to back; switch: through one switch",
               .choices = {"cable", "switch"}},
-    rate_parameter("rate", "100 Gbit/s", "rate of each link, in each direction"),
+    rate_parameter(always_written, "", "rate of each link, in each direction"),
 };
 
 }  // namespace

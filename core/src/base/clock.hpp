@@ -13,6 +13,14 @@ inline std::int64_t monotonic_nanoseconds() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// Processor time, user's and kernel's, nanoseconds: of all threads of the process, or of the one that asks.
+enum class Processor { process, thread };
+inline std::int64_t processor_nanoseconds(Processor of) {
+  timespec now{};
+  ::clock_gettime(of == Processor::process ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 struct ClockQuality {
   double resolution_seconds = 0;  // smallest step seen between two readings
   double cost_seconds = 0;        // of one reading

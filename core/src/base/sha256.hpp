@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for the handshake between ranks. The core depends on no
-// library, so these hundred lines are here; tested against the standards' own vectors.
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for the handshake between ranks and for copies. The core
+// depends on no library, so these hundred lines are here; tested against the standards' own vectors.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class Sha256 {
   Digest finish();
 
  private:
-  void compress(const std::uint8_t* block);
+  void compress(const std::uint8_t* blocks, std::size_t count);
   std::array<std::uint32_t, 8> state_;
   std::array<std::uint8_t, 64> pending_{};
   std::size_t pending_bytes_ = 0;

@@ -7,6 +7,7 @@ int list_main(int argc, char** argv);
 int network_main(int argc, char** argv);
 int run_main(int argc, char** argv);
 int coordinates_main(int argc, char** argv);
+int replay_main(int argc, char** argv);
 int mpi_rank_main(int argc, char** argv);  // backends/mpi.cpp
 
 }  // namespace crosscut

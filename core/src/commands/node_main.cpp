@@ -1,4 +1,5 @@
 // The launcher with the real rank: all of it that needs more than the launcher itself.
+#include "clone_rank.hpp"
 #include "launch.hpp"
 
 namespace crosscut {
@@ -10,6 +11,10 @@ int launch_local(SessionConfig config, int requests_fd, int events_fd) {
   return launch(config, {requests_fd, events_fd, -1}, run_rank);
 }
 
-int node_main(int argc, char** argv) { return node_main_with(argc, argv, run_rank); }
+int node_main(int argc, char** argv) {
+  return node_main_with(argc, argv, [](const RankSetup& setup) {
+    return setup.backend == "clone" ? run_clone_rank(setup) : run_rank(setup);
+  });
+}
 
 }  // namespace crosscut

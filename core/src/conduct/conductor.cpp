@@ -4,13 +4,27 @@
 
 #include <algorithm>
 
-#include "node_report.hpp"
-
 namespace crosscut {
 namespace {
 
 // Joining takes longer than an answer: ssh trees, a loaded machine starting hundreds of ranks.
-double joining_patience(const RankSetup& setup) { return setup.timeout_seconds + 0.05 * setup.ranks; }
+// A rank that finds no way here gives up after the time-out, a little after it was started: where a launcher
+// passes on what it saw, that is waited for.
+double joining_patience(const RankSetup& setup) {
+  return setup.timeout_seconds + 0.05 * setup.ranks + (setup.reports_fd >= 0 ? 5 : 0);
+}
+
+// What keeps one rank from joining keeps others too, at about the same time.
+constexpr double other_losses_seconds = 0.5;
+constexpr std::size_t most_named = 4;
+
+std::string could_not_join(const std::vector<NodeReport>& losses) {
+  if (losses.size() == 1) return describe(losses.front());
+  std::string text = std::to_string(losses.size()) + " ranks could not join:";
+  for (std::size_t i = 0; i < std::min(losses.size(), most_named); ++i) text += "\n  " + describe(losses[i]);
+  if (losses.size() > most_named) text += "\n  and " + std::to_string(losses.size() - most_named) + " more";
+  return text;
+}
 
 }  // namespace
 
@@ -51,16 +65,28 @@ std::string Conductor::cause(Rank rank) {
     const std::lock_guard lock(mutex_);
     if (!rank_zero_reason_.empty()) return rank_zero_reason_;
   }
-  if (setup_.reports_fd >= 0) {
-    reports_.read();
-    while (!reports_.empty()) {
-      const auto report = parse_node_report(reports_.take());
-      if (report) causes_.emplace_back(report->first_rank, report->reason);
-    }
+  hear_launcher();
+  const auto known = std::ranges::find(losses_, rank, &NodeReport::first_rank);
+  return known == losses_.end() ? "" : known->reason;
+}
+
+void Conductor::hear_launcher() {
+  if (setup_.reports_fd < 0) return;
+  reports_.read();
+  while (!reports_.empty()) {
+    auto report = parse_node_report(reports_.take());
+    if (report && report->kind != NodeReport::Kind::up) losses_.push_back(std::move(*report));
   }
-  const auto known =
-      std::find_if(causes_.begin(), causes_.end(), [&](const auto& one) { return one.first == rank; });
-  return known == causes_.end() ? "" : known->second;
+}
+
+// Now and then while ranks gather; throws where they never will.
+void Conductor::check_gathering() {
+  desk_.hear_signals();
+  if (desk_.interrupted()) throw RunError("interrupted before all ranks had joined");
+  hear_launcher();
+  if (losses_.empty()) return;
+  if (!all_heard_) all_heard_ = after_seconds(other_losses_seconds);
+  if (milliseconds_left(*all_heard_) == 0) throw RunError(could_not_join(losses_));
 }
 
 void Conductor::hear_input(int fd) {
@@ -77,15 +103,7 @@ void Conductor::run() {
   try {
     announce();
     // While ranks gather, inputs are looked at here; afterwards the server watches them.
-    ranks_.assemble(joining_patience(setup_), [this] {
-      desk_.hear_signals();
-      if (desk_.interrupted()) throw RunError("interrupted before all ranks had joined");
-      if (setup_.reports_fd < 0) return;
-      reports_.read();
-      if (reports_.empty()) return;
-      const auto report = parse_node_report(reports_.take());
-      if (report && report->kind != NodeReport::Kind::up) throw RunError(describe(*report));
-    });
+    ranks_.assemble(joining_patience(setup_), [this] { check_gathering(); });
     desk_.events().say(ranks_.ready_event());
     serve();
   } catch (const UsageError& error) {

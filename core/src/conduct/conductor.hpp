@@ -3,10 +3,12 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "control_server.hpp"
 #include "job_desk.hpp"
+#include "node_report.hpp"
 #include "rank.hpp"
 #include "remote_ranks.hpp"
 
@@ -25,6 +27,8 @@ class Conductor {
   void announce();
   void serve();
   void hear_input(int fd);
+  void hear_launcher();
+  void check_gathering();
   std::string cause(Rank rank);
 
   const RankSetup& setup_;
@@ -34,7 +38,8 @@ class Conductor {
   RemoteRanks ranks_;
   std::mutex mutex_;  // guards rank_zero_reason_
   std::string rank_zero_reason_;
-  std::vector<std::pair<Rank, std::string>> causes_;
+  std::vector<NodeReport> losses_;     // as the launcher saw them
+  std::optional<Deadline> all_heard_;  // while ranks gather: when those that are lost are named
 };
 
 }  // namespace crosscut

@@ -32,6 +32,10 @@ class JobDesk {
   // Does the request that has waited longest; false: none waits. Throws RunError when the session cannot go
   // on.
   bool do_next(Ensemble& ensemble);
+  // For who does requests of another kind: the one that has waited longest; empty: none waits.
+  std::string take_request() { return requests_.empty() ? std::string() : requests_.take(); }
+  // Reads what is there; true: what is in work is to end.
+  bool stop_asked();
 
   // The first that is not 0 counts. Asked for by other threads, too.
   void note_status(int status) { exit_status_ = exit_status_ == 0 ? status : exit_status_.load(); }
@@ -40,7 +44,6 @@ class JobDesk {
  private:
   void do_request(const std::string& line, Ensemble& ensemble);
   void run_job(const json::Value& job, Ensemble& ensemble);
-  bool stop_asked();
 
   Events events_;
   Requests requests_;

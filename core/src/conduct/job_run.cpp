@@ -235,6 +235,7 @@ void JobRun::measure_size(std::int32_t size_index) {
     if (should_stop()) break;  // asked only while something is missing: what is complete was not stopped
     const auto outcome = run_block(size_index, *block, iterations_);
     store_->commit(outcome.data);
+    remember_effort(size_index, outcome);
     plan.remember(outcome.data, !ensemble_.lost().empty());
     say_progress(size_index, outcome, plan.cells_left());
   }
@@ -324,6 +325,7 @@ std::string JobRun::run() {
       failed.emplace_back(json::Object{{"rank", one.rank}, {"node", one.node}, {"reason", one.reason}});
     }
     if (!failed.empty()) ended.emplace_back("failed_ranks", std::move(failed));
+    if (!effort_.empty()) ended.emplace_back("effort", effort());
     if (job_.verify) ended.emplace_back("verify", json::Object{{"wrong_messages", wrong_total_}});
     const std::string state = stopped_ ? "stopped" : "complete";
     store_->finish(state, ended);

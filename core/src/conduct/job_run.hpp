@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +48,8 @@ class JobRun {
   void say_progress(std::int32_t size_index, const BlockOutcome& outcome, std::int64_t cells_left);
   double seconds_left(std::int32_t size_index, std::int64_t cells_left) const;
   bool should_stop();
+  void remember_effort(std::int32_t size_index, const BlockOutcome& outcome);
+  json::Array effort() const;
 
   Job job_;
   Ensemble& ensemble_;
@@ -66,6 +69,7 @@ class JobRun {
 
   Deadline started_{}, last_progress_{};
   std::int64_t wrong_total_ = 0;
+  std::map<std::int64_t, std::vector<Effort>> effort_;  // by size in bytes, [rank]; of what was committed
   bool stopped_ = false;
 };
 

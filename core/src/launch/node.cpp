@@ -64,7 +64,7 @@ Node::Node(const SessionConfig& config, const LaunchStreams& streams, const Rank
 
 Node::~Node() {
   kill_ranks();  // of an exception: otherwise none is left
-  for (const auto& [pid, rank] : ranks_) ::waitpid(pid, nullptr, 0);
+  for (const auto& [pid, child] : ranks_) ::waitpid(pid, nullptr, 0);
   ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
 }
 
@@ -91,9 +91,12 @@ void Node::start_rank(const RankSetup& setup) {
   if (setup.rank != 0)
     for (const int fd : {streams_.requests_fd, streams_.events_fd})
       if (fd > STDERR_FILENO) closed.push_back(fd);
-  RankProcess process{.setup = setup, .core = {}, .closed = closed, .signals = outer_signals_};
+  LastWords words;
+  RankProcess process{
+      .setup = setup, .core = {}, .closed = closed, .signals = outer_signals_, .last_words = words};
   if (!cores_.empty()) process.core = cores_[static_cast<std::size_t>(setup.rank - config_.first_rank)];
-  ranks_.emplace(fork_rank(process, body_), setup.rank);
+  const pid_t pid = fork_rank(process, body_);
+  ranks_.emplace(pid, Child{setup.rank, std::move(words)});
 }
 
 void Node::start_rank_0() {
@@ -189,7 +192,7 @@ void Node::take_signal(int number, bool from_terminal) {
     end_ranks_within(signals_taken_ == 1 ? config_.timeout_seconds : 0);
     return;
   }
-  const auto rank_0 = std::ranges::find(ranks_, 0, &std::pair<const pid_t, Rank>::second);
+  const auto rank_0 = std::ranges::find(ranks_, 0, [](const auto& one) { return one.second.rank; });
   if (signals_taken_ > 2 || rank_0 == ranks_.end()) return end_ranks_within(0);
   // A terminal signals its whole foreground group, in which rank 0 is when it reads the terminal.
   if (!from_terminal || ::isatty(streams_.requests_fd) == 0)
@@ -201,11 +204,11 @@ void Node::reap() {
   for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
     const auto found = ranks_.find(pid);
     if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
-      if (found != ranks_.end()) rank_halted(found->second, WIFSTOPPED(wait_status));
+      if (found != ranks_.end()) rank_halted(found->second.rank, WIFSTOPPED(wait_status));
     } else if (found != ranks_.end()) {
-      const Rank rank = found->second;
+      const Child child = std::move(found->second);
       ranks_.erase(found);
-      rank_ended(rank, wait_status);
+      rank_ended(child.rank, wait_status, child.last_words.heard());
     } else if (tree_) {
       tree_->reaped(pid, wait_status);
     }
@@ -219,11 +222,11 @@ void Node::rank_halted(Rank rank, bool is_halted) {
   if (is_halted) halt_deadline_ = after_seconds(2 * config_.timeout_seconds);
 }
 
-void Node::rank_ended(Rank rank, int wait_status) {
+void Node::rank_ended(Rank rank, int wait_status, const std::string& last_words) {
   if (rank != 0) {
-    if (!ended_well(wait_status) && !is_ending_)
-      take_report({NodeReport::Kind::failed_rank, config_.host, rank, 1, describe_end(wait_status)});
-    return;
+    if (ended_well(wait_status) || is_ending_) return;
+    const std::string why = describe_end(wait_status) + (last_words.empty() ? "" : ": " + last_words);
+    return take_report({NodeReport::Kind::failed_rank, config_.host, rank, 1, why});
   }
   address_deadline_.reset();
   start_deadline_.reset();
@@ -291,7 +294,7 @@ void Node::end_tree() {
 
 void Node::kill_ranks() {
   is_ending_ = true;
-  for (const auto& [pid, rank] : ranks_) ::kill(pid, SIGKILL);
+  for (const auto& [pid, child] : ranks_) ::kill(pid, SIGKILL);
 }
 
 }  // namespace crosscut

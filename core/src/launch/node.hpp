@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "last_words.hpp"
 #include "launch.hpp"
 #include "line_buffer.hpp"
 #include "node_report.hpp"
@@ -25,6 +26,11 @@ class Node {
   int run();
 
  private:
+  struct Child {
+    Rank rank;
+    LastWords last_words;
+  };
+
   // Starting.
   RankSetup setup_of(Rank rank) const;
   void start_rank(const RankSetup& setup);
@@ -38,7 +44,7 @@ class Node {
   void read_signals();
   void take_signal(int number, bool from_terminal);
   void reap();
-  void rank_ended(Rank rank, int wait_status);
+  void rank_ended(Rank rank, int wait_status, const std::string& last_words);
   void rank_halted(Rank rank, bool is_halted);
   void read_lifeline();
   void check_deadlines();
@@ -67,7 +73,7 @@ class Node {
   Fd signals_;
   Fd address_, reports_;  // of rank 0: where its address is read, where reports to it are written
   LineBuffer address_lines_;
-  std::map<pid_t, Rank> ranks_;
+  std::map<pid_t, Child> ranks_;
   std::unique_ptr<SpawnTree> tree_;
   std::optional<Deadline> address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_, halt_deadline_;
   Rank ranks_up_ = 0;                    // root: on nodes that have started theirs

@@ -33,8 +33,15 @@ void take_signals(const RankProcess& process) {
   ::sigprocmask(SIG_SETMASK, &process.signals, nullptr);
 }
 
+int leave(const RankProcess& process, const std::exception& error, int status) {
+  std::cerr << "crosscut-core: rank " << process.setup.rank << ": " << error.what() << std::endl;
+  process.last_words.say(error.what());
+  return status;
+}
+
 int run_child(const RankProcess& process, const RankBody& body) {
-  const RankSetup& setup = process.setup;
+  RankSetup setup = process.setup;
+  setup.last_words = [&](std::string_view words) { process.last_words.say(words); };
   try {
     for (const int fd : process.closed) ::close(fd);
     if (setup.rank != 0) take_streams(setup);
@@ -45,11 +52,9 @@ int run_child(const RankProcess& process, const RankBody& body) {
     if (process.core) pin_to(*process.core);
     return body(setup);
   } catch (const UsageError& error) {
-    std::cerr << "crosscut-core: rank " << setup.rank << ": " << error.what() << std::endl;
-    return 2;
+    return leave(process, error, 2);
   } catch (const std::exception& error) {
-    std::cerr << "crosscut-core: rank " << setup.rank << ": " << error.what() << std::endl;
-    return 1;
+    return leave(process, error, 1);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "last_words.hpp"
 #include "rank.hpp"
 
 namespace crosscut {
@@ -20,6 +21,7 @@ struct RankProcess {
   std::optional<int> core;      // to pin it to
   std::span<const int> closed;  // descriptors of the node that the rank must not keep open
   sigset_t signals{};           // the signal mask the rank runs with
+  const LastWords& last_words;
 };
 
 // Forks and runs `body` in the child, which never returns. The caller must have a single thread. The child

@@ -52,6 +52,18 @@ struct WrongByte {
   std::uint8_t expected = 0, found = 0;
 };
 
+// What moving bytes cost a rank, in the timed sections of a block or of several.
+struct Effort {
+  double processor_seconds = 0, elapsed_seconds = 0;
+  std::int64_t sent_bytes = 0, received_bytes = 0;
+  void add(const Effort& other) {
+    processor_seconds += other.processor_seconds;
+    elapsed_seconds += other.elapsed_seconds;
+    sent_bytes += other.sent_bytes;
+    received_bytes += other.received_bytes;
+  }
+};
+
 // One rank's part of a block; C order over the block's ranges.
 struct RankSamples {
   std::vector<double> message_seconds;           // [repetition, phase, slot]
@@ -61,6 +73,7 @@ struct RankSamples {
   std::vector<std::int64_t> message_lost_bytes;  // [repetition, phase, slot], or empty
   std::vector<WrongByte> wrong;                  // a few; `wrong_count` has them all
   std::int64_t wrong_count = 0;
+  Effort effort;
 };
 
 // The partner of an operation is gone, as seen from this rank.

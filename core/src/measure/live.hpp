@@ -11,6 +11,7 @@
 
 #include "attendant.hpp"
 #include "barrier_tree.hpp"
+#include "clock.hpp"
 #include "compute.hpp"
 #include "error.hpp"
 #include "memory.hpp"
@@ -44,6 +45,8 @@ class LiveBackend final : public Backend {
   void run_linear(const Schedule& schedule, bool first, bool last);
   void run_overlapping(const Schedule& schedule, bool first, bool last);
   void record(const Schedule& schedule, const Task& task, std::size_t cell, RankSamples& samples) const;
+  void account(const Schedule& schedule, const Task& task, std::int64_t processor_nanoseconds,
+               RankSamples& samples) const;
   void fill(const Schedule& schedule, const Task& task, std::int64_t repetition);
   void check(const Schedule& schedule, const Task& task, std::int64_t repetition, RankSamples& samples) const;
   void start(const Schedule& schedule, OpIndex index, bool first);
@@ -136,13 +139,18 @@ RankSamples LiveBackend<T>::run(const Task& task) {
   context_.attendant.listen(false);
   if (task.compute) compute_->work(true);
 
+  // What computes beside the pattern moves nothing.
+  const auto whose = task.compute ? Processor::thread : Processor::process;
   std::size_t cell = 0;
   for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
     for (const auto& schedule : schedules) {
       if (task.verify) fill(schedule, task, repetition);
       if (task.barrier && T::is_synchronised) context_.barrier.wait();
       const auto units = task.compute ? compute_->units() : 0;
+      // Before the phase starts by the clock, so no sample contains the reading.
+      const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
       run_phase(schedule, task.iterations);
+      if (T::is_synchronised) account(schedule, task, processor_nanoseconds(whose) - processor, samples);
       record(schedule, task, cell, samples);
       if (task.compute) {
         const auto seconds = static_cast<double>(times_.end - times_.start) * 1e-9;
@@ -237,6 +245,17 @@ void LiveBackend<T>::record(const Schedule& schedule, const Task& task, std::siz
         static_cast<double>(times_.done[i] - since) * 1e-9 / (op.divisor * iterations);
     if (T::is_lossy) samples.message_lost_bytes[at] = transport_.lost_bytes(static_cast<OpIndex>(i));
   }
+}
+
+template <Transport T>
+void LiveBackend<T>::account(const Schedule& schedule, const Task& task, std::int64_t processor,
+                             RankSamples& samples) const {
+  if (schedule.ops.empty()) return;
+  Effort effort{.processor_seconds = static_cast<double>(processor) * 1e-9,
+                .elapsed_seconds = static_cast<double>(times_.end - times_.start) * 1e-9};
+  for (const auto& op : schedule.ops)
+    (op.kind == Op::Kind::send ? effort.sent_bytes : effort.received_bytes) += op.bytes * task.iterations;
+  samples.effort.add(effort);
 }
 
 template <Transport T>

@@ -23,6 +23,7 @@ struct BlockOutcome {
   BlockData data;  // its block as asked for
   std::vector<WrongByte> wrong;
   std::int64_t wrong_count = 0;
+  std::vector<Effort> effort;  // [rank]; empty where nothing is moved
 };
 
 // A rank that is gone for good: which, where, why.

@@ -175,6 +175,9 @@ std::vector<std::byte> pack(const RankSamples& message) {
       .add(message.message_lost_bytes);
   add_wrong(writer, message.wrong);
   writer.add(message.wrong_count);
+  const auto& effort = message.effort;
+  writer.add(effort.processor_seconds).add(effort.elapsed_seconds);
+  writer.add(effort.sent_bytes).add(effort.received_bytes);
   return bytes_of(writer);
 }
 
@@ -189,6 +192,10 @@ RankSamples unpack(std::span<const std::byte> payload) {
   message.message_lost_bytes = reader.list<std::int64_t>();
   message.wrong = get_wrong(reader);
   message.wrong_count = reader.get<std::int64_t>();
+  message.effort.processor_seconds = reader.get<double>();
+  message.effort.elapsed_seconds = reader.get<double>();
+  message.effort.sent_bytes = reader.get<std::int64_t>();
+  message.effort.received_bytes = reader.get<std::int64_t>();
   return finished(reader, std::move(message));
 }
 

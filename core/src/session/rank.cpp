@@ -13,26 +13,15 @@
 #include "clock.hpp"
 #include "conductor.hpp"
 #include "job.hpp"
+#include "join.hpp"
 #include "machine.hpp"
 #include "messages.hpp"
 #include "registry.hpp"
-#include "resolve_interface.hpp"
 
 namespace crosscut {
 namespace {
 
 constexpr int trial_barriers = 30;
-
-std::vector<Address> interfaces_of(const RankSetup& setup) {
-  std::vector<Address> interfaces;
-  std::size_t from = 0;
-  while (from <= setup.interface.size()) {
-    const auto comma = std::min(setup.interface.find(',', from), setup.interface.size());
-    interfaces.push_back(Address::of_interface(std::string_view(setup.interface).substr(from, comma - from)));
-    from = comma + 1;
-  }
-  return interfaces;
-}
 
 // The conductor asks every half time-out, but may see to a loss or wait for its disk between blocks.
 double silence_seconds(double timeout_seconds) { return 2 * timeout_seconds + 5; }
@@ -247,26 +236,9 @@ class RankLoop {
 };
 
 void measure(const RankSetup& setup, const Address& conductor) {
-  const auto interfaces = interfaces_of(setup);
-  std::vector<Acceptor> acceptors;
-  Joined joined{.node = node_id(), .facts = json::write(node_facts(interfaces)), .listeners = {}};
-  for (const auto& interface : interfaces) {
-    acceptors.emplace_back(interface, setup.secret);
-    joined.listeners.push_back(acceptors.back().address().text());
-  }
-  const auto deadline = after_seconds(setup.timeout_seconds);
-  Fd control;
-  while (!control) {
-    try {
-      control = connect_authenticated(conductor, {}, setup.secret, {Purpose::control, setup.rank, 0, 0, 0},
-                                      deadline);
-    } catch (const ConnectionLost&) {
-      if (milliseconds_left(deadline) == 0) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    }
-  }
-  send_frame(control.get(), FrameType::joined, pack(joined), deadline);
-  RankLoop(setup, std::move(control), std::move(acceptors), interfaces).serve();
+  Membership member = join(setup, conductor);
+  RankLoop(setup, std::move(member.control), std::move(member.acceptors), std::move(member.interfaces))
+      .serve();
 }
 
 // The others wait for an address: where there will be none, they are told so by an empty one.
@@ -280,6 +252,13 @@ std::unique_ptr<Conductor> make_conductor(const RankSetup& setup) {
   }
   if (setup.announce) setup.announce(conductor->address().text());
   return conductor;
+}
+
+int leave(const RankSetup& setup, const std::exception& error, int status) {
+  const auto text = "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  if (setup.last_words) setup.last_words(error.what());
+  return status;
 }
 
 int conduct_and_measure(const RankSetup& setup) {
@@ -304,13 +283,9 @@ int run_rank(const RankSetup& setup) {
     measure(setup, Address::parse(setup.conductor));
     return 0;
   } catch (const UsageError& error) {
-    const auto text = "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-    return 2;
+    return leave(setup, error, 2);
   } catch (const std::exception& error) {
-    const auto text = "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-    return 1;
+    return leave(setup, error, 1);
   }
 }
 

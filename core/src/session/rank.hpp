@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "program.hpp"
 
@@ -32,6 +33,9 @@ struct RankSetup {
   // Rank 0 only: called in the measuring thread with the conductor's address, before it joins. For launchers
   // that tell the others by means of their own (MPI).
   std::function<void(const std::string& address)> announce;
+  // Called with why this rank cannot go on, before run_rank returns another status than 0. Empty: nobody but
+  // the reader of standard error is told.
+  std::function<void(std::string_view)> last_words;
 };
 
 // Returns the exit status: 0 fine, 1 a job or rank failed, 2 usage, 130 interrupted.

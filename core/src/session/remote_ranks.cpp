@@ -146,9 +146,12 @@ void RemoteRanks::handle_complaint(Rank from, const Complaint& complaint) {
     if (heard.what == ControlServer::Heard::What::input) hooks_.input(heard.fd);
     if (!lost_.empty() && lost_.size() > lost_handled_) return;
   }
-  const auto reason =
-      "rank " + std::to_string(from) + " on node " + node_name(from) + ": " + complaint.reason;
-  if (tolerant_ && complaint.peer > 0 && complaint.peer < ranks()) {
+  const bool names_peer = complaint.peer >= 0 && complaint.peer < ranks();
+  std::string reason = "rank " + std::to_string(from) + " on node " + node_name(from);
+  if (names_peer)
+    reason += " lost rank " + std::to_string(complaint.peer) + " on node " + node_name(complaint.peer);
+  reason += ": " + complaint.reason;
+  if (tolerant_ && names_peer && complaint.peer > 0) {
     note_loss(complaint.peer, reason);
     return;
   }
@@ -271,6 +274,7 @@ void RemoteRanks::merge(Rank rank, const RankSamples& samples, BlockOutcome& out
   }
   outcome.wrong.insert(outcome.wrong.end(), samples.wrong.begin(), samples.wrong.end());
   outcome.wrong_count += samples.wrong_count;
+  outcome.effort[static_cast<std::size_t>(rank)] = samples.effort;
 }
 
 BlockOutcome RemoteRanks::run(const BlockRequest& request) {
@@ -290,6 +294,7 @@ BlockOutcome RemoteRanks::run(const BlockRequest& request) {
       data.rank_seconds.assign(cells, nothing);
       data.status.assign(cells, Status::failed);
       data.message_seconds.assign(cells * static_cast<std::size_t>(slots_), nothing);
+      outcome.effort.resize(static_cast<std::size_t>(ranks()));
       for (Rank rank = 0; rank < ranks(); ++rank) {
         if (!server_.living(rank)) continue;
         const auto samples = unpack<RankSamples>(frames[static_cast<std::size_t>(rank)].payload);

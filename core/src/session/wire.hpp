@@ -24,6 +24,8 @@ enum class FrameType : std::uint32_t {
   aborted,
   pong,
   complaint,
+  standing,   // of a copy: how far this rank is
+  committed,  // of a copy: it is in its place
   // conductor to rank
   welcome = 32,
   job,

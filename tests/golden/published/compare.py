@@ -137,6 +137,7 @@ def salmon() -> Iterator[Row]:
         count, ports, wires = case["meta_nodes"], case["ports"], case["wires"]
         shown = described(
             f'[generator]\nkind = "meta-node"\nmeta_nodes = {count}\nports = {ports}\nwires = {wires}\n'
+            'rate = "100 Mbit/s"\n'
         )
         further = {figure["name"]: figure["value"] for figure in shown["further"]}
         name = f"{count} meta-nodes of {ports} ports, {wires} wires a node"

@@ -1,0 +1,143 @@
+// A traced program in virtual time: its ranks compute for as long as they did, and their messages travel as
+// MPI's do over TCP. The model, with its sources: docs/howto-predict.md.
+//
+// A pair of ranks has a connection each way, and a connection is a stream: messages follow one another on it,
+// and all connections that have something to carry share the network max-min fairly.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "flow_set.hpp"
+#include "random.hpp"
+#include "replay_trace.hpp"
+#include "sim_ways.hpp"
+
+namespace crosscut {
+
+struct ReplayModel {
+  double seconds_per_operation = 1e-9;
+  // Messages of more bytes wait until their receive is posted.
+  double eager_bytes = std::numeric_limits<double>::infinity();
+  // A sender goes on as soon as all but so many bytes of its message have left.
+  double send_buffer_bytes = std::numeric_limits<double>::infinity();
+  // What travels before each message, of the library.
+  double header_bytes = 0;
+  // Of TCP: bytes of payload in a frame, 0: unknown; and those around them on the wire.
+  double segment_bytes = 0, framing_bytes = 0;
+  // By what is multiplied what the network has; bandwidth infinite: any size passes at once.
+  double latency = 1, bandwidth = 1, overhead = 1;
+  // What further keeps a receiver from going on, for each message: drawn from an exponential distribution of
+  // this mean, times `overhead`. As the noise of Hoefler, Schneider and Lumsdaine (SC 2010), by messages.
+  double noise_seconds = 0;
+  bool alone = false;  // each message has every link for itself
+  // Queues that lose nothing serve whoever sends faster the more; where they overflow, TCP evens shares out.
+  bool deep_queues = false;
+};
+
+struct ReplayTimes {
+  std::vector<double> ended;  // [rank] seconds
+};
+
+class Replay {
+ public:
+  // All outlive the replay.
+  Replay(const ReplayTrace& trace, const Ways& ways, const ReplayModel& model);
+  // Throws RunError when ranks wait for ever, naming them and what for.
+  ReplayTimes run();
+
+ private:
+  using MessageNumber = std::int32_t;
+  using ConnectionNumber = std::int32_t;
+  enum class Kind : std::uint8_t { drained, sent, arrived, enter, resume };  // in this order at the same time
+  struct Event {
+    double time = 0;
+    Kind kind = Kind::resume;
+    std::int32_t number = 0;    // of a connection (drained), a message, or a rank (resume)
+    std::uint32_t version = 0;  // drained: of the connection's rate
+    std::uint64_t order = 0;    // those of one time and kind as they were told
+    bool operator<(const Event& other) const;
+  };
+  struct Message {
+    ConnectionNumber connection = 0;
+    double bytes = 0, end = 0;  // end: position on the connection
+    double posted = 0;          // seconds
+    bool has_send = false, has_receive = false, sent = false, arrived = false;
+    bool sender_waits = false, receiver_waits = false;
+  };
+  struct Connection {
+    Rank source = 0, destination = 0;
+    double latency = 0;
+    double alone_rate = 0;         // of the narrowest capacity
+    double entered = 0, left = 0;  // positions, bytes
+    double rate = 0, since = 0;
+    std::uint32_t version = 0;
+    std::deque<MessageNumber> leaving, buffered;  // by position: not yet left; not yet in the send buffer
+  };
+  struct Request {
+    MessageNumber message = 0;
+    std::uint64_t key = 0;
+    bool of_send = false;
+  };
+  struct RankState {
+    std::size_t at = 0;          // action in work
+    bool paid = false;           // for the processor's time that comes first
+    MessageNumber message = -1;  // that the action in work waits for
+    bool waits_to_send = false;
+    std::vector<Request> open;
+    Random noise{0};
+    double ended = -1;
+  };
+
+  void make_connections();
+  void weigh();
+  std::uint64_t key(Rank source, Rank destination, std::int32_t tag) const;
+  void at(double time, Kind kind, std::int32_t number, std::uint32_t version = 0);
+  void take_events();
+  void take(const Event& event);
+  void proceed(Rank rank);
+  bool perform(Rank rank, RankState& state, const Action& action);
+  bool blocking(Rank rank, RankState& state, const Action& action);
+  bool start_message(Rank rank, RankState& state, const Action& action);
+  bool wait(Rank rank, RankState& state, const Action& action);
+  bool wait_all(Rank rank, RankState& state);
+  bool complete(Rank rank, RankState& state);
+  bool pay(Rank rank, RankState& state, double seconds);
+  MessageNumber match(Rank rank, const Action& action, bool of_send);
+  void enter(MessageNumber number);
+  void travel_alone(MessageNumber number);
+  void settle(Connection& connection) const;
+  void tell_next(ConnectionNumber number);
+  void drained(ConnectionNumber number);
+  void sent(MessageNumber number);
+  void renew_rates();
+  double carried_bytes(double bytes) const;
+  double control_seconds(const Connection& connection) const;
+  double send_overhead(Rank rank) const { return model_.overhead * ways_.send_overhead(rank); }
+  double received_seconds(Rank rank, RankState& state) const;
+  double receive_overhead(Rank rank) const { return model_.overhead * ways_.receive_overhead(rank); }
+  [[noreturn]] void tell_who_waits() const;
+
+  const ReplayTrace& trace_;
+  const Ways& ways_;
+  ReplayModel model_;
+  std::vector<double> capacities_;
+  FlowTable table_;              // [connection]
+  std::vector<double> weights_;  // [connection]; empty: shares are even
+  FlowSet flows_;
+  std::unordered_map<std::uint64_t, ConnectionNumber> connection_of_;  // by key of tag 0
+  std::vector<Connection> connections_;
+  std::vector<Message> messages_;
+  std::unordered_map<std::uint64_t, std::deque<MessageNumber>> half_;  // messages with one end posted, by key
+  std::vector<RankState> ranks_;
+  std::vector<Event> events_;  // heap
+  std::uint64_t told_ = 0;
+  double now_ = 0;
+};
+
+}  // namespace crosscut

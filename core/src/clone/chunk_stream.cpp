@@ -1,0 +1,167 @@
+#include "chunk_stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "memory.hpp"
+#include "socket.hpp"
+#include "wire.hpp"
+#include "xxh64.hpp"
+
+namespace crosscut {
+namespace {
+
+// Of a chunk that arrives damaged: then it is not chance.
+constexpr int most_rounds = 4;
+constexpr double for_ever = 1e9;
+constexpr std::size_t piece_bytes = 64 << 10;
+
+struct Needed {
+  std::vector<Chunk> chunks;
+  std::vector<std::uint8_t> is_read;     // whether the next is known
+  std::vector<std::uint64_t> checksums;  // of what lies there
+};
+
+enum class Kind : std::uint64_t { bytes = 1, right_already };
+using Head = std::array<std::uint64_t, 4>;  // chunk, kind, bytes that follow, checksum
+
+Needed needed(const ChunkStore& store, const Lane& lane) {
+  Needed list{.chunks = store.map.missing(lane.rail, lane.rails), .is_read = {}, .checksums = {}};
+  for (const Chunk chunk : list.chunks) {
+    const auto checksum = store.map.checksum(chunk);
+    list.is_read.push_back(checksum ? 1 : 0);
+    list.checksums.push_back(checksum.value_or(0));
+  }
+  return list;
+}
+
+void send_needed(const Needed& list, const Lane& lane) {
+  Writer writer;
+  writer.add(list.chunks).add(list.is_read).add(list.checksums);
+  send_frame(lane.fd, FrameType::ready, writer.bytes(), after_seconds(lane.patience_seconds));
+}
+
+Needed receive_needed(const ChunkStore& store, const Lane& lane) {
+  const Frame frame = receive_frame(lane.fd, after_seconds(for_ever));
+  Reader reader(frame.payload);
+  Needed list;
+  list.chunks = reader.list<Chunk>();
+  list.is_read = reader.list<std::uint8_t>();
+  list.checksums = reader.list<std::uint64_t>();
+  const bool belong = std::ranges::all_of(list.chunks, [&](Chunk chunk) {
+    return chunk >= 0 && chunk < store.map.chunks() && chunk % lane.rails == lane.rail;
+  });
+  const bool ascend = std::ranges::adjacent_find(list.chunks, std::greater_equal{}) == list.chunks.end();
+  if (!belong || !ascend || list.is_read.size() != list.chunks.size() ||
+      list.checksums.size() != list.chunks.size() || !reader.at_end())
+    throw RunError("the rank behind asks for chunks that there are not");
+  return list;
+}
+
+// A deadline for a piece, not for a chunk: a slow network is not a dead one.
+void send_bytes(const Lane& lane, std::span<const std::byte> bytes) {
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
+    send_all(lane.fd, bytes.first(std::min(bytes.size(), piece_bytes)), after_seconds(lane.patience_seconds));
+}
+
+void receive_bytes(const Lane& lane, std::span<std::byte> bytes) {
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
+    receive_all(lane.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
+                after_seconds(lane.patience_seconds));
+}
+
+void send_head(const Lane& lane, const Head& head) {
+  send_all(lane.fd, std::as_bytes(std::span(head)), after_seconds(lane.patience_seconds));
+}
+
+// `theirs`: the checksum of what lies there at the receiver; null: nothing does.
+void send_chunk(const ChunkStore& store, const Lane& lane, Chunk chunk, const std::uint64_t* theirs,
+                std::span<std::byte> buffer) {
+  const std::optional<std::uint64_t> known = store.map.checksum(chunk);
+  const auto bytes = buffer.first(static_cast<std::size_t>(store.map.size(chunk)));
+  std::uint64_t mine = known.value_or(0);
+  bool is_right = known && theirs != nullptr && mine == *theirs;
+  if (!is_right) {
+    mine = read_chunk(store, chunk, bytes);
+    if (known && *known != mine)
+      throw RunError(
+          store.image.path() + " does not give back what was read or written there before, at byte " +
+          std::to_string(store.map.offset(chunk)) + ": it was changed, or look at disk and memory");
+    if (!known) store.map.note(chunk, mine);
+    is_right = theirs != nullptr && mine == *theirs;
+  }
+  const auto kind = static_cast<std::uint64_t>(is_right ? Kind::right_already : Kind::bytes);
+  send_head(lane, {static_cast<std::uint64_t>(chunk), kind, is_right ? 0 : bytes.size(), mine});
+  if (!is_right) send_bytes(lane, bytes);
+}
+
+// False: it came damaged.
+bool receive_chunk(const ChunkStore& store, const Lane& lane, Chunk chunk, std::span<std::byte> buffer) {
+  Head head;
+  receive_all(lane.fd, std::as_writable_bytes(std::span(head)), after_seconds(for_ever));
+  const auto size = static_cast<std::uint64_t>(store.map.size(chunk));
+  const bool is_right = head[1] == static_cast<std::uint64_t>(Kind::right_already);
+  const bool has_bytes = head[1] == static_cast<std::uint64_t>(Kind::bytes);
+  if (head[0] != static_cast<std::uint64_t>(chunk) || head[2] != (has_bytes ? size : 0) ||
+      is_right == has_bytes)
+    throw RunError("the rank before sent another chunk than was asked for");
+  if (is_right) {
+    if (store.map.checksum(chunk) != head[3]) throw RunError("the rank before takes a wrong chunk for right");
+    store.map.hold(chunk, head[3], ChunkMap::Origin::kept);
+    return true;
+  }
+  const auto bytes = buffer.first(static_cast<std::size_t>(size));
+  receive_bytes(lane, bytes);
+  if (xxh64(bytes) != head[3]) return false;
+  const std::int64_t offset = store.map.offset(chunk);
+  store.image.write_at(bytes, offset);
+  store.image.begin_writing_back(offset, static_cast<std::int64_t>(size));
+  store.map.hold(chunk, head[3], ChunkMap::Origin::received);
+  return true;
+}
+
+Memory chunk_memory(const ChunkStore& store) {
+  return Memory(store.map.chunks() == 0 ? 0 : static_cast<std::size_t>(store.map.size(0)));
+}
+
+}  // namespace
+
+std::uint64_t read_chunk(const ChunkStore& store, Chunk chunk, std::span<std::byte> buffer) {
+  const auto bytes = buffer.first(static_cast<std::size_t>(store.map.size(chunk)));
+  store.image.read_at(bytes, store.map.offset(chunk));
+  return xxh64(bytes);
+}
+
+void send_chunks(const ChunkStore& store, const Lane& lane, const std::stop_token& stop) {
+  const Memory memory = chunk_memory(store);
+  while (true) {
+    const Needed list = receive_needed(store, lane);
+    if (list.chunks.empty()) return;
+    for (std::size_t i = 0; i < list.chunks.size(); ++i) {
+      if (!store.map.await(list.chunks[i], stop)) throw ConnectionLost("stopped");
+      const std::uint64_t* theirs = list.is_read[i] != 0 ? &list.checksums[i] : nullptr;
+      send_chunk(store, lane, list.chunks[i], theirs, memory.span());
+      store.moved();
+    }
+  }
+}
+
+void receive_chunks(const ChunkStore& store, const Lane& lane) {
+  const Memory memory = chunk_memory(store);
+  for (int round = 0;; ++round) {
+    const Needed list = needed(store, lane);
+    send_needed(list, lane);
+    if (list.chunks.empty()) return;
+    if (round == most_rounds)
+      throw ConnectionLost("bytes from " + std::to_string(store.map.offset(list.chunks.front())) +
+                           " on arrived damaged " + std::to_string(most_rounds) + " times on rail " +
+                           std::to_string(lane.rail));
+    for (const Chunk chunk : list.chunks) {
+      receive_chunk(store, lane, chunk, memory.span());
+      store.moved();
+    }
+  }
+}
+
+}  // namespace crosscut

@@ -1,0 +1,362 @@
+#include "clone_conductor.hpp"
+
+#include <unistd.h>
+
+#include <map>
+#include <thread>
+
+#include "error.hpp"
+
+namespace crosscut {
+namespace {
+
+// Joining takes longer than an answer: ssh trees, a loaded machine starting hundreds of ranks.
+double joining_patience(const RankSetup& setup) { return setup.timeout_seconds + 0.05 * setup.ranks + 5; }
+
+// The launcher's word about a rank may come a moment later than the end of its connection.
+constexpr int launcher_tries = 20;
+constexpr auto launcher_pause = std::chrono::milliseconds(10);
+
+json::Value parsed(const Frame& frame) { return json::parse(Reader(frame.payload).text()); }
+
+}  // namespace
+
+CloneConductor::CloneConductor(const RankSetup& setup, const Address& interface)
+    : setup_(setup),
+      desk_(setup.requests_fd, setup.events_fd, setup.place),
+      reports_(setup.reports_fd),
+      server_(interface, setup.secret, setup.ranks, setup.timeout_seconds),
+      roster_(static_cast<std::size_t>(setup.ranks)) {}
+
+void CloneConductor::rank_zero_failed(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  rank_zero_reason_ = reason;
+}
+
+std::string CloneConductor::name(Rank rank) const {
+  return "rank " + std::to_string(rank) + " on " + roster_.of(rank).node;
+}
+
+void CloneConductor::announce() {
+  const auto line = address().text() + "\n";
+  if (setup_.address_fd >= 0 && ::write(setup_.address_fd, line.data(), line.size()) < 0)
+    throw_errno("telling the launcher where rank 0 is");
+  if (setup_.local_ranks < setup_.ranks)
+    desk_.events().say(json::Object{{"event", "listening"}, {"address", address().text()}});
+}
+
+void CloneConductor::hear_launcher() {
+  if (setup_.reports_fd < 0) return;
+  reports_.read();
+  while (!reports_.empty()) {
+    auto report = parse_node_report(reports_.take());
+    if (report && report->kind != NodeReport::Kind::up) losses_.push_back(std::move(*report));
+  }
+}
+
+std::string CloneConductor::cause(Rank rank, const std::string& otherwise) {
+  if (rank == 0) {
+    const std::lock_guard lock(mutex_);
+    return rank_zero_reason_.empty() ? otherwise : rank_zero_reason_;
+  }
+  for (int i = 0; setup_.reports_fd >= 0 && i < launcher_tries; ++i) {
+    hear_launcher();
+    const auto known = std::ranges::find(losses_, rank, &NodeReport::first_rank);
+    if (known != losses_.end()) return known->reason;
+    std::this_thread::sleep_for(launcher_pause);
+  }
+  return otherwise;
+}
+
+void CloneConductor::hear_input(int fd) {
+  if (fd == desk_.signals_fd()) return desk_.hear_signals();
+  if (fd == setup_.reports_fd) {
+    hear_launcher();
+    if (reports_.ended()) server_.unwatch(fd);
+    return;
+  }
+  if (!desk_.hear_requests()) server_.unwatch(fd);
+}
+
+void CloneConductor::assemble() {
+  const auto frames = server_.await_all(joining_patience(setup_), [this] {
+    desk_.hear_signals();
+    if (desk_.interrupted()) throw RunError("interrupted before all ranks had joined");
+    hear_launcher();
+    if (!losses_.empty()) throw RunError(describe(losses_.front()));
+  });
+  Welcome welcome;
+  welcome.living = server_.all_living();
+  std::map<std::string, std::int32_t> machines;
+  json::Array nodes;
+  for (Rank rank = 0; rank < server_.ranks(); ++rank) {
+    const auto joined = unpack<Joined>(frames[static_cast<std::size_t>(rank)].payload);
+    CloneMember& member = roster_.of(rank);
+    member.node = json::parse(joined.facts).at("name").string();
+    member.machine = machines.emplace(joined.node, static_cast<std::int32_t>(machines.size())).first->second;
+    welcome.node.push_back(member.machine);
+    welcome.listeners.resize(std::max(welcome.listeners.size(), joined.listeners.size()));
+    if (welcome.listeners.size() != joined.listeners.size())
+      throw UsageError("ranks disagree on the number of interfaces: name as many on every node");
+    for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail)
+      welcome.listeners[rail].push_back(joined.listeners[rail]);
+    nodes.emplace_back(json::Object{{"name", member.node}, {"ranks", json::Array{rank}}});
+  }
+  server_.broadcast(FrameType::welcome, pack(welcome));
+  desk_.events().say(
+      json::Object{{"event", "ready"}, {"ranks", server_.ranks()}, {"nodes", std::move(nodes)}});
+}
+
+void CloneConductor::run() {
+  try {
+    announce();
+    assemble();
+    serve();
+  } catch (const UsageError& error) {
+    desk_.events().error(error.what(), true);
+    desk_.note_status(2);
+  } catch (const std::exception& error) {
+    desk_.events().error(error.what(), false);
+    desk_.note_status(desk_.interrupted() ? 130 : 1);
+  }
+  server_.broadcast(FrameType::end, {});
+  if (desk_.interrupted()) desk_.note_status(130);
+  desk_.events().say(json::Object{{"event", "ended"}});
+}
+
+void CloneConductor::serve() {
+  server_.watch(desk_.signals_fd());
+  server_.watch(desk_.requests_fd());
+  if (setup_.reports_fd >= 0) server_.watch(setup_.reports_fd);
+  desk_.hear_requests();
+  while (!desk_.over()) {
+    if (const std::string request = desk_.take_request(); !request.empty()) {
+      take(request);
+      if (epoch_ > 0) return;  // a session clones once: ranks that were lost do not come back
+      continue;
+    }
+    const auto heard = server_.hear(3600, false);
+    if (heard.what == ControlServer::Heard::What::input) hear_input(heard.fd);
+    if (heard.what == ControlServer::Heard::What::lost) lose(heard.rank, heard.reason);
+  }
+}
+
+void CloneConductor::take(const std::string& request) {
+  const auto value = json::parse(request);
+  // Slurm copies our input to every node; this line is for those on which rank 0 is not.
+  if (value.find("do") == nullptr && value.find("conductor") != nullptr) return;
+  const auto& word = value.at("do").string();
+  if (word == "clone") return clone(parse_clone_job(value.at("job")));
+  if (word == "end") throw RunError("ended before anything was copied");
+  if (word != "stop")
+    throw UsageError("unknown request '" + word.substr(0, 40) + "'; known are clone, stop, end");
+}
+
+void CloneConductor::clone(CloneJob job) {
+  prepare(job);
+  desk_.events().say(json::Object{{"event", "cloning"},
+                                  {"bytes", job.bytes},
+                                  {"chunk_bytes", job.chunk_bytes},
+                                  {"copies", server_.ranks() - 1}});
+  copy();
+  tell_outcome();
+}
+
+double CloneConductor::elapsed_seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void CloneConductor::prepare(CloneJob& job) {
+  ask_to_prepare(job, {0});
+  const Prepared& source = roster_.of(0).prepared;
+  job.bytes = source.bytes;
+  job.permissions = source.permissions;
+  if (job.chunk_bytes == 0) job.chunk_bytes = choose_chunk_bytes(job.bytes);
+  check_chunks(job);
+  if (!source.warning.empty()) desk_.events().warn(source.warning);
+  std::vector<Rank> targets = server_.all_living();
+  std::erase(targets, 0);
+  ask_to_prepare(job, targets);
+  if (const std::string collision = roster_.collision(); !collision.empty()) throw UsageError(collision);
+}
+
+// Nothing has been written yet, so all that is in the way is said at once.
+void CloneConductor::ask_to_prepare(const CloneJob& job, const std::vector<Rank>& ranks) {
+  const auto payload = Writer().add(json::write(to_json(job)));
+  for (const Rank rank : ranks) server_.send(rank, FrameType::job, payload.bytes());
+  std::map<Rank, std::string> refusals;
+  bool is_usage = true;
+  for (auto left = ranks.size(); left > 0;) {
+    const auto heard = server_.hear(0.5, true);
+    if (desk_.stop_asked()) throw RunError("stopped before anything was copied");
+    using What = ControlServer::Heard::What;
+    if (heard.what == What::input) hear_input(heard.fd);
+    if (heard.what == What::lost) {
+      lose(heard.rank, heard.reason);
+      throw RunError(name(heard.rank) +
+                     " was lost before anything was copied: " + roster_.of(heard.rank).reason);
+    }
+    if (heard.what != What::frame) continue;
+    if (heard.frame.type == FrameType::ready) {
+      roster_.of(heard.rank).prepared = parse_prepared(parsed(heard.frame));
+      --left;
+    } else if (heard.frame.type == FrameType::refused) {
+      const auto refusal = unpack<Refusal>(heard.frame.payload);
+      is_usage = is_usage && refusal.usage;
+      refusals[heard.rank] = refusal.message;
+      --left;
+    }
+  }
+  if (refusals.empty()) return;
+  std::string text;
+  for (const auto& [rank, why] : refusals) text += (text.empty() ? "" : "\n  ") + name(rank) + ": " + why;
+  if (is_usage) throw UsageError(text);
+  throw RunError(text);
+}
+
+void CloneConductor::copy() {
+  start_ = told_ = std::chrono::steady_clock::now();
+  send_chain();
+  while (!roster_.all_settled()) {
+    const auto heard = server_.hear(0.25, true);
+    if (heard.what == ControlServer::Heard::What::input) hear_input(heard.fd);
+    if (desk_.stop_asked()) {
+      stopped_ = true;
+      return;
+    }
+    hear_rank(heard);
+    settle_complaints();
+    tell_progress();
+  }
+}
+
+void CloneConductor::send_chain() {
+  ++epoch_;
+  server_.broadcast(FrameType::run,
+                    Writer().add(json::write(to_json(Chain{epoch_, roster_.living()}))).bytes());
+}
+
+void CloneConductor::hear_rank(const ControlServer::Heard& heard) {
+  using What = ControlServer::Heard::What;
+  if (heard.what == What::stalled) return warn_of_stall();
+  if (heard.what == What::lost) return lose(heard.rank, heard.reason);
+  if (heard.what != What::frame || !server_.living(heard.rank)) return;
+  CloneMember& member = roster_.of(heard.rank);
+  switch (heard.frame.type) {
+    case FrameType::standing:
+      // One of another thread's may have been overtaken by the result.
+      if (member.state == CloneMember::State::unfinished)
+        member.standing = parse_standing(parsed(heard.frame));
+      return;
+    case FrameType::result:
+      member.standing = parse_standing(parsed(heard.frame));
+      member.state = CloneMember::State::complete;
+      member.seconds = elapsed_seconds();
+      for (const Rank rank : roster_.living()) judge(rank);
+      return;
+    case FrameType::committed:
+      member.state = CloneMember::State::verified;
+      desk_.events().say(json::Object{{"event", "verified"}, {"rank", heard.rank}, {"node", member.node}});
+      return;
+    case FrameType::refused:
+      return lose(heard.rank, unpack<Refusal>(heard.frame.payload).message);
+    case FrameType::complaint:
+      return take_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
+    default:
+      return;
+  }
+}
+
+void CloneConductor::judge(Rank rank) {
+  CloneMember& member = roster_.of(rank);
+  const CloneMember& source = roster_.of(0);
+  if (rank == 0 || member.state != CloneMember::State::complete || source.standing.sha256.empty()) return;
+  if (member.standing.sha256 == source.standing.sha256) {
+    if (!std::exchange(member.is_committing, true)) server_.send(rank, FrameType::end_job, {});
+    return;
+  }
+  member.state = CloneMember::State::differs;
+  member.reason = source.standing.has_changed
+                      ? "the source changed while it was copied"
+                      : "the SHA-256 is not the source's; look at this node's disk and memory";
+}
+
+// Mostly the neighbour is dead, and its control connection says so in a moment. Where both live, it is the
+// connection that broke: then the rank behind it is given up, for the one before has the bytes.
+void CloneConductor::take_complaint(Rank from, const Complaint& complaint) {
+  if (complaint.peer < 0 || complaint.peer >= server_.ranks()) return;
+  suspicions_.push_back({from, complaint.peer, complaint.reason, after_seconds(1)});
+}
+
+void CloneConductor::settle_complaints() {
+  while (!suspicions_.empty() && milliseconds_left(suspicions_.front().due) == 0) {
+    const Suspicion one = suspicions_.front();
+    suspicions_.pop_front();
+    const Rank before = std::min(one.from, one.peer), behind = std::max(one.from, one.peer);
+    if (!server_.living(one.from) || !server_.living(one.peer)) continue;
+    lose(behind, "its connection with " + name(before) + " broke: " + one.why);
+  }
+}
+
+void CloneConductor::lose(Rank rank, const std::string& reason) {
+  CloneMember& member = roster_.of(rank);
+  if (std::exchange(member.is_gone, true)) return;
+  const bool was_alive = server_.living(rank);
+  const std::string why = was_alive ? reason : cause(rank, reason);
+  if (member.state != CloneMember::State::verified) {
+    member.state = CloneMember::State::lost;
+    member.reason = why;
+  }
+  if (was_alive) server_.send(rank, FrameType::end, {});
+  server_.drop(rank);
+  desk_.events().say(
+      json::Object{{"event", "failed-rank"}, {"rank", rank}, {"node", member.node}, {"reason", why}});
+  if (rank == 0 && epoch_ > 0) {
+    tell_outcome();
+    throw RunError(name(0) + ", which has the source, cannot go on: " + why);
+  }
+  if (epoch_ > 0) send_chain();
+}
+
+void CloneConductor::warn_of_stall() {
+  if (std::exchange(has_warned_, true)) return;
+  const Rank slowest = roster_.slowest();
+  if (slowest < 0) return;
+  desk_.events().warn("nothing moves any more, though all ranks answer; " + name(slowest) + " has least: " +
+                      std::to_string(roster_.of(slowest).held_bytes()) + " bytes. Is its disk at work?");
+}
+
+void CloneConductor::tell_progress() {
+  const auto now = std::chrono::steady_clock::now();
+  const double since = std::chrono::duration<double>(now - told_).count();
+  const Rank slowest = roster_.slowest();
+  if (since < 0.5 || slowest < 0) return;
+  const CloneMember& member = roster_.of(slowest);
+  rate_ = static_cast<double>(member.held_bytes() - told_bytes_) / since;
+  told_ = now;
+  told_bytes_ = member.held_bytes();
+  desk_.events().say(json::Object{{"event", "progress"},
+                                  {"bytes", roster_.of(0).prepared.bytes},
+                                  {"held_bytes", member.held_bytes()},
+                                  {"checked_bytes", member.standing.checked_bytes},
+                                  {"rank", slowest},
+                                  {"node", member.node},
+                                  {"rate", std::max(rate_, 0.0)},
+                                  {"elapsed", elapsed_seconds()}});
+}
+
+void CloneConductor::tell_outcome() {
+  const bool is_fine = roster_.all_verified();
+  if (stopped_) desk_.note_status(130);
+  if (!is_fine) desk_.note_status(1);
+  desk_.events().say(json::Object{{"event", "cloned"},
+                                  {"state", stopped_  ? "stopped"
+                                            : is_fine ? "complete"
+                                                      : "failed"},
+                                  {"bytes", roster_.of(0).prepared.bytes},
+                                  {"seconds", elapsed_seconds()},
+                                  {"sha256", roster_.of(0).standing.sha256},
+                                  {"nodes", roster_.outcome()}});
+}
+
+}  // namespace crosscut

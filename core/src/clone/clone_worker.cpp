@@ -1,0 +1,289 @@
+#include "clone_worker.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "error.hpp"
+#include "machine.hpp"
+#include "memory.hpp"
+#include "messages.hpp"
+#include "sha256.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr double telling_seconds = 0.4;
+// Of the ranks that tell the conductor, together, how far they are.
+constexpr double tellings_per_second = 1000;
+// One attempt; a node without power does not answer at all, and the next chain may be there by then.
+constexpr double connecting_seconds = 3;
+constexpr double accepting_seconds = 0.1;
+
+// As measuring ranks have it: the conductor asks every half time-out.
+double silence_seconds(const RankSetup& setup) { return 2 * setup.timeout_seconds + 5; }
+
+std::string hex_of(const Digest& digest) {
+  std::string text;
+  for (const std::uint8_t byte : digest) {
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
+  }
+  return text;
+}
+
+// Where nothing was ever written there is nothing to keep. False also where the file system cannot tell.
+bool is_hole(const Image& image, std::int64_t offset, std::int64_t bytes) {
+  const off_t data = ::lseek(image.fd(), offset, SEEK_DATA);
+  return data < 0 ? errno == ENXIO : data >= offset + bytes;
+}
+
+Rank neighbour(const std::vector<Rank>& living, Rank self, std::ptrdiff_t step) {
+  const auto at = std::ranges::find(living, self) - living.begin() + step;
+  return at < 0 || at >= std::ssize(living) ? -1 : living[static_cast<std::size_t>(at)];
+}
+
+json::Value parsed(const Frame& frame) { return json::parse(Reader(frame.payload).text()); }
+
+}  // namespace
+
+CloneWorker::CloneWorker(const RankSetup& setup, Membership member)
+    : setup_(setup),
+      interfaces_(member.interfaces),
+      attendant_(std::move(member.control), std::move(member.acceptors), silence_seconds(setup)) {
+  if (setup_.host.empty()) setup_.host = host_name();
+}
+
+void CloneWorker::serve() {
+  while (true) {
+    const Frame frame = attendant_.next();
+    if (frame.type == FrameType::end) return;
+    try {
+      obey(frame);
+    } catch (const UsageError& error) {
+      refuse(error.what(), true);
+    } catch (const std::exception& error) {
+      refuse(error.what(), false);
+    }
+  }
+}
+
+void CloneWorker::answer(FrameType type, const json::Value& words) {
+  attendant_.send(type, Writer().add(json::write(words)).bytes());
+}
+
+// Said by threads that have nobody to throw to. That the conductor is gone, serve() hears for itself.
+void CloneWorker::tell(FrameType type, std::span<const std::byte> payload) {
+  try {
+    if (!attendant_.interrupted()) attendant_.send(type, payload);
+  } catch (const ConnectionLost&) {
+  }
+}
+
+void CloneWorker::refuse(const std::string& why, bool usage) {
+  tell(FrameType::refused, pack(Refusal{usage, why}));
+}
+
+void CloneWorker::obey(const Frame& frame) {
+  switch (frame.type) {
+    case FrameType::welcome:
+      return meet(frame);
+    case FrameType::job:
+      return prepare(parse_clone_job(parsed(frame)));
+    case FrameType::run:
+      return take_place(parse_chain(parsed(frame)));
+    case FrameType::end_job:
+      return commit();
+    default:
+      throw RunError("the conductor said something this version does not know");
+  }
+}
+
+void CloneWorker::meet(const Frame& frame) {
+  for (const auto& rail : unpack<Welcome>(frame.payload).listeners) {
+    auto& addresses = addresses_.emplace_back();
+    for (const auto& text : rail) addresses.push_back(Address::parse(text));
+  }
+}
+
+void CloneWorker::prepare(const CloneJob& job) {
+  Prepared prepared;
+  if (setup_.rank == 0) {
+    source_.emplace(open_source(job.source));
+    source_status_ = status_of(source_->image);
+    prepared.bytes = source_->image.bytes();
+    prepared.permissions = source_->permissions;
+    prepared.path = job.source;
+    prepared.identity = identity_of(source_status_);
+    prepared.warning = source_->warning;
+    const std::int64_t chunk_bytes =
+        job.chunk_bytes > 0 ? job.chunk_bytes : choose_chunk_bytes(prepared.bytes);
+    map_ = std::make_unique<ChunkMap>(prepared.bytes, chunk_bytes, ChunkMap::Owner::source);
+  } else {
+    prepare_target(job, prepared);
+  }
+  store_.emplace(ChunkStore{*map_, image(), [this] { moved(); }});
+  if (target_) look_for_what_is_right();
+  answer(FrameType::ready, to_json(prepared));
+}
+
+void CloneWorker::prepare_target(const CloneJob& job, Prepared& prepared) {
+  target_ = std::make_unique<Target>(TargetOrder{.path = expand_path(job.target, setup_.rank, setup_.host),
+                                                 .bytes = job.bytes,
+                                                 .permissions = static_cast<mode_t>(job.permissions),
+                                                 .overwrite = job.overwrite,
+                                                 .resume = job.resume});
+  map_ = std::make_unique<ChunkMap>(job.bytes, job.chunk_bytes, ChunkMap::Owner::target);
+  prepared.path = target_->path();
+  prepared.identity = target_->identity();
+  prepared.place = target_->place_identity();
+}
+
+void CloneWorker::look_for_what_is_right() {
+  const Memory memory(map_->chunks() == 0 ? 0 : static_cast<std::size_t>(map_->size(0)));
+  for (Chunk chunk = 0; chunk < map_->chunks(); ++chunk) {
+    if (map_->offset(chunk) + map_->size(chunk) > target_->resumable_bytes()) return;
+    if (attendant_.interrupted()) throw RunError("stopped");
+    if (!is_hole(image(), map_->offset(chunk), map_->size(chunk)))
+      map_->suggest(chunk, read_chunk(*store_, chunk, memory.span()));
+    ++attendant_.progress();
+  }
+}
+
+void CloneWorker::take_place(const Chain& chain) {
+  if (!store_) throw RunError("asked to copy without a job");
+  if (!has_begun_) begin();
+  const Rank before = neighbour(chain.living, setup_.rank, -1),
+             behind = neighbour(chain.living, setup_.rank, +1);
+  // A neighbour that stays is not disturbed. Both ends hear of all chains, so they agree on the epoch in
+  // which they became neighbours.
+  if (before != before_) {
+    upstream_.reset();
+    before_ = before;
+    if (before >= 0) upstream_ = std::make_unique<Link>(rails(), receiving_from(before, chain.epoch));
+  }
+  if (behind != behind_) {
+    downstream_.reset();
+    behind_ = behind;
+    if (behind >= 0) downstream_ = std::make_unique<Link>(rails(), sending_to(behind, chain.epoch));
+  }
+}
+
+void CloneWorker::begin() {
+  has_begun_ = true;
+  if (target_) target_->begin();
+  reader_ = std::jthread([this](const std::stop_token& stop) {
+    try {
+      read_all(stop);
+    } catch (const std::exception& error) {
+      if (!stop.stop_requested()) refuse(error.what(), false);
+    }
+  });
+}
+
+Lane CloneWorker::lane(int fd, std::int32_t rail) const {
+  return {.fd = fd, .rail = rail, .rails = rails(), .patience_seconds = 2 * setup_.timeout_seconds};
+}
+
+Link::Work CloneWorker::with_words(Rank peer, decltype(Link::Work::open) open,
+                                   decltype(Link::Work::run) run) {
+  return {.open = std::move(open),
+          .run = std::move(run),
+          .lost =
+              [this, peer](const std::string& why) {
+                tell(FrameType::complaint, pack(Complaint{peer, why}));
+              },
+          .failed = [this](const std::string& why) { refuse(why, false); }};
+}
+
+Link::Work CloneWorker::receiving_from(Rank before, std::uint32_t epoch) {
+  const auto open = [this, before, epoch](std::int32_t rail, const std::stop_token& stop) {
+    const Hello wanted{Purpose::data, before, epoch, 0, static_cast<std::uint32_t>(rail)};
+    while (true) {
+      try {
+        return attendant_.accepted(wanted, after_seconds(accepting_seconds));
+      } catch (const ConnectionLost&) {
+        if (stop.stop_requested() || attendant_.interrupted()) throw;
+      }
+    }
+  };
+  const auto run = [this](int fd, std::int32_t rail, const std::stop_token&) {
+    receive_chunks(*store_, lane(fd, rail));
+  };
+  return with_words(before, open, run);
+}
+
+Link::Work CloneWorker::sending_to(Rank behind, std::uint32_t epoch) {
+  const auto open = [this, behind, epoch](std::int32_t rail, const std::stop_token& stop) {
+    return connect_to_rank(behind, rail, epoch, stop);
+  };
+  const auto run = [this](int fd, std::int32_t rail, const std::stop_token& stop) {
+    send_chunks(*store_, lane(fd, rail), stop);
+  };
+  return with_words(behind, open, run);
+}
+
+Fd CloneWorker::connect_to_rank(Rank behind, std::int32_t rail, std::uint32_t epoch,
+                                const std::stop_token& stop) const {
+  const Hello hello{Purpose::data, setup_.rank, epoch, 0, static_cast<std::uint32_t>(rail)};
+  const auto at = static_cast<std::size_t>(rail);
+  const Address& to = addresses_.at(at).at(static_cast<std::size_t>(behind));
+  const Deadline deadline = after_seconds(setup_.timeout_seconds);
+  while (true) {
+    try {
+      return connect_authenticated(to, interfaces_.at(at), setup_.secret, hello,
+                                   std::min(deadline, after_seconds(connecting_seconds)));
+    } catch (const ConnectionLost&) {
+      if (stop.stop_requested() || milliseconds_left(deadline) == 0) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+}
+
+// The SHA-256 of the whole follows the chunks in order of place, as they are there; then all is put on the
+// disk.
+void CloneWorker::read_all(const std::stop_token& stop) {
+  Sha256 sum;
+  const Memory memory(map_->chunks() == 0 ? 0 : static_cast<std::size_t>(map_->size(0)));
+  for (Chunk chunk = 0; chunk < map_->chunks(); ++chunk) {
+    if (!map_->await(chunk, stop) || stop.stop_requested()) return;
+    const auto bytes = memory.span().first(static_cast<std::size_t>(map_->size(chunk)));
+    image().read_at(bytes, map_->offset(chunk));
+    sum.add({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+    checked_bytes_ += map_->size(chunk);
+    moved();
+  }
+  if (target_) image().sync();
+  const ChunkMap::Counts counts = map_->counts();
+  answer(FrameType::result,
+         to_json(Standing{.received_bytes = counts.received_bytes,
+                          .kept_bytes = counts.kept_bytes,
+                          .checked_bytes = checked_bytes_,
+                          .sha256 = hex_of(sum.finish()),
+                          .has_changed = source_ && !is_unchanged(*source_, source_status_)}));
+}
+
+void CloneWorker::commit() {
+  if (!target_ || !has_begun_) throw RunError("asked to put a copy into its place that there is not");
+  target_->commit();
+  answer(FrameType::committed, json::Object{});
+}
+
+// Called by all threads of this rank.
+void CloneWorker::moved() {
+  ++attendant_.progress();
+  const std::unique_lock lock(telling_, std::try_to_lock);
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> pause(std::max(telling_seconds, setup_.ranks / tellings_per_second));
+  if (!lock || now - told_ < pause) return;
+  told_ = now;
+  const ChunkMap::Counts counts = map_->counts();
+  answer(FrameType::standing, to_json(Standing{.received_bytes = counts.received_bytes,
+                                               .kept_bytes = counts.kept_bytes,
+                                               .checked_bytes = checked_bytes_,
+                                               .sha256 = {},
+                                               .has_changed = false}));
+}
+
+}  // namespace crosscut

@@ -1,0 +1,69 @@
+// A rank of the chain at work: obeys the conductor, and has the threads that receive, send and read.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "attendant.hpp"
+#include "chunk_stream.hpp"
+#include "clone_messages.hpp"
+#include "join.hpp"
+#include "link.hpp"
+#include "target.hpp"
+
+namespace crosscut {
+
+class CloneWorker {
+ public:
+  CloneWorker(const RankSetup& setup, Membership member);
+  void serve();  // until the session ends; ConnectionLost when the conductor is gone
+
+ private:
+  void obey(const Frame& frame);
+  void meet(const Frame& frame);
+  void prepare(const CloneJob& job);
+  void prepare_target(const CloneJob& job, Prepared& prepared);
+  void look_for_what_is_right();
+  void take_place(const Chain& chain);
+  void begin();
+  void commit();
+
+  Link::Work with_words(Rank peer, decltype(Link::Work::open) open, decltype(Link::Work::run) run);
+  Link::Work receiving_from(Rank before, std::uint32_t epoch);
+  Link::Work sending_to(Rank behind, std::uint32_t epoch);
+  Fd connect_to_rank(Rank behind, std::int32_t rail, std::uint32_t epoch, const std::stop_token& stop) const;
+  Lane lane(int fd, std::int32_t rail) const;
+  void read_all(const std::stop_token& stop);
+
+  void answer(FrameType type, const json::Value& words);
+  void tell(FrameType type, std::span<const std::byte> payload);
+  void refuse(const std::string& why, bool usage);
+  void moved();
+
+  const Image& image() const { return source_ ? source_->image : target_->image(); }
+  std::int32_t rails() const { return static_cast<std::int32_t>(interfaces_.size()); }
+
+  RankSetup setup_;
+  std::vector<Address> interfaces_;
+  std::vector<std::vector<Address>> addresses_;  // [rail][rank]
+  Attendant attendant_;
+  std::optional<Source> source_;
+  struct stat source_status_ {};
+  std::unique_ptr<Target> target_;
+  std::unique_ptr<ChunkMap> map_;
+  std::optional<ChunkStore> store_;
+  Rank before_ = -1, behind_ = -1;
+  std::atomic<std::int64_t> checked_bytes_ = 0;
+  std::mutex telling_;
+  std::chrono::steady_clock::time_point told_{};
+  bool has_begun_ = false;
+  // Last, since their threads use what is above.
+  std::unique_ptr<Link> upstream_, downstream_;
+  std::jthread reader_;
+};
+
+}  // namespace crosscut

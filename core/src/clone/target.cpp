@@ -1,0 +1,205 @@
+#include "target.hpp"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "device_use.hpp"
+#include "error.hpp"
+#include "file.hpp"
+
+namespace crosscut {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view unfinished_suffix = ".crosscut-clone";
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw UsageError("target " + path + ": " + why);
+}
+
+// Where the path leads, and what is there; nothing where nothing is.
+std::optional<struct stat> look(std::string& path) {
+  struct stat status {};
+  std::error_code error;
+  if (::stat(path.c_str(), &status) == 0) {
+    path = fs::canonical(path, error).string();
+    if (error) refuse(path, error.message());
+    return status;
+  }
+  if (errno != ENOENT) refuse(path, std::strerror(errno));
+  if (::lstat(path.c_str(), &status) == 0) refuse(path, "a symbolic link that leads nowhere; remove it");
+  const fs::path whole(path);
+  if (!whole.has_filename()) refuse(path, "a directory that does not exist; name a file");
+  const fs::path folder = fs::canonical(whole.has_parent_path() ? whole.parent_path() : ".", error);
+  if (error) refuse(path, "the directory that it would be in: " + error.message());
+  path = (folder / whole.filename()).string();
+  return std::nullopt;
+}
+
+int rename_to_free_name(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  // File systems that do not know the flag (NFS): a second name never replaces anything either.
+  return ::link(from.c_str(), to.c_str()) == 0 ? ::unlink(from.c_str()) : -1;
+}
+
+}  // namespace
+
+std::string expand_path(const std::string& pattern, std::int32_t rank, const std::string& host) {
+  std::string path;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const std::string_view rest = std::string_view(pattern).substr(at);
+    if (rest.starts_with("{rank}")) {
+      path += std::to_string(rank);
+      at += 6;
+    } else if (rest.starts_with("{host}")) {
+      path += host;
+      at += 6;
+    } else if (rest.front() == '{' || rest.front() == '}') {
+      refuse(pattern, "of names in braces there are {rank} and {host}");
+    } else {
+      path += pattern[at++];
+    }
+  }
+  if (path.empty() || path.find('\0') != std::string::npos) refuse(pattern, "this is no path");
+  return path;
+}
+
+Target::Target(const TargetOrder& order)
+    : path_(order.path), permissions_(order.permissions), overwrite_(order.overwrite) {
+  const std::optional<struct stat> status = look(path_);
+  if (status) place_identity_ = identity_of(*status);
+  if (status && S_ISDIR(status->st_mode)) refuse(path_, "a directory; name the file in it");
+  if (status && S_ISBLK(status->st_mode)) {
+    open_device(order);
+  } else if (status && !S_ISREG(status->st_mode)) {
+    refuse(path_, "neither a regular file nor a block device");
+  } else {
+    open_file(order, status.has_value());
+  }
+}
+
+void Target::open_device(const TargetOrder& order) {
+  is_in_place_ = true;
+  struct stat status {};
+  if (::stat(path_.c_str(), &status) != 0) refuse(path_, std::strerror(errno));
+  const std::string use = device_use(status.st_rdev);
+  if (!use.empty()) refuse(path_, "the device is in use: " + use + "; it is not written to");
+  Fd fd(::open(path_.c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
+  if (!fd && errno == EBUSY)
+    refuse(path_,
+           "the kernel says that the device is in use (mounted, swap, or part of another); it is not written "
+           "to");
+  if (!fd) refuse(path_, std::strerror(errno));
+  int is_read_only = 0;
+  if (::ioctl(fd.get(), BLKROGET, &is_read_only) == 0 && is_read_only != 0)
+    refuse(path_, "the device is read-only");
+  const std::int64_t room = device_bytes(fd.get(), path_);
+  if (room < order.bytes)
+    refuse(path_,
+           "the device has " + std::to_string(room) + " bytes, the source " + std::to_string(order.bytes));
+  if (!order.overwrite)
+    refuse(path_, "a block device, and all on it would be lost; --yes says that it may be");
+  image_.emplace(std::move(fd), path_, order.bytes);
+  if (order.resume) resumable_bytes_ = order.bytes;
+}
+
+void Target::open_file(const TargetOrder& order, bool exists) {
+  const std::string name = path_ + std::string(unfinished_suffix);
+  if (exists && order.resume && open_whole(order, name)) return;
+  if (exists && !order.overwrite) refuse(path_, "the file exists; --yes says that it may be replaced");
+  struct stat status {};
+  is_new_ = ::lstat(name.c_str(), &status) != 0;
+  Fd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+  if (!fd) refuse(path_, "cannot write " + name + ": " + std::strerror(errno));
+  take_unfinished(order, name, std::move(fd));
+}
+
+// False: the copy is not in its place yet, or another file is.
+bool Target::open_whole(const TargetOrder& order, const std::string& unfinished) {
+  struct stat status {};
+  if (::lstat(unfinished.c_str(), &status) == 0) return false;
+  Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != order.bytes)
+    return false;
+  is_in_place_ = true;
+  image_.emplace(std::move(fd), path_, order.bytes);
+  image_->forbid_writing("target " + path_ +
+                         " exists and is no copy of the source; --yes without --resume replaces it");
+  resumable_bytes_ = order.bytes;
+  return true;
+}
+
+void Target::take_unfinished(const TargetOrder& order, const std::string& name, Fd fd) {
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0) throw_errno("looking at " + name);
+  // Whoever owns the file could write to it behind our back, and a second name shows it elsewhere.
+  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
+    refuse(path_, name + " is in the way, and none of ours; remove it");
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+    refuse(path_,
+           name +
+               " is being written by another copy; ranks that share a file system need {rank} or {host} "
+               "in the name");
+  struct stat named {};
+  if (::stat(name.c_str(), &named) != 0 || named.st_ino != status.st_ino || named.st_dev != status.st_dev)
+    refuse(path_, "another copy has just ended there; look at it, and try again");
+  image_.emplace(std::move(fd), name, order.bytes);
+  try {
+    check_space(order, status);
+  } catch (...) {
+    if (is_new_) ::unlink(name.c_str());
+    throw;
+  }
+  if (order.resume) resumable_bytes_ = std::min<std::int64_t>(status.st_size, order.bytes);
+}
+
+void Target::check_space(const TargetOrder& order, const struct stat& status) const {
+  struct statvfs space {};
+  if (::fstatvfs(image_->fd(), &space) != 0) return;  // writing tells
+  const auto unit = static_cast<std::int64_t>(space.f_frsize);
+  const std::int64_t free_bytes =
+      static_cast<std::int64_t>(space.f_bavail) * unit + std::int64_t{status.st_blocks} * 512;
+  if (free_bytes < order.bytes)
+    refuse(path_, "there are " + std::to_string(free_bytes) + " bytes free, and " +
+                      std::to_string(order.bytes) + " are needed");
+}
+
+// What was opened and never written to leaves no trace.
+Target::~Target() {
+  if (image_ && !is_in_place_ && is_new_ && !has_begun_) ::unlink(image_->path().c_str());
+}
+
+void Target::begin() {
+  has_begun_ = true;
+  if (is_in_place_) return;
+  if (resumable_bytes_ == 0 && ::ftruncate(image_->fd(), 0) != 0) throw_errno("emptying " + image_->path());
+  if (::ftruncate(image_->fd(), image_->bytes()) != 0)
+    throw_errno("giving " + image_->path() + " its length");
+}
+
+void Target::commit() {
+  if (is_in_place_) return;
+  if (::fchmod(image_->fd(), permissions_) != 0) throw_errno("setting permissions of " + image_->path());
+  const std::string& from = image_->path();
+  const int done = overwrite_ ? ::rename(from.c_str(), path_.c_str()) : rename_to_free_name(from, path_);
+  if (done != 0 && errno == EEXIST)
+    throw RunError("target " + path_ + " has come into being meanwhile; the copy is whole in " + from);
+  if (done != 0) throw_errno("renaming " + from + " to " + path_);
+  sync_directory(fs::path(path_).parent_path());
+}
+
+std::string Target::identity() const { return identity_of(status_of(*image_)); }
+
+}  // namespace crosscut

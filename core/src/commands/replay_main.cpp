@@ -1,0 +1,140 @@
+// `crosscut-core replay`: how long a traced program takes on a described network.
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "commands.hpp"
+#include "error.hpp"
+#include "json.hpp"
+#include "parameters.hpp"
+#include "replay.hpp"
+#include "words.hpp"
+
+namespace crosscut {
+namespace {
+
+constexpr std::string_view help = R"(usage: crosscut-core replay TRACE --on NETWORK [OPTION ...]
+
+TRACE names the files of the ranks, one a line: SimGrid's time-independent format, collective calls as messages.
+Prints one JSON object: seconds until each rank's end.
+
+  --ranks-per-host N        as the network says without it
+  --operations-per-second R of a processor (1e9)
+  --eager SIZE              longer messages wait for their receive (none)
+  --send-buffer SIZE        that a sender need not wait for (unbounded)
+  --header SIZE             that travels with each message (0)
+  --noise TIME              mean of what more each receive takes, exponentially distributed (0)
+  --latency F --bandwidth F --overhead F
+                            so many times what the network has; bandwidth may be inf
+  --alone                   every message has each link for itself
+  --deep-queues             switches lose nothing: shares of a link are as fast as its senders are
+)";
+
+struct Asked {
+  std::string trace, network;
+  std::int64_t ranks_per_host = 0;
+  ReplayModel model;
+};
+
+double factor(std::string_view option, std::string_view text) {
+  const auto value = text == "inf" ? std::numeric_limits<double>::infinity() : parse_real(text);
+  if (!(value >= 0) || (option == "--bandwidth" && value == 0) || (option != "--bandwidth" && value > 1e15))
+    throw UsageError(std::string(option) + " " + shown(text) + ": a factor from 0 on");
+  return value;
+}
+
+double rate(std::string_view text) {
+  const auto value = parse_real(text);
+  if (!(value >= 1e-9 && value <= 1e30))
+    throw UsageError("--operations-per-second " + shown(text) + ": above 0");
+  return value;
+}
+
+void set(Asked& asked, std::string_view option, std::string_view text) {
+  auto& model = asked.model;
+  if (option == "--on") {
+    asked.network = text;
+  } else if (option == "--ranks-per-host") {
+    asked.ranks_per_host = parse_integer(text);
+    if (asked.ranks_per_host < 0 || asked.ranks_per_host > 1 << 20)
+      throw UsageError("--ranks-per-host " + shown(text) + ": from 0 (as the network says) to 1048576");
+  } else if (option == "--operations-per-second") {
+    model.seconds_per_operation = 1 / rate(text);
+  } else if (option == "--eager") {
+    model.eager_bytes = static_cast<double>(parse_bytes(text));
+  } else if (option == "--send-buffer") {
+    model.send_buffer_bytes = static_cast<double>(parse_bytes(text));
+  } else if (option == "--header") {
+    model.header_bytes = static_cast<double>(parse_bytes(text));
+  } else if (option == "--noise") {
+    model.noise_seconds = parse_seconds(text);
+  } else if (option == "--latency") {
+    model.latency = factor(option, text);
+  } else if (option == "--bandwidth") {
+    model.bandwidth = factor(option, text);
+  } else if (option == "--overhead") {
+    model.overhead = factor(option, text);
+  } else {
+    throw UsageError("replay has no option " + shown(option) + "; see crosscut-core replay --help");
+  }
+}
+
+Asked parse(int argc, char** argv) {
+  Asked asked;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--alone") {
+      asked.model.alone = true;
+    } else if (word == "--deep-queues") {
+      asked.model.deep_queues = true;
+    } else if (word.starts_with("-")) {
+      if (i + 1 == argc) throw UsageError(std::string(word) + " needs a value");
+      set(asked, word, argv[++i]);
+    } else if (asked.trace.empty()) {
+      asked.trace = word;
+    } else {
+      throw UsageError("replay takes one TRACE, and " + shown(word) + " is another");
+    }
+  }
+  if (asked.trace.empty() || asked.network.empty()) throw UsageError("replay needs TRACE --on NETWORK");
+  return asked;
+}
+
+}  // namespace
+
+int replay_main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h") {
+      std::fwrite(help.data(), 1, help.size(), stdout);
+      return 0;
+    }
+  }
+  auto asked = parse(argc, argv);
+  const auto network = read_network(asked.network);
+  const auto trace = read_replay_trace(asked.trace);
+  const auto per_host =
+      asked.ranks_per_host > 0 ? asked.ranks_per_host : std::max(1, network->graph.host(0).ranks);
+  if (network->graph.hosts * per_host < trace.ranks())
+    throw UsageError("network " + network->name + " has room for " +
+                     std::to_string(network->graph.hosts * per_host) + " ranks, and the trace is of " +
+                     std::to_string(trace.ranks()));
+  const auto& protocol = network->protocol;
+  if (protocol.mtu > protocol.headers) {
+    asked.model.segment_bytes = protocol.mtu - protocol.headers;
+    asked.model.framing_bytes = protocol.headers + protocol.framing;
+  }
+  const NetworkWays ways(*network, static_cast<int>(per_host));
+  Replay replay(trace, ways, asked.model);
+  const auto times = replay.run();
+  json::Array ended(times.ended.begin(), times.ended.end());
+  const auto line =
+      json::write(json::Object{{"seconds", *std::max_element(times.ended.begin(), times.ended.end())},
+                               {"ended", std::move(ended)}}) +
+      "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  return 0;
+}
+
+}  // namespace crosscut

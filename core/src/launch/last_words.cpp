@@ -1,0 +1,45 @@
+#include "last_words.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "fd.hpp"
+#include "utf8.hpp"
+
+namespace crosscut {
+
+LastWords::LastWords() {
+  void* at = ::mmap(nullptr, bytes_max, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw_errno("taking a page of memory for a rank's last words");
+  page_ = {static_cast<char*>(at), bytes_max};
+}
+
+LastWords::~LastWords() {
+  if (!page_.empty()) ::munmap(page_.data(), page_.size());
+}
+
+void LastWords::say(std::string_view text) const {
+  const auto said = text.substr(0, page_.size());
+  std::ranges::copy(said, page_.begin());
+  std::ranges::fill(page_.subspan(said.size()), '\0');
+}
+
+// The rank may have broken down in any way: what is no text is left out.
+std::string LastWords::heard() const {
+  const std::string_view page(page_.data(), page_.size());
+  std::string_view rest = page.substr(0, page.find('\0'));
+  std::string text;
+  while (!rest.empty()) {
+    const std::size_t length = utf8_length(rest);
+    const bool is_blank = length == 1 && static_cast<unsigned char>(rest.front()) < ' ';
+    if (is_blank)
+      text += ' ';
+    else
+      text += rest.substr(0, length);
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
+
+}  // namespace crosscut

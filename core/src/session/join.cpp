@@ -1,0 +1,56 @@
+#include "join.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string_view>
+#include <thread>
+
+#include "error.hpp"
+#include "machine.hpp"
+#include "messages.hpp"
+
+namespace crosscut {
+namespace {
+
+std::string no_way_to_rank_0(const RankSetup& setup, const std::vector<Address>& interfaces,
+                             const ConnectionLost& lost) {
+  return "no way from " + interfaces.front().host() + " to rank 0, which conducts, within " +
+         std::to_string(std::lround(setup.timeout_seconds)) + " s: " + lost.what();
+}
+
+}  // namespace
+
+std::vector<Address> interfaces_of(const RankSetup& setup) {
+  std::vector<Address> interfaces;
+  std::size_t from = 0;
+  while (from <= setup.interface.size()) {
+    const auto comma = std::min(setup.interface.find(',', from), setup.interface.size());
+    interfaces.push_back(Address::of_interface(std::string_view(setup.interface).substr(from, comma - from)));
+    from = comma + 1;
+  }
+  return interfaces;
+}
+
+Membership join(const RankSetup& setup, const Address& conductor) {
+  Membership member{.control = {}, .acceptors = {}, .interfaces = interfaces_of(setup)};
+  Joined joined{.node = node_id(), .facts = json::write(node_facts(member.interfaces)), .listeners = {}};
+  for (const auto& interface : member.interfaces) {
+    member.acceptors.emplace_back(interface, setup.secret);
+    joined.listeners.push_back(member.acceptors.back().address().text());
+  }
+  const auto deadline = after_seconds(setup.timeout_seconds);
+  while (!member.control) {
+    try {
+      member.control = connect_authenticated(conductor, {}, setup.secret,
+                                             {Purpose::control, setup.rank, 0, 0, 0}, deadline);
+    } catch (const ConnectionLost& lost) {
+      if (milliseconds_left(deadline) == 0) throw RunError(no_way_to_rank_0(setup, member.interfaces, lost));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+  }
+  send_frame(member.control.get(), FrameType::joined, pack(joined), deadline);
+  return member;
+}
+
+}  // namespace crosscut

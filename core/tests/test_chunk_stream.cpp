@@ -1,0 +1,217 @@
+// Two neighbours of a chain over a real pair of sockets, and what stands between them.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <thread>
+
+#include "check.hpp"
+#include "chunk_stream.hpp"
+#include "error.hpp"
+#include "random.hpp"
+#include "socket.hpp"
+#include "wire.hpp"
+#include "xxh64.hpp"
+
+using namespace crosscut;
+
+namespace {
+
+constexpr std::int64_t chunk_bytes = 1000, image_bytes = 10 * chunk_bytes + 7;
+
+Image temporary_image(bool filled) {
+  std::string name = "/tmp/crosscut-test-XXXXXX";
+  Fd fd(::mkstemp(name.data()));
+  ::unlink(name.c_str());
+  CHECK(::ftruncate(fd.get(), image_bytes) == 0);
+  Image image(std::move(fd), name, image_bytes);
+  std::vector<std::byte> bytes(image_bytes);
+  for (std::size_t i = 0; filled && i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7919 >> 5);
+  image.write_at(bytes, 0);
+  return image;
+}
+
+std::vector<std::byte> content(const Image& image) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(image.bytes()));
+  image.read_at(bytes, 0);
+  return bytes;
+}
+
+struct Pair {
+  Fd a, b;
+  Pair() {
+    std::array<int, 2> ends{};
+    CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    a.reset(ends[0]);
+    b.reset(ends[1]);
+  }
+};
+
+struct Side {
+  Image image;
+  ChunkMap map;
+  ChunkStore store{map, image, [] {}};
+  explicit Side(ChunkMap::Owner owner)
+      : image(temporary_image(owner == ChunkMap::Owner::source)), map(image_bytes, chunk_bytes, owner) {}
+};
+
+Lane lane(const Fd& fd) { return {.fd = fd.get(), .rail = 0, .rails = 1, .patience_seconds = 10}; }
+
+void forward(int from, int to, std::size_t bytes, bool damage) {
+  std::vector<std::byte> held(bytes);
+  receive_all(from, held, after_seconds(10));
+  if (damage) held.back() ^= std::byte{1};
+  send_all(to, held, after_seconds(10));
+}
+
+// Runs the sender; returns what the receiver could not do, empty where it could.
+std::string received(Side& source, Side& target, const Fd& sending, const Fd& receiving) {
+  std::thread sender([&] {
+    try {
+      send_chunks(source.store, lane(sending), {});
+    } catch (const ConnectionLost&) {
+    }
+  });
+  std::string why;
+  try {
+    receive_chunks(target.store, lane(receiving));
+  } catch (const std::exception& error) {
+    why = error.what();
+    ::shutdown(receiving.get(), SHUT_RDWR);
+  }
+  sender.join();
+  return why;
+}
+
+// Between two sockets: hands everything on, and damages the last byte of chunk `damaged` so many times.
+void stand_between(int sender, int receiver, Chunk damaged, int times) {
+  try {
+    while (true) {
+      const Frame needed = receive_frame(receiver, after_seconds(10));
+      send_frame(sender, needed.type, needed.payload, after_seconds(10));
+      const auto chunks = Reader(needed.payload).list<Chunk>();
+      if (chunks.empty()) return;
+      for (const Chunk chunk : chunks) {
+        std::array<std::uint64_t, 4> head;
+        receive_all(sender, std::as_writable_bytes(std::span(head)), after_seconds(10));
+        send_all(receiver, std::as_bytes(std::span(head)), after_seconds(10));
+        if (head[2] > 0) forward(sender, receiver, head[2], chunk == damaged && times-- > 0);
+      }
+    }
+  } catch (const ConnectionLost&) {
+    for (const int fd : {sender, receiver}) ::shutdown(fd, SHUT_RDWR);
+  }
+}
+
+std::string received_through(Side& source, Side& target, Chunk damaged, int times) {
+  Pair before, behind;
+  std::thread between([&] { stand_between(before.b.get(), behind.a.get(), damaged, times); });
+  const std::string why = received(source, target, before.a, behind.b);
+  between.join();
+  return why;
+}
+
+// Says something to a receiver in a sender's place; returns the complaint.
+std::string complaint_about(const std::array<std::uint64_t, 4>& head) {
+  Side target(ChunkMap::Owner::target);
+  Pair pair;
+  send_all(pair.a.get(), std::as_bytes(std::span(head)), after_seconds(10));
+  try {
+    receive_chunks(target.store, lane(pair.b));
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST(all_chunks_arrive_and_what_is_right_already_is_not_sent) {
+  Side source(ChunkMap::Owner::source), target(ChunkMap::Owner::target);
+  const auto bytes = content(source.image);
+  for (const Chunk chunk : {Chunk{0}, Chunk{10}}) {
+    const auto own = std::span(bytes).subspan(static_cast<std::size_t>(chunk * chunk_bytes),
+                                              static_cast<std::size_t>(target.map.size(chunk)));
+    target.image.write_at(own, chunk * chunk_bytes);
+    target.map.suggest(chunk, xxh64(own));
+  }
+  target.map.suggest(3, 42);  // something else lies there
+  Pair pair;
+  CHECK_EQ(received(source, target, pair.a, pair.b), "");
+  CHECK(content(target.image) == bytes);
+  CHECK_EQ(target.map.counts().kept_bytes, chunk_bytes + 7);
+  CHECK_EQ(target.map.counts().received_bytes, 9 * chunk_bytes);
+}
+
+TEST(what_arrives_damaged_is_asked_for_again_and_never_handed_on) {
+  Side source(ChunkMap::Owner::source), target(ChunkMap::Owner::target);
+  CHECK_EQ(received_through(source, target, 4, 2), "");
+  CHECK(content(target.image) == content(source.image));
+  CHECK_EQ(target.map.counts().received_bytes, image_bytes);
+}
+
+TEST(what_arrives_damaged_again_and_again_ends_the_connection) {
+  Side source(ChunkMap::Owner::source), target(ChunkMap::Owner::target);
+  const std::string why = received_through(source, target, 4, 1000);
+  CHECK(why.find("arrived damaged") != std::string::npos);
+  CHECK(why.find("bytes from 4000 on") != std::string::npos);
+  CHECK(!target.map.checksum(4));
+}
+
+TEST(a_sender_that_breaks_the_rules_is_named_and_writes_nothing) {
+  constexpr std::uint64_t bytes = 1, right = 2;
+  for (const auto& head : {std::array<std::uint64_t, 4>{1, bytes, 1000, 0},  // not what was asked for
+                           {~0ull, bytes, 1000, 0},
+                           {0, bytes, 1001, 0},  // longer than a chunk
+                           {0, bytes, ~0ull, 0},
+                           {0, 3, 0, 0},  // of no kind
+                           {0, right, 1000, 0}})
+    CHECK(complaint_about(head).find("another chunk than was asked for") != std::string::npos);
+  CHECK(complaint_about({0, right, 0, 5}).find("wrong chunk for right") != std::string::npos);
+}
+
+TEST(a_receiver_that_asks_for_what_there_is_not_is_named) {
+  const auto ask = [](const std::vector<Chunk>& chunks, std::size_t flags) {
+    Side source(ChunkMap::Owner::source);
+    Pair pair;
+    Writer writer;
+    writer.add(chunks).add(std::vector<std::uint8_t>(flags)).add(std::vector<std::uint64_t>(flags));
+    send_frame(pair.b.get(), FrameType::ready, writer.bytes(), after_seconds(10));
+    try {
+      send_chunks(source.store, lane(pair.a), {});
+    } catch (const RunError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const auto& chunks : {std::vector<Chunk>{-1}, {11}, {1, 1}, {2, 1}, {Chunk{1} << 62}})
+    CHECK(ask(chunks, chunks.size()).find("chunks that there are not") != std::string::npos);
+  CHECK(ask({1, 2}, 1).find("chunks that there are not") != std::string::npos);
+}
+
+TEST(a_disk_that_gives_back_other_bytes_is_found_before_they_are_handed_on) {
+  Side middle(ChunkMap::Owner::target), behind(ChunkMap::Owner::target);
+  for (Chunk chunk = 0; chunk < middle.map.chunks(); ++chunk)
+    middle.map.hold(chunk, 42, ChunkMap::Origin::received);  // no bytes there have this checksum
+  Pair pair;
+  std::string why;
+  std::thread sender([&] {
+    try {
+      send_chunks(middle.store, lane(pair.a), {});
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    ::shutdown(pair.a.get(), SHUT_RDWR);
+  });
+  bool lost = false;
+  try {
+    receive_chunks(behind.store, lane(pair.b));
+  } catch (const ConnectionLost&) {
+    lost = true;
+  }
+  sender.join();
+  CHECK(lost);
+  CHECK(why.find("does not give back") != std::string::npos);
+  CHECK_EQ(behind.map.counts().received_bytes, 0);
+}

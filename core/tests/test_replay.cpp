@@ -1,0 +1,208 @@
+// Traced programs in virtual time: each rule of the model by times that can be reckoned by hand, and what a
+// damaged trace is answered with.
+#include <stdlib.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "error.hpp"
+#include "replay.hpp"
+
+namespace {
+
+using namespace crosscut;
+
+// Each rank has a link out and a link in, of a rate of its own.
+class Star final : public Ways {
+ public:
+  explicit Star(const std::vector<double>& links) {
+    for (const auto link : links) capacities_.insert(capacities_.end(), {link, link});
+  }
+  std::span<const double> capacities() const override { return capacities_; }
+  double path(const Transfer& transfer, std::vector<CapacityIndex>& uses) const override {
+    uses.insert(uses.end(), {2 * transfer.source, 2 * transfer.destination + 1});
+    return latency;
+  }
+  double send_overhead(Rank) const override { return send; }
+  double receive_overhead(Rank) const override { return receive; }
+  double latency = 0, send = 0, receive = 0;
+
+ private:
+  std::vector<double> capacities_;
+};
+
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "crosscut-replay-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path = name;
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::filesystem::path path;
+};
+
+using Lines = std::vector<std::string>;
+
+ReplayTrace written(const std::vector<Lines>& ranks) {
+  const Folder folder;
+  std::ofstream index(folder.path / "trace.txt");
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const auto name = "rank-" + std::to_string(rank) + ".tit";
+    index << name << "\n";
+    std::ofstream file(folder.path / name);
+    for (const auto& line : ranks[rank]) file << rank << " " << line << "\n";
+  }
+  index.close();
+  return read_replay_trace(folder.path / "trace.txt");
+}
+
+std::vector<double> ended(const Ways& ways, const std::vector<Lines>& ranks, const ReplayModel& model = {}) {
+  const auto trace = written(ranks);
+  return Replay(trace, ways, model).run().ended;
+}
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
+
+std::string refusal(const Lines& lines) {
+  try {
+    written({lines, {}});
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(a_message_takes_overheads_latency_and_its_bytes_at_the_rate) {
+  Star star({100, 100});
+  star.latency = 2, star.send = 0.5, star.receive = 0.25;
+  const auto times = ended(star, {{"send 1 0 1000"}, {"recv 0 0 1000"}}, {.header_bytes = 100});
+  CHECK(near(times[0], 0.5));  // the socket takes all of it
+  CHECK(near(times[1], 0.5 + 11 + 2 + 0.25));
+}
+
+TEST(frames_that_are_not_full_cost_what_surrounds_them) {
+  const Star star({100, 100});
+  // 150 bytes in two frames of up to 100, each with 25 around: 200 on the wire, of which 100 / 125 is
+  // payload.
+  const ReplayModel model{.segment_bytes = 100, .framing_bytes = 25};
+  CHECK(near(ended(star, {{"send 1 0 150"}, {"recv 0 0 1"}}, model)[1], 200 * 0.8 / 100));
+}
+
+TEST(messages_of_a_connection_follow_one_another) {
+  const Star star({100, 100});
+  const auto times =
+      ended(star, {{"isend 1 0 1000", "isend 1 1 1000"}, {"recv 0 0 1000", "send 0 2 100", "recv 0 1 1000"}});
+  CHECK(near(times[1], 20));
+  // The first is there after 10, not when both have shared the link.
+  CHECK(near(ended(star, {{"isend 1 0 1000", "isend 1 1 1000"}, {"recv 0 0 1000"}})[1], 10));
+}
+
+TEST(a_message_travels_before_its_receive_is_posted) {
+  const Star star({100, 100});
+  CHECK(near(ended(star, {{"send 1 0 1000"}, {"compute 10e9", "recv 0 0 1000"}})[1], 10));
+}
+
+TEST(a_long_message_waits_for_its_receive_and_the_handshake) {
+  Star star({100, 100});
+  star.latency = 1;
+  const ReplayModel model{.eager_bytes = 999};
+  const auto times = ended(star, {{"send 1 0 1000"}, {"compute 10e9", "recv 0 0 1000"}}, model);
+  CHECK(near(times[1], 10 + 1 + 10 + 1));
+}
+
+TEST(a_sender_goes_on_when_the_rest_is_in_its_buffer) {
+  const Star star({100, 100});
+  const ReplayModel model{.send_buffer_bytes = 300};
+  const auto times = ended(star, {{"send 1 0 1000"}, {"recv 0 0 1000"}}, model);
+  CHECK(near(times[0], 7));
+  CHECK(near(times[1], 10));
+  // What is still in the buffer counts for the next.
+  CHECK(near(ended(star, {{"send 1 0 1000", "send 1 0 100"}, {"recv 0 0 1", "recv 0 0 1"}}, model)[0], 8));
+}
+
+TEST(a_link_is_shared_evenly_unless_queues_lose_nothing) {
+  const Star star({50, 20, 20});
+  const std::vector<Lines> two{{"send 2 0 1000"}, {"send 2 0 500"}, {"irecv 0 0 1", "recv 1 0 1"}};
+  CHECK(near(ended(star, two)[2], 50));  // 10 a second each
+  const auto deep = ended(star, two, {.deep_queues = true});
+  // Of 7 parts the fast sender has 5 until it has sent 1000, after 70; then nothing of 500 is left but 100.
+  CHECK(near(deep[2], 70 + 100.0 / 20));
+}
+
+TEST(pairs_that_finish_early_take_from_those_that_do_not) {
+  // All-to-all in pairs of 100 bytes, two hosts at 50 and two at 20: the fast pair is at its second step
+  // while the slow pair is in its first, and its messages come between theirs.
+  const Star star({50, 50, 20, 20});
+  std::vector<Lines> ranks(4);
+  for (int rank = 0; rank < 4; ++rank)
+    for (int step = 1; step < 4; ++step) {
+      const auto other = std::to_string(rank ^ step), self = std::to_string(rank);
+      ranks[static_cast<std::size_t>(rank)].insert(
+          ranks[static_cast<std::size_t>(rank)].end(),
+          {"irecv " + other + " 0 100", "isend " + other + " 0 100", "wait " + other + " " + self + " 0",
+           "wait " + self + " " + other + " 0"});
+    }
+  // Each waiting for the other, as a rendezvous has it: three times 100 at 20.
+  CHECK(near(ended(star, ranks, {.eager_bytes = 0, .send_buffer_bytes = 0})[2], 15));
+  // The slow pair's first step ends at 2 + 6 / 10 * 10 = 8 where shares are even, at 10 where queues are
+  // deep.
+  CHECK(near(ended(star, ranks, {.send_buffer_bytes = 0})[0], 18));
+  CHECK(near(ended(star, ranks, {.deep_queues = true})[2], 25));
+}
+
+TEST(alone_and_at_infinite_rates_only_what_is_asked_for_takes_time) {
+  Star star({100, 100, 100});
+  star.latency = 1, star.send = 2;
+  const std::vector<Lines> two{
+      {"send 2 0 1000"}, {"send 2 0 1000"}, {"irecv 0 0 1", "recv 1 0 1", "waitall"}};
+  CHECK(near(ended(star, two)[2], 2 + 20 + 1));
+  CHECK(near(ended(star, two, {.alone = true})[2], 2 + 10 + 1));
+  const auto infinite = std::numeric_limits<double>::infinity();
+  CHECK(near(ended(star, two, {.bandwidth = infinite, .alone = true})[2], 3));
+  CHECK(near(ended(star, two, {.latency = 0, .bandwidth = infinite, .overhead = 0, .alone = true})[2], 0));
+}
+
+TEST(noise_is_added_to_what_is_received_and_is_the_same_each_time) {
+  const Star star({1e9, 1e9});
+  Lines out, in;
+  for (int i = 0; i < 4000; ++i) out.push_back("send 1 0 8"), in.push_back("recv 0 0 8");
+  const ReplayModel model{.noise_seconds = 0.5};
+  const auto times = ended(star, {out, in}, model);
+  CHECK(times[1] > 0.95 * 4000 * 0.5 && times[1] < 1.05 * 4000 * 0.5);
+  CHECK(times[0] == 0);
+  CHECK(times[1] == ended(star, {out, in}, model)[1]);
+}
+
+TEST(ranks_that_wait_for_each_other_are_named_with_file_and_line) {
+  const Star star({100, 100});
+  const std::vector<Lines> both{{"init", "recv 1 0 8", "send 1 0 8"}, {"recv 0 0 8", "send 0 0 8"}};
+  try {
+    ended(star, both);
+    CHECK(false);
+  } catch (const RunError& error) {
+    const std::string said = error.what();
+    CHECK(said.find("rank 0 waits to receive") != said.npos);
+    CHECK(said.find("rank-0.tit:2") != said.npos);
+    CHECK(said.find("rank-1.tit:1") != said.npos);
+  }
+}
+
+TEST(damaged_lines_are_refused_with_their_place) {
+  for (const std::string line :
+       {"send 1 0", "send 9 0 8", "send 0 0 8", "send 1 0 -8", "send 1 x 8", "bcast 8 0", "compute nan",
+        "compute", "compute -1", "wait 1 1 0", "recv 1 0 8 9", "send 1 0 99999999999999999999"})
+    CHECK(refusal({"init", line}).find("rank-0.tit:2: ") != std::string::npos);
+  CHECK(refusal({"init", "compute 1e9", "send 1 0 8", "finalize"}).empty());
+}
+
+}  // namespace
