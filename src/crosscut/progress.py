@@ -58,10 +58,12 @@ def pace(event: Event) -> str:
 
 
 def notice(event: Event) -> str | None:
-    """A line for people where an event is worth one."""
+    """A line for people where an event is worth one. `note` and `stopping` are crosscut's own."""
     kind = event["event"]
     if kind == "warning":
         return f"warning: {event.get('message')}"
+    if kind == "note":
+        return str(event.get("message"))
     if kind == "failed-rank":
         return f"lost rank {event.get('rank')} on {event.get('node')}: {event.get('reason')}"
     if kind == "verify-failed":
@@ -105,7 +107,7 @@ class Quiet:
 
     def __call__(self, event: Event) -> None:
         line = notice(event)
-        if line is not None and event["event"] != "stopping":
+        if line is not None and event["event"] not in ("note", "stopping"):
             print(f"crosscut: {line}", file=self._stream, flush=True)
 
 

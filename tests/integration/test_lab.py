@@ -237,6 +237,23 @@ def test_status_says_what_there_is(tmp_path: Path) -> None:
         assert "lab test: up" in labs.crosscut("lab", "status", "test", folder=tmp_path).stdout
 
 
+def test_status_of_a_broken_lab_fails_and_says_what_to_do(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 3)):
+        removal.namespaces.unmount(str(state.folder("test") / "net" / "n0001"))
+        for words in (("test",), ("test", "--json"), ()):
+            done = labs.crosscut("lab", "status", *words, folder=tmp_path)
+            assert done.returncode == 1
+            assert done.stderr == (
+                "crosscut: lab test is broken: the namespace of n0001 is gone; crosscut lab down test clears "
+                "it away\n"
+            )
+        (state.folder("test") / "lab.json").write_text("{}")
+        done = labs.crosscut("lab", "status", "test", folder=tmp_path)
+        assert done.returncode == 1
+        assert "crosscut lab down test" in done.stderr
+    assert labs.crosscut("lab", "status", folder=tmp_path).returncode == 0
+
+
 def test_exec_hands_on_the_words_and_the_exit_status(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)):
         done = labs.crosscut(

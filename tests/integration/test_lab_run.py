@@ -139,6 +139,38 @@ def test_a_fault_slows_the_routes_that_it_should(
             assert rates[route] == pytest.approx(expected * PAYLOAD_BYTES_PER_SECOND, rel=0.25), route
 
 
+def test_planted_faults_are_said_before_and_after_a_run(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 3)):
+        faulting.plant("test", Fault("slow", ("n0001",), share=0.2))
+        words = ["run", "aapc", "--on", "lab:test", *QUICK, "--out", "run.zarr"]
+        done = crosscut(*words, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        says = "f1: the cable of n0001 carries 20 % of its rate, both directions"
+        assert done.stderr.splitlines()[0] == f"crosscut: planted in lab test: {says}"
+        assert f"planted: {says}" in done.stdout
+        shown = crosscut("show", "run.zarr", folder=tmp_path).stdout
+        assert f"planted       {says}" in shown
+
+
+@pytest.mark.parametrize("backend", ["tcp", "mpi"])
+def test_a_dead_node_is_named_with_what_it_saw_and_the_fault(backend: str, tmp_path: Path) -> None:
+    known = core.load().backend(backend)
+    if known is None or known.unavailable:
+        pytest.skip(f"no backend {backend} here")
+    with lab(crossbar(tmp_path, 3)):
+        faulting.plant("test", Fault("dead", ("n0002",)))
+        words = ["run", "aapc", "--on", "lab:test", "--backend", backend, "--timeout", "3"]
+        done = crosscut(*words, *QUICK, "--out", "run.zarr", folder=tmp_path)
+        assert done.returncode == 1
+        assert "n0002" in done.stderr
+        assert "Connection timed out" in done.stderr
+        assert done.stderr.splitlines()[-1] == (
+            "  planted in lab test: f1: nothing gets to n0002 or away from it"
+        )
+        if backend == "tcp":
+            assert "rank 2 on n0002 exited with status 1: no way from 10.0.0.3 to rank 0" in done.stderr
+
+
 def test_half_duplex_directions_share_one_rate(tmp_path: Path) -> None:
     """In the first phase node 1 receives from 0 and sends to 2: whoever is last has waited for both."""
     with lab(crossbar(tmp_path, 3)):

@@ -122,7 +122,7 @@ def test_exchanged_cables_are_recorded_with_their_adapter() -> None:
     ("kind", "member", "typed"), [("dead", "share", "--to"), ("compute", "adapter", "--adapter")]
 )
 def test_an_option_of_another_kind_is_refused(kind: str, member: str, typed: str) -> None:
-    with pytest.raises(UsageError, match=f"{kind}: {typed} means nothing there, but to slow"):
+    with pytest.raises(UsageError, match=f"{kind} has no {typed}, which is for slow"):
         faults.check_options(kind, {member: typed})
 
 
@@ -154,7 +154,11 @@ def test_messages_to_the_kernel_have_their_lengths() -> None:
         (["up", "four.toml", "--switch", "user,buffer=banana"], "'banana' is not a size"),
         (["down", "--all", "x"], "both x and --all were given"),
         (["down"], "say which lab, or --all"),
-        (["fault", "plant", "x", "dead", "n1", "--to", "10%"], "dead: --to means nothing there"),
+        (
+            ["fault", "plant", "x", "dead", "n1", "--to", "10%"],
+            "dead has no --to, which is for slow; leave it out",
+        ),
+        (["fault", "plant", "x", "ded", "n1"], "'ded' is unknown; did you mean dead?"),
     ],
 )
 def test_what_is_typed_wrong_is_refused_before_anything_is_done(
@@ -164,6 +168,19 @@ def test_what_is_typed_wrong_is_refused_before_anything_is_done(
     assert _status(["lab", *words]) == 2
     assert why in capsys.readouterr().err
     assert [path.name for path in root.iterdir()] == ["x"]
+
+
+def test_down_all_leaves_the_labs_of_runs_under_way(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state.write(replace(RECORD, owner=state.this_process()))
+    assert main(["lab", "down", "--all"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"lab x was left up: process {os.getpid()} built it for a run" in said.err
+    assert [path.name for path in root.iterdir()] == ["x"]
+    state.write(replace(RECORD, owner=state.Process(os.getpid(), 1)))  # an earlier one of the same number
+    assert main(["lab", "down", "--all"]) == 0
+    assert capsys.readouterr().out == "lab x is down\n"
+    assert not root.exists()
 
 
 def _status(words: list[str]) -> object:

@@ -83,7 +83,14 @@ def test_quiet_still_says_what_goes_wrong() -> None:
     quiet = Quiet(stream)
     quiet(progress(0.5))
     quiet({"event": "failed-rank", "rank": 5, "node": "n003", "reason": "silent"})
+    quiet({"event": "note", "message": "planted in lab x: f1"})
     assert stream.getvalue() == "crosscut: lost rank 5 on n003: silent\n"
+
+
+def test_a_note_is_a_line() -> None:
+    stream = io.StringIO()
+    Plain(stream)({"event": "note", "message": "planted in lab x: f1"})
+    assert stream.getvalue() == "crosscut: planted in lab x: f1\n"
 
 
 def test_a_bar_shows_phase_and_rate_and_takes_no_markup_from_events() -> None:

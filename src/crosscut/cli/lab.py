@@ -14,7 +14,7 @@ from typing import Any
 from crosscut import units
 from crosscut.cli import lab_fault, lab_walk
 from crosscut.cli.parser import dilation, quantity
-from crosscut.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.lab import describe, enter, lifecycle, state, switch_choice
 
 NAME = "lab"
@@ -40,7 +40,12 @@ More in docs/howto-lab.md.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
     _add_up(commands)
-    one = commands.add_parser("status", help="the labs that there are, or everything about one")
+    one = commands.add_parser(
+        "status",
+        help="the labs that there are, or everything about one",
+        epilog="exit status: 0 all is well; 1 a lab is broken, or was left behind by a run that was killed; "
+        "2 there is no such lab",
+    )
     one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
     one.add_argument("--json", action="store_true", help="one JSON object on standard output")
     one.set_defaults(act=_status)
@@ -57,7 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lab_fault.add_arguments(commands)
     one = commands.add_parser("down", help="remove a lab, or what a crash left of it")
     one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
-    one.add_argument("--all", action="store_true", help="every lab of this user")
+    one.add_argument(
+        "--all", action="store_true", help="every lab of this user, but not those of runs under way"
+    )
     one.set_defaults(act=_down)
 
 
@@ -149,7 +156,7 @@ def _status(args: argparse.Namespace) -> int:
             print(json.dumps(about))
         else:
             _print_one(record, about)
-        return EXIT_OK
+        return _judged([about])
     labs = [_short(name) for name in state.names()]
     if args.json:
         print(json.dumps({"folder": str(state.root()), "labs": labs}))
@@ -162,7 +169,18 @@ def _status(args: argparse.Namespace) -> int:
         for lab in labs:
             rows.add(lab["name"], lab["condition"], lab["network"], str(lab["faults"]))
         screen_for().table(rows)
-    return EXIT_OK
+    return _judged(labs)
+
+
+def _judged(labs: Sequence[Mapping[str, Any]]) -> int:
+    """Says what to do about labs that are not as they should be; the exit status."""
+    status = EXIT_OK
+    for lab in labs:
+        name, condition = str(lab["name"]), str(lab["condition"])
+        if remedy := describe.remedy(name, condition):
+            print(f"crosscut: lab {name} is {condition}; {remedy}", file=sys.stderr)
+            status = EXIT_FAILED
+    return status
 
 
 def _short(name: str) -> dict[str, Any]:
@@ -187,7 +205,7 @@ def _print_one(record: state.Record, about: dict[str, Any]) -> None:
     )
     print(f"  folder      {about['folder']}" + (" (rootless)" if about["rootless"] else ""))
     print(f"  inside      {_count(len(about['processes']), 'process').replace('processs', 'processes')}")
-    if record.condition == "up":
+    if "nodes" in about:
         nodes = about["nodes"]
         print(f"  nodes       {len(nodes)}: {nodes[0]['name']} {nodes[0]['addresses'][0]} to "
               f"{nodes[-1]['name']} {nodes[-1]['addresses'][0]}")  # fmt: skip
@@ -231,7 +249,7 @@ def _on_node(args: argparse.Namespace, words: list[str]) -> int:
             f"{args.node}: lab {record.name} has no such node; crosscut lab status {record.name}"
         )
     if (condition := describe.condition(record)).startswith("broken"):
-        raise CrosscutError(f"lab {record.name} is {condition}; crosscut lab down {record.name}")
+        raise CrosscutError(f"lab {record.name} is {condition}; {describe.remedy(record.name, condition)}")
     command = enter.command(record, state.folder(record.name), args.node, words)
     sys.stdout.flush()
     os.execvp(command[0], command)  # noqa: S606  # the program takes this one's place, and its terminal
@@ -255,6 +273,13 @@ def _down(args: argparse.Namespace) -> int:
         raise UsageError("say which lab, or --all; crosscut lab status lists them")
     names = state.names() if args.all else [lifecycle.name_of(args.lab) or args.lab]
     for name in names:
+        if args.all and (pid := lifecycle.busy_with(name)):
+            print(
+                f"crosscut: lab {name} was left up: process {pid} built it for a run, after which it goes; "
+                f"crosscut lab down {name} does it now",
+                file=sys.stderr,
+            )
+            continue
         lifecycle.down(name)
         print(f"lab {name} is down")
     return EXIT_OK

@@ -17,6 +17,15 @@ _OPTIONS = {
     "adapter": "--adapter",
 }  # fmt: skip
 
+_PLANT = """kinds:
+{kinds}
+
+examples:
+  crosscut lab fault plant test slow n0003 --to 10% --direction in
+  crosscut lab fault plant test loss n0005 --for 20ms --every 1s
+  crosscut lab fault plant test swap n0001 n0002
+"""
+
 
 def add_arguments(commands: Any) -> None:
     fault = commands.add_parser("fault", help="plant, lift or list faults")
@@ -34,10 +43,10 @@ def add_arguments(commands: Any) -> None:
 
 def _add_plant(actions: Any) -> None:
     kinds = "\n".join(f"  {kind.name:<12} {kind.help}" for kind in faults.KINDS)
-    one = actions.add_parser("plant", help="break something", epilog=f"kinds:\n{kinds}")
+    one = actions.add_parser("plant", help="break something", epilog=_PLANT.format(kinds=kinds))
     one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
-    one.add_argument("kind", metavar="KIND", choices=faults.NAMES, help="; ".join(faults.NAMES))
-    one.add_argument("nodes", metavar="NODE", nargs="+", help="whom; swap and miswire take two")
+    one.add_argument("kind", metavar="KIND", choices=faults.NAMES, help="what breaks: a kind, below")
+    one.add_argument("nodes", metavar="NODE", nargs="+", help="whose; swap and miswire take two")
 
     def add(flag: str, **options: Any) -> None:
         one.add_argument(flag, default=argparse.SUPPRESS, **options)
@@ -48,17 +57,23 @@ def _add_plant(actions: Any) -> None:
         dest="share",
         type=share,
         metavar="SHARE",
-        help="slow: of the rate, what is left. Default 10%%.",
+        help="slow: what is left of the rate. Default 10%%.",
     )
     add(
         "--direction",
         choices=faults.DIRECTIONS,
-        help="slow, loss: in is what comes to the node. Default both.",
+        help="slow, loss: 'in' is what comes to the node. Default both.",
     )
     seconds = quantity(units.parse_seconds)
-    add("--for", dest="seconds", type=seconds, metavar="TIME", help="flap, loss: how long. Default 20ms.")
+    add(
+        "--for",
+        dest="seconds",
+        type=seconds,
+        metavar="TIME",
+        help="flap, loss: how long each time. Default 20ms.",
+    )
     add("--every", type=seconds, metavar="TIME", help="flap, loss: how often. Default 1s.")
-    add("--bytes", type=whole(1), metavar="N", help="mtu: of the adapter. Default 576.")
+    add("--bytes", type=whole(1), metavar="N", help="mtu: what the adapter gets. Default 576.")
     add("--adapter", type=whole(0), metavar="N", help="Which of the node's adapters. Default 0; dead: all.")
     one.set_defaults(act=_plant)
 
@@ -89,7 +104,7 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"lab": record.name, "faults": [dict(entry) for entry in record.faults]}))
     elif not record.faults:
-        print("none is planted")
+        print("no faults are planted")
     for entry in () if args.json else record.faults:
         print(f"{entry['id']}: {entry['says']}")
     return EXIT_OK

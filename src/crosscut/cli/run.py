@@ -228,6 +228,8 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[Outco
     with ExitStack() as stack:
         session = stack.enter_context(open_session(decided, listener))
         stack.enter_context(session.interruptible())
+        if remark := session.remark():
+            listener({"event": "note", "message": remark})
         session.wait_ready()
         try:
             return session.run(job), session.interrupted

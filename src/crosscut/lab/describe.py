@@ -7,9 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from crosscut.lab import addresses, lifecycle, removal, state, switch_process
+from crosscut.lab import addresses, enter, lifecycle, removal, state, switch_process
 from crosscut.lab.plan import host_bits_per_second
 from crosscut.lab.user_switch import UserSwitchError, trust_of
+
+# Conditions in which nothing is wrong.
+SOUND = ("up", "being built")
 
 
 def attributes(record: state.Record, ranks_per_host: int) -> dict[str, Any]:
@@ -69,9 +72,9 @@ def status(record: state.Record) -> dict[str, Any]:
 
 
 def _processes(record: state.Record, folder: Path) -> list[int]:
-    """Beside the switch, which is no guest."""
-    switch = record.switch_process.pid if record.switch_process else 0
-    return [pid for pid in removal.processes(folder, record.holder) if pid != switch]
+    """Beside the switch and the holder, which are no guests."""
+    own = {helper.pid for helper in (record.switch_process, record.holder) if helper is not None}
+    return [pid for pid in removal.processes(folder, record.holder) if pid not in own]
 
 
 def _switch(record: state.Record) -> Mapping[str, Any]:
@@ -99,13 +102,32 @@ def condition(record: state.Record) -> str:
         return "broken: the process that kept it is gone"
     if record.condition != "up":
         return "broken: it was never finished" if _is_free(record.name) else "being built"
-    if record.holder is None and not removal.mounts_under(folder):
-        return "broken: its namespaces are gone"
+    if (lost := _lost_namespaces(record, folder)) is not None:
+        return f"broken: {lost}"
     if (failure := switch_process.failure(record)) is not None:
         return f"broken: {failure}"
     if record.owner is not None and not record.owner.alive():
         return "left behind: the run that made it is gone"
     return "up"
+
+
+def _lost_namespaces(record: state.Record, folder: Path) -> str | None:
+    """What is not pinned any more; None where all is."""
+    pinned = set(removal.mounts_under(folder, record.holder))
+    if not pinned:
+        return "its namespaces are gone"
+    if str(folder / enter.FABRIC) not in pinned:
+        return "the namespace of its switches is gone"
+    lost = sorted(path.name for path in (folder / "net").iterdir() if str(path) not in pinned)
+    if not lost:
+        return None
+    more = f" and of {len(lost) - 1} more nodes" if len(lost) > 1 else ""
+    return f"the namespace of {lost[0]}{more} is gone"
+
+
+def remedy(name: str, condition: str) -> str:
+    """What to do about a lab in this condition, as a clause; empty where nothing is wrong."""
+    return "" if condition in SOUND else f"crosscut lab down {name} clears it away"
 
 
 def condition_of_name(name: str) -> str:

@@ -49,8 +49,10 @@ def lift(name: str, which: str) -> list[Mapping[str, Any]]:
         made = lifecycle.plan_of(record)
         chosen = [entry for entry in record.faults if which in ("all", entry["id"], *entry["nodes"])]
         if not chosen and which != "all":
-            there = ", ".join(entry["id"] for entry in record.faults) or "none"
-            raise UsageError(f"lab {name} has no fault {which}; there is {there}")
+            there = "; ".join(f"{entry['id']}: {entry['says']}" for entry in record.faults)
+            raise UsageError(
+                f"lab {name} has no fault {which}; " + (f"planted is {there}" if there else "none is planted")
+            )
         for entry in chosen:
             _end_worker(entry)
             holder.inside(record, partial(undo, made, folder, from_json(entry)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -23,18 +24,20 @@ class Kind:
 
 
 KINDS = (
-    Kind("slow", "its cable carries a share of its rate: a bad connector, a port that negotiated less", 1,
-         ("adapter", "share", "direction")),
-    Kind("half-duplex", "both directions of its cable share one rate, as of a hub; without collisions", 1,
+    Kind("slow", "the node's cable carries a share of its rate (a bad connector, a port of lower speed)",
+         1, ("adapter", "share", "direction")),
+    Kind("half-duplex", "both directions of the node's cable share one rate, as on a hub (no collisions)", 1,
          ("adapter",)),
-    Kind("flap", "its link goes down and comes back, again and again", 1, ("adapter", "seconds", "every")),
-    Kind("loss", "bursts in which all frames of its cable are lost", 1,
+    Kind("flap", "the node's link goes down and comes back, again and again", 1,
+         ("adapter", "seconds", "every")),
+    Kind("loss", "bursts in which every frame to and from the node is lost", 1,
          ("adapter", "seconds", "every", "direction")),
-    Kind("dead", "nothing gets in or out, though the link is up: a node that hangs", 1, ("adapter",)),
-    Kind("mtu", "its adapter is set to a smaller MTU than the others", 1, ("adapter", "bytes")),
+    Kind("dead", "nothing gets to the node or away from it, though its link is up (a node that hangs)", 1,
+         ("adapter",)),
+    Kind("mtu", "the node's adapter has a smaller MTU than all others", 1, ("adapter", "bytes")),
     Kind("compute", "a process of the node computes all the time, also while the node forwards", 1),
-    Kind("swap", "the cables of two nodes are exchanged: each sits where the other should", 2, ("adapter",)),
-    Kind("miswire", "the first node's cable is in a free port of the second's switch, and no table knows", 2,
+    Kind("swap", "two nodes' cables are exchanged: each sits in the other's place", 2, ("adapter",)),
+    Kind("miswire", "the first node's cable is in a free port of the second's switch; no table knows", 2,
          ("adapter",)),
 )  # fmt: skip
 NAMES = tuple(kind.name for kind in KINDS)
@@ -103,7 +106,7 @@ def check_options(kind: str, given: Mapping[str, str]) -> None:
     for member, typed in given.items():
         if member not in known:
             others = ", ".join(one.name for one in KINDS if member in one.options)
-            raise UsageError(f"{kind}: {typed} means nothing there, but to {others}; leave it out")
+            raise UsageError(f"{kind} has no {typed}, which is for {others}; leave it out")
 
 
 def check(fault: Fault, made: Plan) -> None:
@@ -118,13 +121,19 @@ def check(fault: Fault, made: Plan) -> None:
 def _check_nodes(fault: Fault, made: Plan) -> None:
     wanted = kind_of(fault.kind).nodes
     if len(fault.nodes) != wanted:
-        raise UsageError(f"{fault.kind} takes {wanted} node{'s' * (wanted > 1)}, not {len(fault.nodes)}")
+        raise UsageError(
+            f"{fault.kind} takes {wanted} node{'s' * (wanted > 1)}, and {len(fault.nodes)} "
+            f"{'was' if len(fault.nodes) == 1 else 'were'} named"
+        )
     if len(set(fault.nodes)) != len(fault.nodes):
         raise UsageError(f"{fault.kind}: {fault.nodes[0]} is named twice")
     for node in fault.nodes:
         number = made.host_number(node)
         if number is None:
-            raise UsageError(f"there is no node {node}; nodes are {made.hosts[0]} to {made.hosts[-1]}")
+            near = difflib.get_close_matches(node, made.hosts, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            there = f"nodes are {made.hosts[0]} to {made.hosts[-1]}"
+            raise UsageError(f"there is no node {node}; {there}{hint}")
         if not 0 <= fault.one_adapter < made.adapters[number]:
             raise UsageError(f"{node} has no adapter {fault.one_adapter}; it has {made.adapters[number]}")
 

@@ -120,6 +120,15 @@ def down(name: str) -> None:
             helper.end()
 
 
+def busy_with(name: str) -> int:
+    """The process of the run that a lab was built for, which is not over; 0: none."""
+    try:
+        owner = state.read(name).owner
+    except CrosscutError:
+        return 0
+    return owner.pid if owner is not None and owner.alive() else 0
+
+
 def plan_of(record: state.Record) -> Plan:
     """The plan that a lab was built from."""
     in_kernel = switch_choice.parse(record.switch).in_kernel

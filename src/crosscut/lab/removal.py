@@ -42,12 +42,16 @@ def remove(folder: Path, holder: state.Process | None) -> None:
             above.rmdir()
 
 
-def mounts_under(folder: Path) -> list[str]:
-    """As /proc/self/mountinfo has them (proc(5): the fifth field, blanks as octal numbers)."""
+def mounts_under(folder: Path, holder: state.Process | None = None) -> list[str]:
+    """As mountinfo has them, of this process or the holder (proc(5): the fifth field, blanks as octal
+    numbers)."""
     found = []
-    for line in (
-        Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    ):
+    table = Path(f"/proc/{holder.pid if holder else 'self'}/mountinfo")
+    try:
+        lines = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:  # the holder ended just now
+        return []
+    for line in lines:
         path = _OCTAL.sub(lambda match: chr(int(match[1], 8)), line.split()[4])
         if Path(path).is_relative_to(folder):
             found.append(path)

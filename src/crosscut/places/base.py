@@ -119,8 +119,11 @@ class Launched:
         observe: Callable[[Event], None] | None = None,
         release: Callable[[], None] | None = None,
         attributes: Callable[[], Mapping[str, object]] | None = None,
+        remark: Callable[[], str] | None = None,
     ) -> None:
-        """`attributes` is what a place adds to every run, asked for when a job begins. `observe` gets every
+        """`attributes` is what a place adds to every run, asked for when a job begins. `remark` is what a
+        person should know who reads a figure or an error from there (faults that are planted), asked for
+        when a session begins and when it fails; empty: nothing. `observe` gets every
         event before the session acts on it (a place that starts further nodes waits for `listening`);
         `release` ends whatever else was started (ssh, a batch job), called once, after the process has
         ended."""
@@ -128,6 +131,7 @@ class Launched:
         self._observe = observe
         self._release = release
         self._attributes = attributes
+        self._remark = remark
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
         self._drain.start()
@@ -146,6 +150,10 @@ class Launched:
     def attributes(self) -> Mapping[str, object]:
         """What the place knows and the ranks do not, to be recorded in the run that begins now."""
         return {} if self._attributes is None else self._attributes()
+
+    def remark(self) -> str:
+        """What the place knows that may explain what is measured, or a failure; empty: nothing."""
+        return "" if self._remark is None else self._remark()
 
     def stderr_tail(self) -> list[str]:
         """The last lines that the started processes wrote for people."""
@@ -192,6 +200,7 @@ def spawn(
     observe: Callable[[Event], None] | None = None,
     release: Callable[[], None] | None = None,
     attributes: Callable[[], Mapping[str, object]] | None = None,
+    remark: Callable[[], str] | None = None,
 ) -> Launched:
     """Starts `command` with pipes, in a process group of its own (Ctrl-C reaches crosscut alone, which
     then stops the session in order), and writes the session's first line."""
@@ -206,7 +215,7 @@ def spawn(
         )
     except OSError as error:
         raise PlaceError(f"cannot start {command[0]}: {error.strerror or error}") from error
-    launched = Launched(process, observe=observe, release=release, attributes=attributes)
+    launched = Launched(process, observe=observe, release=release, attributes=attributes, remark=remark)
     assert process.stdin is not None
     # A process that died at once is reported by the session, with its standard error.
     with contextlib.suppress(BrokenPipeError, OSError):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crosscut import network
-from crosscut.errors import PlaceError, UsageError
+from crosscut.errors import CrosscutError, PlaceError, UsageError
 from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
 from crosscut.places.host_file import Share
 from crosscut.places.mpi import YIELDING, Launcher, find_hydra
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FANOUT = 16
 INTERFACE = "eth0"
+_MOST_FAULTS_TOLD = 4
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class LabPlace:
                 release=release,
                 observe=observer.observe,
                 attributes=observer.begin,
+                remark=lambda: planted(site.name),
             )
         except BaseException:
             release()
@@ -117,6 +119,22 @@ def open_site(argument: str, switch: str = "") -> Site:
     return Site(name, state.folder(name), tuple(host.name for host in hosts), release, rails(hosts))
 
 
+def planted(name: str) -> str:
+    """`in lab x is planted: f1: …`; empty where nothing is, or where the lab cannot be asked."""
+    from crosscut.lab import state
+
+    try:
+        faults = state.read(name).faults
+    except CrosscutError:
+        return ""
+    told = [f"{fault['id']}: {fault['says']}" for fault in faults]
+    if not told:
+        return ""
+    rest = len(told) - _MOST_FAULTS_TOLD
+    more = f"; and {rest} more (crosscut lab fault list {name})" if rest > 0 else ""
+    return f"planted in lab {name}: {'; '.join(told[:_MOST_FAULTS_TOLD])}{more}"
+
+
 def _standing(argument: str) -> str:
     """The lab that is up and meant; "": one is to be built. PlaceError where it is up no more."""
     from crosscut.lab import describe, lifecycle, state
@@ -132,8 +150,8 @@ def _standing(argument: str) -> str:
                 + ", and the catalogue has no such network; crosscut lab up NETWORK builds one"
             )
         return ""
-    if (condition := describe.condition_of_name(name)) not in ("up", "being built"):
-        raise PlaceError(f"lab {name} is {condition}; crosscut lab down {name} clears it away")
+    if remedy := describe.remedy(name, condition := describe.condition_of_name(name)):
+        raise PlaceError(f"lab {name} is {condition}; {remedy}")
     return name
 
 

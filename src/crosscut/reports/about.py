@@ -11,6 +11,7 @@ from crosscut.analysis import cautions
 from crosscut.analysis.cautions import Caution, Kind
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.slowdown import early_ends
+from crosscut.reports import costs
 from crosscut.reports.trust import emulations
 from crosscut.reports.view import View, dig, items, number, text
 
@@ -59,6 +60,12 @@ def when(view: View) -> str:
         else ""
     )
     return f"{start} UTC{took}" if start else "?"
+
+
+def planted(view: View) -> list[str]:
+    """Faults of the lab while it was measured: `f1: nothing gets to n0003 or away from it`."""
+    found = [(text(fault, "id"), text(fault, "says")) for fault in items(view.attributes, "faults")]
+    return [f"{name}: {says}" if name else says for name, says in found if says]
 
 
 def skew_seconds(view: View) -> float:
@@ -149,6 +156,8 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         found += cautions.of_congestion(early_ends(largest, view.labels(largest)) if largest else [])
     elif view.pattern != "loaded-pingpong":  # whose figures are of single messages, not of phases
         found += cautions.of_intervals(shown)
+    if costly := costs.far_off(view, costs.effort_of(view)):
+        found.append(Caution(Kind.PROCESSOR_TIME, costly, costs.ADVICE))
     if text(view.attributes, "backend", "name") == "null":
         found.append(
             Caution(Kind.NOTHING_MOVED, "the backend null moves nothing: these are crosscut's own costs")
