@@ -30,6 +30,7 @@ COMMANDS = (
     "predict",
     "price",
     "lab",
+    "clone",
     "reproduce",
     "workload",
     "list",

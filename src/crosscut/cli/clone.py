@@ -1,0 +1,200 @@
+"""`crosscut clone`: one file or device to many nodes, down a chain."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from crosscut import clone_places, units
+from crosscut.cli.parser import quantity
+from crosscut.clone import COMPLETE, STOPPED, VERIFIED, Copy, Order, Outcome, clone
+from crosscut.clone_progress import reporter
+from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
+from crosscut.lab import switch_choice
+from crosscut.measure import Launch, open_session
+from crosscut.reports.screen import Rows, screen_for
+
+NAME = "clone"
+HELP = "copy a file or block device to many nodes, down a chain"
+EPILOG = """
+examples:
+  crosscut clone image.raw /scratch/image.raw --on hosts:hosts.txt
+  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --yes              over all that is on the devices
+  crosscut clone image.raw /dev/sdb --on hosts:hosts.txt --yes --resume     only what is missing there
+  crosscut clone data.tar /scratch/data.tar --on hosts:hosts.txt --interface eth0,eth1
+  crosscut clone image.raw '/tmp/copy-{rank}.raw' --on local:4              one reads, three write
+
+The source is read here (in an allocation or a lab: on its first node). More in docs/howto-clone.md.
+
+exit status: 0 every copy is verified; 1 one is not; 2 wrong usage, or a target in the way; 130 stopped
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="a file or a block device")
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        help="path on every other node; {rank} and {host} in it are filled in there",
+    )
+    parser.add_argument(
+        "--on", required=True, metavar="PLACE", help=f"Where: {', '.join(clone_places.PLACES)}."
+    )
+    parser.add_argument(
+        "--yes", action="store_true", help="Replace files that exist; write over block devices."
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="Keep what is right of unfinished copies (of devices: of all on them), found by reading.",
+    )
+    parser.add_argument(
+        "--chunk",
+        type=quantity(units.parse_bytes),
+        metavar="SIZE",
+        help="What is checked, handed on and kept as one. Default 1 MiB, more for images over 256 GiB.",
+    )
+    parser.add_argument("--json", action="store_true", help="Print one JSON object on standard output.")
+    parser.add_argument("--quiet", action="store_true", help="Show only what went wrong.")
+    _add_launch(parser.add_argument_group("how the nodes are reached"))
+
+
+def _add_launch(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--interface",
+        default="",
+        metavar="NAME[,…]",
+        help="Address or interface that nodes listen on; several are used at once, in stripes.",
+    )
+    group.add_argument(
+        "--timeout",
+        type=quantity(units.parse_seconds),
+        default=30.0,
+        metavar="TIME",
+        help="A node silent for about that long is skipped. Default 30s.",
+    )
+    group.add_argument(
+        "--switch",
+        type=quantity(switch_choice.checked),
+        metavar=switch_choice.METAVAR,
+        help="With --on lab:NETWORK: what carries its frames.",
+    )
+    group.add_argument("--launcher", default="", metavar="PATH", help="The ssh or srun to start nodes with.")
+    group.add_argument(
+        "--launcher-args",
+        type=shlex.split,
+        default=[],
+        metavar="WORDS",
+        help="Further words for the launcher, as one argument: '-i key'.",
+    )
+    group.add_argument(
+        "--core-path",
+        default="",
+        metavar="PATH",
+        help="Path of crosscut-core on other nodes. Without it, the same as here.",
+    )
+
+
+def execute(args: argparse.Namespace) -> int:
+    launch = Launch(
+        on=args.on,
+        interface=args.interface,
+        timeout_seconds=args.timeout,
+        pin=False,  # a rank has several threads
+        launcher=args.launcher,
+        launcher_arguments=tuple(args.launcher_args),
+        core_path=args.core_path,
+        switch=args.switch or "",
+    )
+    order = Order(
+        source=str(Path(args.source).absolute()),
+        target=_target(args.target, args.on),
+        overwrite=args.yes,
+        resume=args.resume,
+        chunk_bytes=args.chunk,
+    )
+    try:
+        outcome = _cloned(order, launch, quiet=args.quiet)
+    except (SessionError, Interrupted) as error:
+        error.args = (f"{error}\n{_GO_ON}",)
+        raise
+    if args.json:
+        print(json.dumps(_as_json(outcome), allow_nan=False))
+    elif not args.quiet:
+        _print(args.source, outcome)
+    _complain(outcome)
+    if outcome.state == STOPPED:
+        return EXIT_INTERRUPTED
+    return EXIT_OK if outcome.state == COMPLETE else EXIT_FAILED
+
+
+def _target(typed: str, on: str) -> str:
+    """Elsewhere a current folder means nothing."""
+    if typed.startswith("/"):
+        return typed
+    if not on.startswith(("local", "lab")):
+        raise UsageError(f"TARGET {typed}: on other machines it needs its whole path, from / on")
+    return f"{Path.cwd()}/{typed}"
+
+
+_GO_ON = "go on: the same command with --resume keeps what is right already"
+
+
+def _cloned(order: Order, launch: Launch, quiet: bool) -> Outcome:
+    with (
+        clone_places.decided(launch) as decided,
+        reporter(quiet) as listener,
+        open_session(decided, listener) as session,
+        session.interruptible(),
+    ):
+        session.wait_ready()
+        return clone(session, order)
+
+
+def _as_json(outcome: Outcome) -> dict[str, object]:
+    found = dataclasses.asdict(outcome)
+    for copy, fields in zip(outcome.copies, found["copies"], strict=True):
+        fields["bytes_per_second"] = copy.bytes_per_second
+    return found
+
+
+def _print(source: str, outcome: Outcome) -> None:
+    screen = screen_for()
+    verified = len(outcome.verified)
+    screen.title(
+        f"{source}: {units.size(outcome.bytes)} to {units.count(len(outcome.copies), 'node')} in "
+        f"{units.seconds(outcome.seconds)}, {verified} verified"
+    )
+    has_kept = any(copy.kept_bytes for copy in outcome.copies)
+    headings = ["<node", "?<target", "<copy", "received", *(["kept"] if has_kept else []), "time", "rate"]
+    table = Rows(*headings)
+    for copy in outcome.copies:
+        cells = [copy.node, copy.target, _verdict(copy, outcome.bytes), units.size(copy.received_bytes)]
+        if has_kept:
+            cells.append(units.size(copy.kept_bytes))
+        cells.append(units.seconds(copy.seconds) if copy.seconds else "")
+        cells.append(units.rate(copy.bytes_per_second) if copy.bytes_per_second else "")
+        table.add(*cells, style="" if copy.state == VERIFIED else "red")
+    screen.table(table)
+    if outcome.sha256:
+        screen.line()
+        screen.field("SHA-256", outcome.sha256)
+
+
+def _verdict(copy: Copy, whole: int) -> str:
+    """`verified`; of a copy that ended early, where it stands."""
+    if copy.state in (VERIFIED, "differs") or whole == 0:
+        return copy.state
+    return f"{copy.state} at {units.percent(copy.held_bytes / whole)}"
+
+
+def _complain(outcome: Outcome) -> None:
+    for copy in outcome.copies:
+        if copy.reason:
+            print(f"crosscut: {copy.node}, {copy.target}: {copy.reason}", file=sys.stderr)
+    if len(outcome.verified) < len(outcome.copies):
+        print(f"crosscut: {_GO_ON}", file=sys.stderr)

@@ -1,0 +1,101 @@
+"""A copy under way, of which a test harms a part."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from under_way import PATIENCE_SECONDS, wait_until
+
+from crosscut import clone_places
+from crosscut.clone import Order, Outcome, clone
+from crosscut.errors import CrosscutError
+from crosscut.measure import Launch, open_session
+from crosscut.places.base import Event
+from crosscut.session import Session
+
+UNFINISHED = ".crosscut-clone"
+# Small, so that a copy of some megabytes has many steps.
+CHUNK_BYTES = 4 << 10
+
+
+def image(path: Path, size: int) -> Path:
+    path.write_bytes(os.urandom(size))
+    return path
+
+
+def unfinished(target: Path) -> Path:
+    return target.with_name(target.name + UNFINISHED)
+
+
+def copies(folder: Path, processes: int) -> list[Path]:
+    """Where `order` has them, of ranks 1, 2, …"""
+    return [folder / f"copy-{rank}" for rank in range(1, processes)]
+
+
+def order(source: Path, *, overwrite: bool = False, resume: bool = False) -> Order:
+    return Order(str(source), str(source.parent / "copy-{rank}"), overwrite, resume, CHUNK_BYTES)
+
+
+class Copying:
+    """In a thread of its own, so that the test can act meanwhile."""
+
+    def __init__(self, session: Session, order: Order, events: list[Event]) -> None:
+        self.events = events
+        self.outcome: Outcome | None = None
+        self.error: CrosscutError | None = None
+        self._session, self._order = session, order
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.outcome = clone(self._session, self._order)
+        except CrosscutError as error:
+            self.error = error
+
+    def end(self) -> Outcome:
+        self._thread.join(PATIENCE_SECONDS)
+        assert not self._thread.is_alive(), "it did not end"
+        if self.error is not None:
+            raise self.error
+        assert self.outcome is not None
+        return self.outcome
+
+    def said(self) -> list[object]:
+        return [event["event"] for event in self.events]
+
+    def lost(self) -> list[object]:
+        return [event["rank"] for event in self.events if event["event"] == "failed-rank"]
+
+
+@contextmanager
+def copying(order: Order, launch: Launch) -> Iterator[Copying]:
+    events: list[Event] = []
+    with clone_places.decided(launch) as decided:
+        session = open_session(decided, events.append)
+    try:
+        session.wait_ready()
+        yield Copying(session, order, events)
+    finally:
+        session.close()
+
+
+def copied(order: Order, launch: Launch) -> Outcome:
+    with copying(order, launch) as under_way:
+        return under_way.end()
+
+
+def wait_for_bytes(file: Path, least: int = 1) -> None:
+    """Until so much of it has been written."""
+
+    def has_some() -> bool:
+        try:
+            return file.stat().st_blocks * 512 >= least
+        except OSError:
+            return False
+
+    wait_until(has_some, f"{file} did not grow")

@@ -1,0 +1,92 @@
+"""Copies: who has the source, what a person is shown, what a session may say."""
+
+from __future__ import annotations
+
+import io
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from crosscut import clone_places
+from crosscut.clone import Order, clone
+from crosscut.clone_progress import Lines, position, share
+from crosscut.errors import SessionError, UsageError
+from crosscut.places.base import Event
+
+HERE = socket.gethostname()
+
+
+class Said:
+    """A session that says so much."""
+
+    def __init__(self, *events: Event) -> None:
+        self.events = events
+
+    def ask(self, request: dict[str, object]) -> Iterator[Event]:
+        assert request["do"] == "clone"
+        yield from self.events
+
+
+NODE: dict[str, object] = {
+    "rank": 1, "node": "n1", "target": "/t", "state": "verified", "held_bytes": 30, "received_bytes": 20,
+    "kept_bytes": 10, "seconds": 2.0, "sha256": "ab", "reason": "",
+}  # fmt: skip
+CLONED: dict[str, object] = {
+    "event": "cloned", "state": "complete", "bytes": 30, "seconds": 2.5, "sha256": "ab", "nodes": [NODE],
+}  # fmt: skip
+
+
+def test_this_machine_has_the_source_and_gets_no_copy():
+    assert clone_places.source_first(["a", "b"]) == ["localhost", "a", "b"]
+    assert clone_places.source_first(["a", HERE, "b"]) == [HERE, "a", "b"]
+    assert clone_places.source_first(["a", HERE, "localhost"])[0] == "localhost"
+    with pytest.raises(UsageError, match="no host but this one"):
+        clone_places.source_first([HERE])
+
+
+def test_the_rate_is_that_of_what_was_received():
+    outcome = clone(Said({"event": "warning", "message": "slow"}, CLONED), Order("s", "t"))  # type: ignore[arg-type]
+    assert outcome.warnings == ("slow",)
+    assert outcome.copies[0].bytes_per_second == 10
+    assert outcome.verified == outcome.copies
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        CLONED | {"nodes": 5},
+        CLONED | {"bytes": "30"},
+        CLONED | {"nodes": [NODE | {"rank": True}]},
+        CLONED | {"nodes": [{"rank": 1}]},
+        {"event": "cloned"},
+    ],
+)
+def test_events_that_cannot_be_understood_are_an_error_that_says_so(wrong: Event):
+    with pytest.raises(SessionError, match="cannot be understood"):
+        clone(Said(wrong), Order("s", "t"))  # type: ignore[arg-type]
+
+
+def test_progress_is_that_of_the_copy_that_has_least():
+    event: Event = {"event": "progress", "bytes": 10**9, "held_bytes": 25 * 10**7, "rate": 5e7,
+                    "checked_bytes": 0, "node": "n7", "rank": 7}  # fmt: skip
+    assert share(event) == 0.25
+    assert position(event) == "250 MB on n7 (rank 7), which has least  50.0 MB/s  ETA 15 s"
+    done = {**event, "held_bytes": 10**9, "checked_bytes": 10**9 // 2}
+    assert position(done) == "n7 (rank 7) is checking: 50 %"
+    assert share({**event, "bytes": 0}) == 1.0
+
+
+def test_a_log_gets_losses_at_once_and_progress_now_and_then():
+    stream, now = io.StringIO(), [0.0]
+    lines = Lines(stream, quiet=False, clock=lambda: now[0])
+    progress: Event = {"event": "progress", "bytes": 100, "held_bytes": 10, "node": "n1", "rank": 1}
+    lines(progress)
+    lines({"event": "failed-rank", "rank": 2, "node": "n2", "reason": "was killed"})
+    now[0] = 11
+    lines(progress)
+    lines(progress)
+    printed = stream.getvalue().splitlines()
+    assert printed[0] == "crosscut: lost n2 (rank 2): was killed"
+    assert printed[1].startswith("crosscut: 10 %")
+    assert len(printed) == 2
