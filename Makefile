@@ -26,7 +26,7 @@ CPP_FORMATTED := $(shell find core profiler workloads benchmarks -name '*.cpp' -
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz published truth bench workloads npb-b wheel clean
+.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz published truth bench workloads npb-b messages wheel clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
@@ -125,11 +125,16 @@ $(MADE)/benchmark-packages: packaging/debian-benchmark-packages.txt tools/debian
 	@tools/debian_test_packages.sh benchmark
 	@touch $@
 
-workloads: install  ## Run and verify the NAS benchmarks, classes S and W, on all numbers of ranks up to 16
+workloads: install $(MADE)/debian-packages  ## Run and verify all workloads, classes S and W, on all numbers of ranks up to 16
 	$(BIN)/crosscut workload run all --class S,W -n 1-16
+	@if command -v hpcc >/dev/null; then $(BIN)/crosscut workload hpl; \
+	else echo "make: Linpack is skipped: there is no hpcc (apt install hpcc)"; fi
 
 npb-b: install  ## Run and verify the NAS benchmarks, class B, on 4 ranks (2 GB of memory; a quarter of an hour on two cores)
-	$(BIN)/crosscut workload run all --class B -n 4
+	$(BIN)/crosscut workload run npb --class B -n 4
+
+messages: install  ## Count the messages of six NAS benchmarks, class B on 16 ranks, and write docs/reference/lobosco.md (6 minutes)
+	PYTHONPATH=. $(BIN)/python -m benchmarks.messages
 
 wheel: $(MADE)/build-tools  ## Build a wheel into dist
 	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

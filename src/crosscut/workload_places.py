@@ -33,6 +33,8 @@ class Where:
     compute: str = "host"
     """On a simulated network: how long computing takes (`smpi.Settings`)."""
     time_limit_seconds: float = 3600
+    options: tuple[str, ...] = ()
+    """Further words for the workload."""
 
 
 Runner = Callable[[Workload, str, int], Result]
@@ -92,7 +94,7 @@ def _launched(where: Where, name: str, argument: str) -> Runner:
             words = [option, ",".join(f"{one.host}:{one.count}" for one in shares), *words]
         crowded = stays_here(launcher, words) and ranks > cores()
         count = [f"--ntasks={ranks}", "--kill-on-bad-exit=1"] if launcher.is_srun else ["-n", str(ranks)]
-        program = [str(find_executable(workload)), "--class", problem_class, "--json"]
+        program = [str(find_executable(workload)), "--class", problem_class, "--json", *where.options]
         command = [launcher.program, *count, *words, *program]
         return _run(command, environment_for(crowded, os.environ), where, workload, ranks)
 
@@ -110,7 +112,7 @@ def _lab(where: Where, argument: str) -> Iterator[Runner]:
     site = lab.open_site(argument)
 
     def run(workload: Workload, problem_class: str, ranks: int) -> Result:
-        program = [str(find_executable(workload)), "--class", problem_class, "--json"]
+        program = [str(find_executable(workload)), "--class", problem_class, "--json", *where.options]
         per_host = where.ranks_per_host or -(-ranks // len(site.hosts))
         if ranks > (most := per_host * len(site.hosts)):
             raise UsageError(
@@ -134,7 +136,7 @@ def _simulated(where: Where, network: str, folder: Path) -> Runner:
 
     def run(workload: Workload, problem_class: str, ranks: int) -> Result:
         settings = smpi.Settings(network, ranks, where.ranks_per_host, where.compute)
-        program = smpi.Program(_compiled(workload), ("--class", problem_class, "--json"))
+        program = smpi.Program(_compiled(workload), ("--class", problem_class, "--json", *where.options))
         printed = folder / "printed"
         with printed.open("wb") as output:
             done = smpi.simulate(program, settings, folder, output)

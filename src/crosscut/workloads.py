@@ -23,6 +23,8 @@ VARIABLE = "CROSSCUT_WORKLOADS"
 CLASSES = ("S", "W", "A", "B", "C")
 POWER_OF_TWO = "a power of two"
 SQUARE = "a square number"
+EVEN = "an even number"
+SEVERAL = "2 or more"
 ANY = "any number"
 MOST_RANKS = 1 << 16
 
@@ -34,17 +36,30 @@ class Workload:
     messages: str
     """What its communication is made of."""
     ranks: str
-    """`POWER_OF_TWO`, `SQUARE` or `ANY`; the program itself knows the largest number of each class."""
+    """One of the numbers above (`ANY`, …); the program itself knows the largest number of each class."""
     shares: tuple[str, ...] = ()
-    """Folders of workloads/npb that it has sources in, besides `common` and its own."""
+    """Folders of workloads/npb, or of workloads/ where it is none of NPB, that it has sources in, besides
+    `npb/common` and its own."""
+    suite: str = "npb"
+    """Empty: it stands alone, in workloads/NAME, with a `main` and options of its own."""
 
     @property
     def executable(self) -> str:
-        return f"crosscut-npb-{self.name}"
+        return "-".join(filter(None, ("crosscut", self.suite, self.name)))
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Of workloads/, those of its sources and headers."""
+        own = "/".join(filter(None, (self.suite, "{}")))
+        return ("npb/common", *(own.format(one) for one in (*self.shares, self.name)))
 
     def takes(self, ranks: int) -> bool:
         if self.ranks == SQUARE:
             return math.isqrt(ranks) ** 2 == ranks
+        if self.ranks == EVEN:
+            return ranks % 2 == 0
+        if self.ranks == SEVERAL:
+            return ranks > 1
         return self.ranks == ANY or ranks & (ranks - 1) == 0
 
 
@@ -73,11 +88,47 @@ WORKLOADS = (
         SQUARE,
         ("multipartition",),
     ),
+    Workload(
+        "data-server",
+        "an array held by servers, as GAMESS has it",
+        "requests for blocks, and blocks",
+        EVEN,
+        ("program",),
+        suite="",
+    ),
+    Workload(
+        "overlap",
+        "computing while messages are under way",
+        "to neighbours, of several sizes",
+        SEVERAL,
+        ("program",),
+        suite="",
+    ),
+    Workload(
+        "traffic",
+        "vehicles on the roads of a region",
+        "to neighbours, every step: tiny",
+        ANY,
+        ("program",),
+        suite="",
+    ),
 )
 
 
 class WorkloadError(CrosscutError):
     """A workload is not here, failed, or did not say what it should."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a workload measures besides its time."""
+
+    name: str
+    value: float
+    unit: str
+    """`s`, `B/s`, `1/s`, `share` (1 is all), or any other word; empty: none."""
+    at: str = ""
+    """Where it has several of a name: of which message size."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +146,7 @@ class Result:
     verified: bool
     communication_seconds: tuple[float, float, float]
     """Of the rank with least, of the median one, and of the one with most."""
+    figures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,6 +183,16 @@ class Row:
     def verified(self) -> bool:
         return all(result.verified for result in self.results)
 
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Medians of the runs."""
+        by_kind: dict[tuple[str, str, str], list[float]] = {}
+        for one in (figure for result in self.results for figure in result.figures):
+            by_kind.setdefault((one.name, one.unit, one.at), []).append(one.value)
+        return tuple(
+            Figure(name, statistics.median(values), unit, at) for (name, unit, at), values in by_kind.items()
+        )
+
 
 def speed_up(row: Row, base: Row) -> float:
     """Against the fewest ranks that were run, which count as that many times one."""
@@ -138,10 +200,12 @@ def speed_up(row: Row, base: Row) -> float:
 
 
 def find(names: Sequence[str]) -> list[Workload]:
-    """Those named, `all` of them; raises UsageError."""
+    """Those named, `all` of them, or those of a suite (`npb`); raises UsageError."""
     known = {workload.name: workload for workload in WORKLOADS}
     if list(names) == ["all"]:
         return list(WORKLOADS)
+    if list(names) == ["npb"]:
+        return [workload for workload in WORKLOADS if workload.suite == "npb"]
     for name in names:
         if name not in known:
             raise UsageError(
@@ -218,8 +282,11 @@ def source_folder() -> Path:
 
 def sources(workload: Workload) -> tuple[list[Path], list[Path]]:
     """Its source files, and the folders of its headers."""
-    folders = [source_folder() / "npb" / name for name in ("common", *workload.shares, workload.name)]
-    return [file for folder in folders for file in sorted(folder.glob("*.cpp"))], folders
+    folders = [source_folder() / name for name in workload.folders]
+    files = [file for folder in folders for file in sorted(folder.glob("*.cpp"))]
+    if not workload.suite:  # of NPB's they take the calls of MPI, not the program
+        files.remove(folders[0] / "main.cpp")
+    return files, folders
 
 
 def parse_result(text: str) -> Result:
@@ -256,16 +323,26 @@ def _result(value: Mapping[str, object]) -> Result:
         mops=_number(value, "mops"),
         verified=verified,
         communication_seconds=(least, median, most),
+        figures=_figures(value.get("figures", [])),
     )
 
 
-def _number(owner: Mapping[str, object], key: str) -> float:
+def _figures(listed: object) -> tuple[Figure, ...]:
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise TypeError("figures is no list of objects")
+    return tuple(
+        Figure(str(one["name"]), _number(one, "value", least=-math.inf), str(one["unit"]), str(one["at"]))
+        for one in listed
+    )
+
+
+def _number(owner: Mapping[str, object], key: str, *, least: float = 0) -> float:
     value = owner[key]
     if (
         isinstance(value, bool)
         or not isinstance(value, (int, float))
         or not math.isfinite(value)
-        or value < 0
+        or value < least
     ):
-        raise ValueError(f"{key} is {value!r}, not a number from 0 on")
+        raise ValueError(f"{key} is {value!r}, not a number" + (" from 0 on" if least == 0 else ""))
     return value

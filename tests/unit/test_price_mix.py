@@ -87,7 +87,7 @@ MISTAKES = {
     'within = "2"\n' + WORK + 'pattern = "aapc"\n': (1, "within"),
     'within = "100%"\n' + WORK + 'pattern = "aapc"\n': (1, "within"),
     'simulation_error = "a lot"\n' + WORK + 'pattern = "aapc"\n': (1, "simulation_error"),
-    WORK: (1, "one of pattern, seconds, rates, runs, trace; here is none"),
+    WORK: (1, "one of pattern, seconds, rates, runs, trace, hpl; here is none"),
     WORK + 'pattern = "aapc"\nseconds = { a = "1 s" }\n': (4, "pattern and seconds"),
     WORK + 'seconds = { a = "1 s" }\nsize = "1MB"\n': (4, "only a pattern"),
     WORK + 'pattern = "aapc"\noperations_per_second = 1e9\n': (4, "only a trace"),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import json
 import math
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from crosscut import workloads
 from crosscut.errors import UsageError
-from crosscut.workloads import WORKLOADS, Result, Row, WorkloadError
+from crosscut.reports import workload_figures
+from crosscut.reports.glyphs import ASCII
+from crosscut.reports.screen import Screen
+from crosscut.workloads import WORKLOADS, Figure, Result, Row, WorkloadError
 
 SAID: dict[str, Any] = {
     "name": "cg",
@@ -34,6 +40,7 @@ def result(ranks: int, seconds: float, *, verified: bool = True) -> Result:
 def test_workloads_are_found_by_name_once_each_and_all_at_once():
     assert [one.name for one in workloads.find(["mg", "is", "mg"])] == ["mg", "is"]
     assert workloads.find(["all"]) == list(WORKLOADS)
+    assert "".join(one.name for one in workloads.find(["npb"])) == "btcgepftislumgsp"
 
 
 def test_an_unknown_workload_is_named_with_those_that_there_are():
@@ -44,11 +51,13 @@ def test_an_unknown_workload_is_named_with_those_that_there_are():
 
 def test_every_workload_has_a_folder_of_sources_and_a_line_in_the_build():
     build = (workloads.source_folder() / "CMakeLists.txt").read_text(encoding="utf-8")
-    listed = build.split("set(npb_benchmarks ")[1].split(")")[0].split()
-    assert listed == [one.name for one in WORKLOADS]
+    for suite, variable in (("npb", "npb_benchmarks"), ("", "standalone_workloads")):
+        listed = build.split(f"set({variable} ")[1].split(")")[0].split()
+        assert listed == [one.name for one in WORKLOADS if one.suite == suite]
     for one in WORKLOADS:
         files, headers = workloads.sources(one)
         assert {file.parent.name for file in files} == {"common", one.name, *one.shares}
+        assert [file.name for file in files].count("main.cpp") == 1
         assert all(folder.is_dir() for folder in headers)
 
 
@@ -72,6 +81,8 @@ def test_of_a_range_a_workload_runs_with_what_it_can_use():
     assert workloads.fitting(by_name["mg"], counts, ranged=True) == (1, 2, 4, 8, 16)
     assert workloads.fitting(by_name["sp"], counts, ranged=True) == (1, 4, 9, 16)
     assert workloads.fitting(by_name["ep"], counts, ranged=True) == counts
+    assert workloads.fitting(by_name["data-server"], counts, ranged=True) == (2, 4, 6, 8, 10, 12, 14, 16)
+    assert workloads.fitting(by_name["overlap"], counts, ranged=True) == counts[1:]
     assert workloads.fitting(by_name["mg"], (3,), ranged=False) == (3,)
 
 
@@ -98,6 +109,10 @@ def test_the_last_line_that_a_workload_printed_is_its_result():
         {"verified": "yes"},
         {"communication_seconds": 3},
         {"communication_seconds": {"minimum": 0, "median": 0}},
+        {"figures": {}},
+        {"figures": [1]},
+        {"figures": [{"name": "gets", "unit": "1/s", "at": ""}]},
+        {"figures": [{"name": "gets", "value": math.inf, "unit": "1/s", "at": ""}]},
     ],
 )
 def test_a_result_that_makes_no_sense_is_refused(change):
@@ -121,6 +136,45 @@ def test_a_speed_up_is_against_the_fewest_ranks_and_of_medians():
 def test_the_deviation_is_that_of_a_sample_and_none_of_one_run():
     assert Row((result(2, 1),)).deviation_seconds is None
     assert Row((result(2, 1), result(2, 2), result(2, 3))).deviation_seconds == 1
+
+
+def figures(*values: tuple[str, str, float]) -> tuple[Figure, ...]:
+    return tuple(Figure(name, value, "share", at) for name, at, value in values)
+
+
+def test_figures_of_a_row_are_medians_of_its_runs_by_name_and_place():
+    runs = [
+        dataclasses.replace(
+            result(2, 1), figures=figures(("free", "1 KiB", one), ("free", "1 MiB", -one), ("a", "", one))
+        )
+        for one in (1, 9, 2)
+    ]
+    assert Row(tuple(runs)).figures == figures(("free", "1 KiB", 2), ("free", "1 MiB", -2), ("a", "", 2))
+
+
+def test_figures_are_shown_in_their_units_with_a_column_for_each_number_of_ranks():
+    def row(ranks: int, *found: Figure) -> Row:
+        return Row((dataclasses.replace(result(ranks, 1), figures=found),))
+
+    printed = io.StringIO()
+    screen = Screen(Console(file=printed, width=100), ASCII)
+    rows = [
+        row(
+            2, Figure("gets", 1234, "1/s"), Figure("a get", 0.002, "s"), Figure("free", 0.5, "share", "1 KiB")
+        ),
+        row(4, Figure("gets", 2.5, "1/s"), Figure("fetched", 2e6, "B/s")),
+    ]
+    workload_figures.show(screen, rows)
+    lines = [" ".join(line.replace("|", " ").split()) for line in printed.getvalue().splitlines()]
+    assert [line for line in lines if line.strip("-+")] == [
+        "2 ranks 4 ranks",
+        "gets 1,234 /s 2.5 /s",
+        "a get 2.00 ms",
+        "fetched 2.00 MB/s",
+        "2 ranks",
+        "free",
+        "1 KiB 50 %",
+    ]
 
 
 def test_a_row_is_verified_where_all_its_runs_are():

@@ -75,3 +75,19 @@ TEST(json_is_one_line_and_has_no_number_that_json_lacks) {
   CHECK(!contains(text, "nan"));
   CHECK(!contains(text, "\n"));
 }
+
+TEST(figures_follow_for_programs_and_for_people_but_those_that_are_no_numbers) {
+  Outcome outcome;
+  outcome.figures = {{"gets", 12.5, "1/s"}, {"hidden", 0.25, "share", "1 KiB"}, {"clock", std::nan(""), "s"}};
+  outcome.checks = {{"sum", 2, 1, 0, "expected"}};
+  const std::vector<double> seconds{1};
+  const Report report = make_report(example, {}, std::move(outcome), seconds, seconds);
+  CHECK(contains(as_json(report),
+                 "],\"figures\":[{\"name\":\"gets\",\"value\":12.5,\"unit\":\"1/s\",\"at\":\"\"},"
+                 "{\"name\":\"hidden\",\"value\":0.25,\"unit\":\"share\",\"at\":\"1 KiB\"}]}"));
+  const std::string text = for_people(report);
+  CHECK(contains(text, "12.5 1/s"));
+  CHECK(contains(text, "25 %"));
+  CHECK(contains(text, "sum is 2; expected is 1"));
+  CHECK(!contains(text, "clock"));
+}

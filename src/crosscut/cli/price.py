@@ -20,6 +20,7 @@ examples:
   crosscut price xibalba-er16                              part by part, by the book that knows it
   crosscut price xibalba-er16 xibalba-e7-config1 --nodes 16-128:16
   crosscut price leaf-spine-100g-64 --book my-quotes.toml --nodes 32-2048
+  crosscut price xibalba-er16 --performance hpl.json       dollars per MFlop, of HPL measured there
   crosscut price xibalba-er16 xibalba-e7-config1 xibalba-maintenance --mix mix.toml -o front.svg
 
 More in docs/howto-price.md.
@@ -44,6 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Of a node without network, in place of the book's: '3300 USD', or '3200-3400 USD'.",
     )  # fmt: skip
     parser.add_argument(
+        "--performance", action="append", default=[], metavar="[NETWORK=]FILE",
+        help="What `crosscut workload hpl --json` measured on it: also the price of a MFlop/s, for as many "
+        "nodes. May be repeated.",
+    )  # fmt: skip
+    parser.add_argument(
         "--mix", type=Path, metavar="FILE",
         help="Work that the networks are to do, and how much each part counts: performance against price.",
     )  # fmt: skip
@@ -64,21 +70,27 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _price(args: argparse.Namespace) -> int:
-    from crosscut.pricing import showing, telling
+    from crosscut.pricing import performance, showing, telling, telling_worth
     from crosscut.reports.screen import screen_for
 
     books = asking.named_books(args.books)
-    priced = [
-        asking.price(network, nodes, books, args.node_price)
-        for network in dict.fromkeys(args.networks)
-        for nodes in args.nodes or (None,)
-    ]
+    measured = performance.assigned(args.performance, args.networks)
+    priced, worth = [], []
+    for network in dict.fromkeys(args.networks):
+        own = measured.get(network)
+        sizes = (performance.nodes_of(own, args.nodes),) if own else args.nodes or (None,)
+        found = [asking.price(network, nodes, books, args.node_price) for nodes in sizes]
+        priced += found
+        worth += [performance.Worth(one, own) for one in found if own]
     if args.out:
         showing.write(args.out, showing.curves(priced))
     if args.json:
-        print(json.dumps(telling.as_json(priced), allow_nan=False))
+        added = {"performance": telling_worth.as_json(worth)} if worth else {}
+        print(json.dumps(telling.as_json(priced) | added, allow_nan=False))
     else:
         telling.render(screen_for(), priced)
+        if worth:
+            telling_worth.render(screen_for(), worth)
         _say_where(args.out)
     return EXIT_OK if any(one.bill for one in priced) else EXIT_FAILED
 
@@ -88,6 +100,8 @@ def _judge(args: argparse.Namespace) -> int:
     from crosscut.progress import reporter
     from crosscut.reports.screen import screen_for
 
+    if args.performance:
+        raise UsageError("--performance: with --mix, name the files in the mix (hpl = { NETWORK = … })")
     if args.nodes:
         raise UsageError("--nodes: with --mix the mix says how many ranks there are (ranks = 64)")
     asked = mix.load(args.mix)

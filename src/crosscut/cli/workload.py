@@ -13,12 +13,14 @@ from types import FrameType
 from typing import Any
 
 from crosscut import units, workload_places, workloads
+from crosscut.cli import workload_hpl
 from crosscut.cli.parser import quantity, whole
 from crosscut.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
+from crosscut.reports import workload_figures
 from crosscut.reports.screen import Rows, screen_for
 
 NAME = "workload"
-HELP = "run applications that communicate (NAS Parallel Benchmarks), verified and timed"
+HELP = "run applications that communicate (NAS Parallel Benchmarks and others), verified and timed"
 EPILOG = """
 examples:
   crosscut workload list
@@ -27,6 +29,8 @@ examples:
   crosscut workload run all --class S,W -n 1-16                   of a range the numbers that each can use
   crosscut workload run ft -n 16 --on lab:fast-ethernet.toml      on an emulated cluster
   crosscut workload run ft -n 16 --on sim:fat-tree-1024           on a simulated one
+  crosscut workload run data-server -n 2 --options '--processors overloaded --waiting poll'
+  crosscut workload hpl -N 4000 -n 4 --repeat 5                   Linpack, and b_eff's rings, by hpcc
 
 More in docs/howto-workloads.md.
 
@@ -40,11 +44,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one.add_argument("--json", action="store_true", help="one JSON object on standard output")
     one.set_defaults(act=_list)
     _add_run(commands)
+    workload_hpl.add_to(commands)
 
 
 def _add_run(commands: Any) -> None:
     one = commands.add_parser("run", help="run some of them, and verify what they compute")
-    one.add_argument("names", nargs="+", metavar="NAME", help="workloads, or all")
+    one.add_argument("names", nargs="+", metavar="NAME", help="workloads, npb (bt to sp), or all")
     one.add_argument(
         "--class",
         dest="classes",
@@ -94,6 +99,13 @@ def _add_run(commands: Any) -> None:
         help="Further words for the launcher, as one argument: '--partition=debug'.",
     )
     one.add_argument(
+        "--options",
+        type=shlex.split,
+        default=[],
+        metavar="WORDS",
+        help="Further options of the workload, as one argument: '--waiting sleep'; its own --help has them.",
+    )
+    one.add_argument(
         "--time-limit",
         type=quantity(units.parse_seconds),
         default=3600.0,
@@ -119,12 +131,13 @@ def _list(args: argparse.Namespace) -> int:
                         dataclasses.asdict(one) | {"unavailable": _unavailable(one)}
                         for one in workloads.WORKLOADS
                     ],
+                    "hpl": {"unavailable": workload_hpl.unavailable()},
                 }
             )
         )
         return EXIT_OK
     screen = screen_for()
-    screen.title("NAS Parallel Benchmarks: crosscut workload run NAME")
+    screen.title("Workloads: crosscut workload run NAME")
     rows = Rows("<name", "<what it computes", "<what it sends", "<ranks")
     for one in workloads.WORKLOADS:
         rows.add(one.name, one.summary, one.messages, one.ranks)
@@ -132,7 +145,8 @@ def _list(args: argparse.Namespace) -> int:
     for reason in dict.fromkeys(filter(None, map(_unavailable, workloads.WORKLOADS))):
         screen.line(f"not here: {reason}", "yellow")
     screen.line()
-    screen.line(workloads.NPB_SOURCE, "dim")
+    screen.line(f"bt to sp: {workloads.NPB_SOURCE}", "dim")
+    workload_hpl.tell(screen)
     return EXIT_OK
 
 
@@ -158,6 +172,7 @@ def _run(args: argparse.Namespace) -> int:
         ranks_per_host=args.ranks_per_host,
         compute=args.compute,
         time_limit_seconds=args.time_limit,
+        options=tuple(args.options),
     )
     signal.signal(signal.SIGTERM, _interrupt)
     failed = 0
@@ -208,6 +223,7 @@ def as_json(result: workloads.Result, on: str) -> dict[str, object]:
         "mops": result.mops,
         "verified": result.verified,
         "communication_seconds": {"minimum": least, "median": median, "maximum": most},
+        "figures": [dataclasses.asdict(one) for one in result.figures],
     }
 
 
@@ -243,3 +259,4 @@ def _print_table(workload: workloads.Workload, problem_class: str, rows: Sequenc
         cells += [units.percent(row.communication_share), "yes" if row.verified else "NO", row.first.layout]
         table.add(*cells, style="" if row.verified else "red")
     screen.table(table)
+    workload_figures.show(screen, rows)

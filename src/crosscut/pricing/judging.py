@@ -68,6 +68,7 @@ def judge(
                 sources = {
                     "pattern": simulated,
                     "runs": performing.measured,
+                    "hpl": performing.computed,
                     "trace": replaying.replaying(mix.simulation_error),
                     "seconds": performing.said,
                 }

@@ -25,9 +25,9 @@ WITHIN = "10%"
 _TOP = ("title", "ranks", "within", "simulation_error", "work")
 _WORK = (
     "name", "weight", "note", "pattern", "size", "parameters", "seconds", "rates", "runs", "trace",
-    "operations_per_second",
+    "hpl", "operations_per_second",
 )  # fmt: skip
-_SOURCES = ("pattern", "seconds", "rates", "runs", "trace")
+_SOURCES = ("pattern", "seconds", "rates", "runs", "trace", "hpl")
 _BETWEEN = re.compile(r"\s*([^\s-][^-]*?)\s*-\s*([0-9].*)")
 
 
@@ -45,6 +45,8 @@ class Work:
     """Given by hand, by network. A rate is the inverse of one."""
     runs: Mapping[str, Path] = field(default_factory=dict)
     """Measured, by network."""
+    hpl: Mapping[str, Path] = field(default_factory=dict)
+    """Measured, by network: what `crosscut workload hpl --json` wrote."""
     trace: Path | None = None
     """Replayed on each candidate."""
     operations_per_second: float | None = None
@@ -110,7 +112,10 @@ def _work(entry: Table, folder: Path) -> Work:
                 entry.fail(key, "only a pattern has one")
     if given != ["trace"] and "operations_per_second" in entry:
         entry.fail("operations_per_second", "only a trace has it")
-    runs = {name: folder / Path(text).expanduser() for name, text in entry.table("runs").texts().items()}
+    runs, hpl = (
+        {name: folder / Path(text).expanduser() for name, text in entry.table(key).texts().items()}
+        for key in ("runs", "hpl")
+    )
     trace = folder / Path(entry.text("trace")).expanduser() if "trace" in entry else None
     flops = entry.number("operations_per_second", None, 1, 1e18) if "operations_per_second" in entry else None
     return Work(
@@ -122,6 +127,7 @@ def _work(entry: Table, folder: Path) -> Work:
         seconds=_times(entry, "seconds", units.parse_seconds)
         or _inverted(_times(entry, "rates", parse_rate)),
         runs=runs,
+        hpl=hpl,
         trace=trace,
         operations_per_second=flops,
         where=f"{entry.file}:{entry.line()}",

@@ -17,6 +17,7 @@ from crosscut.analysis import intervals, samples, summary
 from crosscut.errors import Interrupted, SessionError, UsageError
 from crosscut.job import Job
 from crosscut.measure import Launch, decide, open_session
+from crosscut.pricing import performance
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Mix, Work
 from crosscut.pricing.plant import Plant, plant
@@ -70,7 +71,7 @@ def times(mix: Mix, site: Site, sources: dict[str, Source]) -> list[Interval]:
     """Of each work, in the mix's order."""
     found = []
     for work in mix.works:
-        kind = next(kind for kind in ("pattern", "runs", "trace", "seconds") if getattr(work, kind))
+        kind = next(kind for kind in ("pattern", "runs", "trace", "hpl", "seconds") if getattr(work, kind))
         value = sources[kind](work, site)
         if not 0 < value.low <= value.high or not math.isfinite(value.high):
             raise SessionError(
@@ -98,6 +99,20 @@ def measured(work: Work, site: Site) -> Interval:
             "like with like"
         )
     return of_run(run)
+
+
+def computed(work: Work, site: Site) -> Interval:
+    """A million million operations of HPL, from the fastest repetition to the slowest."""
+    if site.name not in work.hpl:
+        there = ", ".join(work.hpl)
+        raise UsageError(f"{work.where}: '{work.name}' has no HPL of {site.name}; it has of {there}")
+    found = performance.load(work.hpl[site.name])
+    if found.ranks != site.ranks:
+        raise UsageError(
+            f"{work.where}: {found.file} has {found.ranks:,} ranks, and the mix {site.ranks:,}: compare "
+            "like with like"
+        )
+    return Interval(1e12 / found.between.high, 1e12 / found.between.low)
 
 
 def in_doubt(simulated: Interval, error: float) -> Interval:

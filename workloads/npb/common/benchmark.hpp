@@ -23,11 +23,20 @@ struct Check {
   std::string name;
   double computed = 0;
   double published = 0;
-  double tolerance = 0;  // relative; absolute where the published value is 0
+  double tolerance = 0;                   // relative; absolute where the published value is 0
+  std::string_view origin = "published";  // who says what it should be
 
   double error() const;
   // A NaN does not.
   bool holds() const { return error() <= tolerance; }
+};
+
+// Something measured besides time, for people and programs.
+struct Figure {
+  std::string name;
+  double value = 0;
+  std::string unit;  // "s", "B/s", "1/s", "share" (1 is all)
+  std::string at{};  // where there are several of a name: "64 KiB"
 };
 
 // What one rank knows at the end.
@@ -39,6 +48,7 @@ struct Outcome {
   std::string size;               // "64 x 64 x 64", "65536 keys"
   std::string layout;             // how ranks share it: "2 x 4 ranks"
   std::vector<Check> checks;      // read at rank 0 alone
+  std::vector<Figure> figures{};  // so are these
 };
 
 struct Benchmark {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -35,6 +36,7 @@ MPI_Datatype datatype() {
   if constexpr (std::is_same_v<T, double>) return MPI_DOUBLE;
   if constexpr (std::is_same_v<T, std::int32_t>) return MPI_INT32_T;
   if constexpr (std::is_same_v<T, std::int64_t>) return MPI_INT64_T;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return MPI_UINT64_T;
   if constexpr (std::is_same_v<T, Complex>) return MPI_C_DOUBLE_COMPLEX;
 }
 
@@ -106,6 +108,34 @@ class Communicator {
     timed("MPI_Wait", [&] { return MPI_Wait(&request, MPI_STATUS_IGNORE); });
   }
 
+  // The place of one that is complete, waited for; of those that are not MPI_REQUEST_NULL.
+  [[nodiscard]] std::size_t wait_any(std::span<MPI_Request> requests) {
+    int index = 0;
+    timed("MPI_Waitany",
+          [&] { return MPI_Waitany(count(requests), requests.data(), &index, MPI_STATUS_IGNORE); });
+    if (index == MPI_UNDEFINED) throw std::logic_error("MPI_Waitany: there was nothing to wait for");
+    return static_cast<std::size_t>(index);
+  }
+
+  // As above, or nothing where none is.
+  [[nodiscard]] std::optional<std::size_t> test_any(std::span<MPI_Request> requests) {
+    int index = 0;
+    int complete = 0;
+    timed("MPI_Testany", [&] {
+      return MPI_Testany(count(requests), requests.data(), &index, &complete, MPI_STATUS_IGNORE);
+    });
+    if (complete == 0 || index == MPI_UNDEFINED) return std::nullopt;
+    return static_cast<std::size_t>(index);
+  }
+
+  // Whether all are complete, without waiting.
+  [[nodiscard]] bool test_all(std::span<MPI_Request> requests) {
+    int complete = 0;
+    timed("MPI_Testall",
+          [&] { return MPI_Testall(count(requests), requests.data(), &complete, MPI_STATUSES_IGNORE); });
+    return complete != 0;
+  }
+
   template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
   void all_reduce(const From& from, To&& to, MPI_Op operation) {
     timed("MPI_Allreduce", [&] {
@@ -128,6 +158,16 @@ class Communicator {
     timed("MPI_Reduce",
           [&] { return MPI_Reduce(&value, &result, 1, datatype<T>(), MPI_SUM, 0, handle_.get()); });
     return result;
+  }
+
+  // Everybody's value, by rank.
+  template <typename T>
+  std::vector<T> all_gather(T value) {
+    std::vector<T> values(static_cast<std::size_t>(size_));
+    timed("MPI_Allgather", [&] {
+      return MPI_Allgather(&value, 1, datatype<T>(), values.data(), 1, datatype<T>(), handle_.get());
+    });
+    return values;
   }
 
   // Part r of `from` goes to rank r; part s of `to` comes from rank s; all parts are of one size.

@@ -32,6 +32,26 @@ std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'
 
 double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
+std::string for_people(const Figure& figure) {
+  const bool is_share = figure.unit == "share";
+  const double value = figure.value * (is_share ? 100 : 1);
+  const bool is_whole = value == std::floor(value) || std::abs(value) >= 1000;
+  const std::string digits = format(is_whole ? "%.0f" : "%.4g", value);
+  return format("  %-24s %8s  %s %s\n", figure.name.c_str(), figure.at.c_str(), digits.c_str(),
+                is_share ? "%" : figure.unit.c_str());
+}
+
+// What is no number is left out: it was not to be measured here.
+std::string as_json(std::span<const Figure> figures) {
+  std::string text;
+  for (const Figure& one : figures)
+    if (std::isfinite(one.value))
+      text += (text.empty() ? "{\"name\":" : ",{\"name\":") + quoted(one.name) +
+              ",\"value\":" + number(one.value) + ",\"unit\":" + quoted(one.unit) +
+              ",\"at\":" + quoted(one.at) + "}";
+  return ",\"figures\":[" + text + "]";
+}
+
 }  // namespace
 
 bool Report::verified() const {
@@ -72,10 +92,13 @@ std::string for_people(const Report& report) {
       format("  communication  %.4g s, %.3g %% of the time (median rank; least %.4g s, most %.4g s)\n",
              report.median_communication_seconds, share(report.median_communication_seconds, report.seconds),
              report.minimum_communication_seconds, report.maximum_communication_seconds);
+  for (const Figure& figure : outcome.figures)
+    if (std::isfinite(figure.value)) text += for_people(figure);
   for (const Check& check : outcome.checks)
     if (!check.holds())
-      text += format("  wrong          %s is %.13g; published is %.13g: off by %.2g, may be %.2g\n",
-                     check.name.c_str(), check.computed, check.published, check.error(), check.tolerance);
+      text += format("  wrong          %s is %.13g; %s is %.13g: off by %.2g, may be %.2g\n",
+                     check.name.c_str(), check.computed, std::string(check.origin).c_str(), check.published,
+                     check.error(), check.tolerance);
   text += format("  verification   %s (%zu %s)\n", report.verified() ? "passed" : "FAILED",
                  outcome.checks.size(), outcome.checks.size() == 1 ? "value" : "values");
   return text;
@@ -100,7 +123,9 @@ std::string as_json(const Report& report) {
             ",\"computed\":" + number(check.computed) + ",\"published\":" + number(check.published) +
             ",\"tolerance\":" + number(check.tolerance) + "}";
   }
-  return text + "]}";
+  text += "]";
+  if (!outcome.figures.empty()) text += as_json(outcome.figures);
+  return text + "}";
 }
 
 }  // namespace crosscut::npb

@@ -1,0 +1,1 @@
+"""Messages of the NAS benchmarks, counted and printed as Lobosco, Santos Costa and de Amorim print theirs."""

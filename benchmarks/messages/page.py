@@ -1,0 +1,152 @@
+"""docs/reference/lobosco.md. Pure: from counts and the paper's figures to text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.messages.counting import Counted, Sizes
+from crosscut import units
+from crosscut.reports.terminal_profile import decade_name
+
+MADE = "<!-- Made by `make messages`: change benchmarks/messages, in place of this page. -->"
+MEGABYTE = 1e6
+# In the order of the paper's tables.
+NAMES = ("is", "mg", "cg", "sp", "ep", "lu")
+NETWORKS = {
+    "ethernet-tcp": "Ethernet, TCP", "ethernet-mvia": "Ethernet, M-VIA", "giganet": "Giganet",
+    "myrinet": "Myrinet",
+}  # fmt: skip
+PAPERS = ("B", 16)
+"""Class and ranks of its tables."""
+Row = Sequence[str]
+
+
+def page(counted: Sequence[Counted], paper: Mapping[str, Any]) -> str:
+    first = counted[0]
+    used = [k for k in range(len(first.all.messages)) if any(one.all.messages[k] for one in counted)]
+    title = f"# Messages of the NAS benchmarks, class {first.problem_class} on {first.ranks} ranks"
+    lines = [
+        MADE, "", title, "", INTRODUCTION,
+        "## Messages and bytes (as table 3)", "", *totals(counted, paper.get("messages", {})), "",
+        "## By size (as table 4)", "", "Messages:", "", *by_size(counted, used, messages=True), "",
+        "Bytes:", "", *by_size(counted, used, messages=False), "", COLLECTIVES, *calls(counted), "",
+    ]  # fmt: skip
+    if (first.problem_class, first.ranks) == PAPERS:
+        lines += [BOUND, *bounds(counted, paper), "", DIFFERENCES]
+    return "\n".join(lines)
+
+
+def table(head: Row, rows: Sequence[Row]) -> list[str]:
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]
+
+
+def totals(counted: Sequence[Counted], published: Mapping[str, Any]) -> list[str]:
+    """The paper's beside ours where the file has them."""
+    head = ["", "point to point", "bytes", "collective, as messages", "bytes", "all", "bytes", "mean size"]
+    rows = []
+    for one in counted:
+        cells = [f"**{one.name.upper()}**"]
+        for sizes in (one.point, one.collective, one.all):
+            cells += [f"{sum(sizes.messages):,}", _bytes(sum(sizes.bytes))]
+        cells.append(_bytes(sum(one.all.bytes) / sum(one.all.messages)))
+        if published:
+            theirs = published.get(one.name)
+            cells += [f"{theirs['messages']:,}", _bytes(theirs["bytes"])] if theirs else ["–", "–"]
+        rows.append(cells)
+    return table([*head, *(["paper: messages", "bytes"] if published else [])], rows)
+
+
+def by_size(counted: Sequence[Counted], used: Sequence[int], *, messages: bool) -> list[str]:
+    decades = len(counted[0].all.messages)
+    head = ["", *(decade_name(decade, decades) for decade in used)]
+    return table(head, [_row(one.name, one.all, used, messages=messages) for one in counted])
+
+
+def _row(name: str, sizes: Sizes, used: Sequence[int], *, messages: bool) -> Row:
+    values = [(sizes.messages if messages else sizes.bytes)[decade] for decade in used]
+    return [f"**{name.upper()}**", *((f"{n:,}" if messages else _bytes(n)) if n else "–" for n in values)]
+
+
+def calls(counted: Sequence[Counted]) -> list[str]:
+    names = sorted({name for one in counted for name in one.collective_calls})
+    rows = [
+        [f"**{one.name.upper()}**"]
+        + [f"{found:,}" if (found := one.collective_calls.get(name, 0)) else "–" for name in names]
+        for one in counted
+    ]
+    return table(["", *(f"`{name}`" for name in names)], rows)
+
+
+def bound(sequential_seconds: float, ranks: int, sent_bytes: float, bytes_per_second: float) -> float:
+    """Of the speed-up, where nothing costs time but computing and the busiest process's bytes."""
+    return sequential_seconds / (sequential_seconds / ranks + sent_bytes / bytes_per_second)
+
+
+def bounds(counted: Sequence[Counted], paper: Mapping[str, Any]) -> list[str]:
+    rows = []
+    for one in counted:
+        sequential = paper["sequential_seconds"][one.name]
+        cells = [f"**{one.name.upper()}**", _bytes(one.busiest_sent_bytes)]
+        for network in NETWORKS:
+            rate = paper["rates_mbyte_s"][network] * MEGABYTE
+            most = bound(sequential, one.ranks, one.busiest_sent_bytes, rate)
+            measured = paper["speedup"][network].get(one.name)
+            cells.append(f"{'–' if measured is None else f'{measured:.2f}'} of {most:.1f}")
+        rows.append(cells)
+    return table(["", "the busiest process sends", *NETWORKS.values()], rows)
+
+
+def _bytes(value: float) -> str:
+    return units.about_size(value).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+INTRODUCTION = """\
+What Lobosco, Santos Costa and de Amorim (ICCS 2002) logged in their tables 3 and 4: the messages of six
+NAS benchmarks and their sizes. Here they are crosscut's own [workloads](../howto-workloads.md), each
+verified, under [`crosscut profile`](../howto-profile.md). Counts depend on class and ranks alone, not on the
+machine or the time: `make messages` finds the same anywhere (6 minutes on two cores).
+
+The untimed first iteration, which every benchmark but EP has, is among them. A GB is 10⁹ bytes. A test
+(`tests/golden/test_lobosco_messages.py`) adds up the same numbers from the loops of NPB's sources.
+"""
+COLLECTIVES = """\
+## Collective calls
+
+Calls of all ranks together. The tables above have them as what MPICH 1.2 made of them
+([how](../howto-profile.md#what-is-counted)): on 16 ranks an all-reduce is 30 messages, an all-to-all 256, of
+which 16 go from a rank to itself.
+"""
+BOUND = """\
+## Does it explain table 5?
+
+The paper's speed-ups on 16 nodes, each *of* what our counts allow: the sequential time of table 2, divided by
+16, plus the time in which the busiest process's bytes leave it at the rate that two nodes reach (10.5, 11.2,
+98.28 and 108.44 MByte/s, taken as 10⁶ bytes). Latency, contention and waiting are not in it; nor are caches,
+which hold a sixteenth of the data better than all of it, so that a speed-up may even exceed it. – did not
+run, or is not in the paper.
+"""
+DIFFERENCES = """\
+Bytes alone put the benchmarks in the order in which the paper found them on Ethernet with TCP (EP, LU, MG,
+CG, IS), and explain why all but IS come close to 16 on fast networks. What they leave open says where
+messages hurt for another reason. IS reaches a quarter of its bound on Ethernet with TCP: there all send to
+all at once. LU reaches half of its bound on Myrinet: it has the most messages by far, 1.2 million, nearly
+all of less than 1.1 KB.
+
+## Where ours may differ from the paper's
+
+- **The figures of tables 3 and 4** are not among the published ones that crosscut has, so ours stand alone.
+  Who has them writes them into `benchmarks/messages/lobosco2002.toml`; then the first table has them beside
+  ours.
+- **NPB 2 and NPB 3.** Class B has the same sizes and iterations of these six in both. NPB hands out
+  parameters by a few broadcasts at the start and gathers times by reductions: tens of messages of a few
+  bytes. Ours have two gathers and a barrier at the end in place of that. An LU without the untimed
+  iteration has 1 message in 251 less.
+- **MPICH.** Until 1.2.4 collective calls were the trees and rings that are counted here; later ones choose
+  by size, and send other numbers of messages for the same calls. Messages from point to point do not depend
+  on it: all but a few of MG, CG, SP and LU are.
+- **Messages to oneself** count where MPICH 1.2 sent them (all-to-all, gather): in IS 16 of the 256 of each
+  all-to-all. They cross no network, and are not in the last table.
+- **Bytes** are those of the data, without MPI's headers or the messages of a rendezvous.
+"""

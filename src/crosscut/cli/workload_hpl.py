@@ -1,0 +1,150 @@
+"""`crosscut workload hpl`: High-Performance Linpack and b_eff's rings, by the hpcc that is installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import signal
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from crosscut import units
+from crosscut.cli.parser import quantity, whole
+from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.hpl import asking, output, program, running, telling
+from crosscut.hpl.running import Ran
+from crosscut.places.mpi import Launcher, stays_here
+from crosscut.reports.screen import Screen, screen_for
+
+HELP = "High-Performance Linpack, and rings of messages, by hpcc"
+DEFAULT_ORDER = 2000
+
+
+def add_to(commands: Any) -> None:
+    one = commands.add_parser("hpl", help=HELP)
+    size = one.add_mutually_exclusive_group()
+    size.add_argument(
+        "-N", "--order", type=quantity(asking.parse_order), metavar="N",
+        help=f"Order of the matrix, which takes 8 N² bytes. Default {DEFAULT_ORDER:,}.",
+    )  # fmt: skip
+    size.add_argument(
+        "--memory", type=quantity(asking.parse_memory), metavar="SIZE",
+        help="In place of -N: as large a matrix as fits, in 2GB, or in 40%% of this machine's free memory.",
+    )  # fmt: skip
+    one.add_argument(
+        "--nb", dest="blocks", type=quantity(asking.parse_blocks), default=(80,), metavar="N[,…]",
+        help="Columns of a panel. Default 80.",
+    )  # fmt: skip
+    one.add_argument("-n", "--ranks", type=whole(1), metavar="RANKS", help="Default 4, or what --grid has.")
+    one.add_argument(
+        "--grid", type=quantity(asking.parse_grid), metavar="PxQ",
+        help="Rows and columns of ranks. Default: as square as can be, no more rows than columns.",
+    )  # fmt: skip
+    names = ", ".join(f"{name} ({asking.BROADCAST_NAMES[name]})" for name in asking.BROADCASTS)
+    one.add_argument(
+        "--broadcast", dest="broadcasts", type=quantity(asking.parse_broadcasts), default=("1rg", "1rM"),
+        metavar="WAY[,…]", help=f"How a panel goes along a row: {names}. Default 1rg,1rM.",
+    )  # fmt: skip
+    one.add_argument("--repeat", type=whole(1), default=1, metavar="N", help="Times of each. Default 1.")
+    _add_where(one)
+    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    one.set_defaults(act=act)
+
+
+def _add_where(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--on", default="local", metavar="PLACE", help=f"Where: {', '.join(running.PLACES)}. Default local."
+    )
+    one.add_argument(
+        "--ranks-per-host", type=whole(1), default=0, metavar="N",
+        help="On a lab: ranks on each host. Without it, as few as possible.",
+    )  # fmt: skip
+    one.add_argument(
+        "--launcher", default="", metavar="PATH",
+        help="The mpiexec. Without it, that of the MPI which hpcc is linked with.",
+    )  # fmt: skip
+    one.add_argument(
+        "--launcher-args", type=shlex.split, default=[], metavar="WORDS",
+        help="Further words for the launcher, as one argument.",
+    )  # fmt: skip
+    one.add_argument(
+        "--time-limit", type=quantity(units.parse_seconds), default=3600.0, metavar="TIME",
+        help="Of hpcc, which is ended then. Default 1h.",
+    )  # fmt: skip
+    one.add_argument("--keep", type=Path, metavar="FILE", help="Copy hpcc's own output to this file.")
+    one.add_argument(
+        "--read", type=Path, metavar="FILE",
+        help="Report this output of hpcc, from wherever it ran; run nothing.",
+    )  # fmt: skip
+
+
+def unavailable() -> str:
+    """Why there is none here; "": there is."""
+    return program.unavailable() or ""
+
+
+def tell(screen: Screen) -> None:
+    screen.title("High-Performance Linpack: crosscut workload hpl")
+    if reason := unavailable():
+        screen.line(f"not here: {reason}", "yellow")
+        return
+    found = program.find()
+    screen.line(f"{found.path}, linked with {found.mpi or 'an MPI that --launcher has to start'}")
+
+
+def act(args: argparse.Namespace) -> int:
+    if args.read is not None:
+        ran = Ran(str(args.read), 0, output.load(args.read))
+    else:
+        signal.signal(signal.SIGTERM, _interrupt)
+        ran = running.run(_asked(args), _where(args))
+    if args.json:
+        print(json.dumps(telling.as_json(ran), allow_nan=False))
+    else:
+        telling.render(screen_for(), ran)
+    return EXIT_OK if ran.output.verified else EXIT_FAILED
+
+
+def _asked(args: argparse.Namespace) -> asking.Asked:
+    rows, columns = args.grid or asking.grid_of(args.ranks or 4)
+    if args.ranks and args.ranks != rows * columns:
+        raise UsageError(f"--grid {rows}x{columns}: has {rows * columns} ranks, and -n says {args.ranks}")
+    if rows * columns > asking.MOST_RANKS:
+        raise UsageError(f"{rows * columns:,} ranks: at most {asking.MOST_RANKS:,}")
+    return asking.Asked(_order(args), args.blocks, rows, columns, args.broadcasts, args.repeat)
+
+
+def _order(args: argparse.Namespace) -> int:
+    """The matrix must fit: hpcc skips it otherwise, after minutes of other benchmarks. What is free on other
+    machines, to which the launcher's words may send ranks, is not known here."""
+    here = stays_here(Launcher(args.launcher), args.launcher_args)
+    order: int = args.order or DEFAULT_ORDER
+    if args.memory is None and not here:
+        return order
+    free, asked = asking.free_bytes(), f"-N {order}: its matrix"
+    if args.memory is not None:
+        asked = "--memory: the matrix"
+        order = asking.order_for(args.memory.in_bytes or args.memory.share * free, max(args.blocks))
+    if here and (needed := asking.BYTES_A_NUMBER * order**2) > free:
+        raise UsageError(
+            f"{asked} takes {units.about_size(needed)}, and {units.about_size(free)} are free here; take "
+            "a smaller one, or --memory 80%"
+        )
+    return order
+
+
+def _where(args: argparse.Namespace) -> running.Where:
+    return running.Where(
+        on=args.on,
+        launcher=args.launcher,
+        launcher_arguments=tuple(args.launcher_args),
+        ranks_per_host=args.ranks_per_host,
+        time_limit_seconds=args.time_limit,
+        keep=args.keep,
+    )
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,143 @@
+"""What a network's cluster computes for its price: HPL, as `crosscut workload hpl --json` measured it.
+
+Dollars per MFlop are how Kurmann, Rauch and Stricker (2003, section 7.2) weigh networks against each other.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.errors import UsageError, plainly
+from crosscut.pricing.amounts import Interval
+from crosscut.pricing.asking import Priced
+
+LARGEST_FILE_BYTES = 16 << 20
+SCHEMA_NAME, SCHEMA_VERSION = "crosscut-hpl", 1
+MOST = 1 << 20
+MEGA = 1e6
+
+
+@dataclass(frozen=True)
+class Performance:
+    file: Path
+    ranks: int
+    hosts: int
+    """0: the file does not say."""
+    order: int
+    median: float
+    """Operations per second, of the best way in which it was solved."""
+    between: Interval
+    """Of its slowest and its fastest repetition."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """A network's price against what was computed on it."""
+
+    priced: Priced
+    performance: Performance
+
+    def per_mflops(self, price: Interval | None) -> Interval | None:
+        """Slow and dear, fast and cheap: the two ends. None without a price."""
+        if price is None:
+            return None
+        rates = self.performance.between
+        return Interval(price.low / rates.high * MEGA, price.high / rates.low * MEGA)
+
+    @property
+    def network(self) -> Interval | None:
+        return self.per_mflops(self.priced.bill.cost if self.priced.bill else None)
+
+    @property
+    def whole(self) -> Interval | None:
+        return self.per_mflops(self.priced.bill.whole if self.priced.bill else None)
+
+
+def assigned(words: Sequence[str], networks: Sequence[str]) -> dict[str, Performance]:
+    """`FILE` where there is one network, else `NETWORK=FILE` for each that has one."""
+    found: dict[str, Performance] = {}
+    for word in words:
+        name, equals, rest = word.partition("=")
+        if equals and name in networks:
+            network, file = name, rest
+        elif len(set(networks)) == 1:
+            network, file = networks[0], word
+        else:
+            raise UsageError(
+                f"--performance {word}: of which network? Write NETWORK=FILE; there is {', '.join(networks)}"
+            )
+        if network in found:
+            raise UsageError(f"--performance {word}: {network} has one already, {found[network].file}")
+        found[network] = load(Path(file))
+    return found
+
+
+def nodes_of(performance: Performance, asked: Sequence[int] | None) -> int:
+    """For which the network is priced: those it was measured on."""
+    if asked and len(asked) > 1:
+        raise UsageError("--nodes: with --performance one number, that of the nodes it was measured on")
+    if performance.hosts and asked and asked[0] != performance.hosts:
+        raise UsageError(
+            f"--nodes {asked[0]}: {performance.file} was measured on {performance.hosts}; its rate is of no "
+            "other number"
+        )
+    if not performance.hosts and not asked:
+        raise UsageError(f"{performance.file}: does not say on how many nodes it ran; give --nodes")
+    return performance.hosts or (asked or (0,))[0]
+
+
+def load(file: Path) -> Performance:
+    """UsageError where it is no result of HPL, or one whose residual failed."""
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_FILE_BYTES)
+        value = json.loads(content.decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{file}: {plainly(error)}; `crosscut workload hpl --json` writes such a file"
+        ) from error
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(schema, dict) or schema.get("name") != SCHEMA_NAME:
+        raise UsageError(f"{file}: is no result of `crosscut workload hpl --json`")
+    if schema.get("version") != SCHEMA_VERSION:
+        raise UsageError(f"{file}: is of version {schema.get('version')!r}, and not {SCHEMA_VERSION}")
+    if value.get("verified") is not True:
+        raise UsageError(
+            f"{file}: its residual failed: what it computed is not the solution, and has no rate"
+        )
+    return _performance(file, value)
+
+
+def _performance(file: Path, value: Mapping[str, object]) -> Performance:
+    rates = value.get("flops_per_second")
+    if not isinstance(rates, dict):
+        raise UsageError(f"{file}: flops_per_second is no object")
+    least, median, most = (_rate(file, rates, key) for key in ("minimum", "median", "maximum"))
+    if not least <= median <= most:
+        raise UsageError(f"{file}: flops_per_second: minimum, median and maximum are not in that order")
+    hosts = 0 if value.get("hosts") is None else _whole(file, value, "hosts")
+    ranks, order = _whole(file, value, "ranks"), _whole(file, value, "order")
+    return Performance(file, ranks, hosts, order, median, Interval(least, most))
+
+
+def _rate(file: Path, owner: Mapping[str, object], key: str) -> float:
+    value = owner.get(key)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not 0 < value < 1e21
+        or not math.isfinite(value)
+    ):
+        raise UsageError(f"{file}: flops_per_second.{key} is {json.dumps(value)[:40]}, not a rate")
+    return float(value)
+
+
+def _whole(file: Path, owner: Mapping[str, object], key: str) -> int:
+    value = owner.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+        raise UsageError(f"{file}: {key} is {json.dumps(value)[:40]}, not a number from 1 to {MOST:,}")
+    return value

@@ -1,0 +1,184 @@
+"""hpcc, run: Linpack solves, rings are measured, and what cannot run is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from labs import crossbar, needs_lab
+from processes import await_none, running
+
+from crosscut.core import CORE_MPI, find_executable
+from crosscut.hpl import output, program
+from crosscut.places.mpi import find_hydra
+
+pytestmark = pytest.mark.skipif(program.unavailable() is not None, reason=str(program.unavailable()))
+HYDRA = find_hydra("", find_executable(CORE_MPI))
+LIMIT_SECONDS = 560
+
+
+def crosscut(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "crosscut", *words],
+        capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def hpcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy, by which its processes are known; none may be left, nor a folder of a run."""
+    copy = tmp_path / "hpcc"
+    shutil.copy(program.find().path, copy)
+    monkeypatch.setenv(program.VARIABLE, str(copy))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "t"))
+    (tmp_path / "t").mkdir()
+    yield copy
+    await_none(copy)
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+def test_two_ranks_solve_in_both_rings_and_measure_b_eff(hpcc: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "hpccoutf.txt"
+    done = crosscut("workload", "hpl", "-N", "500", "-n", "2", "--repeat", "2", "--keep", str(kept), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["order"], found["ranks"], found["hosts"], found["grid"]) == (500, 2, 1, [1, 2])
+    assert found["verified"] is True
+    assert [one["broadcast"] for one in found["solutions"]] == ["1rg", "1rM"] * 2
+    assert all(0 < one["residual"] < 16 for one in found["solutions"])
+    rates = found["flops_per_second"]
+    assert 0 < rates["minimum"] <= rates["median"] <= rates["maximum"]
+    rings = found["rings"]
+    assert all(rings[ring][what] > 0 for ring in ("natural", "random") for what in rings[ring])
+    assert output.load(kept).ranks == 2
+    again = crosscut("workload", "hpl", "--read", str(kept))
+    assert again.returncode == 0, again.stderr
+    assert "HPL: 500 equations" in again.stdout
+    assert again.stdout.count("yes") == 2
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("hpcc")
+def test_a_measured_rate_becomes_dollars_per_mflop(tmp_path: Path) -> None:
+    done = crosscut("workload", "hpl", "-N", "400", "--grid", "1x3", "--nb", "40,64", "--json")
+    assert done.returncode == 0, done.stderr
+    file = tmp_path / "hpl.json"
+    file.write_text(done.stdout)
+    rate = json.loads(done.stdout)["flops_per_second"]["median"]
+    network = crossbar(tmp_path, 1)
+    book = tmp_path / "book.toml"
+    book.write_text(
+        'currency = "USD"\nyear = 2026\nsource = "a test"\n'
+        '[[part]]\nname = "port"\nkind = "port"\nprice = "100 USD"\n'
+        '[[part]]\nname = "node"\nkind = "node"\nprice = "900 USD"\n'
+    )
+    priced = crosscut("price", str(network), "--book", str(book), "--performance", str(file), "--json")
+    assert priced.returncode == 0, priced.stderr
+    (one,) = json.loads(priced.stdout)["performance"]
+    assert one["cost_per_mflops"] == pytest.approx([1000 / (rate / 1e6)] * 2, rel=1e-4)
+
+
+@pytest.mark.slow
+@needs_lab
+@pytest.mark.usefixtures("hpcc")
+def test_on_a_lab_rings_have_the_rate_of_its_links(tmp_path: Path) -> None:
+    """100 Mbit/s are 12.5 MB/s on the wire: nothing else can carry more, and shared memory would."""
+    network = crossbar(tmp_path, 2)
+    done = crosscut("workload", "hpl", "-N", "300", "-n", "2", "--on", f"lab:{network}", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["verified"] is True
+    assert found["hosts"] == 2
+    assert 8e6 < found["rings"]["ping_pong_bytes_per_second"]["maximum"] < 12.5e6
+
+
+other_mpi = pytest.mark.skipif(
+    HYDRA is None or program.find().mpi != program.OPEN_MPI,
+    reason="needs hpcc of Open MPI, and MPICH's mpiexec: apt install hpcc; pip install 'mpich>=5'",
+)
+
+
+@other_mpi
+@pytest.mark.usefixtures("hpcc")
+def test_another_mpi_s_launcher_is_refused_before_anything_runs() -> None:
+    assert HYDRA is not None
+    done = crosscut("workload", "hpl", "-N", "300", "-n", "2", "--launcher", HYDRA.program)
+    assert done.returncode == 2
+    assert "is MPICH's" in done.stderr
+    assert "is linked with Open MPI" in done.stderr
+
+
+@pytest.mark.slow
+@other_mpi
+@pytest.mark.usefixtures("hpcc")
+def test_ranks_that_ran_alone_under_a_launcher_nobody_knows_are_no_result(tmp_path: Path) -> None:
+    assert HYDRA is not None
+    launcher = tmp_path / "mpirun"
+    launcher.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 1\nexec {HYDRA.program} "$@"\n')
+    launcher.chmod(0o755)
+    done = crosscut("workload", "hpl", "-N", "300", "-n", "2", "--launcher", str(launcher))
+    assert done.returncode == 1
+    assert "each rank ran alone" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_nothing(hpcc: Path, number: int) -> None:
+    command = [sys.executable, "-m", "crosscut", "workload", "hpl", "-N", "4000", "-n", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while len(running(hpcc)) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert len(running(hpcc)) == 2
+        process.send_signal(number)
+        _, complained = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert complained == b"crosscut: interrupted\n"
+
+
+@pytest.mark.usefixtures("hpcc")
+def test_a_run_over_its_time_limit_is_ended() -> None:
+    done = crosscut("workload", "hpl", "-N", "4000", "-n", "2", "--time-limit", "1s")
+    assert done.returncode == 1
+    assert "hpcc was ended after 1 s" in done.stderr
+
+
+def test_a_rank_that_dies_ends_the_run_with_an_error(hpcc: Path) -> None:
+    command = [sys.executable, "-m", "crosscut", "workload", "hpl", "-N", "4000", "-n", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while len(running(hpcc)) < 2 and time.monotonic() < until:
+            time.sleep(0.05)
+        os.kill(running(hpcc)[0], signal.SIGKILL)
+        _, complained = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"hpcc ended with status" in complained
+    assert b"Traceback" not in complained
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--grid", "2x2", "-n", "3"], "--grid 2x2: has 4 ranks, and -n says 3"),
+        (["-N", "1000000"], "-N 1000000: its matrix takes 8000 GB"),
+        (["--memory", "4000GB"], "--memory: the matrix takes 4000 GB"),
+        (["-N", "99"], "a number from 100 to 1,000,000"),
+        (["--repeat", "11"], "with 2 of them 10 repetitions each"),
+        (["--on", "sim:fat-tree-1024"], "HPL runs on local, lab:NETWORK"),
+        (["--launcher", "/no/such/mpiexec"], "there is no such program"),
+        (["--broadcast", "tree"], "there is no broadcast 'tree'"),
+        (["--keep", "/"], "it exists"),
+    ],
+)
+def test_wrong_usage_is_named(words: list[str], said: str) -> None:
+    done = crosscut("workload", "hpl", *words)
+    assert done.returncode == 2
+    assert said in " ".join(done.stderr.split())

@@ -1,0 +1,169 @@
+"""The traffic workload, run: the same on any number of ranks and every place, and its messages as it says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from labs import crossbar, needs_lab
+
+from crosscut import profiler, smpi, workload_places, workloads
+from crosscut.core import CORE_MPI, find_executable
+from crosscut.errors import CrosscutError
+from crosscut.places.mpi import find_launcher
+from crosscut.workload_places import Where
+from crosscut.workloads import Result, WorkloadError
+
+TRAFFIC = next(one for one in workloads.WORKLOADS if one.name == "traffic")
+BESIDE = Path(sys.executable).parent / "mpiexec"
+LAUNCHER = BESIDE if BESIDE.exists() else find_launcher("", find_executable(CORE_MPI))
+NUMBER_BYTES = 4
+
+
+def built() -> bool:
+    try:
+        workloads.find_executable(TRAFFIC)
+    except WorkloadError:
+        return False
+    return True
+
+
+pytestmark = [
+    pytest.mark.skipif(not built(), reason="no crosscut-traffic: pip install 'mpich>=5', then make"),
+    pytest.mark.skipif(LAUNCHER is None, reason="no mpiexec: pip install 'mpich>=5'"),
+]
+
+
+def run(ranks: int, *options: str, on: str = "local", compute: str = "host") -> Result:
+    where = Where(on=on, compute=compute, time_limit_seconds=300, options=options)
+    with workload_places.opened(where) as runner:
+        return runner(TRAFFIC, "S", ranks)
+
+
+def figure(result: Result, name: str) -> float:
+    return next(one.value for one in result.figures if one.name == name)
+
+
+def refused(*options: str, ranks: int = 1) -> str:
+    words = ["run", "traffic", "-n", str(ranks), "--options", " ".join(options)]
+    done = subprocess.run(
+        [sys.executable, "-m", "crosscut", "workload", *words],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    return done.stderr.removeprefix("crosscut: error: traffic: ").rstrip()
+
+
+@pytest.mark.parametrize("scenario", ["everyday", "bottleneck"])
+def test_any_number_of_ranks_ends_in_the_same_state(scenario: str) -> None:
+    """Class S, whose checksum is recorded; and roads, trips and chance that are not the class's."""
+    for options in [(), ("--seed", "7", "--columns", "31", "--rows", "19", "--steps", "400")]:
+        results = [run(ranks, "--scenario", scenario, *options) for ranks in (1, 2, 3, 4, 7)]
+        assert all(result.verified for result in results)
+        for name in ("checksum", "agents arrived", "agents driving", "agents waiting", "mean travel time"):
+            assert len({figure(result, name) for result in results}) == 1
+        assert figure(results[0], "agents arrived") > 100
+
+
+def test_another_seed_ends_in_another_state() -> None:
+    first, second = (run(1, "--seed", seed, "--steps", "300") for seed in ("2", "3"))
+    assert figure(first, "checksum") != figure(second, "checksum")
+
+
+@pytest.mark.parametrize("ranks", [2, 7])
+def test_neighbours_send_one_message_each_way_in_a_step(ranks: int) -> None:
+    result = run(ranks, "--steps", "100")
+    assert figure(result, "messages a step") == pytest.approx(figure(result, "neighbours, mean") * ranks)
+    assert figure(result, "bytes a step") == pytest.approx(
+        figure(result, "messages a step") * figure(result, "mean message")
+    )
+
+
+def test_in_the_bottleneck_two_ranks_meet_at_one_road_and_exchange_less() -> None:
+    everyday, bottleneck = (run(2, "--scenario", one, "--steps", "300") for one in ("everyday", "bottleneck"))
+    assert bottleneck.layout == "2 links between ranks"
+    assert figure(bottleneck, "mean message") < figure(everyday, "mean message") / 2
+
+
+def test_without_agents_messages_have_room_and_nothing_else() -> None:
+    result = run(2, "--agents", "0", "--steps", "10", "--scenario", "bottleneck")
+    # How many numbers, and how many vehicles left the one link that leads to the sender.
+    assert figure(result, "mean message") == figure(result, "largest message") == 2 * NUMBER_BYTES
+
+
+def can_profile() -> bool:
+    try:
+        profiler.find_library()
+    except CrosscutError:
+        return False
+    return BESIDE.exists()
+
+
+def profiled(folder: Path, ranks: int) -> tuple[dict[str, Any], Result]:
+    program = [str(workloads.find_executable(TRAFFIC)), "--steps", "200", "--json"]
+    command = [sys.executable, "-m", "crosscut", "profile", "--json", "--out", str(folder), "--"]
+    done = subprocess.run(
+        [*command, str(BESIDE), "-n", str(ranks), *program],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    calls = {call["name"]: call for call in json.loads(done.stdout)["calls"]}
+    return calls, workloads.parse_result(
+        next(line for line in done.stderr.splitlines() if "checksum" in line)
+    )
+
+
+@pytest.mark.skipif(not can_profile(), reason="no profiler, or no mpiexec beside Python")
+def test_messages_counted_from_outside_are_those_that_it_says(tmp_path: Path) -> None:
+    calls, result = profiled(tmp_path / "profile", 3)
+    sends = calls["MPI_Isend"]["as_called"]
+    assert sum(sends["messages"]) == 200 * figure(result, "messages a step")
+    assert sum(sends["bytes"]) == 200 * figure(result, "bytes a step")
+    assert calls["MPI_Irecv"]["count"] == sum(sends["messages"])
+    assert calls["MPI_Waitall"]["count"] == 3 * 200
+
+
+def test_what_is_no_scenario_is_refused_with_why() -> None:
+    assert refused("--scenario", "hills") == "--scenario hills: there is everyday, bottleneck; see --help"
+    assert refused("--columns", "3") == "--columns 3: write a whole number from 4 to 4096; see --help"
+    assert refused("--seed", "1", "--agents") == "--agents needs a value; see --help"
+    assert refused("--scenario", "bottleneck", "--zones", "2") == (
+        "--zones 2: in the bottleneck all go to one place"
+    )
+    assert refused("--columns", "4096", "--rows", "4096", "--zones", "65536").endswith("lower --zones")
+    assert refused("--columns", "4", "--rows", "2", ranks=9) == (
+        "9 ranks: there are 8 junctions, and each rank needs one"
+    )
+
+
+@pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
+def test_on_a_simulated_network_latency_bounds_its_speed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cetin and Nagel 2002: with nothing to compute a step is what its messages take, whatever the rate."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    rates = {}
+    for rate, latency in (("100 Mbit/s", "50 us"), ("1000 Mbit/s", "50 us"), ("100 Mbit/s", "500 us")):
+        file = tmp_path / f"{rate} {latency}.toml".replace("/", " per ")
+        file.write_text(
+            f'[generator]\nkind = "crossbar"\nhosts = 4\nrate = "{rate}"\n[link]\nlatency = "{latency}"\n'
+        )
+        result = run(4, "--steps", "100", on=f"sim:{file}", compute="none")
+        assert result.verified
+        rates[rate, latency] = figure(result, "real-time ratio")
+    slow, fast, late = rates.values()
+    assert fast / slow < 1.5
+    assert 7 < slow / late < 11
+
+
+@needs_lab
+def test_on_a_lab_it_ends_as_on_one_rank(tmp_path: Path) -> None:
+    options = ("--steps", "200")
+    here = run(1, *options)
+    there = run(4, *options, on=f"lab:{crossbar(tmp_path, 4)}")
+    assert there.verified
+    assert figure(there, "checksum") == figure(here, "checksum")

@@ -1,0 +1,231 @@
+// What a network is worth to a program whose data is served by processes beside those that compute: GAMESS
+// over its Distributed Data Interface (Bode, Hill, Benjegerdes, USENIX FREENIX 2004, table 1). There the
+// fastest network did not win on processors that computing processes and servers shared: an MPI that polls
+// while it waits takes the processor from the one that computes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "application.hpp"
+#include "computing.hpp"
+#include "distributed_array.hpp"
+#include "processors.hpp"
+#include "roles.hpp"
+#include "server.hpp"
+#include "settings.hpp"
+#include "tasks.hpp"
+
+namespace crosscut::data_server {
+namespace {
+
+using workload::Figure;
+using workload::Outcome;
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr int trials = 20;
+
+// What one rank has seen; what it has not is NaN or 0.
+struct Seen {
+  double seconds = 0;
+  Tally gets{}, additions{}, others{};
+  double computing_seconds = none;
+  double computing_alone_seconds = none;  // as long as the same computing takes while servers sleep
+  double server_share = none;
+  std::int64_t elements_sent = 0;
+  std::uint64_t checksum = 0, expected_checksum = 0;
+};
+
+// Of one task, the fastest of some trials: what the processor can do.
+double seconds_alone(const Settings& settings) {
+  std::vector<double> block(static_cast<std::size_t>(settings.block * settings.block), 1.0);
+  double fastest_seconds = std::numeric_limits<double>::infinity();
+  for (int trial = 0; trial < trials; ++trial) {
+    const double begin_seconds = MPI_Wtime();
+    workload::compute(block, settings.rounds());
+    fastest_seconds = std::min(fastest_seconds, MPI_Wtime() - begin_seconds);
+  }
+  // Also keeps a compiler from leaving the trials out.
+  return block.front() == 1.0 ? fastest_seconds : none;
+}
+
+class ComputingProcess {
+ public:
+  ComputingProcess(Communicator& world, Communicator& peers, const Roles& roles, const Settings& settings)
+      : world_(world),
+        peers_(peers),
+        roles_(roles),
+        settings_(settings),
+        tasks_(settings),
+        array_(world, roles, settings) {}
+
+  Seen run() {
+    Seen seen;
+    const double alone_seconds = seconds_alone(settings_);
+    peers_.barrier();
+    const std::array<std::int64_t, 1> nothing{};
+    world_.send(nothing, roles_.serving_rank(peers_.rank()), begin_tag);
+    peers_.barrier();
+    const double begin_seconds = MPI_Wtime();
+    const std::int64_t done = do_tasks();
+    array_.fence();
+    peers_.barrier();
+    seen.seconds = MPI_Wtime() - begin_seconds;
+    array_.finish();
+    seen.gets = array_.gets();
+    seen.additions = array_.additions();
+    seen.others = array_.others();
+    seen.computing_seconds = computing_seconds_;
+    seen.computing_alone_seconds = static_cast<double>(done) * alone_seconds;
+    for (std::int64_t task = peers_.rank(); task < tasks_.count(); task += peers_.size())
+      seen.expected_checksum += tasks_.contribution(task);
+    return seen;
+  }
+
+ private:
+  // Returns how many fell to this process.
+  std::int64_t do_tasks() {
+    const auto elements = static_cast<std::size_t>(settings_.block * settings_.block);
+    std::vector<double> block(elements), sum(elements);
+    std::int64_t done = 0;
+    for (std::int64_t task = first(); task < tasks_.count(); task = after(task)) {
+      std::ranges::fill(sum, 0.0);
+      for (std::int64_t which = 0; which < settings_.gets; ++which) {
+        array_.get(tasks_.patch(task, which), block);
+        std::ranges::transform(sum, block, sum.begin(), std::plus<>());
+      }
+      const double begin_seconds = MPI_Wtime();
+      workload::compute(sum, settings_.rounds());
+      computing_seconds_ += MPI_Wtime() - begin_seconds;
+      array_.add(tasks_.patch(task, settings_.gets), sum);
+      ++done;
+    }
+    return done;
+  }
+
+  std::int64_t first() { return settings_.balance == Balance::counter ? array_.next_task() : peers_.rank(); }
+  std::int64_t after(std::int64_t task) {
+    return settings_.balance == Balance::counter ? array_.next_task() : task + peers_.size();
+  }
+
+  Communicator& world_;
+  Communicator& peers_;
+  Roles roles_;
+  Settings settings_;
+  Tasks tasks_;
+  DistributedArray array_;
+  double computing_seconds_ = 0;
+};
+
+Seen serve(Communicator& world, const Roles& roles, const Settings& settings) {
+  Server server(world, roles, settings);
+  world.barrier();
+  server.await_beginning();
+  server.serve();
+  Seen seen;
+  seen.server_share = server.processor_share();
+  seen.elements_sent = server.elements_sent();
+  seen.checksum = server.checksum();
+  return seen;
+}
+
+// Over those ranks that have a number.
+double mean(std::span<const double> values) {
+  double sum = 0, count = 0;
+  for (const double value : values)
+    if (!std::isnan(value)) sum += value, ++count;
+  return count > 0 ? sum / count : none;
+}
+
+double sum_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_SUM); }
+double most_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_MAX); }
+
+std::vector<Figure> figures(Communicator& world, const Settings& settings, int pairs, const Seen& seen) {
+  const double seconds = most_of(world, seen.seconds);
+  const double gets = sum_of(world, static_cast<double>(seen.gets.count));
+  const double get_seconds = sum_of(world, seen.gets.seconds);
+  const double add_seconds = sum_of(world, seen.additions.seconds);
+  const double other_seconds = sum_of(world, seen.others.seconds);
+  const double block_bytes = static_cast<double>(settings.block * settings.block) * sizeof(double);
+  const double all_seconds = seconds * pairs;
+  const double efficiency = mean(world.gather(seen.computing_alone_seconds / seen.computing_seconds));
+  const double server_share = mean(world.gather(seen.server_share));
+  return {{"gets", gets / seconds, "1/s"},
+          {"fetched", gets * block_bytes / seconds, "B/s"},
+          {"a get", get_seconds / gets, "s"},
+          {"the slowest get", most_of(world, seen.gets.slowest_seconds), "s"},
+          {"time in gets", get_seconds / all_seconds, "share"},
+          {"time in additions", add_seconds / all_seconds, "share"},
+          {"time for tasks and fences", other_seconds / all_seconds, "share"},
+          {"efficiency of computing", efficiency, "share"},
+          {"processor time of a server", server_share, "share"}};
+}
+
+std::vector<npb::Check> checks(Communicator& world, const Settings& settings, const Seen& seen) {
+  const double sent = sum_of(world, static_cast<double>(seen.elements_sent));
+  const auto wanted = static_cast<double>(settings.tasks * settings.gets * settings.block * settings.block);
+  const std::uint64_t checksum = world.all_reduce_value(seen.checksum, MPI_SUM);
+  const std::uint64_t expected = world.all_reduce_value(seen.expected_checksum, MPI_SUM);
+  return {{"checksum of the array", as_double(checksum), as_double(expected), 0, "expected"},
+          {"elements that servers sent", sent, wanted, 0, "expected"}};
+}
+
+class DataServer final : public workload::Application {
+ public:
+  std::string_view name() const override { return "data-server"; }
+  std::string_view title() const override {
+    return "Data server: computing with blocks of an array that other processes hold";
+  }
+  void preset(workload::ProblemClass problem_class) override { set_class(settings_, problem_class); }
+  void declare(workload::Arguments& arguments) override { data_server::declare(settings_, arguments); }
+  std::string unsuitable(int ranks) const override {
+    if (ranks % 2 != 0)
+      return std::to_string(ranks) + " ranks: it takes an even number, a server for each that computes";
+    return contradiction(settings_);
+  }
+
+  Outcome run(Communicator& world) override {
+    const Roles roles(world.size(), settings_.arrangement);
+    refuse_too_large(world, roles, settings_.order);
+    const std::string placed = place(world, roles, settings_.sharing);
+    const bool serves = roles.serves(world.rank());
+    Communicator peers = world.split(serves ? 1 : 0);
+    Seen seen;
+    if (serves) {
+      seen = serve(world, roles, settings_);
+    } else {
+      world.barrier();  // every server has its columns
+      seen = ComputingProcess(world, peers, roles, settings_).run();
+    }
+    Outcome outcome;
+    outcome.seconds = seen.seconds;
+    outcome.communication_seconds =
+        serves ? none : seen.gets.seconds + seen.additions.seconds + seen.others.seconds;
+    outcome.iterations = static_cast<int>(settings_.tasks);
+    outcome.million_operations =
+        1e-6 * settings_.operations_per_task() * static_cast<double>(settings_.tasks);
+    outcome.size = std::to_string(settings_.order) + " x " + std::to_string(settings_.order) +
+                   " doubles, blocks of " + std::to_string(settings_.block) + " x " +
+                   std::to_string(settings_.block);
+    outcome.layout = std::to_string(roles.pairs()) + " computing, " + std::to_string(roles.pairs()) +
+                     " serving; " + placed;
+    outcome.figures = figures(world, settings_, roles.pairs(), seen);
+    outcome.checks = checks(world, settings_, seen);
+    return outcome;
+  }
+
+ private:
+  Settings settings_;
+};
+
+}  // namespace
+}  // namespace crosscut::data_server
+
+namespace crosscut::workload {
+
+std::unique_ptr<Application> make_application() { return std::make_unique<data_server::DataServer>(); }
+
+}  // namespace crosscut::workload

@@ -1,0 +1,58 @@
+// A square array shared by columns, as GAMESS's Distributed Data Interface has it (Fletcher et al., Computer
+// Physics Communications 128, 2000): whole columns, and as many of them for each server as for the next.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace crosscut::data_server {
+
+// Rows and columns of an array, counted from 0; columns lie one after another.
+struct Patch {
+  std::int64_t row = 0, rows = 0, column = 0, columns = 0;
+
+  std::int64_t elements() const { return rows * columns; }
+  friend bool operator==(const Patch&, const Patch&) = default;
+};
+
+class Distribution {
+ public:
+  Distribution(std::int64_t order, int servers) : order_(order), servers_(servers) {}
+
+  std::int64_t order() const { return order_; }
+  int servers() const { return servers_; }
+
+  // The first column of a server; of `servers()`, the end of all.
+  std::int64_t first_column(int server) const { return order_ * server / servers_; }
+  std::int64_t columns(int server) const { return first_column(server + 1) - first_column(server); }
+
+  int owner(std::int64_t column) const {
+    int server = static_cast<int>(column * servers_ / order_);  // right, or one too low
+    while (first_column(server + 1) <= column) ++server;
+    return server;
+  }
+
+  // Of each server that has some of the patch, in their order: act(server, its part).
+  template <typename Action>
+  void for_each_part(const Patch& patch, Action&& act) const {
+    const std::int64_t end = patch.column + patch.columns;
+    for (std::int64_t column = patch.column; column < end;) {
+      const int server = owner(column);
+      const std::int64_t next = std::min(end, first_column(server + 1));
+      act(server, Patch{patch.row, patch.rows, column, next - column});
+      column = next;
+    }
+  }
+
+  bool has(int server, const Patch& patch) const {
+    return patch.row >= 0 && patch.rows > 0 && patch.rows <= order_ && patch.row <= order_ - patch.rows &&
+           patch.columns > 0 && patch.columns <= order_ && patch.column >= first_column(server) &&
+           patch.column <= first_column(server + 1) - patch.columns;
+  }
+
+ private:
+  std::int64_t order_;
+  int servers_;
+};
+
+}  // namespace crosscut::data_server

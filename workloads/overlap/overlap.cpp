@@ -1,0 +1,195 @@
+// How much computing gets done while messages are under way. For each size: the messages alone, the work
+// alone, and both, posted, worked at and waited for: the post-work-wait method of COMB (Lawry, Wilson,
+// Maccabe, Brightwell, Cluster 2002), of which the availability is, too: time of the work alone in the time
+// of both. Then once more with a question to MPI between slices of work, which lets a library go on with
+// messages that it moves in its calls only.
+//
+// Salmon, Stein and Sterling (SC98) built networks of nodes that pass on what others send; `forward` and
+// `bystander` ask what such a node has left for its own work, where ranks pass messages on and where the
+// kernel does.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "application.hpp"
+#include "exchanger.hpp"
+#include "routes.hpp"
+#include "settings.hpp"
+#include "worker.hpp"
+
+namespace crosscut::overlap {
+namespace {
+
+using workload::Figure;
+using workload::Outcome;
+
+constexpr std::int64_t warm_up_exchanges = 2;
+constexpr int several = 3;
+constexpr double longest_work_seconds = 10;  // for one exchange
+
+enum class Doing { messages, work, both, both_testing };
+
+// For one size; seconds of one exchange, means of the ranks that compute.
+struct Times {
+  double messages = 0, work = 0, both = 0, both_testing = 0;
+};
+
+class Overlap final : public workload::Application {
+ public:
+  std::string_view name() const override { return "overlap"; }
+  std::string_view title() const override { return "Overlap: computing while messages are under way"; }
+  void preset(workload::ProblemClass problem_class) override { set_class(settings_, problem_class); }
+  void declare(workload::Arguments& arguments) override { overlap::declare(settings_, arguments); }
+  std::string unsuitable(int ranks) const override { return overlap::unsuitable(settings_, ranks); }
+  Outcome run(Communicator& world) override;
+
+ private:
+  Settings settings_;
+};
+
+class Bench {
+ public:
+  Bench(Communicator& world, const Settings& settings)
+      : world_(world), settings_(settings), route_(route_of(settings.pattern, world.rank(), world.size())) {
+    workers_ = sum(route_.computes ? 1.0 : 0.0);
+    world_.barrier();
+    round_seconds_ = over_workers(route_.computes ? worker_.try_round_seconds() : 0);
+  }
+
+  Times measure(std::int64_t bytes) {
+    Exchanger exchanger(world_, route_, bytes);
+    run(exchanger, warm_up_exchanges, Doing::messages, 0);
+    Times times;
+    const double messages = run_several(exchanger, Doing::messages, 0);
+    const double slowest = world_.all_reduce_value(messages, MPI_MAX);
+    // Where computing takes no time, as a simulation may have it, any work is as good as another.
+    const double wanted = std::min(settings_.work * slowest, longest_work_seconds);
+    const std::int64_t rounds =
+        round_seconds_ > 0 ? std::max<std::int64_t>(1, std::llround(wanted / round_seconds_)) : 1;
+    times.messages = over_those_that_communicate(messages);
+    times.work = over_workers(run_several(exchanger, Doing::work, rounds));
+    times.both = over_workers(run_both(exchanger, rounds));
+    times.both_testing = over_workers(run_several(exchanger, Doing::both_testing, rounds));
+    received_ += exchanger.received();
+    wrong_ += exchanger.wrong();
+    return times;
+  }
+
+  // Of those with both, by the first method.
+  double seconds() const { return seconds_; }
+  double communication_seconds() const { return communication_seconds_; }
+  double operations() const { return operations_; }
+  std::vector<npb::Check> checks() {
+    const double series = warm_up_exchanges + 3.0 * several * static_cast<double>(settings_.exchanges);
+    const double expected = route_.from ? series * static_cast<double>(settings_.sizes.size()) : 0;
+    return {{"messages", sum(static_cast<double>(received_)), sum(expected), 0, "expected"},
+            {"messages with wrong contents", sum(static_cast<double>(wrong_)), 0, 0, "expected"},
+            {"wrong results of computing", sum(static_cast<double>(worker_.changed())), 0, 0, "expected"}};
+  }
+
+ private:
+  double sum(double value) { return world_.all_reduce_value(value, MPI_SUM); }
+  double over_workers(double value) { return sum(route_.computes ? value : 0) / workers_; }
+  double over_those_that_communicate(double value) {
+    const double count = sum(route_.communicates() ? 1.0 : 0.0);
+    return sum(route_.communicates() ? value : 0) / count;
+  }
+
+  double run_both(Exchanger& exchanger, std::int64_t rounds) {
+    const double communicated_before = world_.seconds();
+    const double each = run_several(exchanger, Doing::both, rounds);
+    const double steps = static_cast<double>(exchanger.steps() * several);
+    seconds_ += each * steps;
+    communication_seconds_ += std::min(world_.seconds() - communicated_before, each * steps);
+    if (route_.computes) operations_ += worker_.operations(rounds) * steps;
+    return each;
+  }
+
+  // Of several series the median: one that something else has disturbed does not count.
+  double run_several(Exchanger& exchanger, Doing doing, std::int64_t rounds) {
+    std::array<double, several> seconds{};
+    for (double& one : seconds) one = run(exchanger, settings_.exchanges, doing, rounds);
+    std::ranges::nth_element(seconds, seconds.begin() + several / 2);
+    return seconds[several / 2];
+  }
+
+  // A series; seconds of each step.
+  double run(Exchanger& exchanger, std::int64_t exchanges, Doing doing, std::int64_t rounds) {
+    exchanger.begin(exchanges);
+    world_.barrier();
+    const double begin_seconds = MPI_Wtime();
+    for (std::int64_t step = 0; step < exchanger.steps(); ++step) {
+      if (doing != Doing::work) exchanger.post(step);
+      if (doing != Doing::messages && route_.computes) work(exchanger, doing, rounds);
+      if (doing != Doing::work) exchanger.complete();
+    }
+    return (MPI_Wtime() - begin_seconds) / static_cast<double>(exchanger.steps());
+  }
+
+  void work(Exchanger& exchanger, Doing doing, std::int64_t rounds) {
+    if (doing != Doing::both_testing) return worker_.compute(rounds);
+    const double slice_seconds = 1e-6 * static_cast<double>(settings_.slice_microseconds);
+    const std::int64_t slice =
+        round_seconds_ > 0 ? std::max<std::int64_t>(1, std::llround(slice_seconds / round_seconds_)) : rounds;
+    bool complete = !route_.communicates();
+    for (std::int64_t left = rounds; left > 0; left -= slice) {
+      worker_.compute(std::min(slice, left));
+      if (!complete) complete = exchanger.is_complete();
+    }
+  }
+
+  Communicator& world_;
+  Settings settings_;
+  Route route_;
+  Worker worker_;
+  double round_seconds_ = 0, workers_ = 0;
+  double seconds_ = 0, communication_seconds_ = 0, operations_ = 0;
+  std::int64_t received_ = 0, wrong_ = 0;
+};
+
+void add_figures(std::vector<Figure>& figures, const Times& times, std::int64_t bytes, bool can_hide) {
+  const std::string at = workload::size_text(bytes);
+  // Of what could be hidden, one under the other.
+  const auto hidden = [&](double both) {
+    return can_hide ? (times.messages + times.work - both) / std::min(times.messages, times.work)
+                    : std::numeric_limits<double>::quiet_NaN();
+  };
+  const auto add = [&](const std::string& row, double both) {
+    figures.insert(figures.end(), {{"messages", times.messages, "s", row},
+                                   {"work", times.work, "s", row},
+                                   {"both", both, "s", row},
+                                   {"available", times.work / both, "share", row},
+                                   {"hidden", hidden(both), "share", row}});
+  };
+  add(at, times.both);
+  add(at + ", testing", times.both_testing);
+}
+
+Outcome Overlap::run(Communicator& world) {
+  Bench bench(world, settings_);
+  Outcome outcome;
+  std::string sizes;
+  for (const std::int64_t bytes : settings_.sizes) {
+    add_figures(outcome.figures, bench.measure(bytes), bytes, settings_.pattern != Pattern::bystander);
+    sizes += (sizes.empty() ? "" : ", ") + workload::size_text(bytes);
+  }
+  outcome.seconds = bench.seconds();
+  outcome.communication_seconds = bench.communication_seconds();
+  outcome.iterations = static_cast<int>(settings_.exchanges);
+  outcome.million_operations = 1e-6 * world.all_reduce_value(bench.operations(), MPI_SUM);
+  outcome.size = "messages of " + sizes;
+  outcome.layout = std::string(pattern_words[static_cast<std::size_t>(settings_.pattern)]);
+  outcome.checks = bench.checks();
+  return outcome;
+}
+
+}  // namespace
+}  // namespace crosscut::overlap
+
+namespace crosscut::workload {
+
+std::unique_ptr<Application> make_application() { return std::make_unique<overlap::Overlap>(); }
+
+}  // namespace crosscut::workload

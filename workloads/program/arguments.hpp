@@ -1,0 +1,69 @@
+// The command line of a program with options of its own: each names where its value goes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "options.hpp"
+
+namespace crosscut::workload {
+
+using npb::HelpAsked;
+using npb::ProblemClass;
+using npb::UsageProblem;
+
+struct Common {
+  ProblemClass problem_class = ProblemClass::S;
+  bool json = false;
+};
+
+class Arguments {
+ public:
+  struct Bounds {
+    std::int64_t least, most;
+  };
+
+  // What is given here must outlive `parse`.
+  void whole(std::string_view name, std::string_view placeholder, std::int64_t& into, Bounds bounds,
+             std::string_view help);
+  // A number from 0 to `most`.
+  void number(std::string_view name, std::string_view placeholder, double& into, double most,
+              std::string_view help);
+  // Numbers of bytes, the smallest `least`: "1KiB,64KiB,1MB".
+  void sizes(std::string_view name, std::vector<std::int64_t>& into, Bounds bounds, std::string_view help);
+  // One of `words`; its place among them.
+  template <typename Enumeration>
+  void choice(std::string_view name, std::span<const std::string_view> words, Enumeration& into,
+              std::string_view help) {
+    add_choice(
+        name, words, [&into](std::size_t at) { into = static_cast<Enumeration>(at); }, help);
+  }
+
+  // `preset` is told the class before any other option is taken, wherever it stands.
+  std::variant<Common, UsageProblem, HelpAsked> parse(std::span<const char* const> words,
+                                                      const std::function<void(ProblemClass)>& preset) const;
+
+  // A line or more for each option.
+  std::string help() const;
+
+ private:
+  struct Argument {
+    std::string name, placeholder, help;
+    std::function<std::string(std::string_view)> take;  // the problem, or empty
+  };
+
+  void add_choice(std::string_view name, std::span<const std::string_view> words,
+                  std::function<void(std::size_t)> into, std::string_view help);
+
+  std::vector<Argument> arguments_;
+};
+
+// "64 KiB", "1000 B".
+std::string size_text(std::int64_t bytes);
+
+}  // namespace crosscut::workload

@@ -1,0 +1,251 @@
+#include "queue_model.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace crosscut::traffic {
+
+namespace {
+
+// Those who drive off beside the road have the right of way that a small road has: at most one a step, and in
+// the junction's draw this weight.
+constexpr std::int32_t parking_vehicles_per_hour = 800;
+
+std::uint64_t fingerprint(std::uint64_t kind, std::uint64_t agent, std::uint64_t where, std::uint64_t when) {
+  return mix(mix(mix(mix(kind) ^ agent) ^ where) ^ when);
+}
+
+}  // namespace
+
+QueueModel::QueueModel(const RoadNetwork& roads, const Routes& routes, const Region& region,
+                       std::vector<Trip> trips, std::uint64_t seed)
+    : roads_(roads),
+      routes_(routes),
+      region_(region),
+      trips_(std::move(trips)),
+      random_(seed),
+      queues_(region.own_links()),
+      room_(region.links()),
+      parking_(region.junctions()),
+      buffered_(region.junctions()),
+      departed_(region.neighbours().size()),
+      way_out_(region.links() - region.own_links()) {
+  for (Index place = 0; place < region.links(); ++place) {
+    const Link& link = roads.links[region.number(place)];
+    limits_.push_back({.free_flow_steps = link.free_flow_steps(),
+                       .storage = link.storage(),
+                       .buffer = link.buffer(),
+                       .vehicles_per_hour = link.vehicles_per_hour});
+    room_[place] = link.storage();
+  }
+  for (std::size_t at = 0; at < region.junctions(); ++at)
+    junction_of_.resize(region.first_into(at + 1), static_cast<Index>(at));
+  for (std::uint32_t i = 0; i < trips_.size(); ++i) {
+    Parking& parking = parking_[region.junction_place(trips_[i].origin)];
+    if (parking.end == 0) parking.next = i;
+    parking.end = i + 1;
+  }
+  for (Index i = 0; i < region.neighbours().size(); ++i) {
+    const auto& outbound = region.neighbours()[i].outbound;
+    for (Index j = 0; j < outbound.size(); ++j) way_out_[outbound[j] - region.own_links()] = {i, j};
+  }
+}
+
+void QueueModel::advance(int step) {
+  for (const Index link : left_) queues_[link].left = 0;
+  left_.clear();
+  for (auto& vehicles : departed_) vehicles.clear();
+  for (Index link = 0; link < queues_.size(); ++link)
+    if (queues_[link].ready_step <= step) fill_buffer(link, step);
+  for (std::size_t at = 0; at < parking_.size(); ++at)
+    if (buffered_[at] > 0 ||
+        (parking_[at].next < parking_[at].end && trips_[parking_[at].next].departure_step <= step))
+      serve_junction(at, step);
+  free_room();
+}
+
+// "N < C or (N = C and rnd < f)", with C the whole vehicles per step and f the rest (Cetin, Burri and Nagel).
+void QueueModel::fill_buffer(Index link, int step) {
+  Queue& queue = queues_[link];
+  const Limits& limits = limits_[link];
+  if (queue.in_buffer == limits.buffer) return;
+  std::int32_t allowed = limits.vehicles_per_hour / seconds_per_hour;
+  const std::int32_t rest = limits.vehicles_per_hour % seconds_per_hour;
+  if (random_.below(seconds_per_hour, Purpose::capacity, region_.number(link), step) < rest) ++allowed;
+  while (allowed > 0 && queue.ready_step <= step && queue.in_buffer < limits.buffer) {
+    const Index behind = vehicles_[queue.first_not_in_buffer].behind;
+    queue.first_not_in_buffer = behind;
+    queue.ready_step = behind == none ? never : vehicles_[behind].ready_step;
+    ++queue.in_buffer;
+    ++buffered_[junction_of_[link]];
+    --allowed;
+  }
+}
+
+// Links are drawn in proportion to their capacities, and each then sends what it can: where room is scarce,
+// it is shared as capacities are.
+void QueueModel::serve_junction(std::size_t at, int step) {
+  candidates_.clear();
+  std::int64_t weights = 0;
+  for (Index link = region_.first_into(at); link < region_.first_into(at + 1); ++link)
+    if (queues_[link].in_buffer > 0) candidates_.push_back({link, limits_[link].vehicles_per_hour});
+  const Parking& parking = parking_[at];
+  if (parking.next < parking.end && trips_[parking.next].departure_step <= step)
+    candidates_.push_back({none, parking_vehicles_per_hour});
+  for (const Candidate& candidate : candidates_) weights += candidate.weight;
+  constexpr std::int64_t most_draws = 1 << 10;
+  for (std::int64_t draw = 0; !candidates_.empty(); ++draw) {
+    std::int64_t drawn =
+        random_.below(weights, Purpose::turn, region_.junction(at), step * most_draws + draw);
+    auto chosen = candidates_.begin();
+    while (drawn >= chosen->weight) drawn -= (chosen++)->weight;
+    if (chosen->link == none)
+      serve_parking(at, step);
+    else
+      serve_link(chosen->link, step);
+    weights -= chosen->weight;
+    candidates_.erase(chosen);
+  }
+}
+
+void QueueModel::serve_link(Index link, int step) {
+  const Queue& queue = queues_[link];
+  while (queue.in_buffer > 0) {
+    const auto ahead = vehicles_[queue.first].ahead();
+    const Index next = ahead.empty() ? none : region_.place(ahead.front());
+    if (next != none && !has_room(next)) return;
+    const Index vehicle = take_first(link);
+    ++moves_;
+    if (next == none)
+      arrive(vehicles_.remove(vehicle), step);
+    else
+      enter(next, vehicle, step);
+  }
+}
+
+void QueueModel::serve_parking(std::size_t at, int step) {
+  const Trip& trip = trips_[parking_[at].next];
+  const Index first = routes_.next_link(trip.origin, trip.zone);
+  if (first != none && !has_room(region_.place(first))) return;
+  ++parking_[at].next;
+  ++moves_;
+  Vehicle vehicle{.agent = trip.agent, .departure_step = trip.departure_step, .plan = {}};
+  if (first == none) return arrive(vehicle, step);
+  routes_.append_plan(trip.origin, trip.zone, vehicle.plan);
+  enter(region_.place(first), vehicles_.add(std::move(vehicle)), step);
+}
+
+void QueueModel::arrive(const Vehicle& vehicle, int step) {
+  ++arrived_;
+  travel_steps_ += step - vehicle.departure_step;
+  arrivals_checksum_ ^= fingerprint(0, vehicle.agent, 0, static_cast<std::uint64_t>(step));
+}
+
+void QueueModel::enter(Index link, Index vehicle, int step) {
+  --room_[link];
+  ++vehicles_[vehicle].followed;
+  if (link < queues_.size()) return append(link, vehicle, step);
+  const auto [neighbour, place] = way_out_[link - queues_.size()];
+  departed_[neighbour].add(place, vehicles_.remove(vehicle));
+}
+
+void QueueModel::append(Index link, Index place, int step) {
+  Queue& queue = queues_[link];
+  if (queue.vehicles >= limits_[link].storage)
+    throw std::logic_error("link " + std::to_string(region_.number(link)) + " has room for " +
+                           std::to_string(limits_[link].storage) + " vehicles, and one more drove onto it");
+  Vehicle& vehicle = vehicles_[place];
+  vehicle.ready_step = step + limits_[link].free_flow_steps;
+  vehicle.behind = none;
+  if (queue.last != none) vehicles_[queue.last].behind = place;
+  if (queue.first == none) queue.first = place;
+  queue.last = place;
+  if (queue.first_not_in_buffer == none) {
+    queue.first_not_in_buffer = place;
+    queue.ready_step = vehicle.ready_step;
+  }
+  ++queue.vehicles;
+}
+
+Index QueueModel::take_first(Index link) {
+  Queue& queue = queues_[link];
+  if (queue.left++ == 0) left_.push_back(link);
+  --queue.in_buffer;
+  --queue.vehicles;
+  --buffered_[junction_of_[link]];
+  const Index vehicle = queue.first;
+  queue.first = vehicles_[vehicle].behind;
+  if (queue.first == none) queue.last = none;
+  return vehicle;
+}
+
+// Of links that begin here, too; other ranks are told.
+void QueueModel::free_room() {
+  for (const Index link : left_) room_[link] += queues_[link].left;
+}
+
+void QueueModel::write(std::size_t neighbour, std::vector<std::int32_t>& message) {
+  message.clear();
+  for (const Index link : region_.neighbours()[neighbour].inbound) message.push_back(queues_[link].left);
+  departed_[neighbour].append_to(message);
+}
+
+void QueueModel::read(std::size_t neighbour, std::span<const std::int32_t> message, int step) {
+  const Neighbour& from = region_.neighbours()[neighbour];
+  MessageReader reader(message, from.rank, step);
+  for (const Index link : from.outbound) {
+    const std::int32_t left = reader.count();
+    room_[link] += left;
+    if (room_[link] > limits_[link].storage)
+      reader.fail(std::to_string(left) + " vehicles left link " + std::to_string(region_.number(link)) +
+                  ", which had fewer");
+  }
+  while (!reader.at_end()) {
+    const Index link = from.inbound[reader.below(from.inbound.size())];
+    append(link, vehicles_.add(reader.vehicle(roads_.links.size())), step);
+  }
+}
+
+std::size_t QueueModel::most_received(std::size_t neighbour) const {
+  const Neighbour& from = region_.neighbours()[neighbour];
+  std::size_t most = from.outbound.size();
+  for (const Index link : from.inbound) {
+    // In a step no more come than leave buffers, and one from beside the road.
+    std::size_t vehicles = 1;
+    for (const Index before : roads_.into.of(roads_.links[region_.number(link)].from))
+      vehicles += static_cast<std::size_t>(roads_.links[before].buffer());
+    most += std::min(vehicles, static_cast<std::size_t>(limits_[link].storage)) *
+            Departures::numbers(static_cast<std::size_t>(routes_.longest()));
+  }
+  return most;
+}
+
+Tally QueueModel::tally() const {
+  Tally tally{.arrived = arrived_, .moves = moves_, .travel_steps = travel_steps_};
+  for (const Parking& parking : parking_) tally.parked += parking.end - parking.next;
+  for (const Queue& queue : queues_) tally.driving += queue.vehicles;
+  return tally;
+}
+
+std::uint64_t QueueModel::checksum() const {
+  std::uint64_t sum = arrivals_checksum_;
+  for (std::size_t at = 0; at < parking_.size(); ++at)
+    for (std::uint32_t i = parking_[at].next; i < parking_[at].end; ++i)
+      sum ^= fingerprint(1, trips_[i].agent, region_.junction(at), 0);
+  for (Index link = 0; link < queues_.size(); ++link)
+    for (Index at = queues_[link].first; at != none; at = vehicles_[at].behind)
+      sum ^= fingerprint(2, vehicles_[at].agent, region_.number(link),
+                         static_cast<std::uint64_t>(vehicles_[at].ready_step));
+  return sum;
+}
+
+std::vector<Index> QueueModel::agents_on(Index link) const {
+  std::vector<Index> agents;
+  for (Index at = queues_[region_.place(link)].first; at != none; at = vehicles_[at].behind)
+    agents.push_back(vehicles_[at].agent);
+  return agents;
+}
+
+}  // namespace crosscut::traffic

@@ -1,0 +1,46 @@
+// Random numbers by what they are for, not by how many were drawn before: the same on every rank, whoever
+// asks.
+#pragma once
+
+#include <cstdint>
+
+namespace crosscut::traffic {
+
+enum class Purpose : std::uint64_t {
+  position_x,
+  position_y,
+  road,
+  origin,
+  zone,
+  destination,
+  departure,
+  capacity,
+  turn
+};
+
+// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+constexpr std::uint64_t mix(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+class Random {
+ public:
+  constexpr explicit Random(std::uint64_t seed) : seed_(mix(seed)) {}
+
+  // From 0 to `bound` - 1, for bounds of less than 2^32. What is drawn depends on nothing but the arguments.
+  constexpr std::int64_t below(std::int64_t bound, Purpose purpose, std::int64_t first,
+                               std::int64_t second = 0) const {
+    const std::uint64_t which = mix(seed_ ^ static_cast<std::uint64_t>(purpose));
+    const std::uint64_t drawn =
+        mix(mix(which ^ static_cast<std::uint64_t>(first)) ^ static_cast<std::uint64_t>(second));
+    return static_cast<std::int64_t>(((drawn >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
+  }
+
+ private:
+  std::uint64_t seed_;
+};
+
+}  // namespace crosscut::traffic

@@ -1,0 +1,130 @@
+// Traffic in a region that ranks share: an application of many small messages between neighbours, whose speed
+// is bounded by the network's latency (Cetin and Nagel 2002; Cetin, Burri and Nagel 2002).
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "application.hpp"
+#include "known.hpp"
+#include "settings.hpp"
+#include "simulation.hpp"
+
+namespace crosscut::traffic {
+namespace {
+
+using workload::Application;
+using workload::Figure;
+using workload::Outcome;
+
+double sum_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_SUM); }
+double most_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_MAX); }
+double mean_of(Communicator& world, double value) { return sum_of(world, value) / world.size(); }
+
+std::int64_t sum_of(Communicator& world, std::int64_t value) {
+  return world.all_reduce_value(value, MPI_SUM);
+}
+
+// The mean by the most: 1 where all have as much.
+double balance_of(Communicator& world, double value) {
+  const double most = most_of(world, value);
+  return most > 0 ? mean_of(world, value) / most : 1;
+}
+
+Tally sum_of(Communicator& world, const Tally& tally) {
+  return {.parked = sum_of(world, tally.parked),
+          .driving = sum_of(world, tally.driving),
+          .arrived = sum_of(world, tally.arrived),
+          .moves = sum_of(world, tally.moves),
+          .travel_steps = sum_of(world, tally.travel_steps)};
+}
+
+std::string size_text(const Scenario& scenario) {
+  return std::string(scenario.name()) + ", " + std::to_string(scenario.agents) + " agents, " +
+         std::to_string(scenario.columns) + " x " + std::to_string(scenario.rows) + " junctions, " +
+         std::to_string(scenario.steps) + " s";
+}
+
+std::vector<Figure> figures(Communicator& world, const Scenario& scenario, const Measured& measured,
+                            const Tally& tally, std::uint64_t checksum) {
+  const double steps_per_second = scenario.steps / most_of(world, measured.seconds);
+  const auto messages = static_cast<double>(sum_of(world, measured.messages));
+  const auto bytes = static_cast<double>(sum_of(world, measured.bytes));
+  const auto neighbours = static_cast<double>(measured.neighbours);
+  const double computing_seconds = measured.seconds - measured.communication_seconds;
+  const auto arrived = static_cast<double>(tally.arrived);
+  return {// The same number while a step is a second; the first is what the papers give.
+          {"real-time ratio", steps_per_second * step_seconds, "x"},
+          {"steps", steps_per_second, "1/s"},
+          {"messages a step", messages / scenario.steps, ""},
+          {"bytes a step", bytes / scenario.steps, "B"},
+          {"mean message", messages > 0 ? bytes / messages : 0, "B"},
+          {"largest message", most_of(world, static_cast<double>(measured.largest_bytes)), "B"},
+          {"neighbours, mean", mean_of(world, neighbours), ""},
+          {"neighbours, most", most_of(world, neighbours), ""},
+          {"computing, balance", balance_of(world, computing_seconds), "share"},
+          {"moves, balance", balance_of(world, static_cast<double>(measured.tally.moves)), "share"},
+          {"agents arrived", arrived, ""},
+          {"agents driving", static_cast<double>(tally.driving), ""},
+          {"agents waiting", static_cast<double>(tally.parked), ""},
+          {"mean travel time", arrived > 0 ? static_cast<double>(tally.travel_steps) / arrived : 0, "s"},
+          {"checksum", static_cast<double>(checksum), ""}};
+}
+
+class Traffic final : public Application {
+ public:
+  std::string_view name() const override { return "traffic"; }
+  std::string_view title() const override {
+    return "Traffic by the queue model: vehicles on their routes through a region that ranks share";
+  }
+  std::string_view operation() const override { return "vehicles moved from link to link"; }
+  void preset(npb::ProblemClass problem_class) override { settings_.set_class(problem_class); }
+  void declare(workload::Arguments& arguments) override { settings_.declare(arguments); }
+  std::string unsuitable(int ranks) const override { return settings_.unsuitable(ranks); }
+
+  Outcome run(Communicator& world) override {
+    const Scenario scenario = settings_.scenario();
+    const Measured measured = simulate(world, scenario);
+    const Tally tally = sum_of(world, measured.tally);
+    const std::uint64_t checksum = folded(static_cast<std::uint64_t>(
+        world.all_reduce_value(static_cast<std::int64_t>(measured.checksum), MPI_BXOR)));
+    const std::int64_t split_links = sum_of(world, measured.links_in);
+    Outcome outcome;
+    outcome.seconds = measured.seconds;
+    outcome.communication_seconds = measured.communication_seconds;
+    outcome.iterations = scenario.steps;
+    outcome.million_operations = 1e-6 * static_cast<double>(tally.moves);
+    outcome.size = size_text(scenario);
+    outcome.layout = world.size() == 1 ? "one region" : std::to_string(split_links) + " links between ranks";
+    outcome.figures = figures(world, scenario, measured, tally, checksum);
+    outcome.checks = checks(scenario, tally, checksum);
+    return outcome;
+  }
+
+ private:
+  std::vector<npb::Check> checks(const Scenario& scenario, const Tally& tally, std::uint64_t checksum) const {
+    std::vector<npb::Check> found;
+    found.push_back({.name = "the number of agents",
+                     .computed = static_cast<double>(tally.parked + tally.driving + tally.arrived),
+                     .published = static_cast<double>(scenario.agents),
+                     .origin = "in the beginning it"});
+    const auto known = known_checksum(scenario.shape, settings_.problem_class());
+    if (known && settings_.is_of_class())
+      found.push_back({.name = "the checksum of all agents",
+                       .computed = static_cast<double>(checksum),
+                       .published = static_cast<double>(*known),
+                       .origin = "of this class it"});
+    return found;
+  }
+
+  Settings settings_;
+};
+
+}  // namespace
+}  // namespace crosscut::traffic
+
+namespace crosscut::workload {
+
+std::unique_ptr<Application> make_application() { return std::make_unique<traffic::Traffic>(); }
+
+}  // namespace crosscut::workload
