@@ -11,8 +11,33 @@ from pathlib import Path
 from benchmarks.prediction import truth
 from benchmarks.prediction.labs import Lab
 from crosscut import smpi
-from crosscut.prediction import predicting
+from crosscut.prediction import calibrating, predicting
 from crosscut.prediction import trace as traces
+from crosscut.prediction.stream_replay import Transport
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What predictions take for granted, for all labs alike."""
+
+    engine: str
+    transport: Transport
+    options: tuple[str, ...]
+    """Of SimGrid."""
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """A prediction with the noise that was fitted at home."""
+
+    prediction: predicting.Prediction
+    noise_seconds: float
+
+    @property
+    def communication_seconds(self) -> float:
+        one = self.prediction
+        ended = statistics.fmean(one.ended) if one.ended else one.seconds
+        return ended - one.parts["computing"]
 
 
 @dataclass(frozen=True)
@@ -23,14 +48,21 @@ class Row:
     lab: Lab
     traced_here: bool
     predicted_seconds: float
-    """Communication: run time less computing, mean of the ranks."""
+    """Communication: until a rank's end, less computing; mean of the ranks."""
     measured_seconds: float
     """Communication, median of the runs."""
     spread: float
     """Standard deviation over median of what was measured."""
     runs: int
+    noise_seconds: float
+    """For each message received, mean; fitted at home."""
     parts: dict[str, float]
     """Seconds, of the prediction."""
+
+    @property
+    def waited_seconds(self) -> float:
+        """What the parts without computing add up to."""
+        return sum(seconds for name, seconds in self.parts.items() if name != "computing")
 
     @property
     def error(self) -> float:
@@ -38,30 +70,44 @@ class Row:
 
 
 def predicted(
-    home: truth.Run, labs: Sequence[Lab], overhead_seconds: float, options: Sequence[str]
-) -> list[predicting.Prediction]:
-    """For each lab, from the one trace."""
+    home: truth.Run, labs: Sequence[Lab], overhead_seconds: float, assumed: Assumed
+) -> tuple[Noisy, ...]:
+    """For each lab, the first of which is the home, from the one trace."""
     trace = traces.read(home.folder)
     with tempfile.TemporaryDirectory(prefix="crosscut-prediction-") as name:
         folder = Path(name)
         files = [str(lab.write(folder, overhead_seconds)) for lab in labs]
-        asked = predicting.Asked(tuple(files), smpi.HOST_FLOPS, options=tuple(options))
-        return list(predicting.predict(trace, asked, folder).networks)
+        asked = predicting.Asked(
+            tuple(files), smpi.HOST_FLOPS,
+            engine=assumed.engine, transport=assumed.transport, options=assumed.options,
+        )  # fmt: skip
+        noise = 0.0
+        if assumed.engine == predicting.OWN:
+            took = home.communication_seconds + home.computing_seconds
+            found = calibrating.fit(trace, asked, files[0], took, folder)
+            asked, noise = calibrating.fitted(asked, found), found.noise_seconds
+        return tuple(Noisy(one, noise) for one in predicting.predict(trace, asked, folder).networks)
 
 
 def row(
-    workload: str, lab: Lab, home: Lab, prediction: predicting.Prediction, runs: Sequence[truth.Run]
+    workload: str,
+    lab: Lab,
+    home: Lab,
+    predictions: Sequence[Noisy],
+    runs: Sequence[truth.Run],
 ) -> Row:
-    parts = dict(prediction.parts)
+    """`predictions`: from the trace of each run at home; the one in the middle counts, as of the runs."""
+    middle = sorted(predictions, key=lambda one: one.communication_seconds)[len(predictions) // 2]
     return Row(
         workload=workload,
         lab=lab,
         traced_here=lab is home,
-        predicted_seconds=prediction.seconds - parts["computing"],
+        predicted_seconds=middle.communication_seconds,
         measured_seconds=truth.median(list(runs)).communication_seconds,
         spread=truth.spread(list(runs)),
         runs=len(runs),
-        parts=parts,
+        noise_seconds=middle.noise_seconds,
+        parts=dict(middle.prediction.parts),
     )
 
 

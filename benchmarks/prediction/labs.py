@@ -67,22 +67,23 @@ def away(hosts: int, *, delays: bool) -> tuple[Lab, ...]:
     usual = _us(seconds)
     slower = Lab("slower", _crossbar(hosts, "25 Mbit/s", usual), f"one switch, 25 Mbit/s, {usual}", seconds)
     farther = Lab("farther", _crossbar(hosts, "50 Mbit/s", "500 us"), "one switch, 50 Mbit/s, 500 us", 500e-6)
-    uneven = Lab("uneven", _uneven(hosts, "50 Mbit/s", "20 Mbit/s"),
-                 "one switch, half of the hosts at 50 Mbit/s, half at 20 Mbit/s", 0)  # fmt: skip
+    uneven = Lab("uneven", _uneven(hosts, "50 Mbit/s", "20 Mbit/s", usual),
+                 f"one switch, half of the hosts at 50 Mbit/s, half at 20 Mbit/s, {usual}",
+                 seconds)  # fmt: skip
     trunked = Lab("trunked", _two_switches(hosts, "50 Mbit/s", "25 Mbit/s", usual),
                   f"two switches, 50 Mbit/s, a trunk of 25 Mbit/s, {usual} each", seconds)  # fmt: skip
     faster = Lab("faster", _crossbar(hosts, "100 Mbit/s", usual), f"one switch, 100 Mbit/s, {usual}", seconds)
-    return (slower, farther, trunked) if delays else (slower, faster, trunked, uneven)
+    return (slower, farther, trunked, uneven, faster) if delays else (slower, trunked, uneven, faster)
 
 
 def _us(seconds: float) -> str:
     return f"{seconds * 1e6:.0f} us"
 
 
-def _uneven(hosts: int, fast: str, slow: str) -> str:
+def _uneven(hosts: int, fast: str, slow: str, latency: str) -> str:
     half = hosts // 2
     return (
-        f'[[hosts]]\nnames = "n[0-{hosts - 1}]"\n[[switches]]\nnames = "s"\n'
+        f'[[hosts]]\nnames = "n[0-{hosts - 1}]"\n[[switches]]\nnames = "s"\nlatency = "{latency}"\n'
         f'[[links]]\nbetween = ["n[0-{half - 1}]", "s"]\nrate = "{fast}"\n'
         f'[[links]]\nbetween = ["n[{half}-{hosts - 1}]", "s"]\nrate = "{slow}"\n'
     )

@@ -16,11 +16,10 @@ from benchmarks.processes import BenchmarkError, output_of
 from crosscut import core, profile, profile_tit, profiler, smpi, workloads
 from crosscut.places import lab as places
 from crosscut.places.mpi import find_launcher
+from crosscut.prediction.source import ENDS
 from crosscut.run import Run as MeasuredRun
 
 LIMIT_SECONDS = 600.0
-# Starting and ending are the launcher's and the machine's, not the network's.
-ENDS = frozenset({"MPI_Init", "MPI_Init_thread", "MPI_Finalize"})
 
 
 @dataclass(frozen=True)

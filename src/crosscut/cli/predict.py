@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import signal
 import sys
@@ -12,10 +13,11 @@ from types import FrameType
 
 from crosscut import smpi, smpi_options
 from crosscut.cli.parser import operations_per_second, quantity, whole
-from crosscut.errors import EXIT_OK, CrosscutError
-from crosscut.prediction import picture, predicting, source, telling, variants
+from crosscut.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.prediction import calibrating, picture, predicting, source, telling, variants
 from crosscut.prediction import trace as traces
 from crosscut.prediction.replay import Limits
+from crosscut.prediction.stream_replay import MPICH_TCP, Transport
 from crosscut.units import parse_bytes, parse_seconds
 
 NAME = "predict"
@@ -28,7 +30,7 @@ examples:
   crosscut predict cg.profile --on fat-tree-1024 --compute-scale 0.5     processors twice as fast
   crosscut predict cg.profile --on a.toml b.toml -o parts.svg
 
-Needs SimGrid (apt install libsimgrid-dev). More in docs/howto-predict.md.
+More in docs/howto-predict.md. --engine smpi needs SimGrid (apt install libsimgrid-dev).
 """
 _LARGEST_SCALE = 1e6
 
@@ -59,9 +61,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Ranks on each host. Without it, as the network says.",
     )  # fmt: skip
     parser.add_argument(
+        "--engine", choices=predicting.ENGINES, default=predicting.OWN,
+        help="what replays: crosscut's own simulator, or SimGrid's SMPI (%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--deep-queues", action="store_true",
+        help="Switches lose nothing: where senders meet, the faster one gets the more. Not with smpi.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--eager", type=quantity(parse_bytes), metavar="SIZE",
+        help="Messages of at most this size travel before their receive is posted. Default 3MiB. Not with "
+        "smpi.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--send-buffer", type=quantity(parse_bytes), metavar="SIZE",
+        help="A sender goes on when all but this much has left. Default: at once. Not with smpi.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--traced-on", metavar="NETWORK",
+        help="Where it was traced: what its processors add to each message is fitted to the run there, and "
+        "taken along.",
+    )  # fmt: skip
+    parser.add_argument(
         "--option", dest="options", type=quantity(smpi.checked_option), action="append", default=[],
         metavar="NAME:VALUE",
-        help="An option of SimGrid (--cfg), over those that crosscut sets. May be repeated.",
+        help="An option of SimGrid (--cfg), over those that crosscut sets; with --engine smpi. May be "
+        "repeated.",
     )  # fmt: skip
     parser.add_argument(
         "--time-limit", type=quantity(parse_seconds), default=600.0, metavar="TIME",
@@ -88,8 +113,7 @@ def _scale(text: str) -> float:
 
 
 def execute(args: argparse.Namespace) -> int:
-    if (reason := smpi.unavailable()) is not None:
-        raise CrosscutError(reason)
+    _check_engine(args)
     if args.out is not None:
         picture.check(args.out)
     trace = traces.read(args.trace)
@@ -99,6 +123,8 @@ def execute(args: argparse.Namespace) -> int:
         operations_per_second=made.operations_per_second,
         compute_scale=args.compute_scale,
         ranks_per_host=args.ranks_per_host,
+        engine=args.engine,
+        transport=_transport(args),
         options=tuple(args.options),
         limits=Limits(args.time_limit, args.memory),
         what_if=tuple(args.what_if),
@@ -106,19 +132,56 @@ def execute(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     progress = _Progress(shown=not args.json and sys.stderr.isatty())
     with tempfile.TemporaryDirectory(prefix="crosscut-predict-") as name:
-        smpi.checked_words(smpi.Program(Path("replay")), Path(name))
-        smpi_options.check(asked.options, "smpirun", smpi.QUIET, Path(name))
+        if args.engine == predicting.SMPI:
+            smpi.checked_words(smpi.Program(Path("replay")), Path(name))
+            smpi_options.check(asked.options, "smpirun", smpi.QUIET, Path(name))
         try:
+            noise = _fit(args.traced_on, trace, asked, made, Path(name))
+            asked = asked if noise is None else calibrating.fitted(asked, noise)
             predicted = predicting.predict(trace, asked, Path(name), progress.tell)
         finally:
             progress.clear()
     if args.json:
-        print(json.dumps(telling.as_json(asked, predicted, made)))
+        print(json.dumps(telling.as_json(asked, predicted, made, noise)))
     else:
-        telling.tell(asked, predicted, made)
+        telling.tell(asked, predicted, made, noise)
     if args.out is not None:
         picture.write(args.out, predicted)
     return EXIT_OK
+
+
+def _check_engine(args: argparse.Namespace) -> None:
+    if args.engine == predicting.SMPI:
+        if (reason := smpi.unavailable()) is not None:
+            raise CrosscutError(reason)
+        if args.traced_on is not None:
+            raise UsageError("--traced-on is of --engine max-min")
+        if args.deep_queues or args.eager is not None or args.send_buffer is not None:
+            raise UsageError(
+                "--deep-queues, --eager and --send-buffer are of --engine max-min; SMPI has options of its "
+                "own, such as --option smpi/async-small-thresh:4096"
+            )
+    elif args.options:
+        raise UsageError("--option is of SimGrid: write --engine smpi with it")
+
+
+def _transport(args: argparse.Namespace) -> Transport:
+    eager = MPICH_TCP.eager_bytes if args.eager is None else args.eager
+    return dataclasses.replace(
+        MPICH_TCP, eager_bytes=eager, send_buffer_bytes=args.send_buffer, deep_queues=args.deep_queues
+    )
+
+
+def _fit(
+    network: str | None, trace: traces.Trace, asked: predicting.Asked, made: source.Source, folder: Path
+) -> calibrating.Fitted | None:
+    if network is None:
+        return None
+    if made.inside_seconds is None:
+        raise UsageError(f"--traced-on: no profile beside {trace.index} says how long the program took there")
+    # There it computed as it did, whatever is asked about other processors.
+    there = dataclasses.replace(asked, compute_scale=1.0)
+    return calibrating.fit(trace, there, network, made.inside_seconds, folder)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

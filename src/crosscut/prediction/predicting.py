@@ -7,6 +7,7 @@ computing, its uneven shares and its dependencies; the rest is transfer. Here th
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,11 +16,15 @@ from pathlib import Path
 from crosscut import network as networks
 from crosscut import smpi, units
 from crosscut.errors import UsageError
-from crosscut.prediction import lowering, replay, variants
-from crosscut.prediction.replay import NO_LIMITS, Limits
+from crosscut.prediction import lowering, replay, stream_replay, variants
+from crosscut.prediction.replay import NO_LIMITS, Limits, Replayed
+from crosscut.prediction.stream_replay import MPICH_TCP, Transport
 from crosscut.prediction.trace import Trace
 from crosscut.prediction.variants import Variant
 
+OWN, SMPI = "max-min", "smpi"
+ENGINES = (OWN, SMPI)
+"""As of simulated runs (crosscut run --engine)."""
 PARTS = ("computing", "waiting", "latency", "bandwidth", "contention")
 
 
@@ -31,8 +36,11 @@ class Asked:
     compute_scale: float = 1
     """Computing takes so many times as long; 0: none."""
     ranks_per_host: int = 0
+    engine: str = OWN
+    transport: Transport = MPICH_TCP
+    """Of the engine `max-min`."""
     options: tuple[str, ...] = ()
-    """Of SimGrid, over those that are set here."""
+    """Of SimGrid, over those that are set here; of the engine `smpi`."""
     limits: Limits = NO_LIMITS
     what_if: tuple[Variant, ...] = ()
 
@@ -47,6 +55,8 @@ class Prediction:
     """Seconds, by PARTS: they add up to the whole."""
     what_if: tuple[float, ...]
     """Seconds, as asked."""
+    ended: tuple[float, ...] = ()
+    """Seconds, by rank; empty where the engine does not say."""
 
 
 @dataclass(frozen=True)
@@ -82,53 +92,74 @@ def computing_seconds(trace: Trace, asked: Asked, scale: float = 1) -> tuple[flo
     )
 
 
+Replaying = Callable[[Variant], Replayed]
+"""Of one network."""
+
+
 def predict(trace: Trace, asked: Asked, folder: Path, told: Told = lambda _: None) -> Predicted:
     """`folder`: for the files of replays, with a name without blanks. Raises CrosscutError, UsageError."""
-    platforms = [_platform(trace, asked, network, folder, at) for at, network in enumerate(asked.networks)]
+    for network in asked.networks:
+        check_room(trace, asked, network)
     index = lowering.write(trace, folder)
+    prepare = _own if asked.engine == OWN else _smpi
+    # All are prepared before any replay: what is wrong with the last is said first.
+    replaying = [prepare(trace, asked, network, index, at) for at, network in enumerate(asked.networks)]
     computing = computing_seconds(trace, asked)
     wall = 0.0
 
-    def replayed(network: str, platform: smpi.Platform, variant: Variant, what: str) -> float:
+    def replayed(at: int, variant: Variant, what: str) -> Replayed:
         nonlocal wall
-        told(f"{network}: {what}")
-        done = _replay(trace, asked, platform, variant, index, network)
+        told(f"{asked.networks[at]}: {what}")
+        done = replaying[at](variant)
         wall += done.wall_seconds
-        return done.seconds
+        return done
 
-    ideal = replayed(asked.networks[0], platforms[0], variants.IDEAL, "messages that take no time")
+    ideal = replayed(0, variants.IDEAL, "messages that take no time").seconds
     found = []
-    for network, platform in zip(asked.networks, platforms, strict=True):
-        seconds = replayed(network, platform, variants.AS_IT_IS, "as it is")
-        alone = replayed(network, platform, variants.ALONE, "without contention")
-        latency = replayed(network, platform, variants.LATENCY_ALONE, "latency alone")
+    for at, network in enumerate(asked.networks):
+        whole = replayed(at, variants.AS_IT_IS, "as it is")
+        alone = replayed(at, variants.ALONE, "without contention").seconds
+        latency = replayed(at, variants.LATENCY_ALONE, "latency alone").seconds
         mean = statistics.fmean(computing)
-        steps = (0.0, mean, ideal, latency, alone, seconds)
+        steps = (0.0, mean, ideal, latency, alone, whole.seconds)
         parts = {name: steps[at + 1] - steps[at] for at, name in enumerate(PARTS)}
-        others = tuple(replayed(network, platform, one, variants.words(one)) for one in asked.what_if)
-        found.append(Prediction(network, seconds, parts, others))
+        others = tuple(replayed(at, one, variants.words(one)).seconds for one in asked.what_if)
+        found.append(Prediction(network, whole.seconds, parts, others, whole.ended))
     return Predicted(trace, computing, ideal, tuple(found), wall)
 
 
-def _platform(trace: Trace, asked: Asked, network: str, folder: Path, at: int) -> smpi.Platform:
-    """All are written before any replay: what is wrong with the last is said first."""
+def check_room(trace: Trace, asked: Asked, network: str) -> None:
     if (room := networks.ranks(network, asked.ranks_per_host)) < trace.ranks:
         raise UsageError(
             f"{network}: has room for {units.count(room, 'rank')}, and the trace is of {trace.ranks}; more "
             "on each host with --ranks-per-host"
         )
-    own = folder / f"network-{at}"
+
+
+def _own(trace: Trace, asked: Asked, network: str, index: Path, _at: int) -> Replaying:
+    job = stream_replay.Job(
+        trace, index, network, asked.operations_per_second, asked.ranks_per_host,
+        asked.transport, asked.limits,
+    )  # fmt: skip
+    return lambda variant: stream_replay.run(job, _with_scale(variant, asked.compute_scale))
+
+
+def _with_scale(variant: Variant, scale: float) -> Variant:
+    return dataclasses.replace(variant, compute=variant.compute * scale)
+
+
+def _smpi(trace: Trace, asked: Asked, network: str, index: Path, at: int) -> Replaying:
+    own = index.parent / f"network-{at}"
     own.mkdir()
-    return smpi.write_platform(smpi.Settings(network, trace.ranks, asked.ranks_per_host), trace.ranks, own)
+    settings = smpi.Settings(network, trace.ranks, asked.ranks_per_host)
+    platform = smpi.write_platform(settings, trace.ranks, own)
 
+    def replayed(variant: Variant) -> Replayed:
+        scale = asked.compute_scale * variant.compute
+        # A host that computes infinitely fast is said by leaving computing out.
+        speed = asked.operations_per_second / scale if scale > 0 else asked.operations_per_second
+        none = ("smpi/simulate-computation:no",) if scale == 0 else ()
+        changed = variants.write(platform, variant, speed, platform.file.with_name("variant.xml"))
+        return replay.run(trace, index, changed, (*none, *asked.options), asked.limits, network)
 
-def _replay(
-    trace: Trace, asked: Asked, platform: smpi.Platform, variant: Variant, index: Path, network: str
-) -> replay.Replayed:
-    scale = asked.compute_scale * variant.compute
-    # A host that computes infinitely fast is said by leaving computing out.
-    speed = asked.operations_per_second / scale if scale > 0 else asked.operations_per_second
-    none = ("smpi/simulate-computation:no",) if scale == 0 else ()
-    file = platform.file.with_name("variant.xml")
-    changed = variants.write(platform, variant, speed, file)
-    return replay.run(trace, index, changed, (*none, *asked.options), asked.limits, network)
+    return replayed

@@ -1,8 +1,7 @@
-"""One replay: smpirun with a trace and a platform, bounded in time and memory, ended whatever happens."""
+"""One replay: a simulator with a trace, bounded in time and memory, ended whatever happens; and SMPI's."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import time
@@ -10,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosscut import network as networks
 from crosscut import process_group, smpi, units
 from crosscut.errors import CrosscutError, plainly
 from crosscut.prediction.trace import Trace
@@ -47,6 +47,8 @@ class Replayed:
     seconds: float
     """Simulated, until the last rank's end."""
     wall_seconds: float
+    ended: tuple[float, ...] = ()
+    """By rank; SMPI does not say."""
 
 
 def command(
@@ -76,18 +78,18 @@ def run(
         (folder / log).unlink(missing_ok=True)
     said = folder / "said"
     begin = time.perf_counter()
-    status = _ended(command(trace, index, platform, options, folder), folder, said, limits, network)
+    status = ended(command(trace, index, platform, options, folder), folder, said, limits, network)
     text = said.read_text(encoding="utf-8", errors="replace")
     if stuck := smpi.stuck_ranks(folder / "engine.log"):
         few = "; ".join(stuck[:8]) + ("; …" if len(stuck) > 8 else "")
         raise CrosscutError(f"{trace.index}: the replay on {network} comes to a deadlock: {few}")
     seconds = smpi.simulated_seconds(folder / "timing.log")
     if status != 0 or seconds is None:
-        raise CrosscutError(_why(text, status, limits, trace, network))
+        raise CrosscutError(why(text, status, limits, trace, network))
     return Replayed(seconds, time.perf_counter() - begin)
 
 
-def _why(text: str, status: int, limits: Limits, trace: Trace, network: str) -> str:
+def why(text: str, status: int, limits: Limits, trace: Trace, network: str) -> str:
     where = f"{trace.index}: the replay on {network}"
     if limits.memory_bytes and _NO_MEMORY.search(text):
         size = units.about_size(limits.memory_bytes)
@@ -96,7 +98,7 @@ def _why(text: str, status: int, limits: Limits, trace: Trace, network: str) -> 
     return f"{where} did not come to its end (status {status}):\n{tail}"
 
 
-def _ended(words: Sequence[str], folder: Path, said: Path, limits: Limits, network: str) -> int:
+def ended(words: Sequence[str], folder: Path, said: Path, limits: Limits, network: str) -> int:
     """Its exit status. In a process group of its own, of which nothing is left, whatever happens."""
 
     # Of util-linux. Between fork and exec Python code is safe in programs of one thread alone.
@@ -121,4 +123,4 @@ def _ended(words: Sequence[str], folder: Path, said: Path, limits: Limits, netwo
 
 def _environment(folder: Path) -> Mapping[str, str]:
     """Temporary files go where all others are, and with them."""
-    return os.environ | {"TMPDIR": str(folder)}
+    return networks.environment() | {"TMPDIR": str(folder)}

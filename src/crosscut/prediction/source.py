@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from crosscut import profile
 from crosscut.errors import UsageError
 from crosscut.prediction.trace import Trace
+
+ENDS = frozenset({"MPI_Init", "MPI_Init_thread", "MPI_Finalize"})
 
 
 @dataclass(frozen=True)
@@ -15,19 +20,31 @@ class Source:
     """That a second of computing counts for in the trace."""
     seconds: float | None
     """The program took where it was traced; None where nothing says so."""
+    inside_seconds: float | None = None
+    """Between MPI_Init and MPI_Finalize, mean of the ranks."""
+
+
+def _ends(found: profile.Profile) -> npt.NDArray[np.float64]:
+    """Seconds of starting and ending, by rank: the launcher's and the machine's, not the network's."""
+    total = np.zeros(len(found.found))
+    for one in found.calls:
+        if one.name in ENDS:
+            total += one.seconds
+    return total
 
 
 def find(trace: Trace, flops: float | None) -> Source:
     """`flops`: as typed, or None. Raises UsageError where nobody says it."""
     folder = trace.index.parent
-    about, seconds = folder / profile.ABOUT, None
+    about, seconds, inside = folder / profile.ABOUT, None, None
     made: object = None
     if any(folder.glob("rank-*.profile")):
         found = profile.load(folder)
         seconds = float(found.seconds.max())
+        inside = float(np.mean(found.seconds - _ends(found)))
         made = found.about.get("trace")
     if flops is not None:
-        return Source(flops, seconds)
+        return Source(flops, seconds, inside)
     if not isinstance(made, dict):
         raise UsageError(
             f"{trace.index}: no profile beside it says how many operations a second of computing counts for; "
@@ -38,4 +55,4 @@ def find(trace: Trace, flops: float | None) -> Source:
         raise UsageError(
             f"{about}: trace.flops_per_second is {rate!r}, which is no rate; say it with --flops"
         )
-    return Source(float(rate), seconds)
+    return Source(float(rate), seconds, inside)

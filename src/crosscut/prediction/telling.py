@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from pathlib import Path
 
 from crosscut import smpi, units
-from crosscut.prediction import variants
+from crosscut.prediction import predicting, variants
+from crosscut.prediction.calibrating import Fitted
 from crosscut.prediction.predicting import PARTS, Asked, Predicted, Prediction
 from crosscut.prediction.replay import PROTOCOL
 from crosscut.prediction.source import Source
@@ -21,7 +23,7 @@ _WORDS = {
 }
 
 
-def tell(asked: Asked, predicted: Predicted, made: Source) -> None:
+def tell(asked: Asked, predicted: Predicted, made: Source, noise: Fitted | None = None) -> None:
     screen = screen_for()
     trace = predicted.trace
     screen.title(f"{trace.index.parent.name or trace.index}: {units.count(trace.ranks, 'rank')}")
@@ -34,8 +36,11 @@ def tell(asked: Asked, predicted: Predicted, made: Source) -> None:
     mean = statistics.fmean(predicted.computing)
     screen.field("computing", f"{units.seconds(mean)} in the mean of the ranks, "
                  f"{units.seconds(max(predicted.computing))} at most{scale}")  # fmt: skip
+    screen.field("replayed", _engine(asked))
     if made.seconds is not None:
         screen.field("traced", f"took {units.seconds(made.seconds)} where it was traced")
+    if noise is not None:
+        screen.field("noise", _noise(noise))
     _times(screen, predicted)
     _what_if(screen, asked, predicted)
     screen.line()
@@ -44,6 +49,31 @@ def tell(asked: Asked, predicted: Predicted, made: Source) -> None:
     screen.line(
         f"Were messages to take no time, it would be {units.seconds(predicted.ideal_seconds)} on any of them."
     )
+
+
+def _noise(noise: Fitted) -> str:
+    took = f"{units.seconds(noise.measured_seconds)} on {name_of(noise.network)}"
+    if noise.noise_seconds <= 0:
+        return f"none: the program took {took}, and {units.seconds(noise.without_seconds)} replayed there"
+    return (
+        f"{units.seconds(noise.noise_seconds)} in the mean for each message received, fitted to {took} "
+        f"(replayed without: {units.seconds(noise.without_seconds)})"
+    )
+
+
+def _engine(asked: Asked) -> str:
+    """What was taken for granted."""
+    if asked.engine == predicting.SMPI:
+        return "by SimGrid's SMPI: messages above 1 KiB wait for their receive"
+    transport = asked.transport
+    buffer = transport.send_buffer_bytes
+    return "; ".join((
+        f"messages of up to {units.about_size(transport.eager_bytes)} travel before their receive",
+        "senders go on at once" if buffer is None else
+        f"senders go on when all but {units.about_size(buffer)} has left",
+        "links shared as fast as senders send (deep queues)" if transport.deep_queues else
+        "links shared evenly",
+    ))  # fmt: skip
 
 
 def _times(screen: Screen, predicted: Predicted) -> None:
@@ -96,7 +126,9 @@ def _sentence(one: Prediction, first: Prediction) -> str:
     return f"{where} most goes into {_WORDS[name]}: {units.seconds(seconds)}."
 
 
-def as_json(asked: Asked, predicted: Predicted, made: Source) -> dict[str, object]:
+def as_json(
+    asked: Asked, predicted: Predicted, made: Source, noise: Fitted | None = None
+) -> dict[str, object]:
     trace = predicted.trace
     return {
         "trace": {
@@ -116,9 +148,15 @@ def as_json(asked: Asked, predicted: Predicted, made: Source) -> dict[str, objec
         "dependency_seconds": predicted.dependency_seconds,
         "networks": [_network(asked, one) for one in predicted.networks],
         "wall_seconds": predicted.wall_seconds,
-        "simgrid": smpi.version(),
-        "options": [*PROTOCOL, *asked.options],
+        **_engine_json(asked),
+        "noise": None if noise is None else dataclasses.asdict(noise),
     }
+
+
+def _engine_json(asked: Asked) -> dict[str, object]:
+    if asked.engine == predicting.SMPI:
+        return {"engine": asked.engine, "simgrid": smpi.version(), "options": [*PROTOCOL, *asked.options]}
+    return {"engine": asked.engine, "transport": dataclasses.asdict(asked.transport)}
 
 
 def _network(asked: Asked, one: Prediction) -> dict[str, object]:
@@ -126,6 +164,7 @@ def _network(asked: Asked, one: Prediction) -> dict[str, object]:
         "network": one.network,
         "seconds": one.seconds,
         "parts_seconds": dict(one.parts),
+        "rank_seconds": list(one.ended),
         "what_if": [
             {
                 "latency": variant.latency,

@@ -1,0 +1,88 @@
+"""One replay by crosscut-core: a stream of TCP from each rank to each other, links shared among them."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut import core
+from crosscut.errors import CrosscutError
+from crosscut.prediction import replay
+from crosscut.prediction.replay import Limits, Replayed
+from crosscut.prediction.trace import Trace
+from crosscut.prediction.variants import Variant
+
+
+@dataclass(frozen=True)
+class Transport:
+    """What MPI makes of a message. As MPICH 5 over the tcp provider of libfabric, unless told otherwise."""
+
+    eager_bytes: int = 3 << 20
+    """Longer messages wait until their receive is posted. Measured with MPICH 5.0.2: 3.1 MB travel to a rank
+    that sleeps, 3.6 MB do not."""
+    send_buffer_bytes: int | None = None
+    """Of a message that its sender need not see leave; None: the socket takes all of it. Linux's grow to 4 MB
+    (tcp_wmem) while nothing is lost."""
+    header_bytes: int = 32
+    """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h of libfabric."""
+    deep_queues: bool = False
+    """Switches lose nothing, so that links are shared as fast as senders send."""
+
+    noise_seconds: float = 0
+    """What more each receive takes of a rank, mean (calibrating.py)."""
+
+
+MPICH_TCP = Transport()
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is the same for all replays of a trace on one network."""
+
+    trace: Trace
+    index: Path
+    """What `lowering` wrote; its folder takes all files."""
+    network: str
+    operations_per_second: float
+    ranks_per_host: int
+    transport: Transport
+    limits: Limits
+
+
+def run(job: Job, variant: Variant) -> Replayed:
+    """Raises CrosscutError."""
+    said = job.index.parent / "said"
+    # A file is named as from here, and the replay runs elsewhere; names of the catalogue stay.
+    network = str(Path(job.network).absolute()) if Path(job.network).exists() else job.network
+    words = [str(core.load().executable), "replay", str(job.index), "--on", network, *_options(job, variant)]
+    begin = time.perf_counter()
+    status = replay.ended(words, job.index.parent, said, job.limits, job.network)
+    text = said.read_text(encoding="utf-8", errors="replace")
+    if status != 0:
+        raise CrosscutError(replay.why(text, status, job.limits, job.trace, job.network))
+    found = json.loads(text)
+    return Replayed(found["seconds"], time.perf_counter() - begin, tuple(found["ended"]))
+
+
+def _options(job: Job, variant: Variant) -> Iterator[str]:
+    # Computing that takes no time is computing on a processor that is fast beyond measure.
+    rate = job.operations_per_second / variant.compute if variant.compute > 0 else 1e30
+    yield from ("--operations-per-second", f"{min(rate, 1e30):.17g}")
+    yield from ("--ranks-per-host", str(job.ranks_per_host))
+    transport = job.transport
+    yield from ("--eager", str(transport.eager_bytes), "--header", str(transport.header_bytes))
+    if transport.send_buffer_bytes is not None:
+        yield from ("--send-buffer", str(transport.send_buffer_bytes))
+    if transport.deep_queues:
+        yield "--deep-queues"
+    if transport.noise_seconds > 0:
+        yield from ("--noise", f"{transport.noise_seconds * 1e9:.0f}ns")
+    for name in ("latency", "bandwidth", "overhead"):
+        value: float = getattr(variant, name)
+        yield from (f"--{name}", "inf" if math.isinf(value) else f"{value:.17g}")
+    if variant.alone:
+        yield "--alone"
