@@ -13,7 +13,8 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import Truth
 from crosscut.analysis import find
 from crosscut.analysis.findings import Direction, Finding, Kind
-from crosscut.analysis.search import Located, Search
+from crosscut.analysis.located import Located
+from crosscut.analysis.search import Search
 
 Integers = NDArray[np.int64]
 ALARMS = (Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE)

@@ -12,9 +12,10 @@ import numpy as np
 
 from crosscut.analysis.find import rank_names
 from crosscut.analysis.intervals import Floats
+from crosscut.analysis.located import Located
 from crosscut.analysis.machine import limited_phases
 from crosscut.analysis.observed import Route
-from crosscut.analysis.search import SURE, Located, Search
+from crosscut.analysis.search import SURE, Search
 from crosscut.errors import SessionError
 from crosscut.job import Job
 from crosscut.measure import Decided

@@ -266,3 +266,110 @@ def test_the_policy_keeps_a_script_that_got_in_from_running(browser, folder, tmp
     assert "owned" not in tab.page.title()
     assert any("Content Security Policy" in complaint for complaint in tab.complaints)
     tab.context.close()
+
+
+@pytest.fixture(scope="module")
+def sized(folder) -> Path:
+    """A run of three sizes, held against what was promised, as `sized.html`; and beside another."""
+    spec = folder / "spec.toml"
+    spec.write_text(
+        'title = "E7"\n[[promise]]\nname = "phases"\nkind = "phase"\nat_least = "10 MB/s"\nsize = "1MB"\n'
+        '[[promise]]\nname = "routes"\nkind = "route"\nat_least = "2 MB/s"\nsize = "100KB"\n'
+    )
+    sizes = ("--size", "10KB,100KB,1MB", "--repetitions", "12")
+    for name, network in (("sized", "xibalba-e7-config1"), ("other", "xibalba-er16")):
+        words = ("aapc", "--on", f"sim:{network}", "-n", "16", *sizes, "--quiet")
+        assert cli.main(["run", *words, "--out", str(folder / f"{name}.zarr")]) == 0
+    runs = [str(folder / "sized.zarr"), str(folder / "other.zarr")]
+    assert cli.main(["report", runs[0], "--spec", str(spec), "-o", str(folder / "sized.html")]) == 0
+    assert cli.main(["report", *runs, "-o", str(folder / "sized-both.html")]) == 0
+    return folder
+
+
+def shown_sizes(page) -> set[str]:
+    chosen = "selects => selects.map(one => one.selectedOptions[0].textContent)"
+    return set(page.page.eval_on_selector_all("figure select[aria-label^='Message size']", chosen))
+
+
+def test_a_size_chosen_with_the_keyboard_changes_all_pictures_of_the_run(tab, sized):
+    page = tab("sized")
+    page.show_all()
+    assert shown_sizes(page) == {"1 MB"}
+    figure = page.page.locator("#run1-routes")
+    before = figure.locator("figcaption").inner_text()
+    page.page.locator("#run1-phases select[aria-label^='Message size']").focus()
+    page.page.keyboard.press("ArrowUp")
+    assert shown_sizes(page) == {"100 KB"}
+    page.show_all()
+    assert "at 100\u00a0KB" in figure.locator("figcaption").inner_text()
+    assert before != figure.locator("figcaption").inner_text()
+    assert "100 KB messages" in page.page.locator("#run1-phases figcaption").inner_text().replace(
+        "\u00a0", " "
+    )
+
+
+def test_the_map_keeps_zoom_order_and_cursor_from_size_to_size(tab, sized, tmp_path):
+    page = tab("sized")
+    figure = page.show("run1-routes")
+    figure.get_by_role("button", name="zoom in").click()
+    figure.locator(".stage canvas").focus()
+    page.page.keyboard.press("ArrowRight")
+    route = figure.locator(".readout").inner_text().partition(":")[0]
+    rows = len(page.save("run1-routes", "CSV", tmp_path).read_text().splitlines())
+    figure.locator("select[aria-label^='Message size']").select_option(label="10 KB")
+    page.show("run1-routes")
+    assert figure.locator(".readout").inner_text().partition(":")[0] == route
+    saved = page.save("run1-routes", "CSV", tmp_path)
+    assert saved.name == "run1-routes-10000B.csv"
+    assert len(saved.read_text().splitlines()) == rows
+
+
+def test_sizes_chosen_one_after_the_other_end_with_the_last(tab, sized):
+    page = tab("sized")
+    page.show("run1-routes")
+    select = page.page.locator("#run1-routes select[aria-label^='Message size']")
+    select.focus()
+    for key in ("ArrowUp", "ArrowUp", "ArrowDown", "ArrowUp"):
+        page.page.keyboard.press(key)
+    page.show("run1-routes")
+    assert shown_sizes(page) == {"10 KB"}
+    label = page.page.locator("#run1-routes .stage canvas").get_attribute("aria-label")
+    assert "at 10\u00a0KB" in label
+
+
+def test_an_open_table_follows_the_size(tab, sized):
+    page = tab("sized")
+    figure = page.show("run1-phases")
+    figure.locator("summary").click()
+    figure.locator("table").wait_for()
+    assert figure.locator("table caption").inner_text() == "Rate by communication distance, 1 MB"
+    figure.locator("select[aria-label^='Message size']").select_option(label="10 KB")
+    figure.locator("table caption", has_text="10 KB").wait_for()
+    assert figure.locator("table").count() == 1
+
+
+def test_runs_side_by_side_follow_a_choice_of_their_own(tab, sized):
+    page = tab("sized-both")
+    page.show_all()
+    page.page.locator("#together-aapc-phases select").select_option(label="10 KB")
+    page.show_all()
+    assert "10 KB messages" in page.page.locator("#together-aapc-phases figcaption").inner_text().replace(
+        "\u00a0", " "
+    )
+    assert "1 MB messages" in page.page.locator("#run1-phases figcaption").inner_text().replace("\u00a0", " ")
+
+
+def test_the_proof_of_a_verdict_opens_at_the_size_that_was_promised(tab, sized):
+    page = tab("sized")
+    assert page.page.inner_text("h1") == "Accepted: All promises are kept."
+    page.page.locator("#verdicts a[href='#run1-route-histogram']").click()
+    figure = page.show("run1-route-histogram")
+    assert shown_sizes(page) == {"100 KB"}
+    assert "promised" in figure.locator(".plot svg").text_content()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_verdicts_and_sizes_fit_on_a_phone(tab, sized, scheme):
+    page = tab("sized", viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    page.show_all()
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.truth import budget, networks, oracle
+from benchmarks.truth import networks, oracle
 from benchmarks.truth.score import adjusted_rand, score, search
 
 from crosscut.analysis import filling, idle, subgroups
@@ -27,13 +27,6 @@ def test_noise_is_told_from_the_highest_heap_though_most_messages_are_slower(noi
         centre, found = upper_mode(values)
         assert abs(centre) < noise
         assert 0.6 * noise < found < 1.6 * noise
-
-
-@pytest.mark.parametrize("seed", [1, 2, 6])
-def test_one_bad_trunk_is_found_in_four_phases_for_each_doubling_of_the_hosts(seed):
-    found = budget.outcome(budget.bad_trunk(seed), seed)
-    assert (found.missed, found.false_alarms) == (0, 0)
-    assert found.phases <= found.case.most_phases
 
 
 def test_latencies_an_eleventh_apart_tell_switches_though_few_routes_are_near():

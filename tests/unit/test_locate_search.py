@@ -105,17 +105,17 @@ def test_the_rand_index_is_one_for_equal_partitions_and_about_zero_for_chance():
 
 def test_merging_groups_gains_what_the_likelihood_says():
     random = np.random.default_rng(0)
-    labels = grouping._renumbered(random.integers(0, 5, 24))
+    labels = grouping.renumbered(random.integers(0, 5, 24))
     total = random.integers(0, 3, (24, 24))
     np.fill_diagonal(total, 0)
     slow = random.binomial(total, 0.4)
-    blocks, groups = grouping._Blocks(slow, total), int(labels.max()) + 1
+    table, groups = grouping._Table.of(slow, total), int(labels.max()) + 1
     s, n = tallies.counts(slow, labels, groups), tallies.counts(total, labels, groups)
-    before = grouping._likelihood(blocks, slow, total, labels) + 24 * np.log(groups)
-    gains = grouping._merge_gains(blocks, s, n, 0)
+    before = grouping._likelihood(table, labels) + 24 * np.log(groups)
+    gains = grouping._merge_gains(table.blocks, s, n, 0)
     for b in range(1, groups):
-        merged = grouping._renumbered(np.where(labels == b, 0, labels))
-        after = grouping._likelihood(blocks, slow, total, merged) + 24 * np.log(groups - 1)
+        merged = grouping.renumbered(np.where(labels == b, 0, labels))
+        after = grouping._likelihood(table, merged) + 24 * np.log(groups - 1)
         assert gains[b] == pytest.approx(after - before)
 
 

@@ -55,9 +55,13 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     @property
-    def pictures(self):
+    def data(self):
         kinds = [attributes.get("type") for attributes in self.named("script")]
-        return json.loads(self.scripts[kinds.index("application/json")])["pictures"]
+        return json.loads(self.scripts[kinds.index("application/json")])
+
+    @property
+    def pictures(self):
+        return self.data["pictures"]
 
 
 def at(view, path):

@@ -10,7 +10,9 @@ from made_runs import aapc_view, pingpong_view
 
 from crosscut.analysis import samples as samples_module
 from crosscut.analysis import summary
+from crosscut.analysis.intervals import Medians
 from crosscut.analysis.pingpong import sweep
+from crosscut.analysis.summary import Routes
 
 
 def test_a_phase_is_as_fast_as_its_slowest_rank() -> None:
@@ -128,3 +130,18 @@ def test_what_is_no_outlier_is_drawn_to_scale(values: np.ndarray) -> None:
 )
 def test_steps_are_round_numbers(span: float, most: int, step: float) -> None:
     assert summary.nice_step(span, most) == pytest.approx(step)
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_the_slowest_few_are_those_of_a_full_sort_ties_included(timed):
+    random = np.random.default_rng(4)
+    values = random.integers(1, 6, 500).astype(float)
+    values[::7] = np.nan
+    none = np.full(len(values), np.nan)
+    ends = np.arange(len(values), dtype=np.int32)
+    rates = Medians(values, none, none, np.ones(len(values), np.int64))
+    found = Routes(ends, ends, rates, ends < 0, timed)
+    order = np.argsort(-values if timed else values, kind="stable")
+    order = order[np.isfinite(values[order])]
+    for count in (1, 3, 150, 428, 429, 600):
+        assert found.slowest(count).tolist() == order[:count].tolist()

@@ -38,6 +38,7 @@ class Kind(Enum):
     MACHINE_LATE = "emulating machine late"
     MACHINE_CHANGED = "emulating machine changed"
     NOT_WATCHED = "emulating machine not watched"
+    PROCESSOR_TIME = "processor time far off"
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections import Counter
+from collections.abc import Callable
 
-from crosscut.analysis import counters, machine, slow_parts, stability, structure
+import numpy as np
+import xarray as xr
+
+from crosscut.analysis import counters, machine, many_routes, slow_parts, slow_trunks, stability, structure
 from crosscut.analysis import samples as samples_module
+from crosscut.analysis.digest import digest
 from crosscut.analysis.findings import Finding, Kind, Structure
+from crosscut.analysis.located import Located
 from crosscut.analysis.observed import Observed, of_samples
 from crosscut.analysis.samples import Samples
-from crosscut.analysis.search import Located
 from crosscut.analysis.structure import Inferred
+from crosscut.analysis.summary import Routes
 from crosscut.run import Run
 
 # Fewer phases, or fewer messages of a rank, tell nothing about who shares what.
@@ -19,6 +25,7 @@ _ORDER = (
     Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.COUNTED, Kind.DRIFT,
     Kind.GROUPS, Kind.SHARED_LIMIT, Kind.NOTHING,
 )  # fmt: skip
+Load = Callable[[xr.Dataset, int], Samples]
 # Patterns whose messages wait for each other: their times are no rates of routes.
 _NOT_DENSE = ("pingpong", "loaded-pingpong", "congestor", "chain")
 
@@ -34,9 +41,13 @@ def find(run: Run, size_index: int | None = None) -> list[Finding]:
     return look(run, size_index)[0]
 
 
-def look(run: Run, size_index: int | None = None) -> tuple[list[Finding], Structure | None]:
-    """Findings, and the structure where there is enough to infer one."""
-    samples = chosen(run, size_index)
+def look(
+    run: Run, size_index: int | None = None, routes: Routes | None = None
+) -> tuple[list[Finding], Structure | None]:
+    """Findings, and the structure where there is enough to infer one. `routes`: of that size, where they are
+    known already; of very many they are read again."""
+    many = many_routes.too_many(run.dataset)
+    samples = chosen(run, size_index, many_routes.some_phases if many else samples_module.load)
     if samples is not None:
         samples = samples_module.without(samples, machine.limited_phases(run.attributes, samples.size_bytes))
         if not len(samples.phase):
@@ -54,6 +65,11 @@ def look(run: Run, size_index: int | None = None) -> tuple[list[Finding], Struct
     if structure.doubtful(inferred):
         inferred = structure.infer(observed, divided=False)
     found = of_observed(observed, inferred, names)
+    if many:
+        if routes is None:
+            routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
+        found = [one for one in found if one.kind is not Kind.SLOW_ROUTE]
+        found += many_routes.slow_routes(routes, inferred, names)
     found += stability.unstable(samples, lambda rank: names[rank]) + stability.drift(samples)
     found = counters.tied(found, counters.gained(run.attributes), run.node_names)
     return ordered(found, inferred), structure.structure(inferred, names, observed.phases)
@@ -81,10 +97,10 @@ def _of_shared(observed: Observed, inferred: Inferred, names: tuple[str, ...]) -
     def name(rank: int) -> str:
         return names[rank]
 
-    lone = slow_parts.lone_trunks(inferred)
-    limits = [] if lone else slow_parts.shared(inferred)
+    lone = slow_trunks.lone_trunks(inferred)
+    limits = [] if lone else slow_trunks.shared(inferred)
     return [
-        *slow_parts.trunks(inferred, observed), *lone,
+        *slow_trunks.trunks(inferred, observed), *lone,
         *slow_parts.routes(observed, inferred, name), *slow_parts.grouped(inferred, name), *limits,
     ]  # fmt: skip
 
@@ -105,16 +121,16 @@ def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
 
 def rank_names(run: Run) -> tuple[str, ...]:
     """[rank] the node, and the rank where a node has several."""
-    names = run.node_names
-    return tuple(name if names.count(name) == 1 else f"{name}:{rank}" for rank, name in enumerate(names))
+    counts = Counter(run.node_names)
+    return tuple(name if counts[name] == 1 else f"{name}:{rank}" for rank, name in enumerate(run.node_names))
 
 
-def chosen(run: Run, size_index: int | None) -> Samples | None:
+def chosen(run: Run, size_index: int | None, load: Load = samples_module.load) -> Samples | None:
     """The largest size of which anything is measured, unless one is named."""
     sizes = run.sizes_bytes
     indices = [size_index] if size_index is not None else list(np.argsort(sizes)[::-1])
     for index in indices:
-        loaded = samples_module.load(run.dataset, int(index))
+        loaded = load(run.dataset, int(index))
         if loaded.measured_phases().any():
             return loaded
     return None

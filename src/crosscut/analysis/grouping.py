@@ -25,6 +25,10 @@ _FAST_WITHIN = 40
 _ALIKE_BETWEEN = 10
 _MOST_SWEEPS = 30
 _MOST_GROUPS = 96
+# Of arrays [rank, group, group]: a few tens of megabytes.
+_CELLS_AT_ONCE = 1 << 20
+# Log odds against a rank's group: no more is told apart.
+_MOST_DOUBT = 27.0
 
 
 @dataclass(frozen=True)
@@ -52,56 +56,83 @@ class _Blocks:
 
     def __init__(self, slow: Integers, total: Integers) -> None:
         most, slow_in_all = int(total.sum()) + 2, int(slow.sum())
-        self._slow = 1 + round(_ALIKE_BETWEEN * slow_in_all / most)
-        self._fast = 1 + _ALIKE_BETWEEN + 1 - self._slow
-        self._log_factorial = np.concatenate(
+        slow_prior = 1 + round(_ALIKE_BETWEEN * slow_in_all / most)
+        fast_prior = 1 + _ALIKE_BETWEEN + 1 - slow_prior
+        log_factorial = np.concatenate(
             [[0.0], np.cumsum(np.log(np.arange(1, 4 * most + _FAST_WITHIN + _ALIKE_BETWEEN + 5)))]
         )
 
+        f, a, b, c = log_factorial, slow_prior, fast_prior, _FAST_WITHIN
+        self._between = f[a - 1 :], f[b - 1 :], f[a + b - 1 :], float(f[a - 1] + f[b - 1] - f[a + b - 1])
+        self._within = f, f[c - 1 :], f[c:], float(f[c - 1] - f[c])
+
     def between(self, slow: Integers, total: Integers) -> Floats:
-        f, a, b = self._log_factorial, self._slow, self._fast
-        none = f[a - 1] + f[b - 1] - f[a + b - 1]
-        value: Floats = f[slow + a - 1] + f[total - slow + b - 1] - f[total + a + b - 1] - none
-        return value
+        return _beta(slow, total, *self._between)
 
     def within(self, slow: Integers, total: Integers) -> Floats:
-        f, b = self._log_factorial, _FAST_WITHIN
-        value: Floats = f[slow] + f[total - slow + b - 1] - f[total + b] + f[b] - f[b - 1]
-        return value
+        return _beta(slow, total, *self._within)
+
+
+def _beta(slow: Integers, total: Integers, of_slow: Floats, of_fast: Floats, of_all: Floats, none: float
+) -> Floats:  # fmt: skip
+    """Log of the beta function of the counts, by tables that begin at the prior's, less the prior's."""
+    value: Floats = of_slow[slow] + of_fast[total - slow] - of_all[total] - none
+    return value
+
+
+@dataclass(frozen=True)
+class _Table:
+    slow: Integers
+    total: Integers
+    blocks: _Blocks
+
+    @classmethod
+    def of(cls, slow: Integers, total: Integers) -> _Table:
+        return cls(slow, total, _Blocks(slow, total))
 
 
 def group(slow: Integers, total: Integers) -> Grouping:
     """`slow`, `total`: [source, destination] how often the route was slow, and was measured."""
     ranks = len(slow)
-    blocks = _Blocks(slow, total)
+    table = _Table.of(slow, total)
     one = np.zeros(ranks, np.int64)
-    alone = _likelihood(blocks, slow, total, one)
+    alone = _likelihood(table, one)
     best, best_value = one, alone
-    for start in _starts(blocks, slow, total):
-        labels = _climb(blocks, slow, total, start)
-        value = _likelihood(blocks, slow, total, labels)
+    for start in _starts(table):
+        labels = _climb(table, start)
+        value = _likelihood(table, labels)
         if value > best_value + 1e-9:
             best, best_value = labels, value
-    best = _renumbered(best)
-    return Grouping(best, _confidence(blocks, slow, total, best), best_value, alone)
+    best = renumbered(best)
+    return Grouping(best, _confidence(table, best), best_value, alone)
 
 
 def extended(slow: Integers, total: Integers, members: Integers, found: Grouping) -> Grouping:
     """All ranks, where `found` is of `members` alone: each of the others where it is likeliest among those
     groups. `slow`, `total` are of all ranks."""
+    gains = gains_of_others(slow, total, members, found)
+    labels, confidence = gains.argmax(axis=1), 1 / np.exp(gains - gains.max(axis=1)[:, None]).sum(axis=1)
+    labels[members], confidence[members] = found.labels, found.confidence
+    return Grouping(labels, confidence, found.log_likelihood, found.log_likelihood_of_one_group)
+
+
+def gains_of_others(slow: Integers, total: Integers, members: Integers, found: Grouping) -> Floats:
+    """[rank, group] log likelihood of a rank being there, but for a constant of the rank; 0 for `members`, of
+    whom `found` is."""
     ranks, groups = len(slow), found.count
     blocks = _Blocks(slow, total)
-    labels, confidence = np.full(ranks, groups), np.ones(ranks)  # the others, in none of the groups
-    labels[members], confidence[members] = found.labels, found.confidence
+    labels = np.full(ranks, groups)  # the others, in none of the groups
+    labels[members] = found.labels
     tallies = [Tallies(values, labels, groups + 1) for values in (slow, total)]
     s, n = (tally.between[:groups, :groups] for tally in tallies)
     outs = [tally.out[:, :groups] for tally in tallies]
     backs = [tally.back[:, :groups] for tally in tallies]
+    gains = np.zeros((ranks, groups))
     for rank in np.setdiff1d(np.arange(ranks), members):
-        gain = _gains_from(blocks, s, n, (outs[0][rank], outs[1][rank]), (backs[0][rank], backs[1][rank]))
-        labels[rank] = int(np.argmax(gain))
-        confidence[rank] = 1 / np.exp(gain - gain.max()).sum()
-    return Grouping(labels, confidence, found.log_likelihood, found.log_likelihood_of_one_group)
+        gains[rank] = _gains_from(
+            blocks, s, n, (outs[0][rank], outs[1][rank]), (backs[0][rank], backs[1][rank])
+        )
+    return gains
 
 
 def merged_where_fast(slow: Integers, total: Integers, found: Grouping, most_slow: float) -> Grouping:
@@ -117,10 +148,10 @@ def merged_where_fast(slow: Integers, total: Integers, found: Grouping, most_slo
         a, b = divmod(int(np.argmin(share)), groups)
         if share[a, b] > most_slow:
             break
-        labels = _renumbered(np.where(labels == b, a, labels))
-    blocks = _Blocks(slow, total)
+        labels = renumbered(np.where(labels == b, a, labels))
+    table = _Table.of(slow, total)
     return Grouping(
-        labels, _confidence(blocks, slow, total, labels), _likelihood(blocks, slow, total, labels),
+        labels, _confidence(table, labels), _likelihood(table, labels),
         found.log_likelihood_of_one_group,
     )  # fmt: skip
 
@@ -132,10 +163,10 @@ def slow_within(slow: Integers, total: Integers, labels: Integers) -> float:
     return float(np.trace(s) / max(int(np.trace(n)), 1))
 
 
-def _starts(blocks: _Blocks, slow: Integers, total: Integers) -> list[Integers]:
+def _starts(table: _Table) -> list[Integers]:
     """The likeliest cuts of the tree of likeness."""
-    levels = _linkage_levels(_likeness(slow, total))
-    valued = [(_likelihood(blocks, slow, total, labels), index) for index, labels in enumerate(levels)]
+    levels = _linkage_levels(_likeness(table.slow, table.total))
+    valued = [(_likelihood(table, labels), index) for index, labels in enumerate(levels)]
     valued.sort(reverse=True)
     return [levels[index] for _, index in valued[:3]]
 
@@ -173,7 +204,7 @@ def _linkage_levels(score: Floats) -> list[Integers]:
     levels: list[Integers] = []
     for groups in range(ranks, 1, -1):
         if groups <= _MOST_GROUPS:
-            levels.append(_renumbered(labels))
+            levels.append(renumbered(labels))
         a, b = divmod(int(np.argmax(similar)), ranks)
         merged = (sizes[a] * similar[a] + sizes[b] * similar[b]) / (sizes[a] + sizes[b])
         similar[a], similar[:, a] = merged, merged
@@ -186,24 +217,21 @@ def _linkage_levels(score: Floats) -> list[Integers]:
     return levels
 
 
-def _likelihood(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> float:
-    groups = int(labels.max()) + 1
-    return _of_counts(blocks, counts(slow, labels, groups), counts(total, labels, groups), len(labels))
-
-
-def _of_counts(blocks: _Blocks, s: Integers, n: Integers, ranks: int) -> float:
-    between = blocks.between(s, n)
-    within = blocks.within(np.diag(s), np.diag(n))
+def _likelihood(table: _Table, labels: Integers) -> float:
     # A prior that spends a rank's choice among the groups there are.
-    return float(between.sum() - np.trace(between) + within.sum() - ranks * np.log(len(s)))
+    groups = int(labels.max()) + 1
+    s, n = counts(table.slow, labels, groups), counts(table.total, labels, groups)
+    between = table.blocks.between(s, n)
+    within = table.blocks.within(np.diag(s), np.diag(n))
+    return float(between.sum() - np.trace(between) + within.sum() - len(labels) * np.log(groups))
 
 
-def _climb(blocks: _Blocks, slow: Integers, total: Integers, start: Integers) -> Integers:
+def _climb(table: _Table, start: Integers) -> Integers:
     labels = start.copy()
     for _ in range(_MOST_SWEEPS):
-        moved = _move_ranks(blocks, slow, total, labels)
-        labels = _renumbered(labels)
-        merged = _merge_groups(blocks, slow, total, labels)
+        moved = _move_ranks(table, labels)
+        labels = renumbered(labels)
+        merged = _merge_groups(table, labels)
         if merged is not None:
             labels = merged
         elif not moved:
@@ -214,52 +242,82 @@ def _climb(blocks: _Blocks, slow: Integers, total: Integers, start: Integers) ->
 def _gains_from(
     blocks: _Blocks, s: Integers, n: Integers, out: tuple[Integers, Integers], back: tuple[Integers, Integers]
 ) -> Floats:
+    """[..., group] log likelihood gained by a rank that joins it; `s`, `n`: [..., group, group] without the
+    rank; `out`, `back`: [..., group] slow and all, to and from the rank."""
+    every = np.arange(s.shape[-1])
     now = blocks.between(s, n)
-    rows = blocks.between(s + out[0][None, :], n + out[1][None, :]) - now
-    columns = blocks.between(s + back[0][:, None], n + back[1][:, None]) - now
-    gain = rows.sum(1) - np.diag(rows) + columns.sum(0) - np.diag(columns)
-    ss, nn = np.diag(s), np.diag(n)
-    gain = gain + blocks.within(ss + out[0] + back[0], nn + out[1] + back[1]) - blocks.within(ss, nn)
-    return np.asarray(gain, np.float64)
+    rows = blocks.between(s + out[0][..., None, :], n + out[1][..., None, :]) - now
+    columns = blocks.between(s + back[0][..., :, None], n + back[1][..., :, None]) - now
+    rows[..., every, every] = 0  # what is within counts below
+    columns[..., every, every] = 0
+    ss, nn = s[..., every, every], n[..., every, every]
+    within = blocks.within(ss + out[0] + back[0], nn + out[1] + back[1]) - blocks.within(ss, nn)
+    return np.asarray(rows.sum(-1) + columns.sum(-2) + within, np.float64)
 
 
-def _move_ranks(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> bool:
+class _Moving:
+    """Tallies of a table, kept up to date while ranks move."""
+
+    def __init__(self, table: _Table, labels: Integers, groups: int) -> None:
+        self._blocks = table.blocks
+        self._slow, self._total = (Tallies(values, labels, groups) for values in (table.slow, table.total))
+
+    def gains(self, rank: int, here: int) -> Floats:
+        """[group] log likelihood of the rank being there, the others staying."""
+        s, n = self._slow, self._total
+        return _gains_from(
+            self._blocks, s.without(rank, here), n.without(rank, here), (s.out[rank], n.out[rank]),
+            (s.back[rank], n.back[rank]),
+        )  # fmt: skip
+
+    def all_gains(self, labels: Integers) -> Floats:
+        """[rank, group] the same of every rank."""
+        groups = len(self._slow.between)
+        step = max(1, _CELLS_AT_ONCE // groups**2)
+        parts = [np.arange(at, min(at + step, len(labels))) for at in range(0, len(labels), step)]
+        return np.concatenate([self._gains_of(part, labels[part]) for part in parts])
+
+    def _gains_of(self, ranks: Integers, here: Integers) -> Floats:
+        s, n = self._slow, self._total
+        return _gains_from(
+            self._blocks, s.without_each(ranks, here), n.without_each(ranks, here),
+            (s.out[ranks], n.out[ranks]), (s.back[ranks], n.back[ranks]),
+        )  # fmt: skip
+
+    def move(self, rank: int, here: int, there: int) -> None:
+        self._slow.move(rank, here, there)
+        self._total.move(rank, here, there)
+
+
+def _move_ranks(table: _Table, labels: Integers) -> bool:
     """Moves each rank where it is likeliest; changes `labels`. Whether any moved."""
     groups = int(labels.max()) + 2  # one is empty: a rank may leave for a group of its own
-    s, n = Tallies(slow, labels, groups), Tallies(total, labels, groups)
+    moving = _Moving(table, labels, groups)
+    gains, every = moving.all_gains(labels), np.arange(len(labels))
     any_moved = False
-    for rank in range(len(labels)):
+    for rank in np.nonzero(gains.max(axis=1) > gains[every, labels] + 1e-9)[0].tolist():
         here = int(labels[rank])
-        gain = _gains(blocks, s, n, rank, here)
+        gain = moving.gains(rank, here)
         there = int(np.argmax(gain))
         if there != here and gain[there] > gain[here] + 1e-9:
             any_moved = True
-            s.move(rank, here, there)
-            n.move(rank, here, there)
+            moving.move(rank, here, there)
             labels[rank] = there
     return any_moved
 
 
-def _gains(blocks: _Blocks, s: Tallies, n: Tallies, rank: int, here: int) -> Floats:
-    """[group] log likelihood of the rank being there, the others staying."""
-    return _gains_from(
-        blocks, s.without(rank, here), n.without(rank, here), (s.out[rank], n.out[rank]),
-        (s.back[rank], n.back[rank]),
-    )  # fmt: skip
-
-
-def _merge_groups(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> Integers | None:
+def _merge_groups(table: _Table, labels: Integers) -> Integers | None:
     """The best merge of two groups, where one raises the likelihood."""
     groups = int(labels.max()) + 1
     if groups < 2:
         return None
-    s, n = counts(slow, labels, groups), counts(total, labels, groups)
-    gains = np.array([_merge_gains(blocks, s, n, a) for a in range(groups)])
+    s, n = counts(table.slow, labels, groups), counts(table.total, labels, groups)
+    gains = np.array([_merge_gains(table.blocks, s, n, a) for a in range(groups)])
     np.fill_diagonal(gains, -np.inf)
     a, b = divmod(int(np.argmax(gains)), groups)
     if gains[a, b] + len(labels) * np.log(groups / (groups - 1)) <= 1e-9:
         return None
-    return _renumbered(np.where(labels == b, a, labels))
+    return renumbered(np.where(labels == b, a, labels))
 
 
 def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, a: int) -> Floats:
@@ -279,17 +337,13 @@ def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, a: int) -> Floats:
     return found
 
 
-def _confidence(blocks: _Blocks, slow: Integers, total: Integers, labels: Integers) -> Floats:
-    groups = int(labels.max()) + 1
-    found = np.ones(len(labels))
-    s, n = Tallies(slow, labels, groups), Tallies(total, labels, groups)
-    for rank in range(len(labels)):
-        gain = _gains(blocks, s, n, rank, int(labels[rank]))
-        found[rank] = 1 / np.exp(gain - gain[labels[rank]]).clip(max=1e12).sum()
-    return found
+def _confidence(table: _Table, labels: Integers) -> Floats:
+    gains = _Moving(table, labels, int(labels.max()) + 1).all_gains(labels)
+    over = gains - gains[np.arange(len(labels)), labels][:, None]
+    return np.asarray(1 / np.exp(np.minimum(over, _MOST_DOUBT)).sum(axis=1), np.float64)
 
 
-def _renumbered(labels: NDArray[np.int64]) -> Integers:
+def renumbered(labels: NDArray[np.int64]) -> Integers:
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     order = np.argsort(np.argsort(first))
     return np.asarray(order[inverse], np.int64)

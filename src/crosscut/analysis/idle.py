@@ -48,7 +48,8 @@ def nearness(idle: Observed) -> Nearness:
     logs = np.log(idle.rate)
     alone = unshared(idle)
     cuts = [float(np.log(alone.nominal)) + alone.threshold, *_cuts(logs)]
-    told = [_told(idle, logs < cut) for cut in cuts if (logs < cut).any()]
+    by_far = {int((logs < cut).sum()): cut for cut in cuts}  # cuts that part the messages alike are one
+    told = [_told(idle, logs < cut) for far, cut in by_far.items() if far]
     return max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf)[1]
 
 

@@ -61,20 +61,29 @@ class _Candidate:
 def families(labels: Integers, observed: Observed) -> list[list[_Candidate]]:
     """Kinds of limits, the more specific first: of two that explain as much the first is taken."""
     groups = range(int(labels.max()) + 1)
+
+    def of(*members: tuple[Reach, tuple[int, ...]]) -> list[_Candidate]:
+        return [_Candidate(reach, those, counted(reach, those, labels, observed)) for reach, those in members]
+
+    between = of(*((Reach.BETWEEN, (a, b)) for a in groups for b in groups if a != b))
+    links = of(*((reach, (a,)) for reach in (Reach.LEAVING, Reach.ENTERING) for a in groups))
+    own = of(*((reach, (a,)) for reach in _OWN for a in groups))
+    return [links, between, of((Reach.CROSSING, ())), own] if len(groups) > 1 else [own]
+
+
+def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: Observed) -> NDArray[np.bool_]:
+    """[message] whether a limit of that reach counts it."""
     source, destination = labels[observed.source], labels[observed.destination]
+    if reach is Reach.BETWEEN:
+        return np.asarray((source == groups[0]) & (destination == groups[1]))
+    if reach is Reach.SENT:
+        return np.asarray(source == groups[0])
+    if reach is Reach.RECEIVED:
+        return np.asarray(destination == groups[0])
     across = source != destination
-    between = [
-        _Candidate(Reach.BETWEEN, (a, b), (source == a) & (destination == b))
-        for a in groups
-        for b in groups
-        if a != b
-    ]
-    links = [_Candidate(Reach.LEAVING, (a,), across & (source == a)) for a in groups]
-    links += [_Candidate(Reach.ENTERING, (a,), across & (destination == a)) for a in groups]
-    own = [_Candidate(Reach.SENT, (a,), source == a) for a in groups]
-    own += [_Candidate(Reach.RECEIVED, (a,), destination == a) for a in groups]
-    crossing = [_Candidate(Reach.CROSSING, (), across)]
-    return [links, between, crossing, own] if len(groups) > 1 else [own]
+    if reach is Reach.CROSSING:
+        return np.asarray(across)
+    return np.asarray(across & ((source if reach is Reach.LEAVING else destination) == groups[0]))
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
 """Parameters of LogGP from a ping-pong sweep, and how well a straight line describes it.
 
-A message of m bytes takes L + 2 o + (m - 1) G (Alexandrov, Ionescu, Schauser and Scheiman, SPAA 1995, section
-3): L on its way, o at either end, G for each further byte. Half round trips tell the sum L + 2 o and G; to
-part o from L takes the sender's time by itself (Hoefler, Lichei and Rehm, PMEO at IPDPS 2007), which a sweep
-does not have. A stream of messages tells g: the time from one short message to the next, or o where that is
-longer. t = alpha + m / beta is the line of Hockney (Parallel Computing 20, 1994); under load Salmon, Stein
-and Sterling (SC98) find it inadequate, hence the misfit.
+A message of m bytes takes L + 2 o + (m - 1) G (Alexandrov, Ionescu, Schauser and Scheiman, SPAA 1995,
+section 3): L on its way, o at either end, G for each further byte. Half round trips tell the sum L + 2 o
+and G. A stream of n messages and its acknowledgement takes n - 1 times g more than a round trip (Hoefler,
+Lichei and Rehm, PMEO at IPDPS 2007: PRTT(n, 0, s)), or n - 1 times o, where that is longer. They tell o by
+messages sent with pauses between them, which no pattern does; here it is what LogP defines it to be: the
+time for which a processor works on a message, as the system counts it. Ranks that poll work all the time:
+nothing tells o then, nor L by itself. t = alpha + m / beta is the line of Hockney (Parallel Computing 20,
+1994); under load Salmon, Stein and Sterling (SC98) find it inadequate, hence the misfit.
 """
 
 from __future__ import annotations
@@ -87,3 +89,41 @@ def _line(sizes: Floats, times: Floats) -> Line:
     misfit = np.abs(times / np.maximum(alpha + per_byte * sizes, 1e-12) - 1)
     worst = int(np.argmax(misfit))
     return Line(alpha, per_byte, float(np.median(misfit)), float(misfit[worst]), int(sizes[worst]))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What two sweeps and the processors' time tell together; NaN: not told."""
+
+    latency_seconds: float
+    """L"""
+    send_seconds: float
+    """o of whoever sends."""
+    receive_seconds: float
+    gap_seconds: float
+    """g: from one short message to the next."""
+
+    @property
+    def gap_is_overhead(self) -> bool:
+        """The processors are the limit: g may be smaller than what is seen."""
+        longest = max(self.send_seconds, self.receive_seconds)
+        return bool(longest >= PROCESSOR_BOUND * self.gap_seconds)
+
+
+# Of the gap that an end's processor works: more, and it is the processor that limits.
+PROCESSOR_BOUND = 0.9
+
+
+def gap(stream_seconds: float, messages: int, half_round_trip_seconds: float) -> float:
+    """g of short messages. `stream_seconds`: of one message of the stream, all of them and an empty
+    acknowledgement over their number."""
+    if messages < 2:
+        return float("nan")
+    found = (messages * stream_seconds - 2 * half_round_trip_seconds) / (messages - 1)
+    return found if found > 0 else float("nan")
+
+
+def parts(short_seconds: float, gap_seconds: float, send_seconds: float, receive_seconds: float) -> Parts:
+    """`short_seconds`: L + 2 o; its two o are one of sending and one of receiving."""
+    latency = short_seconds - send_seconds - receive_seconds
+    return Parts(latency if latency > 0 else float("nan"), send_seconds, receive_seconds, gap_seconds)

@@ -6,32 +6,32 @@ A state machine without clock or network: `propose` says which routes to measure
 
 1. Everybody sends by a permutation, newly numbered at random: shared limits show by who is slow together. No
 route is measured twice, and after N - 1 phases it would have been an AAPC (Kurmann, Rauch and Stricker 2003,
-section 4.2.2). 2. Within the groups so found everybody sends twice: limits between groups hide slow hosts.
-3. Hosts at the ends of slow messages are measured alone: only suspects, all of them at once.
+section 4.2.2). 2. Within the groups so found everybody sends: limits between groups hide slow hosts.
+3. Hosts at the ends of slow messages are measured alone: only suspects, all of them at once (suspects.py).
 4. Where a group's hosts are slow among themselves, ever different parts of it send: the chips on which they
 are.
 
-Where two batches of permutations leave groups open, short messages follow, by permutations as well: their
-latency tells who is near whom, and takes hardly any time. And where limits of a kind are known for some
-groups and not for others, phases that fill those.
+Where permutations leave groups open, short messages follow, by permutations as well: their latency tells who
+is near whom, and takes hardly any time. And where limits of a kind are known for some groups and not for
+others, phases that fill those.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis import filling, idle, subgroups
-from crosscut.analysis.findings import Group, Limit, Structure
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
+from crosscut.analysis.located import Located, with_parts
 from crosscut.analysis.observed import Observed, Route, joined, nothing, of_phases
 from crosscut.analysis.structure import WELL_EXPLAINED, Inferred, doubtful, infer, structure
 from crosscut.analysis.subgroups import Within
+from crosscut.analysis.suspects import RETESTS, Suspects
 from crosscut.analysis.unshared import unshared
 
 Phase = list[Route]
@@ -40,17 +40,20 @@ _FIRST = 2
 _BATCH = 4
 # Of every rank being in its group, unless another is asked for.
 SURE = 0.999
-# Of a phase's messages, those that may be slow without there being a shared limit: slow hosts.
+# Of all messages, or however few there are, those that may be slow by chance: more, and several hosts were
+# slow at once, by what they share.
+_MOST_QUIET, _FEW_SLOW = 0.02, 2
+# Of messages within groups, four times as many: slow hosts.
 _QUIET = 0.05
 # More, and it is taken for a limit that they share.
 _MOST_SLOW_HOSTS = 3
-_RETESTS = 2
-_RESERVE = 2 + _RETESTS
+_RESERVE = 2 + RETESTS
 _FEWEST_FOR_GROUPS = 9
 # How often it fills what is missing; what still is not known is not full by what its hosts can send.
 _MOST_FILLINGS = 3
-# Phases of short messages, at first: this for each time that the number of ranks doubles.
-_IDLE_PER_DOUBLING = 1
+# Phases of short messages, at first (or one less than there are doublings of the ranks), and then each time:
+# where they ask is chosen by what is known.
+_FEWEST_IDLE_AT_FIRST, _IDLE_MORE = 4, 2
 # Latency that has told no groups after so many will not tell them: for each doubling, or however few the
 # ranks are.
 _IDLE_AT_MOST_PER_DOUBLING, _FEWEST_IDLE = 3, 24
@@ -65,20 +68,6 @@ _TOURS, _EXPLAINED = 3, 0.7
 _PARTIAL_PHASES = 32
 _FEWEST_PARTIAL = 12
 _SMALLEST_GROUP_LOOKED_INTO = 8
-
-
-@dataclass(frozen=True)
-class Located:
-    """What a search has found."""
-
-    inferred: Inferred
-    structure: Structure
-    observed: Observed
-    phases_used: int
-    sure: bool
-    """Not stopped by the budget: more of the same would not change it."""
-    alone: Observed
-    """Messages of ranks that were measured with few others."""
 
 
 class Search:
@@ -98,16 +87,14 @@ class Search:
         self._pending: list[Phase] = []
         self._pending_stage = ""
         self._used = 0
-        self._full, self._alone, self._within = nothing(ranks), nothing(ranks), nothing(ranks)
+        self._full, self._within = nothing(ranks), nothing(ranks)
         self._idle = nothing(ranks)
         self._near: Grouping | None = None
-        self._idle_over, self._toured = False, False
+        self._idle_over, self._toured, self._permuted = False, False, False
         self._fillings = 0
         self._last_labels: tuple[int, ...] = ()
         self._inferred: Inferred | None = None
-        self._known_out, self._known_in = np.full(ranks, np.nan), np.full(ranks, np.nan)
-        self._retests = 0
-        self._retested: set[int] = set()
+        self._suspects = Suspects(ranks, self._random)
         self._parts: Within | None = None
         self._sure = False
         self._partial = False
@@ -136,7 +123,7 @@ class Search:
         if self._pending_stage == "full":
             self._full = joined(self._full, seen)
         elif self._pending_stage == "alone":
-            self._alone = joined(self._alone, seen)
+            self._suspects.learn(seen)
         elif self._pending_stage == "idle":
             self._idle = joined(self._idle, seen)
         else:
@@ -158,7 +145,7 @@ class Search:
             if phases or self._near is not None:
                 return phases
         # Ever longer batches: what is inferred after each takes longer than measuring it.
-        count = _FIRST if self._used == 0 else max(_BATCH, self._measured() // 2)
+        count = _FIRST if self._used == 0 else max(_BATCH, self._measured() // 4)
         count = min(count, self._left() - self._reserve(), len(self._distances))
         if count <= 0:
             self._thorough()
@@ -176,12 +163,14 @@ class Search:
         self._pending_stage = "full"
         if not self._toured and self._near is not None:
             self._toured = True
-            # And permutations: in a tour alone, what a group sends to one other is all that leaves it.
-            count = min(len(self._distances), _TOURS - 1)
             phases = filling.tours(self._near.labels, _TOURS, self._random)
-            phases += [self._shifted(int(self._distances.pop())) for _ in range(count)]
             return phases[: max(0, self._left() - self._reserve())]
         self._inferred = infer(self._full, near=self._near)
+        if not self._permuted and self._missing():
+            # In a tour all that a group sends goes to one other; among several other limits show.
+            self._permuted = True
+            count = max(0, min(_TOURS - 1, self._left() - self._reserve(), len(self._distances)))
+            return [self._shifted(int(self._distances.pop())) for _ in range(count)]
         if self._inferred.explained >= _EXPLAINED or self._measured() >= _FEWEST_FOR_GROUPS:
             self._thorough()
             return []
@@ -209,8 +198,8 @@ class Search:
                 return [], found.grouping if found.sure else None
             fragments = found.fragments
         self._pending_stage = "idle"
-        first = max(_BATCH, math.ceil(_IDLE_PER_DOUBLING * math.log2(self._ranks)))
-        count = max(2, self._idle.phases // 4) if len(self._idle) else first
+        first = max(_FEWEST_IDLE_AT_FIRST, math.ceil(math.log2(self._ranks)) - 1)
+        count = _IDLE_MORE if len(self._idle) else first
         return idle.phases(self._idle, fragments, count, self._random), None
 
     def _latency_is_nothing(self) -> bool:
@@ -240,13 +229,18 @@ class Search:
 
     def _quiet(self) -> bool:
         """Whether few messages are slow, but for those of a few hosts of which all are."""
+        slow, apart = self._slow(self._full), self._of_slow_hosts()
+        return bool((slow & ~apart).sum() <= max(_FEW_SLOW, _MOST_QUIET * len(slow)))
+
+    def _of_slow_hosts(self) -> NDArray[np.bool_]:
+        """[message] whether it is of one of a few hosts of which all are slow."""
         slow, apart = self._slow(self._full), np.zeros(len(self._full), bool)
         for ends in (self._full.source, self._full.destination):
             of_rank = np.bincount(ends, minlength=self._ranks)
             always = np.bincount(ends, weights=slow, minlength=self._ranks) == of_rank
             if 0 < always.sum() <= _MOST_SLOW_HOSTS:
                 apart |= always[ends]
-        return bool((slow & ~apart).mean() <= _QUIET)
+        return apart
 
     def _left(self) -> int:
         """Of the budget, which is of phases of full messages: short ones take no time to speak of."""
@@ -273,19 +267,26 @@ class Search:
         self._pending_stage = "full"
         left, self._fillings = self._left() - self._reserve(), self._fillings + 1
         if self._fillings > 1 and self._inferred is not None:
-            self._inferred = infer(self._full, near=self._near)
+            known, self._inferred = len(self._inferred.capacities), infer(self._full, near=self._near)
+            if len(self._inferred.capacities) <= known:
+                left = 0  # what is not full by these is not full by what its hosts can send
         if left <= 0 or self._inferred is None or self._fillings > _MOST_FILLINGS:
             self._stage = self._inside
+            return []
+        wanted = self._missing()
+        if not wanted:
+            self._stage = self._inside
+        return wanted[:left]
+
+    def _missing(self) -> list[Phase]:
+        """Phases that fill limits of which others of their kind are known; none, where none is missing."""
+        if self._inferred is None:
             return []
         lone = len(self._inferred.capacities) <= _LONE
         if self._toured and lone and self._inferred.explained >= WELL_EXPLAINED:
             # All trunks were loaded at once: those without a limit have none below what their hosts send.
-            self._stage = self._inside
             return []
-        wanted = filling.phases(self._inferred.capacities, self._inferred.grouping.labels, self._random)
-        if not wanted:
-            self._stage = self._inside
-        return wanted[:left]
+        return filling.phases(self._inferred.capacities, self._inferred.grouping.labels, self._random)
 
     # -- 2: within groups, where outer limits are out of the way; on a quiet network that would be the same
     # again
@@ -293,9 +294,10 @@ class Search:
     def _inside(self) -> list[Phase]:
         self._pending_stage = "within"
         quiet = self._quiet()
-        if not quiet and not len(self._within):
-            return [subgroups.permutation(self._groups(2), 1.0, self._random) for _ in range(2)]
-        self._stage = self._suspects
+        # A second time only where the first shows something: most networks have no slow host.
+        if not quiet and self._within.phases < (2 if self._slow_share(self._within) else 1):
+            return [subgroups.permutation(self._groups(2), 1.0, self._random)]
+        self._stage = self._retests
         return []
 
     def _groups(self, fewest: int) -> list[list[int]]:
@@ -307,63 +309,21 @@ class Search:
 
     # -- 3: suspects alone
 
-    def _suspects(self) -> list[Phase]:
+    def _retests(self) -> list[Phase]:
         self._pending_stage = "alone"
-        self._take_retests()
-        self._retests += 1
-        suspects = self._retested or self._suspected()
-        if self._retests > _RETESTS or not suspects:
-            self._stage = self._chips
-            return []
-        self._retested = suspects
-        return self._exchanges(sorted(suspects))
-
-    def _suspected(self) -> set[int]:
-        """Ranks at the ends of slow messages that nothing else explains."""
         seen = self._within if len(self._within) else self._full
-        suspects: set[int] = set()
-        slow = self._slow(seen)
-        for ends in (seen.source, seen.destination):
-            times = np.bincount(ends, minlength=self._ranks)
-            share = np.bincount(ends, weights=slow, minlength=self._ranks) / np.maximum(times, 1)
-            suspects |= set(np.nonzero((times > 0) & (share > 0.99))[0].tolist())
-        if len(suspects) > max(2, self._ranks // 3):
-            suspects = set()  # a limit that they share
-        # Hosts that forward are busy with others' messages, unless all stay within their group.
-        if self._inferred is not None and self._near is None:
-            beyond = set(self._inferred.out_suspects.tolist()) | set(self._inferred.in_suspects.tolist())
-            suspects |= beyond if len(beyond) <= self._ranks // 3 else set()
-        return suspects
-
-    def _exchanges(self, suspects: list[int]) -> list[Phase]:
-        """Each with a sound host of its own group, both ways at once. So few messages have the network for
-        themselves; where suspects are many, within groups at least."""
-        labels = self._inferred.grouping.labels if self._inferred else np.zeros(self._ranks, np.int64)
-        partners = [rank for rank in self._random.permutation(self._ranks).tolist() if rank not in suspects]
-        phase: Phase = []
-        for suspect in suspects:
-            near = [partner for partner in partners if labels[partner] == labels[suspect]]
-            if not partners or (not near and self._near is not None):
-                continue  # through hosts that forward it would tell of them
-            partner = near[0] if near else partners[0]
-            partners.remove(partner)
-            phase += [(suspect, partner), (partner, suspect)]
-        return [phase] if phase else []
-
-    def _take_retests(self) -> None:
-        """What each suspect reached alone. Its partners are sound, so what is slow is the suspect."""
-        for ends, known in ((self._alone.source, self._known_out), (self._alone.destination, self._known_in)):
-            for rank in self._retested:
-                rates = self._alone.rate[ends == rank]
-                if len(rates):
-                    known[rank] = float(np.median(rates))
+        forwarded = self._near is not None
+        phases = self._suspects.phases(seen, self._slow, self._inferred, forwarded=forwarded)
+        if not phases:
+            self._stage = self._chips
+        return phases
 
     # -- 4: limits within groups that all their hosts share
 
     def _chips(self) -> list[Phase]:
         self._pending_stage = "within"
-        bad = np.nonzero((self._known_out < 0.9 * np.nanmax(self._full.rate))
-                         | (self._known_in < 0.9 * np.nanmax(self._full.rate)))[0]  # fmt: skip
+        out, back = self._suspects.out, self._suspects.back
+        bad = np.nonzero(np.fmin(out, back) < 0.9 * np.nanmax(self._full.rate))[0]
         sound = self._within.where(
             ~np.isin(self._within.source, bad) & ~np.isin(self._within.destination, bad)
         )
@@ -371,7 +331,7 @@ class Search:
         left = self._left()
         if self._partial or not groups or self._slow_share(sound) < 4 * _QUIET or left < _FEWEST_PARTIAL:
             if self._partial and self._inferred is not None:
-                alone = infer(self._full, self._known_out, self._known_in, near=self._near).alone
+                alone = infer(self._full, out, back, near=self._near).alone
                 self._parts = subgroups.parts(self._within, alone, self._inferred.grouping.labels)
             self._stage = self._over
             return []
@@ -386,28 +346,12 @@ class Search:
     def located(self, names: Sequence[str] = ()) -> Located:
         """What is known so far."""
         divided = self._toured or not self._quiet()
-        found = infer(self._full, self._known_out, self._known_in, divided=divided, near=self._near)
+        known = self._suspects.known(self._within, self._slow, unshared(self._full).nominal)
+        found = infer(self._full, *known, divided=divided, near=self._near)
         if doubtful(found) and self._near is None:
-            found = infer(self._full, self._known_out, self._known_in, divided=False)
+            found = infer(self._full, *known, divided=False)
         hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))
         outline = structure(found, hosts, self._used)
         if self._parts is not None:
-            outline = _with_parts(outline, self._parts)
-        return Located(
-            found, outline, self._full, self._used, self._sure, self._alone,
-        )  # fmt: skip
-
-
-def _with_parts(outline: Structure, within: Within) -> Structure:
-    """The structure with the parts of its groups, and their limits."""
-    groups = outline.groups or (Group("group0", tuple(range(outline.ranks))),)
-    divided = []
-    for group in groups:
-        parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
-        divided.append(Group(group.name, group.ranks, parts if len(parts) > 1 else (), group.confidence))
-    kept = {part.name for group in divided for part in group.parts}
-    limits: tuple[Limit, ...] = tuple(limit for limit in within.limits if set(limit.groups) <= kept)
-    return Structure(
-        tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
-        outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,
-    )  # fmt: skip
+            outline = with_parts(outline, self._parts)
+        return Located(found, outline, self._full, self._used, self._sure, self._suspects.measured)

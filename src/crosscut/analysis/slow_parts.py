@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosscut import units
 from crosscut.analysis.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
-from crosscut.analysis.findings import Direction, Effect, Finding, Kind, Reach
+from crosscut.analysis.findings import Direction, Effect, Finding, Kind
 from crosscut.analysis.intervals import Floats
-from crosscut.analysis.limits import Capacity, families
-from crosscut.analysis.observed import Observed, Route
+from crosscut.analysis.limits import families
+from crosscut.analysis.observed import Integers, Observed, Route
 from crosscut.analysis.structure import Inferred, group_name
 from crosscut.analysis.unshared import FASTEST_LOOKED_AT, tops
 
@@ -28,13 +27,11 @@ LARGEST_SHARE_OF_HOSTS = 0.125
 # Alone, with a sound partner: more than noise, and more than a few messages of others cost.
 SOUND_ALONE = 0.1
 _ROUTES_NAMED = 16
-# Of what its like carry: a trunk that lost less may be of another kind.
-LARGEST_SHARE_OF_TRUNK = 0.85
-_FEWEST_ALIKE = 3
-_LINKS = (Reach.LEAVING, Reach.ENTERING)
-# Of a trunk whose capacity is not known: totals of so many phases, for one alone may be lucky.
-_LARGEST_TOTALS = 2
-_LIKE_SIZES = 1.5
+_NAMED = 6
+# Logarithm: two directions that differ by less are told as one.
+_AS_SLOW = 0.1
+# Of belonging to its group.
+_UNSURE = 0.95
 # Messages more than this share slow: routes are then slow by the company they were in.
 _QUIET = 0.05
 
@@ -82,13 +79,11 @@ def _host(
 ) -> Finding:
     both = all(slow)
     concerned = [end for end, is_slow in zip(ends, slow, strict=True) if is_slow]
-    worst = min(concerned, key=lambda end: float(end.effect[rank]))
-    middle = float(worst.effect[rank])
-    effect = Effect(*(math.exp(middle + side * 1.96 * noise) for side in (0, -1, 1)))
+    concerned.sort(key=lambda end: float(end.effect[rank]))
+    worst = concerned[0]
+    effect = _effect(worst, rank, noise)
     direction = Direction.BOTH if both else worst.direction
-    words = {Direction.OUT: "sends", Direction.IN: "receives", Direction.BOTH: "sends and receives"}[
-        direction
-    ]
+    words = f"{_words(concerned, rank, noise)} of the rate of the other hosts"
     mine = np.zeros(len(observed), bool)
     for end in concerned:
         mine |= (observed.source if end.direction is Direction.OUT else observed.destination) == rank
@@ -100,7 +95,7 @@ def _host(
     )
     return Finding(
         kind=Kind.SLOW_HOST,
-        what=f"{name(rank)} {words} at {effect.text()} of the rate of the other hosts",
+        what=f"{name(rank)} {words}",
         ranks=(rank,),
         hosts=(name(rank),),
         direction=direction,
@@ -110,6 +105,23 @@ def _host(
         evidence_routes=_some_routes(observed, mine),
         advice=advice,
     )
+
+
+def _effect(end: _End, rank: int, noise: float) -> Effect:
+    return Effect(*(math.exp(float(end.effect[rank]) + side * 1.96 * noise) for side in (0, -1, 1)))
+
+
+def _words(concerned: Sequence[_End], rank: int, noise: float) -> str:
+    """The slower direction first; both in one where they are as slow. What comes back acknowledged late, on a
+    slow way in, makes TCP send more slowly as well: then the one says more than the other."""
+    verbs = {Direction.OUT: "sends", Direction.IN: "receives"}
+    worst, rest = concerned[0], concerned[1:]
+    first = _effect(worst, rank, noise)
+    if rest and rest[0].effect[rank] - worst.effect[rank] > _AS_SLOW:
+        other = _effect(rest[0], rank, noise)
+        return f"{verbs[worst.direction]} at {first.text()} and {verbs[rest[0].direction]} at {other.text()}"
+    verb = "sends and receives" if rest else verbs[worst.direction]
+    return f"{verb} at {first.text()}"
 
 
 def _crowded(ranks: Sequence[int], name: Names) -> Finding:
@@ -150,93 +162,6 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
 def _first_of_exchanges(alone: Observed) -> set[int]:
     """Suspects: the first of every two messages is theirs (search.py), the second their partner's answer."""
     return set(alone.source[::2].tolist())
-
-
-def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
-    """Shared capacities smaller than those of the same kind, or than what others were seen to carry."""
-    found = []
-    for reach in Reach:
-        # Both directions of a trunk are alike as well.
-        alike = _LINKS if reach in _LINKS else (reach,)
-        values = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
-        if reach in _LINKS and any(kind is reach for kind, _ in values):
-            values |= _carried(inferred, observed)
-        if len(values) < _FEWEST_ALIKE:
-            continue
-        logs = np.log(np.array(list(values.values())))
-        noise = inferred.alone.noise / 2  # of a total of several messages and phases: no more
-        doubt = dict(zip(values, outliers_below(logs, noise), strict=True))
-        for capacity in inferred.capacities:
-            share = capacity.bytes_per_second / math.exp(float(np.median(logs)))
-            p = float(doubt.get((capacity.reach, capacity.groups), 1.0))
-            if capacity.reach is reach and p < FALSE_ALARMS and share < LARGEST_SHARE_OF_TRUNK:
-                found.append(_trunk(capacity, share, p, inferred))
-    return found
-
-
-def _carried(inferred: Inferred, observed: Observed) -> dict[tuple[Reach, tuple[int, ...]], float]:
-    """What trunks without a known capacity carry at least, bytes per second: the mean of their largest
-    totals, where that is so far above the smallest known that theirs would not be called slow. Of groups of
-    about as many hosts, for whoever parts a module in two would have either half's inner traffic here."""
-    labels = inferred.grouping.labels
-    size = np.bincount(labels)
-    likened = [int(size[c.groups[0]]) for c in inferred.capacities if c.reach in _LINKS]
-    source, destination = labels[observed.source], labels[observed.destination]
-    across = source != destination
-    known = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities}
-    least = min((c.bytes_per_second for c in inferred.capacities if c.reach in _LINKS), default=math.inf)
-    numbers, phase = np.unique(observed.phase, return_inverse=True)
-    found: dict[tuple[Reach, tuple[int, ...]], float] = {}
-    for reach, ends in ((Reach.LEAVING, source), (Reach.ENTERING, destination)):
-        totals = np.zeros((len(numbers), inferred.grouping.count))
-        np.add.at(totals, (phase[across], ends[across]), observed.rate[across])
-        largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
-        for group, total in enumerate(largest.tolist()):
-            if any(max(size[group], other) > _LIKE_SIZES * min(size[group], other) for other in likened):
-                continue
-            if (reach, (group,)) not in known and total * LARGEST_SHARE_OF_TRUNK > least:
-                found[reach, (group,)] = total
-    return found
-
-
-def lone_trunks(inferred: Inferred) -> list[Finding]:
-    """One group alone has a limit: the others, which have none below what they send, are its like."""
-    across = [c for c in inferred.capacities if c.reach in (Reach.LEAVING, Reach.ENTERING)]
-    groups = {c.groups[0] for c in across}
-    if len(groups) != 1 or inferred.grouping.count != 2:
-        return []
-    gain = inferred.grouping.log_likelihood - inferred.grouping.log_likelihood_of_one_group
-    return [_trunk(c, math.nan, math.exp(-min(gain, 600.0)), inferred) for c in across]
-
-
-def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred) -> Finding:
-    rate = units.rate(capacity.bytes_per_second)
-    scale = 1 / capacity.bytes_per_second * share
-    members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
-    words = f"{where(capacity)} carries {rate} together"
-    effect = None
-    if math.isfinite(share):
-        effect = Effect(share, capacity.low * scale, capacity.high * scale)
-        words += f", {effect.text()} of others of its kind"
-    else:
-        words += ", where the others have no limit that shows"
-    direction = {Reach.LEAVING: Direction.OUT, Reach.ENTERING: Direction.IN}.get(capacity.reach)
-    return Finding(
-        kind=Kind.SLOW_TRUNK, what=words, ranks=members,
-        groups=tuple(group_name(number) for number in capacity.groups), direction=direction,
-        effect=effect, false_alarm=max(doubt, SMALLEST_CLAIMED), phases=capacity.phases[:64],
-        advice="look for a cable of the trunk that is down, or that came up at a lower speed",
-    )  # fmt: skip
-
-
-def where(capacity: Capacity) -> str:
-    """In words: `what leaves group 2`."""
-    words = {
-        Reach.LEAVING: "what leaves {0}", Reach.ENTERING: "what enters {0}",
-        Reach.SENT: "all that hosts of {0} send", Reach.RECEIVED: "all that hosts of {0} receive",
-        Reach.BETWEEN: "from {0} to {1}", Reach.CROSSING: "all between groups",
-    }[capacity.reach]  # fmt: skip
-    return words.format(*(group_name(number) for number in capacity.groups))
 
 
 def routes(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
@@ -294,41 +219,6 @@ def _route(
     )  # fmt: skip
 
 
-def shared(inferred: Inferred) -> list[Finding]:
-    """Limits that all groups have alike: the network as it was built, not a fault."""
-    found = []
-    gain = inferred.grouping.log_likelihood - inferred.grouping.log_likelihood_of_one_group
-    doubt = max(math.exp(-min(max(gain, 0.0), 600.0)), SMALLEST_CLAIMED)
-    for reach in Reach:
-        alike = [capacity for capacity in inferred.capacities if capacity.reach is reach]
-        if not alike:
-            continue
-        middle = float(np.median([capacity.bytes_per_second for capacity in alike]))
-        low, high = (f([c.bytes_per_second for c in alike]) for f in (min, max))
-        spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
-        what = where(alike[0]) if len(alike) == 1 else f"{_each(reach)}, {len(alike)} times"
-        found.append(
-            Finding(
-                kind=Kind.SHARED_LIMIT,
-                what=f"shared limit: {what}: {units.rate(middle)}{spread}",
-                groups=tuple(sorted({group_name(n) for capacity in alike for n in capacity.groups})),
-                false_alarm=doubt,
-                phases=tuple(sorted({phase for capacity in alike for phase in capacity.phases}))[:256],
-                advice="the network is built so, or all trunks alike lost capacity: compare with what "
-                "was ordered",
-            )
-        )
-    return found
-
-
-def _each(reach: Reach) -> str:
-    return {
-        Reach.LEAVING: "what leaves a group", Reach.ENTERING: "what enters a group",
-        Reach.SENT: "all that hosts of a group send", Reach.RECEIVED: "all that hosts of a group receive",
-        Reach.BETWEEN: "from one group to another", Reach.CROSSING: "all between groups",
-    }[reach]  # fmt: skip
-
-
 def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     """The groups themselves."""
     count = inferred.grouping.count
@@ -337,8 +227,10 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     gain = inferred.grouping.log_likelihood - inferred.grouping.log_likelihood_of_one_group
     sizes = np.bincount(inferred.grouping.labels)
     each = str(sizes[0]) if len(set(sizes.tolist())) == 1 else f"{sizes.min()} to {sizes.max()}"
-    unsure = [name(int(rank)) for rank in np.nonzero(inferred.grouping.confidence < 0.95)[0]]
-    doubtful = f"; unsure of {', '.join(unsure[:6])}{' …' if len(unsure) > 6 else ''}" if unsure else ""
+    told = inferred.grouping.confidence >= _UNSURE
+    told[inferred.unplaced] = True
+    doubtful = _listed("unsure of", np.nonzero(~told)[0], name)
+    doubtful += _listed("not told of which, each behind a slow cable of its own:", inferred.unplaced, name)
     return [
         Finding(
             kind=Kind.GROUPS,
@@ -350,6 +242,11 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
             advice="",
         )
     ]
+
+
+def _listed(words: str, ranks: Integers, name: Names) -> str:
+    more = " …" if len(ranks) > _NAMED else ""
+    return f"; {words} {', '.join(name(int(rank)) for rank in ranks[:_NAMED])}{more}" if len(ranks) else ""
 
 
 def _numbers(observed: Observed, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, ...]:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis import grouping, limits
+from crosscut.analysis import grouping, limits, placing
 from crosscut.analysis.findings import Group, Limit, Reach, Structure
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.limits import Capacity, Explained
 from crosscut.analysis.observed import Integers, Observed, some_phases
+from crosscut.analysis.placing import Placed
 from crosscut.analysis.unshared import Unshared, tops, unshared
 
 # Of a sound host's rate: less is a host of its own kind, whatever the noise.
@@ -26,6 +27,8 @@ _CUTS = (0.5, 0.9)
 SLOW_WITHIN_AT_MOST = 0.05
 # Of slow messages, by shared capacities: no other grouping is looked for.
 WELL_EXPLAINED = 0.9
+# Of slow messages: two groupings that differ by less explain as much.
+_AS_WELL = 0.02
 # For capacities: a hundred phases of a thousand ranks leave no doubt.
 MOST_MESSAGES = 150_000
 # Of slow messages, by the limits of groups; and the probability that a rank belongs to its group.
@@ -47,6 +50,9 @@ class Inferred:
     out_suspects: Integers
     """Ranks that never reach the rate of the others."""
     in_suspects: Integers
+    unplaced: Integers
+    """Ranks behind a slow cable of their own, of which no message tells their group: they are with the
+    likeliest."""
 
 
 def infer(
@@ -65,8 +71,10 @@ def infer(
     ends = tops(observed)
     limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
     fast = np.log(observed.rate / first.nominal) > -limit
-    out_rate = _ends(first.nominal, ends.out_effect, limit, observed.source[fast], known_out)
-    in_rate = _ends(first.nominal, ends.in_effect, limit, observed.destination[fast], known_in)
+    sound = _sound_groups(near, ends.out_effect < -limit, ends.in_effect < -limit)
+    out_fast, in_fast = (np.concatenate([e[fast], sound]) for e in (observed.source, observed.destination))
+    out_rate = _ends(first.nominal, ends.out_effect, limit, out_fast, known_out)
+    in_rate = _ends(first.nominal, ends.in_effect, limit, in_fast, known_in)
     alone = unshared(observed, out_rate, in_rate)
     slow_out, slow_in = (
         np.nonzero(out_rate < first.nominal * 0.9)[0],
@@ -77,14 +85,14 @@ def infer(
     # slower than it is.
     telling = ~np.isin(observed.source, slow_out) & ~np.isin(observed.destination, slow_in)
     if divided:
-        explained, found = _best(observed, alone, observed.where(telling), slowness[telling], thorough, near)
+        explained, placed = _best(observed, alone, observed.where(telling), slowness[telling], thorough, near)
     else:
-        found = grouping.of_one(observed.ranks)
-        explained = limits.explain(observed, alone, found.labels)
+        placed = _unmoved(grouping.of_one(observed.ranks))
+        explained = limits.explain(observed, alone, placed.grouping.labels)
     share = float((slowness < alone.threshold).mean()) if len(observed) else 0.0
     return Inferred(
-        alone, found, explained.capacities, explained.share, share,
-        slow_out.astype(np.int64), slow_in.astype(np.int64),
+        alone, placed.grouping, explained.capacities, explained.share, share,
+        slow_out.astype(np.int64), slow_in.astype(np.int64), placed.open_ranks,
     )  # fmt: skip
 
 
@@ -92,26 +100,48 @@ def doubtful(inferred: Inferred) -> bool:
     """Groups that explain hardly any slow message, and to which some ranks do not surely belong: where each
     route was seen once or twice, those that differ by chance look like groups."""
     unsure = inferred.grouping.confidence < SURE_OF_A_RANK
+    unsure[inferred.unplaced] = False
     return inferred.grouping.count > 1 and inferred.explained < EXPLAINS_HARDLY_ANY and bool(unsure.any())
 
 
 def _best(
     observed: Observed, alone: Unshared, telling: Observed, slowness: Floats, thorough: bool,
     near: Grouping | None,
-) -> tuple[Explained, Grouping]:  # fmt: skip
-    """The grouping whose shared capacities explain most of what is slow; of equals the likeliest."""
-    observed = some_phases(observed, MOST_MESSAGES)
+) -> tuple[Explained, Placed]:  # fmt: skip
+    """The grouping whose shared capacities explain most of what is slow; of equals the likeliest, unless one
+    with fewer groups explains as much."""
+    few = some_phases(observed, MOST_MESSAGES)
     if near is not None:
-        return limits.explain(observed, alone, near.labels), near
-    best: tuple[Explained, Grouping] | None = None
-    for found in candidates(telling, slowness, alone.threshold, thorough):
-        explained = limits.explain(observed, alone, found.labels)
-        if best is None or explained.share > best[0].share + 0.02:
-            best = explained, found
-        if explained.share > WELL_EXPLAINED and found.count > 1:
-            break
+        return limits.explain(few, alone, near.labels), _unmoved(near)
+    best: tuple[Explained, Placed] | None = None
+    for found, slow, total in candidates(telling, slowness, alone.threshold, thorough):
+        placed = placing.placed(found, slow, total, observed, alone, SURE_OF_A_RANK)
+        explained = limits.explain(few, alone, placed.grouping.labels)
+        if best is None or _better(explained, placed.grouping, *best):
+            best = explained, placed
     assert best is not None
     return best
+
+
+def _better(explained: Explained, found: Grouping, best: Explained, before: Placed) -> bool:
+    """Groups that never slow each other are one, where their limits explain as much: what differs among their
+    routes is when they are slow, not who shares what. Where little is explained that says nothing."""
+    simpler = 1 < found.count < before.grouping.count and explained.share > WELL_EXPLAINED
+    return explained.share > best.share + (-_AS_WELL if simpler else _AS_WELL)
+
+
+def _unmoved(found: Grouping) -> Placed:
+    return Placed(found, np.zeros(0, np.int64))
+
+
+def _sound_groups(near: Grouping | None, *slow: NDArray[np.bool_]) -> Integers:
+    """Ranks of groups of which all are slow, where groups are known: it is what they share."""
+    if near is None:
+        return np.zeros(0, np.int64)
+    whole = np.zeros(near.count, bool)
+    for ends in slow:
+        whole |= np.bincount(near.labels, weights=~ends, minlength=near.count) == 0
+    return np.nonzero(whole[near.labels])[0].astype(np.int64)
 
 
 def _ends(nominal: float, effect: Floats, limit: float, seen_fast: Integers, known: Floats | None) -> Floats:
@@ -127,15 +157,15 @@ def _ends(nominal: float, effect: Floats, limit: float, seen_fast: Integers, kno
     return np.where(np.isfinite(known), known, rates)
 
 
-def candidates(observed: Observed, slowness: Floats, threshold: float, thorough: bool) -> Iterator[Grouping]:
-    """Groupings to try, the likeliest first: by the cut between slow and fast that says most about groups
-    (most log likelihood gained over one group), then with those groups made one that never slow each
-    other."""
+def candidates(
+    observed: Observed, slowness: Floats, threshold: float, thorough: bool
+) -> Iterator[tuple[Grouping, Integers, Integers]]:
+    """Groupings to try, the likeliest first, each with the tables of slow and of all messages that it is of:
+    by the cut between slow and fast that says most about groups (most log likelihood gained over one group),
+    then with those groups made one that never slow each other."""
     total = _table(observed, np.ones(len(observed), bool))
-    best, best_slow = (
-        _grouped(_table(observed, slowness < threshold), total),
-        _table(observed, slowness < threshold),
-    )
+    best_slow = _table(observed, slowness < threshold)
+    best = _grouped(best_slow, total)
     # Where routes within groups are slow too, another cut may tell more.
     mixed = best.count == 1 or grouping.slow_within(best_slow, total, best.labels) > SLOW_WITHIN_AT_MOST
     if thorough and mixed:
@@ -146,9 +176,11 @@ def candidates(observed: Observed, slowness: Floats, threshold: float, thorough:
             found = _grouped(_table(observed, slow), total)
             if _gain(found) > _gain(best) + 5:
                 best, best_slow = found, _table(observed, slow)
-    yield best
+    yield best, best_slow, total
     if best.count > 2:
-        yield grouping.merged_where_fast(best_slow, total, best, SLOW_WITHIN_AT_MOST)
+        merged = grouping.merged_where_fast(best_slow, total, best, SLOW_WITHIN_AT_MOST)
+        if merged.count < best.count:
+            yield merged, best_slow, total
 
 
 def _grouped(slow: Integers, total: Integers) -> Grouping:
@@ -182,7 +214,7 @@ def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Struct
     if inferred.grouping.count > 1:
         for number in range(inferred.grouping.count):
             ranks = np.nonzero(labels == number)[0]
-            sure = float(np.prod(confidence[ranks]))
+            sure = float(np.prod(confidence[np.setdiff1d(ranks, inferred.unplaced)]))
             groups.append(Group(group_name(number), tuple(int(rank) for rank in ranks), (), sure))
     return Structure(
         groups=tuple(groups),
@@ -191,7 +223,7 @@ def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Struct
         host_in_bytes_per_second=tuple(float(rate) for rate in inferred.alone.in_rate),
         hosts=hosts,
         phases_used=phases,
-        notes=tuple(_notes(inferred)),
+        notes=tuple(_notes(inferred, hosts)),
     )
 
 
@@ -202,8 +234,14 @@ def _limit(capacity: Capacity) -> Limit:
     )  # fmt: skip
 
 
-def _notes(inferred: Inferred) -> list[str]:
+def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     notes = []
+    if len(inferred.unplaced) and inferred.grouping.count > 1:
+        named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
+        notes.append(
+            f"of which group is not told: {named}, behind a slow cable of its own; with the likeliest here. "
+            "With that repaired, its messages would tell"
+        )
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(
             f"{100 * inferred.slow_share:.0f} % of the messages are slower than their hosts allow, by what "

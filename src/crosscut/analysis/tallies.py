@@ -40,6 +40,13 @@ class Tallies:
         left[:, group] -= self.back[rank]
         return left
 
+    def without_each(self, ranks: Integers, groups: Integers) -> Integers:
+        """[rank, group, group] `between` without one rank each, which is in the group given."""
+        left, each = np.repeat(self.between[None], len(ranks), axis=0), np.arange(len(ranks))
+        left[each, groups] -= self.out[ranks]
+        left[each, :, groups] -= self.back[ranks]
+        return left
+
     def move(self, rank: int, before: int, after: int) -> None:
         self.between = self.without(rank, before)
         for table, row in ((self.out, self._values[:, rank]), (self.back, self._values[rank])):

@@ -22,7 +22,8 @@ examples:
   crosscut report aapc.zarr                           writes aapc.html
   crosscut report e7.zarr er16.zarr -o networks.html  runs side by side
   crosscut report evaluation                          the runs of `crosscut evaluate`
-  crosscut report aapc.zarr --size 100KB              details of another size than the largest
+  crosscut report aapc.zarr --size 100KB              details first of another size than the largest
+  crosscut report aapc.zarr --spec acceptance.toml    verdicts first, each with the picture that proves it
 
 The page says first what is the case, then shows it: every route as a heat map, rates by phase, histograms.
 Every picture can be saved as SVG or PNG, and its figures as CSV.
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--size",
         type=quantity(units.parse_bytes),
         metavar="SIZE",
-        help="the size of which to show details (each run's largest)",
+        help="the size of which to show details first (each run's largest); the page offers the others",
     )
     parser.add_argument(
         "--findings",
@@ -48,11 +49,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="what `crosscut locate --json` found in the run, to begin the page with",
     )
+    parser.add_argument(
+        "--spec",
+        type=options.folder,
+        metavar="FILE",
+        help="what was promised (of `crosscut check`): the page begins with a verdict for each promise",
+    )
     options.add_cabling(parser)
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
 def execute(args: argparse.Namespace) -> int:
+    from crosscut import spec
     from crosscut.reports.html import write  # numpy and xarray take a second to import
 
     runs = _runs(args.runs)
@@ -62,7 +70,7 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(f"--findings is of one run, and here are {len(runs)}: name the one it was found in")
     write.write(
         runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force,
-        cabling=options.cabling_of(args),
+        cabling=options.cabling_of(args), spec=spec.read(args.spec) if args.spec else None,
     )  # fmt: skip
     print(f"wrote {out} ({units.about_size(out.stat().st_size)})")
     return EXIT_OK

@@ -70,7 +70,20 @@ def execute(args: argparse.Namespace) -> int:
             print(json.dumps(headline.as_json(path), allow_nan=False))
         else:
             terminal.render(screen, open_view(path), args.size)
+    if len(args.runs) > 1 and not (args.json or args.findings):
+        _show_together([path for path in args.runs if not is_campaign(path)], screen)
     return status
+
+
+def _show_together(paths: list[Path], screen: Screen) -> None:
+    """What several runs tell that none does alone."""
+    from crosscut.reports import loggp_words
+    from crosscut.reports.view import open_view
+
+    if (found := loggp_words.together([open_view(path) for path in paths])) is not None:
+        screen.console.print()
+        screen.title("LogGP, by ping-pong and stream together")
+        screen.line(loggp_words.sentence(found))
 
 
 def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None:

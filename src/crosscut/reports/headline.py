@@ -9,7 +9,7 @@ from typing import TextIO
 from crosscut.analysis import summary
 from crosscut.analysis.pingpong import sweep
 from crosscut.analysis.samples import Samples
-from crosscut.reports import about, figures, size_table
+from crosscut.reports import about, costs, figures, size_table
 from crosscut.reports.screen import screen_for
 from crosscut.reports.sentences import figures_of
 from crosscut.reports.terminal import BODIES
@@ -24,6 +24,8 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
     view, screen = open_view(path), screen_for(stream)
     screen.line(f"{about.what(view)} ({about.where(view)}), {view.state}", "bold")
     screen.line("; ".join(about.how(view)), "dim")
+    if faults := about.planted(view):
+        screen.line(f"planted: {'; '.join(faults)}", "dim")
     measured = [view.samples(index) for index in view.measured_sizes()]
     if len(measured) > 1 and (view.pattern not in BODIES or measured[0].of_phases):
         screen.line()
@@ -53,10 +55,13 @@ def as_json(path: Path) -> dict[str, object]:
         "nodes": view.nodes,
         "cadence": text(view.attributes, "cadence"),
         "skew_seconds": _number(about.skew_seconds(view)),
+        "faults": about.planted(view),
         "cautions": [
             {"kind": caution.kind.value, "text": caution.text, "advice": caution.advice}
             for caution in about.beware(view, measured)
         ],
+        "latency_by_hops": costs.hops_json(costs.latency_by_hops(view)),
+        "effort": costs.effort_json(view),
         "sizes": [_size_json(view, samples) for samples in measured],
     }
 

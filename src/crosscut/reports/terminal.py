@@ -8,7 +8,14 @@ from pathlib import Path
 from crosscut import units
 from crosscut.analysis.samples import Samples
 from crosscut.errors import UsageError
-from crosscut.reports import about, terminal_congestor, terminal_dense, terminal_loaded, terminal_pingpong
+from crosscut.reports import (
+    about,
+    terminal_congestor,
+    terminal_costs,
+    terminal_dense,
+    terminal_loaded,
+    terminal_pingpong,
+)
 from crosscut.reports.screen import Screen
 from crosscut.reports.view import View, text
 
@@ -34,6 +41,7 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
         return
     body = terminal_dense.render if detailed.of_phases else BODIES.get(view.pattern, terminal_dense.render)
     body(screen, view, measured, detailed)
+    terminal_costs.render(screen, view)
 
 
 def chosen(view: View, measured: list[Samples], size_bytes: int | None) -> Samples | None:
@@ -63,6 +71,8 @@ def header(screen: Screen, view: View) -> None:
     screen.field("where", about.where(view))
     screen.field("when", about.when(view))
     screen.field("how", "; ".join(about.how(view)))
+    if faults := about.planted(view):
+        screen.field("planted", "; ".join(faults))
 
 
 def _shown(path: Path) -> str:

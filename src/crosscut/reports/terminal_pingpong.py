@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from crosscut import units
@@ -9,7 +11,7 @@ from crosscut.analysis import summary
 from crosscut.analysis.loggp import loggp
 from crosscut.analysis.pingpong import Sweep, sweep
 from crosscut.analysis.samples import Samples
-from crosscut.reports import figures
+from crosscut.reports import costs, figures, loggp_words
 from crosscut.reports.screen import Rows, Screen
 from crosscut.reports.terminal_dense import slowest
 from crosscut.reports.terminal_plot import bar, scatter_plot
@@ -29,7 +31,7 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
         "half round trip" if mode in ("", "pingpong", "ping-pong", "half-round-trip") else f"time ({mode})"
     )
     _headline(screen, found, timed)
-    _model(screen, found, mode)
+    _model(screen, view, found, mode)
     _table(screen, found, timed)
     if len(found.size_bytes) > 2:
         _plots(screen, found, timed)
@@ -54,7 +56,7 @@ def _headline(screen: Screen, found: Sweep, timed: str) -> None:
     screen.field("half of it", f"from {units.size(found.half_rate_bytes())} on")
 
 
-def _model(screen: Screen, found: Sweep, mode: str) -> None:
+def _model(screen: Screen, view: View, found: Sweep, mode: str) -> None:
     """LogGP, as far as this mode tells it; messages both ways at once it does not describe."""
     if mode == "bidirectional":
         return
@@ -66,12 +68,12 @@ def _model(screen: Screen, found: Sweep, mode: str) -> None:
     if model is None:
         return
     short = "g (or o, the longer)" if stream else "L + 2 o"
-    rest = "" if stream else "; g: --mode stream; L and o apart: not by round trips"
     screen.field(
         "LogGP",
         f"{short} {units.seconds(model.short_seconds)}, G {units.seconds(model.seconds_per_byte)} a byte "
-        f"({units.rate(1 / model.seconds_per_byte)}){rest}",
+        f"({units.rate(1 / model.seconds_per_byte)})",
     )
+    screen.field("", _apart(view, model.short_seconds, stream=stream))
     line = model.line
     beta = f"{units.rate(1 / line.seconds_per_byte)}" if line.seconds_per_byte > 0 else "none"
     screen.field(
@@ -80,6 +82,22 @@ def _model(screen: Screen, found: Sweep, mode: str) -> None:
         f"middle, {100 * line.misfit_largest:.0f} % at {units.size(line.misfit_bytes)}"
         + ("" if line.adequate else "; it does not describe this sweep"),
     )
+
+
+def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
+    """o, where the processors' time tells it; and what would tell the rest."""
+    send, receive = loggp_words.overhead(view)
+    if not math.isfinite(send + receive):
+        rest = "" if stream else "; g: --mode stream"
+        return f"o and L apart: not told, {'ranks poll' if costs.polls(view) else 'no processor time'}{rest}"
+    if stream:
+        return (
+            f"o {units.seconds(send)} to send, {units.seconds(receive)} to receive (processor time); g by "
+            "itself and L: show it together with --mode pingpong"
+        )
+    latency = short_seconds - send - receive
+    rest = f", hence L {units.seconds(latency)}" if latency > 0 else ", more than can be told from L"
+    return f"o {units.seconds(send)} (processor time, mean of both ends){rest}; g: --mode stream"
 
 
 def _rows(found: Sweep) -> list[int]:

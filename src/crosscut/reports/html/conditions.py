@@ -1,4 +1,5 @@
-"""Bars of what has a name in place of a number: streams of each kind, victims beside each congestor."""
+"""Bars of what has a name in place of a number: streams of each kind, victims beside each congestor, ways of
+each length."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from crosscut import units
+from crosscut.analysis.hops import ByHops
 from crosscut.analysis.slowdown import Slowdown
-from crosscut.reports.html.picture import Axis, Picture, Series, rate_axis
+from crosscut.reports import costs
+from crosscut.reports.html.picture import Axis, Picture, Series, rate_axis, time_axis
 
 MOST_BARS = 40
 
@@ -70,4 +73,25 @@ def of_victims(found: Sequence[Slowdown], size: str, name: str) -> Picture | Non
         x=Axis("slowdown of the median message (tick: of the 99th percentile), times idle"),
         y=Axis(""),
         more={"from_one": True},
+    )
+
+
+def of_hops(found: ByHops, timed: str, name: str) -> Picture:
+    """Latency by what is on the way; the caption has what each switch adds."""
+    unit = max(one.median_seconds for one in found.classes)
+    return Picture(
+        kind="bars",
+        name=name,
+        title="Latency by way",
+        caption=f"{costs.capital(costs.hops_sentence(found))}. Least squares through these medians, weighted "
+        "by routes; intervals by bootstrap over the routes of each way.",
+        columns={
+            "label": [f"{costs.way(one.switches, one.hosts)} ({one.routes:,})" for one in found.classes],
+            "value": [one.median_seconds for one in found.classes],
+            "switches": [one.switches for one in found.classes],
+            "forwarding_hosts": [one.hosts for one in found.classes],
+            "routes": [one.routes for one in found.classes],
+        },
+        x=time_axis(f"{timed}, median of the routes (in brackets how many)", unit),
+        y=Axis(""),
     )

@@ -15,17 +15,17 @@ from crosscut.analysis.pingpong import sweep
 from crosscut.cabling import naming
 from crosscut.cabling.model import Cabling
 from crosscut.errors import UsageError
-from crosscut.reports import about
-from crosscut.reports.html import assets, method, run_pictures, story, tables
+from crosscut.reports import about, costs
+from crosscut.reports.html import assets, conditions, method, run_pictures, sizes, story, tables, verdicts
 from crosscut.reports.html.markup import Markup, data, element, join, tight
 from crosscut.reports.html.picture import Picture, Series
+from crosscut.reports.html.sizes import Choice
 from crosscut.reports.html.story import Told
+from crosscut.reports.html.verdicts import Judgement
 from crosscut.reports.sentences import of_digest
 from crosscut.reports.view import View
 from crosscut.run import Run
-
-# Looking for findings takes time that grows with the routes: of more ranks it is asked for with --findings.
-MOST_RANKS_SOUGHT = 1024
+from crosscut.spec import Promise
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Chapter:
     told: Sequence[Told]
     cautions: Sequence[Caution]
     pictures: Sequence[Picture]
+    choice: Choice
 
     @property
     def view(self) -> View:
@@ -57,23 +58,33 @@ def render(
     size_bytes: int | None = None,
     found: Mapping[Path, Found] | None = None,
     cabling: Cabling | None = None,
+    judgement: Judgement | None = None,
 ) -> str:
     """The whole file. Runs of which nothing is measured are refused: there would be nothing to show."""
     names = distinct_names(views)
     chapters = [
-        _chapter(view, name, f"run{index + 1}", size_bytes, (found or {}).get(view.path), cabling)
+        _chapter(
+            view, name, f"run{index + 1}", size_bytes, (found or {}).get(view.path), cabling,
+            judgement.promises(view.path) if judgement else (),
+        )
         for index, (view, name) in enumerate(zip(views, names, strict=True))
-    ]
+    ]  # fmt: skip
     together = run_pictures.side_by_side([chapter.series for chapter in chapters], "together")
     body = join(
-        _opening(chapters),
+        _opening(chapters, judgement),
         _together(chapters, together) if len(chapters) > 1 else None,
         *(_run(chapter, alone=len(chapters) == 1) for chapter in chapters),
         _part("method", "How it was measured", _measured, chapters),
         _part("tables", "Tables", _tables, chapters),
     )  # fmt: skip
     pictures = [*together, *(picture for chapter in chapters for picture in chapter.pictures)]
-    return _document(_title(chapters), body, pictures, chapters)
+    choices = [*_choices_together(chapters), *(chapter.choice for chapter in chapters)]
+    data_ = {
+        "pictures": {picture.name: picture.as_json() for picture in pictures},
+        "sizes": sizes.as_json(choices, pictures),
+    }
+    described = verdicts.headline(judgement) if judgement else chapters[0].told[0].text
+    return _document(_title(chapters), body, data_, chapters, described)
 
 
 def distinct_names(views: Sequence[View]) -> list[str]:
@@ -94,6 +105,7 @@ def _chapter(
     size_bytes: int | None,
     given: Found | None,
     cabling: Cabling | None,
+    promises: Sequence[Promise],
 ) -> Chapter:
     digests = run_pictures.digests(view)
     if not digests:
@@ -102,22 +114,55 @@ def _chapter(
     found = _sought(series) if given is None else given
     if cabling is not None:
         found = Found(*naming.named(found.findings, found.structure, cabling))
+    told = story.told(found.findings, series, of_digest(view, series.digest))
+    pictures = verdicts.marked(run_pictures.pictures(series, name, found.structure), promises, series)
+    if (by_way := costs.latency_by_hops(view)) is not None:
+        told.append(Told(f"{costs.capital(costs.hops_sentence(by_way))}.", ("hops",)))
+        pictures.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
     return Chapter(
         series=series,
         digests=digests,
-        told=story.told(found.findings, series, of_digest(view, series.digest)),
+        told=told,
         cautions=_cautions(view, digests),
-        pictures=run_pictures.pictures(series, name, found.structure),
+        pictures=pictures,
+        choice=_choice(series, digests, name, found.structure, promises),
     )
 
 
+def _choice(
+    shown: Series, digests: Sequence[Digest], name: str, known: Structure | None, promises: Sequence[Promise]
+) -> Choice:
+    of_size = {digest.size_bytes: digest for digest in digests}
+
+    def draw(size: int) -> list[Picture]:
+        one = Series(shown.name, shown.view, of_size[size])
+        return verdicts.marked(run_pictures.details(one, name, known), promises, one)
+
+    return sizes.choice(name, shown.digest.size_bytes, of_size, shown.view.ranks, draw)
+
+
+def _choices_together(chapters: Sequence[Chapter]) -> list[Choice]:
+    """Sizes that all runs have, where all are shown at one of them."""
+    chosen = {chapter.series.digest.size_bytes for chapter in chapters}
+    if len(chapters) < 2 or len(chosen) > 1:
+        return []
+    there = [{digest.size_bytes: digest for digest in chapter.digests} for chapter in chapters]
+
+    def draw(size: int) -> list[Picture]:
+        runs = zip(chapters, there, strict=True)
+        same = [Series(chapter.series.name, chapter.view, digests[size]) for chapter, digests in runs]
+        return run_pictures.side_by_side(same, "together", sweeps=False)
+
+    # No heat map is among them: a rank takes no more room than a few numbers.
+    common = set.intersection(*(set(digests) for digests in there))
+    return [sizes.choice("together", chosen.pop(), common, 1, draw)]
+
+
 def _sought(series: Series) -> Found:
-    """What the run itself tells; of very many ranks only where somebody asked `crosscut locate`."""
+    """What the run itself tells."""
     view = series.view
-    if view.ranks > MOST_RANKS_SOUGHT:
-        return Found()
     index = view.sizes.index(series.digest.size_bytes)
-    return Found(*find.look(Run(view.path, view.dataset), index))
+    return Found(*find.look(Run(view.path, view.dataset), index, series.digest.routes))
 
 
 def _cautions(view: View, digests: Sequence[Digest]) -> list[Caution]:
@@ -143,8 +188,11 @@ def _title(chapters: Sequence[Chapter]) -> str:
     return f"{units.count(len(chapters), 'run')} side by side · crosscut"
 
 
-def _opening(chapters: Sequence[Chapter]) -> Markup:
-    """Of one run its first sentence heads the page; of several each is told by name."""
+def _opening(chapters: Sequence[Chapter], judgement: Judgement | None) -> Markup:
+    """Verdicts, where anything was promised. Else of one run its first sentence heads the page; of several
+    each is told by name."""
+    if judgement is not None:
+        return _judged(chapters, judgement)
     if len(chapters) == 1:
         one = chapters[0]
         lead, rest = one.told[0], one.told[1:]
@@ -156,6 +204,15 @@ def _opening(chapters: Sequence[Chapter]) -> Markup:
             story.section(rest, one.pictures),
             method.cautions(one.cautions),
         )
+    return element(
+        "header",
+        element("p", "crosscut report", class_="kicker"),
+        element("h1", f"{units.count(len(chapters), 'run')} side by side"),
+        _each_by_name(chapters),
+    )
+
+
+def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
     entries = [
         element(
             "li",
@@ -165,11 +222,22 @@ def _opening(chapters: Sequence[Chapter]) -> Markup:
         )
         for chapter in chapters
     ]  # fmt: skip
+    return element("ol", entries, class_="findings")
+
+
+def _judged(chapters: Sequence[Chapter], judgement: Judgement) -> Markup:
+    """What was promised, then what else is the case."""
+    one = chapters[0]
+    alone = len(chapters) == 1
+    where = (about.what(one.view), " · ", about.where(one.view)) if alone else ("crosscut report",)
     return element(
         "header",
-        element("p", "crosscut report", class_="kicker"),
-        element("h1", f"{units.count(len(chapters), 'run')} side by side"),
-        element("ol", entries, class_="findings"),
+        element("p", *where, class_="kicker"),
+        element("h1", verdicts.headline(judgement)),
+        verdicts.section(judgement, {chapter.view.path: chapter.pictures for chapter in chapters}),
+        element("h2", "What the measurement shows"),
+        story.section(one.told, one.pictures) if alone else _each_by_name(chapters),
+        method.cautions(one.cautions) if alone else None,
     )
 
 
@@ -198,7 +266,10 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
             story.section(chapter.told, chapter.pictures),
             method.cautions(chapter.cautions),
         )
-    return element("section", element("h2", head), intro, _figures(chapter.pictures), id=_anchor(chapter))
+    return element(
+        "section", element("h2", head), intro, sizes.note(chapter.choice), _figures(chapter.pictures),
+        id=_anchor(chapter),
+    )  # fmt: skip
 
 
 def _figures(pictures: Sequence[Picture]) -> Markup:
@@ -238,12 +309,14 @@ def _tables(chapter: Chapter, named: bool) -> Markup:
     elif len(chapter.digests) > 1:
         parts.append(tables.by_size(chapter.digests, formula=chapter.series.by_formula))
     parts += [tables.slowest_routes(chapter.series), tables.phases(chapter.series)]
+    parts.append(tables.effort(view))
     return element("article", element("h3", chapter.series.name) if named else None, parts)
 
 
-def _document(title: str, body: Markup, pictures: Sequence[Picture], chapters: Sequence[Chapter]) -> str:
+def _document(
+    title: str, body: Markup, shown: Mapping[str, object], chapters: Sequence[Chapter], description: str
+) -> str:
     scripts, policy = assets.scripts()
-    description = chapters[0].told[0].text
     head = join(
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=policy),
@@ -254,7 +327,6 @@ def _document(title: str, body: Markup, pictures: Sequence[Picture], chapters: S
         element("title", title),
         element("style", Markup(assets.read("page.css"))),
     )
-    shown = {picture.name: picture.as_json() for picture in pictures}
     page = element(
         "body",
         element("a", "Skip to the pictures", href=f"#{_anchor(chapters[0])}", class_="skip"),
@@ -265,7 +337,7 @@ def _document(title: str, body: Markup, pictures: Sequence[Picture], chapters: S
             "noscript",
             "The pictures need JavaScript; what they show is said below each, and the tables have it.",
         ),
-        element("script", data({"pictures": shown}), type="application/json", id="report-data"),
+        element("script", data(shown), type="application/json", id="report-data"),
         scripts,
     )
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{page}</html>\n'

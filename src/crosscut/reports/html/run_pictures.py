@@ -37,6 +37,15 @@ def pictures(one: Series, name: str, known: Structure | None = None) -> list[Pic
     return found
 
 
+def details(one: Series, name: str, known: Structure | None = None) -> list[Picture]:
+    """Of the size of `one` alone: what differs where another is looked at."""
+    if one.samples.of_phases or one.view.pattern not in _BY_PATTERN:
+        return _dense(one, name, known)
+    if one.view.pattern == "streams":
+        return _streams(one, name, known)
+    return _there(matrix.picture(one, f"{name}-routes", known)) if one.view.pattern == "pingpong" else []
+
+
 def _there(*found: Picture | None) -> list[Picture]:
     return [picture for picture in found if picture is not None]
 
@@ -93,13 +102,14 @@ _BY_PATTERN: dict[str, Drawer] = {
 }
 
 
-def side_by_side(series: Sequence[Series], name: str) -> list[Picture]:
-    """Several runs in one picture: each kind of picture over the runs that have it."""
+def side_by_side(series: Sequence[Series], name: str, *, sweeps: bool = True) -> list[Picture]:
+    """Several runs in one picture: each kind of picture over the runs that have it. `sweeps`: those over all
+    sizes as well."""
     if len(series) < 2:
         return []
     sweeping = [one for one in series if one.view.pattern == "pingpong"]
     found: list[Picture] = []
-    if len(sweeping) > 1:
+    if sweeps and len(sweeping) > 1:
         lines = [
             (one.name, pingpong.sweep([one.view.samples(index) for index in one.view.measured_sizes()]))
             for one in sweeping

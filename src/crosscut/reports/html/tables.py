@@ -11,12 +11,14 @@ from crosscut import units
 from crosscut.analysis.digest import Digest
 from crosscut.analysis.intervals import Medians
 from crosscut.analysis.pingpong import Sweep
-from crosscut.reports import figures
-from crosscut.reports.html.markup import Markup, table
+from crosscut.reports import costs, figures
+from crosscut.reports.html.markup import Markup, join, table
 from crosscut.reports.html.picture import Series
+from crosscut.reports.view import View
 
 SLOWEST_ROUTES = 20
 MOST_PHASES = 20
+MOST_SIZES = 12
 
 
 def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
@@ -113,3 +115,29 @@ def phases(one: Series) -> Markup:
 def _middle(rates: Medians) -> float:
     middle = figures.middle(rates)
     return middle if math.isfinite(middle) else 1.0
+
+
+def effort(view: View) -> Markup:
+    """Processor time by size, and of the largest by rank."""
+    found = costs.effort_of(view)
+    if not found or costs.polls(view):
+        return Markup("")
+    by_size = table(
+        ("size", *costs.EFFORT_HEAD), [costs.effort_row(one) for one in costs.some(found, MOST_SIZES)],
+        words=frozenset(), caption="Processor time of moving bytes",
+    )  # fmt: skip
+    largest = found[-1]
+    each = largest.per_gigabyte()
+    there = np.nonzero(np.isfinite(each))[0]
+    order = there[np.argsort(-each[there], kind="stable")][:SLOWEST_ROUTES]
+    rows = [
+        (
+            view.rank_name(int(rank)), units.number(float(each[rank]), (1.0, "s")),
+            units.percent(float(largest.processor_seconds[rank] / largest.elapsed_seconds[rank]))
+            if largest.elapsed_seconds[rank] > 0 else "–",
+        )
+        for rank in order
+    ]  # fmt: skip
+    caption = f"Processor time by rank, the most first, {units.size(largest.size_bytes)} messages"
+    head = ("rank (node:rank)", "s/GB sent or received", "busy")
+    return join(by_size, table(head, rows, words=frozenset({0}), caption=caption))

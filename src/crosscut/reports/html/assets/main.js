@@ -5,10 +5,12 @@ import { csv, table } from "./columns.js";
 import { canvasBlob, png, save, standalone } from "./download.js";
 import { matrix } from "./matrix.js";
 import { cloud, colourOf, curve, histogram, phases, ranks, runsOf, sweep } from "./plots.js";
+import { Sizes } from "./sizes.js";
 import { startTheme } from "./theme.js";
 
 const PLOTS = { phases, histogram, curve, ranks, sweep, cloud, bars };
 const REPORT = JSON.parse(document.getElementById("report-data").textContent);
+const CHOICES = new Sizes(REPORT.pictures, REPORT.sizes, (name) => changed(document.getElementById(name)));
 const drawn = new Map();
 
 function start() {
@@ -17,8 +19,12 @@ function start() {
     for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
   }, { rootMargin: "600px" });
   for (const figure of document.querySelectorAll("figure[data-kind]")) {
-    tools(figure, REPORT.pictures[figure.id]);
+    tools(figure);
     seen.observe(figure);
+  }
+  // What proves a promise is looked at in the size that was promised.
+  for (const link of document.querySelectorAll("a[data-size]")) {
+    link.addEventListener("click", () => choose(link.hash.slice(1), Number(link.dataset.size)));
   }
   new ResizeObserver(debounced(redrawAll)).observe(document.querySelector("main"));
   // A canvas has its ground painted in, and paper is light.
@@ -27,20 +33,47 @@ function start() {
   addEventListener("beforeprint", () => document.querySelectorAll("figure[data-kind]").forEach(draw));
 }
 
-async function draw(figure) {
-  if (drawn.has(figure)) return;
-  const picture = REPORT.pictures[figure.id];
+function choose(name, bytes) {
+  const entry = REPORT.sizes[name];
+  if (entry) CHOICES.choose(entry.group, bytes);
+}
+
+function draw(figure) {
+  if (!drawn.has(figure)) drawn.set(figure, {});
+  const state = drawn.get(figure);
+  const picture = CHOICES.picture(figure.id);
+  if (state.picture !== picture) Object.assign(state, { picture, done: render(figure, picture, state) });
+  return state.done;
+}
+
+async function render(figure, picture, state) {
   const host = figure.querySelector(".plot");
-  drawn.set(figure, { width: host.clientWidth });
+  // Whoever has gone on to another size no longer wants this one.
+  const wanted = () => state.picture === picture;
+  state.width = host.clientWidth;
   try {
-    if (picture.kind === "matrix") drawn.get(figure).matrix = await matrix(picture, host);
-    else if (picture.kind in PLOTS) plot(picture, host);
+    if (picture.kind === "matrix") {
+      const found = await matrix(picture, host, wanted, state.matrix);
+      if (!wanted()) return;
+      state.matrix = found;
+    } else if (picture.kind in PLOTS) plot(picture, host);
     figure.dataset.drawn = "yes";
   } catch (error) {
     figure.dataset.drawn = "no";
     host.textContent = "This picture could not be drawn; its figures are in the tables.";
     console.error(error);
   }
+}
+
+// Another size: the caption at once, the picture where somebody has seen it, the table where it is open.
+function changed(figure) {
+  const picture = CHOICES.picture(figure.id);
+  figure.querySelector("figcaption").textContent = picture.caption;
+  if (drawn.has(figure)) {
+    delete figure.dataset.drawn;
+    draw(figure);
+  }
+  figure.querySelector("details")?.dispatchEvent(new Event("toggle"));
 }
 
 function plot(picture, host) {
@@ -68,9 +101,8 @@ function redrawAll() {
     const host = figure.querySelector(".plot");
     if (host.clientWidth === state.width) continue;
     state.width = host.clientWidth;
-    const picture = REPORT.pictures[figure.id];
     if (state.matrix) state.matrix.redraw();
-    else if (picture.kind in PLOTS) plot(picture, host);
+    else if (state.picture.kind in PLOTS) plot(state.picture, host);
   }
 }
 
@@ -86,21 +118,24 @@ function debounced(act) {
   };
 }
 
-// Export, and the same figures as a table.
-function tools(figure, picture) {
+// The size, export, and the same figures as a table.
+function tools(figure) {
+  const { kind, title } = CHOICES.picture(figure.id);
   const bar = document.createElement("div");
   bar.className = "tools";
   const add = (words, label, act) => {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
-    button.setAttribute("aria-label", `${label}: ${picture.title}`);
-    button.addEventListener("click", async () => { await draw(figure); await act(); });
+    button.setAttribute("aria-label", `${label}: ${title}`);
+    button.addEventListener("click", async () => { await draw(figure); await act(CHOICES.picture(figure.id)); });
     bar.append(button);
   };
-  if (picture.kind !== "matrix") add("SVG", "Save as SVG", () => save(`${picture.name}.svg`, standalone(svgOf(figure)).text, "image/svg+xml"));
-  add("PNG", "Save as PNG", async () => save(`${picture.name}.png`, await pngOf(figure)));
-  if (picture.kind !== "drawing") add("CSV", "Save figures as CSV", () => save(`${picture.name}.csv`, csv(columnsOf(figure, picture)), "text/csv"));
+  const sizes = CHOICES.select(figure.id, title);
+  if (sizes) bar.append(sizes);
+  if (kind !== "matrix") add("SVG", "Save as SVG", ({ name }) => save(`${name}.svg`, standalone(svgOf(figure)).text, "image/svg+xml"));
+  add("PNG", "Save as PNG", async ({ name }) => save(`${name}.png`, await pngOf(figure)));
+  if (kind !== "drawing") add("CSV", "Save figures as CSV", (picture) => save(`${picture.name}.csv`, csv(columnsOf(figure, picture)), "text/csv"));
   figure.querySelector("h3").after(bar);
-  if (picture.kind !== "drawing") figure.append(asTable(figure, picture));
+  if (kind !== "drawing") figure.append(asTable(figure));
 }
 
 function svgOf(figure) {
@@ -116,7 +151,7 @@ function columnsOf(figure, picture) {
   return drawn.get(figure)?.matrix?.columns() ?? picture.columns;
 }
 
-function asTable(figure, picture) {
+function asTable(figure) {
   const details = document.createElement("details");
   const summary = document.createElement("summary");
   summary.textContent = "Figures as a table";
@@ -124,8 +159,9 @@ function asTable(figure, picture) {
   details.addEventListener("toggle", async () => {
     if (!details.open) return;
     await draw(figure);
+    const picture = CHOICES.picture(figure.id);
     const scroll = Object.assign(document.createElement("div"), { className: "scroll", tabIndex: 0 });
-    scroll.append(table(columnsOf(figure, picture), picture.title));
+    scroll.append(table(columnsOf(figure, picture), CHOICES.titled(figure.id)));
     details.replaceChildren(summary, scroll);
   });
   return details;

@@ -10,11 +10,14 @@ const CLOSEST = 28; // pixels a rank, at most
 const KEY_STEP = 10; // cells, with shift
 const SCALES = [["linear", "by rate"], ["log", "by its logarithm"], ["even", "as many routes each"]];
 
-export async function matrix(picture, host) {
+// `wanted`: asked once the cells are there. `before`: another size of the same, whose zoom, order and colours stay.
+export async function matrix(picture, host, wanted = () => true, before = undefined) {
   const model = picture.more;
   const cells = await unpack(model.cells);
+  if (!wanted()) return undefined;
   const view = new MatrixView(picture, model, cells, host);
-  return { redraw: () => view.resize(), canvas: () => view.canvas, columns: () => view.columns() };
+  if (before) view.resume(before.view);
+  return { view, redraw: () => view.resize(), canvas: () => view.canvas, columns: () => view.columns() };
 }
 
 class MatrixView {
@@ -52,6 +55,17 @@ class MatrixView {
     this.stage.append(this.canvas, this.tip);
     this.host.replaceChildren(controls, this.stage, this.legend, this.readout);
     this.listen();
+  }
+
+  // Looks at the same part in the same way as another map did.
+  resume(other) {
+    this.orderChoice.select.value = other.orderChoice.select.value;
+    this.scaleChoice.select.value = other.scaleChoice.select.value;
+    this.order(Number(this.orderChoice.select.value));
+    this.colour(this.scaleChoice.select.value);
+    this.cursor = other.cursor;
+    d3.select(this.canvas).call(this.zoom.transform, other.transform);
+    if (this.cursor) this.readout.textContent = this.words(this.cursor).join(": ");
   }
 
   hint() {

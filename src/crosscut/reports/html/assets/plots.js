@@ -57,6 +57,20 @@ function narrowed(values, width) {
   return width < 480 ? Math.min(values, 4) : values;
 }
 
+// What was promised, as a dashed line that `x` or `y` says the place of.
+function bounds(picture, axis) {
+  const lines = picture.more.bounds ?? [];
+  const rule = axis === "x" ? Plot.ruleX : Plot.ruleY;
+  const place = axis === "x" ? { frameAnchor: "top", dx: 4, dy: 2, lineAnchor: "top" } : { frameAnchor: "left", dx: 4, dy: -4, lineAnchor: "bottom" };
+  const words = { [axis]: "value", text: () => "promised", textAnchor: "start", fill: "var(--fault)", stroke: "var(--card)", strokeWidth: 4, fontWeight: 600 };
+  return [
+    rule(lines, { [axis]: "value", stroke: "var(--fault)", strokeWidth: 1.5, strokeDasharray: "6 4" }),
+    Plot.text(lines, { ...words, ...place }),
+  ];
+}
+
+const furthest = (picture) => d3.max(picture.more.bounds ?? [], ({ value }) => value) ?? 0;
+
 // Round numbers in the axis's unit: 0, 5, 10 MB/s.
 function domainTo(axis, highest) {
   return [0, highest * 1.04 || axis.factor];
@@ -65,7 +79,7 @@ function domainTo(axis, highest) {
 export function phases(picture, width) {
   const runs = runsOf(picture);
   const data = rows(picture.columns).sort((a, b) => a.at - b.at);
-  const highest = d3.max(data, (row) => Math.max(row.rate, row.high ?? 0, picture.more.messages ? row.fastest_message ?? 0 : 0));
+  const highest = d3.max(data, (row) => Math.max(row.rate, row.high ?? 0, picture.more.messages ? row.fastest_message ?? 0 : 0, furthest(picture)));
   const marks = [Plot.ruleY([0], { stroke: "var(--faint)" })];
   const numbers = new Set(data.map((row) => row.at)).size;
   if (picture.more.messages) {
@@ -83,6 +97,7 @@ export function phases(picture, width) {
     marks.push(Plot.lineY(own, { x: "at", y: "rate", stroke: colour, strokeWidth: 2, curve: "step", strokeDasharray: dashOf(runs, run) }));
     if (numbers <= 80) marks.push(Plot.dot(own, { x: "at", y: "rate", fill: colour, r: numbers > 40 ? 1.8 : 2.6 }));
   }
+  marks.push(...bounds(picture, "y"));
   marks.push(Plot.tip(data, Plot.pointer({
     x: "at", y: "rate", title: (row) => phaseTip(row, runs, picture), ...tipStyle,
   })));
@@ -129,6 +144,7 @@ export function histogram(picture, width) {
         tip: tipStyle,
         title: (row) => `${several ? row.run + "\n" : ""}${count(row.count)} of ${onAxis(row.from, picture.x)} – ${onAxis(row.to, picture.x)}`,
       }),
+      ...bounds(picture, "x"),
       several ? Plot.text(runs, { fy: (run) => run, text: (run) => run, frameAnchor: "top-left", dx: 6, dy: -2, fontWeight: 600, stroke: "var(--card)", fill: "currentColor" }) : null,
       Plot.ruleY([0], { stroke: "var(--faint)" }),
     ],
@@ -140,10 +156,11 @@ export function curve(picture, width) {
   const data = rows(picture.columns);
   return Plot.plot({
     ...frame(picture, width, 300),
-    x: scaled(picture.x, { ticks: narrowed(8, width), domain: [0, d3.max(data, (row) => row.rate) * 1.02] }),
+    x: scaled(picture.x, { ticks: narrowed(8, width), domain: [0, Math.max(furthest(picture), d3.max(data, (row) => row.rate)) * 1.02] }),
     y: upright(picture.y, { domain: [0, 1] }),
     marks: [
       Plot.ruleY([0], { stroke: "var(--faint)" }),
+      ...bounds(picture, "x"),
       ...runs.map((run) => Plot.lineY(withStart(data.filter((row) => row.run === run)), {
         x: "rate", y: "share", stroke: colourOf(runs, run), strokeWidth: 2, curve: "step-after", strokeDasharray: dashOf(runs, run),
       })),
@@ -192,6 +209,7 @@ export function sweep(picture, width) {
       : { ...upright(picture.y), type: "log", nice: false, label: picture.y.label, tickFormat: secondsTick, ticks: 5 },
     marks: [
       isRate ? Plot.ruleY([0], { stroke: "var(--faint)" }) : null,
+      ...bounds(picture, "y"),
       ...runs.flatMap((run) => {
         const own = data.filter((row) => row.run === run);
         const colour = colourOf(runs, run);

@@ -1,0 +1,37 @@
+"""What a search has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crosscut.analysis.findings import Group, Limit, Structure
+from crosscut.analysis.observed import Observed
+from crosscut.analysis.structure import Inferred
+from crosscut.analysis.subgroups import Within
+
+
+@dataclass(frozen=True)
+class Located:
+    inferred: Inferred
+    structure: Structure
+    observed: Observed
+    phases_used: int
+    sure: bool
+    """Not stopped by the budget: more of the same would not change it."""
+    alone: Observed
+    """Messages of ranks that were measured with few others."""
+
+
+def with_parts(outline: Structure, within: Within) -> Structure:
+    """The structure with the parts of its groups, and their limits."""
+    groups = outline.groups or (Group("group0", tuple(range(outline.ranks))),)
+    divided = []
+    for group in groups:
+        parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
+        divided.append(Group(group.name, group.ranks, parts if len(parts) > 1 else (), group.confidence))
+    kept = {part.name for group in divided for part in group.parts}
+    limits: tuple[Limit, ...] = tuple(limit for limit in within.limits if set(limit.groups) <= kept)
+    return Structure(
+        tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
+        outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+"""Findings where there are more messages than can be looked at together.
+
+Hosts, groups and shared limits show in some phases, drawn at random: every phase of a dense pattern has
+messages of all hosts. A single slow route is in one phase alone, so all routes are looked at, by their
+medians, and tested as many as they are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import xarray as xr
+
+from crosscut.analysis import samples as samples_module
+from crosscut.analysis.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, normal_tail, tail_factor
+from crosscut.analysis.findings import Direction, Effect, Finding, Kind
+from crosscut.analysis.intervals import Floats
+from crosscut.analysis.observed import Integers
+from crosscut.analysis.samples import Samples
+from crosscut.analysis.slow_parts import SMALLEST_LOSS
+from crosscut.analysis.structure import Inferred
+from crosscut.analysis.summary import Routes
+
+# More messages than these are sampled: what 1,448 ranks send each other.
+MOST_MESSAGES = 1 << 21
+# Of sampled phases; each host is then seen this often in either direction.
+FEWEST_PHASES = 64
+_ROUTES_NAMED = 16
+# Where more than this share of the routes is slow, it is by the company they were in (as in slow_parts).
+_QUIET = 0.05
+
+
+def too_many(dataset: xr.Dataset) -> bool:
+    return bool(_a_phase(dataset) * int(dataset.sizes["phase"]) > MOST_MESSAGES)
+
+
+def _a_phase(dataset: xr.Dataset) -> int:
+    """Messages, at most."""
+    return int(dataset.sizes.get("rank", 1)) * int(dataset.sizes.get("slot", 1))
+
+
+def some_phases(dataset: xr.Dataset, index: int) -> Samples:
+    """The same ones whenever a run is looked at: half as many messages as would all be looked at."""
+    there = int(dataset.sizes["phase"])
+    count = min(there, max(FEWEST_PHASES, MOST_MESSAGES // 2 // _a_phase(dataset)))
+    drawn = np.random.default_rng(there).choice(there, count, replace=False)
+    return samples_module.load(dataset.isel(phase=np.sort(drawn)), index)
+
+
+def slow_routes(routes: Routes, inferred: Inferred, names: tuple[str, ...]) -> list[Finding]:
+    """Of all routes between nodes, those below what their ends reach, where hardly anything else is; what
+    passes a shared limit that was found is slow by that."""
+    if inferred.slow_share > _QUIET:
+        return []
+    source, destination = routes.source.astype(np.int64), routes.destination.astype(np.int64)
+    kept = ~routes.same_node & (routes.rates.median > 0)
+    if len(inferred.capacities):
+        labels = inferred.grouping.labels
+        kept &= labels[source] == labels[destination]
+    slowness = np.full(len(source), np.nan)
+    ends = np.minimum(inferred.alone.out_rate[source[kept]], inferred.alone.in_rate[destination[kept]])
+    slowness[kept] = np.log(routes.rates.median[kept] / ends)
+    slow, doubt = lowest(slowness, inferred.alone.noise)
+    told = (doubt < FALSE_ALARMS) & (slowness[slow] < math.log(1 - SMALLEST_LOSS))
+    if told.sum() > _QUIET * kept.sum():
+        return []
+    return [
+        _finding(int(at), float(p), routes, slowness, inferred, names)
+        for at, p in zip(slow[told][:_ROUTES_NAMED], doubt[told][:_ROUTES_NAMED], strict=True)
+    ]
+
+
+def lowest(values: Floats, noise: float, most: int = 4096) -> tuple[Integers, Floats]:
+    """(indices of the lowest values, the lowest first, adjusted probabilities that noise alone puts them
+    there): what `doubt.outliers_below` says of them. Holm's adjustment of a value depends only on those
+    below it, so of millions the rest need none."""
+    there = np.nonzero(np.isfinite(values))[0]
+    if len(there) < 3:
+        return np.zeros(0, np.int64), np.zeros(0)
+    found = values[there]
+    middle = float(np.median(found))
+    spread = max(noise, 1.4826 * float(np.median(np.abs(found - middle))))
+    factor = tail_factor(found - middle, spread)
+    count = min(most, len(found))
+    first = np.argpartition(found, count - 1)[:count]
+    first = first[np.argsort(found[first], kind="stable")]
+    p = normal_tail((middle - found[first]) / (spread * factor))
+    stepped = np.maximum.accumulate((len(found) - np.arange(count)) * p)
+    return there[first].astype(np.int64), np.clip(stepped, SMALLEST_CLAIMED, 1.0)
+
+
+def _finding(
+    at: int, doubt: float, routes: Routes, slowness: Floats, inferred: Inferred, names: tuple[str, ...]
+) -> Finding:
+    source, destination = int(routes.source[at]), int(routes.destination[at])
+    back = slowness[(routes.source == destination) & (routes.destination == source)]
+    both = bool(len(back) and np.nanmax(back, initial=-np.inf) < inferred.alone.threshold)
+    noise = inferred.alone.noise
+    size = Effect(*(math.exp(float(slowness[at]) + side * 1.96 * noise) for side in (0, -1, 1)))
+    way_back = "as is the way back" if both else "the way back is sound"
+    return Finding(
+        kind=Kind.SLOW_ROUTE,
+        what=f"{names[source]} to {names[destination]} runs at {size.text()} of what both ends reach; "
+        f"{way_back if len(back) else 'way back not measured'}",
+        ranks=(source, destination), hosts=(names[source], names[destination]),
+        routes=((source, destination),), direction=Direction.BOTH if both else Direction.OUT, effect=size,
+        false_alarm=doubt, evidence_routes=((source, destination),),
+        advice="a route that is slow by itself: a cable that only it takes, or one that others take when "
+        "it is idle",
+    )  # fmt: skip

@@ -1,0 +1,162 @@
+"""What was promised, judged: a verdict for each promise in words, beside the picture that proves it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from crosscut import units
+from crosscut.analysis.promises import Judged, Verdict
+from crosscut.reports import words_check
+from crosscut.reports.html.markup import Markup, element, tight
+from crosscut.reports.html.picture import Picture, Series
+from crosscut.spec import Kind, Promise, Spec
+
+_RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
+_SIGNS = {Verdict.FAIL: "✗ broken", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ kept"}
+_ORDER = [Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS]
+# Which pictures prove a promise of a kind, best first.
+_PROOFS: dict[Kind, tuple[str, ...]] = {
+    Kind.BISECTION: ("phases", "phase-histogram"),
+    Kind.PHASE: ("phases", "phase-histogram"),
+    Kind.ROUTE: ("routes", "route-histogram"),
+    Kind.NODE: ("routes", "ranks"),
+    Kind.LATENCY: ("sweep-time", "routes"),
+    Kind.SPREAD: ("route-histogram", "curve"),
+}
+# In which the bound is a line: its place is on the axis y, or on x.
+_LINES_Y: dict[str, tuple[Kind, ...]] = {
+    "phases": (Kind.PHASE, Kind.BISECTION), "sweep-time": (Kind.LATENCY,),
+}  # fmt: skip
+_LINES_X: dict[str, tuple[Kind, ...]] = {
+    "route-histogram": (Kind.ROUTE,), "curve": (Kind.ROUTE,), "phase-histogram": (Kind.PHASE, Kind.BISECTION),
+}  # fmt: skip
+# A bound further away than so many widths of a histogram would leave nothing of it to see.
+_WIDTHS_AWAY = 8
+
+
+@dataclass(frozen=True)
+class Judgement:
+    spec: Spec
+    judged: tuple[Judged, ...]
+    names: tuple[str, ...]
+    """[rank] of the run with the most ranks."""
+    measured_by: Mapping[str, Path] = field(default_factory=dict)
+    """The run in which to see a promise, by the promise's name."""
+
+    def promises(self, path: Path) -> list[Promise]:
+        """Those that can be seen in a run."""
+        return [one.promise for one in self.judged if self.measured_by.get(one.promise.name) == path]
+
+
+def headline(judgement: Judgement) -> str:
+    worst = min((one.verdict for one in judgement.judged), key=_ORDER.index)
+    return f"{_RESULT[worst]}: {words_check.sentence(judgement.judged)}."
+
+
+def section(judgement: Judgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
+    """Broken promises first; `pictures` of each run."""
+    ordered = sorted(judgement.judged, key=lambda one: _ORDER.index(one.verdict))
+    return element(
+        "section",
+        element("h2", judgement.spec.title),
+        element("ol", [_entry(one, judgement, pictures) for one in ordered], class_="findings verdicts"),
+        element(
+            "p",
+            f"Any of these verdicts is wrong with a probability of at most "
+            f"{units.percent(judgement.spec.error_rate)}, repetitions being independent.",
+            class_="doubt",
+        ),
+        id="verdicts",
+    )
+
+
+def _entry(one: Judged, judgement: Judgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
+    promise, names = one.promise, judgement.names
+    said = [words_check.broken(one, names), words_check.undecided(one)]
+    if chance := words_check.chance(one):
+        said.append(
+            f"wrong by chance: {chance}" if chance.startswith("<") else f"wrong by chance: ≤ {chance}"
+        )
+    there = pictures.get(judgement.measured_by.get(promise.name, Path()), ())
+    return element(
+        "li",
+        element(
+            "p", element("span", _SIGNS[one.verdict], class_="verdict"), " ", element("strong", promise.name),
+            tight(f": promised {promise.said}; {_measured(one, names)}."),
+        ),
+        element("p", tight(words_check.what(promise)), class_="doubt"),
+        element("p", tight(" · ".join(filter(None, said))), class_="doubt") if any(said) else None,
+        _links(promise, there),
+        class_=one.verdict.value,
+    )  # fmt: skip
+
+
+def _measured(one: Judged, names: Sequence[str]) -> str:
+    return one.reason or f"measured {words_check.measured(one, names)}"
+
+
+def _links(promise: Promise, pictures: Sequence[Picture]) -> Markup | None:
+    proofs = [
+        picture for ending in _PROOFS[promise.kind] for picture in pictures if _ending(picture) == ending
+    ]
+    if not proofs:
+        return None
+    links = [
+        element(
+            "a", f"See: {proof.title}", href=f"#{proof.name}", class_="proof",
+            data_size=str(promise.size_bytes),
+        )
+        for proof in proofs
+    ]  # fmt: skip
+    return element("p", [part for link in links for part in (link, Markup(" "))])
+
+
+def _ending(picture: Picture) -> str:
+    return picture.name.partition("-")[2]
+
+
+def marked(pictures: Sequence[Picture], promises: Sequence[Promise], one: Series) -> list[Picture]:
+    """Pictures of a run at a size, with lines at what was promised of just that."""
+    return [_marked(picture, promises, one) for picture in pictures]
+
+
+def _marked(picture: Picture, promises: Sequence[Promise], one: Series) -> Picture:
+    ending = _ending(picture)
+    kinds = _LINES_Y.get(ending, ()) + _LINES_X.get(ending, ())
+    lines = [
+        promise
+        for promise in promises
+        # A sweep shows all sizes.
+        if promise.kind in kinds and (picture.kind == "sweep" or promise.size_bytes == one.digest.size_bytes)
+    ]
+    # Rates of phases by a pattern's own formula are no rates of a rank, which is what is promised.
+    if not lines or (one.by_formula and "phase" in ending):
+        return picture
+    more = dict(picture.more)
+    more["bounds"] = [{"label": promise.name, "value": promise.bound} for promise in lines]
+    outside = []
+    if picture.kind == "histogram":
+        outside = [promise for promise in lines if not _widened(more, promise.bound)]
+    words = [
+        f"Dashed: what was promised, {promise.said} ({promise.name})."
+        if promise not in outside
+        else f"Promised, beyond the picture's edge: {promise.said} ({promise.name})."
+        for promise in lines
+    ]
+    return replace(picture, more=more, caption="\n".join([picture.caption, *words]))
+
+
+def _widened(more: dict[str, object], bound: float) -> bool:
+    """Whether the frame of a histogram holds the bound, after it was made to where that is near."""
+    low, high = more["from"], more["to"]
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    reach = _WIDTHS_AWAY * (high - low)
+    if not low - reach <= bound <= high + reach:
+        return False
+    margin = 0.02 * (max(high, bound) - min(low, bound))
+    more["from"] = low if bound >= low else bound - margin
+    more["to"] = high if bound <= high else bound + margin
+    return True

@@ -1,0 +1,87 @@
+"""Processor time of moving bytes: by rank and together, who is far off, and what hostile attributes do."""
+
+import math
+
+import numpy as np
+import pytest
+from made_runs import aapc_view
+
+from crosscut.analysis.cautions import Kind
+from crosscut.analysis.effort import efforts
+from crosscut.reports import about, costs
+from crosscut.reports.html import tables
+
+
+def entry(processor, *, size=1_000_000, elapsed=4.0, moved=2e9):
+    ranks = len(processor)
+    return {
+        "size": size, "processor_seconds": list(processor), "elapsed_seconds": [elapsed] * ranks,
+        "sent_bytes": [int(moved)] * ranks, "received_bytes": [int(moved)] * ranks,
+    }  # fmt: skip
+
+
+def view_of(*entries, wait="block"):
+    return aapc_view(attributes={"effort": list(entries), "wait": wait})
+
+
+def test_a_gigabyte_costs_both_ends_together_what_it_costs_each():
+    (found,) = efforts({"effort": [entry([2.0, 4.0])]}, 2)
+    assert found.per_gigabyte() == pytest.approx([0.5, 1.0])
+    assert found.total_per_gigabyte() == pytest.approx(1.5)
+    assert found.per_message() == pytest.approx([0.5e-3, 1e-3])
+    assert found.busy() == pytest.approx(0.75)
+
+
+def test_a_rank_that_moved_nothing_has_no_figure_and_spoils_none():
+    one = entry([2.0, 0.0, 2.0])
+    one["sent_bytes"][1] = one["received_bytes"][1] = 0
+    (found,) = efforts({"effort": [one]}, 3)
+    assert np.isnan(found.per_gigabyte()[1])
+    assert found.total_per_gigabyte() == pytest.approx(1.0)
+
+
+def test_a_host_whose_bytes_cost_twice_as_much_is_named_in_a_caution():
+    view = view_of(entry([1.0, 1.1, 2.2, 0.9]))
+    found = [one for one in about.beware(view, []) if one.kind is Kind.PROCESSOR_TIME]
+    assert [one.text for one in found] == [
+        "bytes cost some ranks far more processor time than the middle rank: n003:2 2.1 times"
+    ]
+    assert found[0].advice
+    alike = view_of(entry([1.0, 1.1, 1.2, 0.9]))
+    assert Kind.PROCESSOR_TIME not in [one.kind for one in about.beware(alike, [])]
+
+
+def test_of_ranks_that_poll_nothing_is_claimed():
+    view = view_of(entry([1.0, 1.1, 4.4, 0.9]), wait="poll")
+    assert costs.polls(view)
+    assert Kind.PROCESSOR_TIME not in [one.kind for one in about.beware(view, [])]
+    assert tables.effort(view) == ""
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        None, 3, "x", {}, [None], [[]], [{"size": "1"}],
+        [entry([1.0, 2.0])],
+        [entry([1.0, 2.0, -1.0, 4.0])],
+        [entry([1.0, 2.0, math.nan, 4.0])],
+        [entry([1.0, 2.0, "3", 4.0])],
+        [entry([True, 2.0, 3.0, 4.0])],
+        [entry([1.0] * 4, size=-1)],
+        [{**entry([1.0] * 4), "sent_bytes": {"0": 1}}],
+    ],
+)  # fmt: skip
+def test_what_is_no_list_of_figures_of_these_ranks_is_left_out(hostile):
+    assert efforts({"effort": hostile}, 4) == []
+
+
+def test_the_report_lists_the_ranks_that_work_most():
+    text = tables.effort(view_of(entry([1.0, 1.1, 2.2, 0.9])))
+    assert text.index("n003:2") < text.index("n002:1") < text.index("n001:0")
+    assert "0.550" in text
+
+
+def test_json_has_each_rank_and_all_together():
+    (found,) = costs.effort_json(view_of(entry([1.0, 1.0, 2.0, 1.0])))
+    assert found["processor_seconds_per_gigabyte"] == pytest.approx(0.625)
+    assert found["ranks"][2] == {"rank": 2, "processor_seconds_per_gigabyte": pytest.approx(0.5)}

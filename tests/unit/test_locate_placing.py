@@ -1,0 +1,125 @@
+"""Where hosts belong that are slow by themselves, and groups that a run's distances seem to part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from benchmarks.truth import networks, oracle
+from benchmarks.truth.networks import HOST_RATE
+from benchmarks.truth.score import adjusted_rand
+
+from crosscut.analysis import find, structure
+from crosscut.analysis.findings import Direction, Kind
+from crosscut.analysis.observed import Observed, of_phases
+
+Change = Callable[[Observed, np.random.Generator], Observed]
+
+
+def aapc(ranks: int) -> list[list[tuple[int, int]]]:
+    """In phase s each rank sends to rank + s."""
+    return [[(rank, (rank + s) % ranks) for rank in range(ranks)] for s in range(1, ranks)]
+
+
+def measured(truth: networks.Truth, noise: float = 0.02, seed: int = 1) -> Observed:
+    phases = aapc(truth.ranks)
+    random = np.random.default_rng(seed)
+    return of_phases(truth.ranks, phases, oracle.measure(truth.ways, truth.capacities, phases, noise, random))
+
+
+def leaves(groups: int, each: int, trunk: float, *slow: tuple[int, str, float]) -> networks.Truth:
+    """Hosts in order, leaves under a root; `trunk`: rates of hosts that it carries. `slow`: rank, direction,
+    share that is left."""
+    builder = networks._Builder.of(np.repeat(np.arange(groups), each))
+    limits: dict[tuple[str, int, int], float] = {}
+    networks._uplinks(builder, trunk * HOST_RATE, limits)
+    capacities = np.array(builder.capacities)
+    for rank, way, share in slow:
+        capacities[rank + (builder.ranks if way == "in" else 0)] *= share
+    idle = networks._idle(builder.labels, 2, np.random.default_rng(1))
+    return networks.Truth(
+        "leaves", builder.ranks, builder.labels, builder.padded(), capacities, idle, limits, ()
+    )
+
+
+def late_acknowledged(seen: Observed, rank: int, random: np.random.Generator) -> Observed:
+    """What TCP makes of a slow way in: acknowledgements wait in its queue, and the rank sends at 50 to 90 %
+    to everybody (as measured on an emulated cluster, a host's way in at 40 %)."""
+    factor = np.where(seen.source == rank, random.uniform(0.5, 0.9, len(seen)), 1.0)
+    return Observed(seen.ranks, seen.phase, seen.source, seen.destination, seen.rate * factor)
+
+
+@pytest.mark.parametrize("rank", [0, 5, 7, 8, 12])
+@pytest.mark.parametrize("way", ["in", "out"])
+def test_a_slow_host_is_of_the_group_whose_trunk_it_shares(rank, way):
+    truth = leaves(2, 8, 4.0, (rank, way, 0.4))
+    inferred = structure.infer(measured(truth, seed=rank))
+    assert adjusted_rand(truth.labels, inferred.grouping.labels) == 1
+
+
+@pytest.mark.parametrize("rank", [0, 5, 12])
+def test_a_host_that_sends_slowly_to_everybody_since_its_way_in_is_slow_is_no_group(rank):
+    truth, random = leaves(2, 8, 4.0, (rank, "in", 0.4)), np.random.default_rng(rank)
+    seen = late_acknowledged(measured(truth, seed=rank), rank, random)
+    inferred = structure.infer(seen)
+    told = np.setdiff1d(np.arange(16), inferred.unplaced)
+    assert inferred.grouping.count == 2
+    assert adjusted_rand(truth.labels[told], inferred.grouping.labels[told]) == 1
+    found = find.of_observed(seen, inferred, tuple(f"n{number}" for number in range(16)))
+    (groups,) = (finding for finding in found if finding.kind is Kind.GROUPS)
+    assert groups.what.startswith("2 groups of ")
+    (slow,) = (finding for finding in found if finding.kind is Kind.SLOW_HOST)
+    assert slow.ranks == (rank,)
+    assert slow.what.startswith(f"n{rank} receives at 4")
+
+
+def test_a_host_whose_group_nothing_tells_is_said_to_be_of_one_or_the_other():
+    """All that touches rank 5 is slow at random, and its part of what others fill is lost in that."""
+    truth, random = leaves(2, 8, 6.0), np.random.default_rng(3)
+    seen = measured(truth)
+    mine = (seen.source == 5) | (seen.destination == 5)
+    rate = np.where(mine, HOST_RATE * random.uniform(0.002, 0.01, len(seen)), seen.rate)
+    seen = Observed(16, seen.phase, seen.source, seen.destination, rate)
+    inferred = structure.infer(seen)
+    assert inferred.unplaced.tolist() == [5]
+    assert inferred.grouping.count == 2
+    names = tuple(f"n{number}" for number in range(16))
+    outline = structure.structure(inferred, names, 15)
+    assert any("n5, behind a slow cable" in note for note in outline.notes)
+    assert all(group.confidence > 0.9 for group in outline.groups)
+    (groups,) = (f for f in find.of_observed(seen, inferred, names) if f.kind is Kind.GROUPS)
+    assert "not told of which, each behind a slow cable of its own: n5" in groups.what
+
+
+@pytest.mark.parametrize(
+    ("groups", "each", "trunk"), [(2, 32, 8.0), (2, 8, 4.0), (3, 32, 16.0), (4, 16, 8.0)]
+)
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+def test_hosts_at_the_end_of_a_leaf_are_of_its_group_though_they_meet_others_in_quiet_phases(
+    groups, each, trunk, noise
+):
+    truth = leaves(groups, each, trunk)
+    inferred = structure.infer(measured(truth, noise))
+    assert adjusted_rand(truth.labels, inferred.grouping.labels) == 1
+    assert inferred.explained > 0.9
+
+
+def test_two_slow_hosts_of_one_leaf_are_no_group_of_their_own():
+    truth, random = leaves(3, 8, 4.0, (5, "in", 0.4), (6, "in", 0.3)), np.random.default_rng(2)
+    seen = measured(truth)
+    for rank in (5, 6):
+        seen = late_acknowledged(seen, rank, random)
+    inferred = structure.infer(seen)
+    told = np.setdiff1d(np.arange(24), inferred.unplaced)
+    assert inferred.grouping.count == 3
+    assert adjusted_rand(truth.labels[told], inferred.grouping.labels[told]) == 1
+
+
+def test_a_host_that_is_slow_both_ways_alike_is_told_so_in_one():
+    truth = leaves(2, 8, 4.0, (5, "in", 0.4), (5, "out", 0.4))
+    seen = measured(truth)
+    found = find.of_observed(seen, structure.infer(seen), tuple(f"n{number}" for number in range(16)))
+    (slow,) = (finding for finding in found if finding.kind is Kind.SLOW_HOST)
+    assert slow.direction is Direction.BOTH
+    assert slow.what.startswith("n5 sends and receives at ")

@@ -1,0 +1,82 @@
+"""Findings of runs with too many messages to look at together: hosts from some phases, routes from all."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from made_runs import aapc_view
+
+from crosscut.analysis import find, many_routes
+from crosscut.analysis.digest import digest
+from crosscut.analysis.doubt import outliers_below
+from crosscut.analysis.findings import Kind
+from crosscut.run import Run
+
+RANKS = 48
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch):
+    """So that 48 ranks are many: a third of their phases is looked at."""
+    monkeypatch.setattr(many_routes, "MOST_MESSAGES", 40 * RANKS)
+    monkeypatch.setattr(many_routes, "FEWEST_PHASES", 16)
+
+
+def noisy(*, slow_host=None, slow_route=None):
+    view = aapc_view(ranks=RANKS, repetitions=3, sizes=(1_000_000,), slow_route=slow_route)
+    times = view.dataset["message_seconds"].values
+    times *= np.random.default_rng(5).normal(1, 0.02, times.shape)
+    if slow_host is not None:
+        times[:, :, :, slow_host] *= 2
+        sent = view.dataset["peer"].values == slow_host
+        times[:, :, sent] *= 2
+    view.dataset["rank_seconds"][:] = times.max(axis=-1)
+    return Run(view.path, view.dataset)
+
+
+def test_only_some_phases_are_read_and_always_the_same():
+    run = noisy()
+    assert many_routes.too_many(run.dataset)
+    some = many_routes.some_phases(run.dataset, 0)
+    assert len(some.phase) == 20
+    assert np.array_equal(some.phase, many_routes.some_phases(run.dataset, 0).phase)
+
+
+def test_a_slow_host_is_found_in_some_phases():
+    found, structure = find.look(noisy(slow_host=17))
+    assert (found[0].kind, found[0].ranks) == (Kind.SLOW_HOST, (17,))
+    assert structure is not None
+    assert structure.ranks == RANKS
+
+
+@pytest.mark.parametrize("route", [(3, 9), (40, 2), (11, 35)])
+def test_a_slow_route_is_found_whether_or_not_its_phase_was_looked_at(route):
+    run = noisy(slow_route=route)
+    found, _ = find.look(run)
+    assert [(one.kind, one.routes) for one in found] == [(Kind.SLOW_ROUTE, (route,))]
+    assert "48 %" in found[0].what or "50 %" in found[0].what or "49 %" in found[0].what
+    assert "the way back is sound" in found[0].what
+    given, _ = find.look(run, 0, digest(run.dataset, 0).routes)
+    assert given == found
+
+
+def test_a_healthy_network_raises_no_alarm():
+    assert [one.kind for one in find.look(noisy())[0]] == [Kind.NOTHING]
+
+
+def test_the_lowest_of_many_are_judged_as_all_would_be():
+    values = np.random.default_rng(2).normal(0, 0.02, 5000)
+    values[[7, 4000]] = -0.3, -0.1
+    values[13] = np.nan
+    whole = outliers_below(values, 0.02)
+    at, doubt = many_routes.lowest(values, 0.02, most=50)
+    assert at[:2].tolist() == [7, 4000]
+    assert doubt == pytest.approx(whole[at])
+    assert np.nanmin(np.delete(whole, at)) >= doubt.max() * 0.999
+
+
+def test_routes_within_a_node_and_behind_a_known_limit_are_no_slow_routes():
+    run = noisy(slow_route=(3, 9))
+    routes = digest(run.dataset, 0).routes
+    inside = dataclasses.replace(routes, same_node=np.ones(len(routes.source), bool))
+    assert [one.kind for one in find.look(run, 0, inside)[0]] == [Kind.NOTHING]
