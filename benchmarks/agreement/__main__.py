@@ -1,20 +1,22 @@
 """`python -m benchmarks.agreement`: ten random networks as labs, with the kernel's TCP, beside the simulator.
 
 Every network of networks.py is built as a lab and measured with `aapc`, and the same file is simulated.
-Routes of a phase that the simulator gives the same rate are a class. A phase whose routes are all one class
-is uncontended, where that is the links' own rate, or fairly shared: there the median route is what a fluid
-model can know. What it cannot know is how unevenly TCP shares: the class's slowest route is shown beside, and
-phases of several classes apart, for who ends early leaves capacity to others at another moment than in the
-model.
+Routes of a phase that have one rate under every notion of fairness (sharing.py) are a class:
+uncontended, where that is what each has alone, or fairly shared. There the median route is what a fluid model
+can know. What it cannot know is how unevenly TCP shares: the class's slowest route is shown beside. In the
+rest of a phase rates depend on how TCP weighs routes through several full links, and who ends early leaves
+capacity to others: there the slowest route alone is compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,24 +24,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.agreement.networks import Network, random_network
+from benchmarks.agreement.sharing import fairly_shared, passed
 from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
 from benchmarks.processes import BenchmarkError
+from crosscut import network
 from crosscut.errors import CrosscutError
 from crosscut.run import Run
 
 AIM = 0.05
 SAME = 0.01
-"""Rates that differ by less are one class."""
+"""Rates that differ by less are the same."""
 LIMIT_SECONDS = 900
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Capacities = Mapping[tuple[int, int], list[tuple[str, float]]]
+"""By the ranks of a route: what it shares with others, named, and payload bytes per second of each."""
 
 
 @dataclass(frozen=True)
 class Class:
-    """Routes of one phase that the model gives one rate; bytes per second."""
+    """Routes of one phase; bytes per second."""
 
     phase: int
     routes: int
     kind: str
+    """`uncontended`, `shared`, or `open`: the phase's other routes, whose slowest alone is compared."""
     simulated: float
     median: float
     """Of the lab's routes, over repetitions too."""
@@ -53,28 +63,35 @@ class Class:
         return self.slowest / self.simulated - 1
 
 
-def classes(simulated: NDArray[np.float64], emulated: NDArray[np.float64]) -> list[Class]:
-    """From rates [phase, route] and [repetition, phase, route]; NaN where nothing is received."""
+def classes(
+    phases: Integers, sources: Integers, simulated: Floats, emulated: Floats, of: Capacities
+) -> list[Class]:
+    """From rates [phase, receiver] and [repetition, phase, receiver]; NaN where nothing is received."""
     found = []
     alone = float(np.nanmax(simulated))
-    for phase, rates in enumerate(simulated):
-        groups = _groups(rates)
-        for at in groups:
-            rate = float(np.mean(rates[at]))
-            free = rate > (1 - SAME) * alone
-            kind = "several" if len(groups) > 1 else "uncontended" if free else "shared"
-            there = emulated[:, phase, at]
-            slowest = float(np.median(np.min(there, axis=1)))
-            found.append(Class(phase + 1, len(at), kind, rate, float(np.median(there)), slowest))
+    for number, phase in enumerate(phases.tolist()):
+        receivers = np.nonzero(np.isfinite(simulated[number]))[0]
+        passes, capacity = passed([of[int(sources[number, to]), int(to)] for to in receivers])
+        rest = np.ones(len(receivers), bool)
+        alike: dict[float, list[int]] = {}
+        there = emulated[:, number, receivers]
+        model = simulated[number, receivers]
+        for tie in fairly_shared(passes, capacity):
+            if np.ptp(model[tie.routes]) > SAME * tie.bytes_per_second:
+                continue  # somebody else who ends early leaves them more
+            rest[tie.routes] = False
+            alike.setdefault(round(tie.bytes_per_second), []).extend(tie.routes.tolist())
+        for rate, routes in alike.items():
+            kind = "uncontended" if rate > (1 - SAME) * alone else "shared"
+            found.append(_class(phase, kind, model[routes], there[:, routes]))
+        if rest.any():
+            found.append(_class(phase, "open", np.min(model[rest], keepdims=True), there[:, rest]))
     return found
 
 
-def _groups(rates: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Places of rates that differ by less than SAME from the next of them."""
-    order = np.argsort(rates)
-    order = order[np.isfinite(rates[order])]
-    steps = np.nonzero(np.diff(rates[order]) > SAME * rates[order][:-1])[0] + 1
-    return [np.asarray(part, np.int64) for part in np.split(order, steps) if len(part)]
+def _class(phase: int, kind: str, simulated: Floats, there: Floats) -> Class:
+    slowest = float(np.median(np.min(there, axis=1)))
+    return Class(phase, there.shape[1], kind, float(np.mean(simulated)), float(np.median(there)), slowest)
 
 
 def compare(one: Network, folder: Path, size: str, repetitions: int) -> list[Class]:
@@ -88,14 +105,35 @@ def compare(one: Network, folder: Path, size: str, repetitions: int) -> list[Cla
         out = folder / f"{one.name}-{place}.zarr"
         _crosscut("run", "aapc", "--on", f"{place}:{file}", *words, *more, "--out", str(out))
         runs[place] = Run.open(out)
-    rates = _rates(runs["lab"])
-    return classes(_rates(runs["sim"])[0], rates)
+    peers = runs["sim"].message_rates(0).coords
+    sources = np.asarray(peers["peer"].values[:, :, 0], np.int64)
+    simulated, emulated = _rates(runs["sim"])[0], _rates(runs["lab"])
+    phases = np.asarray(peers["phase"].values, np.int64)
+    return classes(phases, sources, simulated, emulated, capacities(file, sources))
 
 
-def _rates(run: Run) -> NDArray[np.float64]:
-    """[repetition, phase, route]"""
+def capacities(file: Path, sources: Integers) -> Capacities:
+    """Of the routes to each rank from sources[phase, rank]; one rank a host."""
+    hosts = [vertex.name for vertex in _graph(file).vertices]
+    found = {}
+    for source, to in {(int(source), to) for row in sources for to, source in enumerate(row) if source >= 0}:
+        way = json.loads(network.ask("routes", str(file), hosts[source], hosts[to], "--json").stdout)
+        found[source, to] = [
+            (one["name"], float(one["payload_bytes_per_second"] or np.inf)) for one in way["capacities"]
+        ]
+    return found
+
+
+def _graph(file: Path) -> network.Graph:
+    graph = network.load(str(file), graph=True).graph
+    assert graph is not None  # asked for
+    return graph
+
+
+def _rates(run: Run) -> Floats:
+    """[repetition, phase, receiver]"""
     found = run.message_rates(0).transpose("repetition", "phase", "rank", "slot").values
-    return np.asarray(found.reshape(*found.shape[:2], -1), np.float64)
+    return np.asarray(found[..., 0], np.float64)
 
 
 def _crosscut(*words: str) -> None:
@@ -105,19 +143,20 @@ def _crosscut(*words: str) -> None:
         raise BenchmarkError(f"{' '.join(words)}: {done.stderr.strip()[-600:]}")
 
 
-KINDS = {"uncontended": "uncontended phases", "shared": "shared", "several": "classes of mixed phases"}
-HEAD = ("network", *(cell for kind in KINDS.values() for cell in (kind, "worst median", "worst slowest")))
+HEAD = (
+    "network", "uncontended", "worst median", "worst slowest",
+    "fairly shared", "worst median", "worst slowest", "the rest", "worst slowest",
+)  # fmt: skip
 
 
 def row(name: str, found: list[Class]) -> tuple[str, ...]:
     cells = [name]
-    for kind in KINDS:
+    for kind in ("uncontended", "shared", "open"):
         there = [c for c in found if c.kind == kind]
-        cells += [
-            str(len(there)),
-            _worst([c.of_median() for c in there]),
-            _worst([c.of_slowest() for c in there]),
-        ]
+        cells.append(str(len(there)))
+        if kind != "open":
+            cells.append(_worst([c.of_median() for c in there]))
+        cells.append(_worst([c.of_slowest() for c in there]))
     return tuple(cells)
 
 
@@ -126,10 +165,10 @@ def _worst(errors: list[float]) -> str:
 
 
 def summary(everything: list[Class]) -> str:
-    known = [abs(c.of_median()) for c in everything if c.kind != "several"]
+    known = [abs(c.of_median()) for c in everything if c.kind != "open"]
     within = sum(error <= AIM for error in known)
     return (
-        f"{within} of {len(known)} uncontended and fairly shared phases within {AIM:.0%} of the simulator, "
+        f"{within} of {len(known)} uncontended and fairly shared classes within {AIM:.0%} of the simulator, "
         f"{100 * np.mean(known):.1f} % off in the mean, {100 * max(known):.1f} % at worst"
     )
 

@@ -97,8 +97,6 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Parameters]] = {
     "module-chassis": _chassis, "torus": _torus, "ring": _ring, "hypercube": _hypercube,
     "hyperx": _hyperx, "meta-node": _meta_node,
 }  # fmt: skip
-# Where `[routing] spread` means something.
-_SPREADING = ("clos", "fat-tree")
 
 
 def random_network(seed: int) -> Network:
@@ -108,10 +106,8 @@ def random_network(seed: int) -> Network:
     lines = [f'title = "{kind}, drawn with seed {seed}"', "[generator]", f'kind = "{kind}"',
              f'rate = "{HOST_MBIT} Mbit/s"']  # fmt: skip
     lines += [f"{key} = {_toml(value)}" for key, value in FAMILIES[kind](random).items()]
-    if kind == "meta-node":
-        lines += ["[routing]", 'kind = "hosts"']
-    if kind in _SPREADING:
-        lines += ["[routing]", 'spread = "destination-modulo"' if random.random() < 0.5 else f"seed = {seed}"]
+    # Of equal ways a lab's bridges take one by the destination, as they can; the simulator is to do the same.
+    lines += ["[routing]", 'kind = "hosts"' if kind == "meta-node" else 'spread = "destination-modulo"']
     return Network(f"{kind}-{seed}", "\n".join([*lines, PROTOCOL]))
 
 

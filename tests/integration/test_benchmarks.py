@@ -13,6 +13,7 @@ from pathlib import Path
 import labs
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from crosscut import network
 from crosscut.core import CORE, find_executable
@@ -22,6 +23,7 @@ sys.path.insert(0, str(ROOT))  # benchmarks are no part of the installation
 
 from benchmarks.agreement.__main__ import classes  # noqa: E402
 from benchmarks.agreement.networks import FAMILIES, random_network  # noqa: E402
+from benchmarks.agreement.sharing import fairly_shared, max_min  # noqa: E402
 from benchmarks.memory import slope  # noqa: E402
 from benchmarks.peers import iperf3, netpipe, sockperf  # noqa: E402
 from benchmarks.peers.comparisons import over_tcp  # noqa: E402
@@ -136,15 +138,53 @@ def test_a_program_that_fails_or_hangs_is_named_and_ended() -> None:
         output_of(["sleep", "30"], limit_seconds=0.1)
 
 
-def test_routes_that_the_model_gives_one_rate_are_a_class() -> None:
-    simulated = np.array([[10.0, 10.05, 10.0], [5.0, 5.0, np.nan], [2.5, 10.0, 2.5]])
-    emulated = np.array([[[9.0, 10.0, 9.5], [4.0, 6.0, np.nan], [2.0, 10.0, 3.0]]] * 3)
-    found = classes(simulated, emulated)
-    assert [(c.phase, c.routes, c.kind) for c in found] == [
-        (1, 3, "uncontended"), (2, 2, "shared"), (3, 2, "several"), (3, 1, "several"),
-    ]  # fmt: skip
-    assert [c.median for c in found] == [9.5, 5.0, 2.5, 10.0]
-    assert [c.slowest for c in found] == [9.0, 4.0, 2.0, 10.0]
+def test_routes_are_compared_with_the_simulator_where_sharing_is_a_matter_of_course() -> None:
+    # Two routes share one link; one passes two links of which another fills the second; one is alone.
+    trunk, second = ("trunk", 10.0), ("second", 10.0)
+    routes = {(0, 1): [trunk], (2, 3): [trunk], (4, 5): [("own", 10.0)]}
+    far = {(0, 1): [trunk, second], (2, 3): [trunk], (4, 5): [second]}
+    sources = np.array([[-1, 0, -1, 2, -1, 4]])
+    simulated = np.array([[np.nan, 5.0, np.nan, 5.0, np.nan, 10.0]])
+    emulated = np.array([[[np.nan, 4.0, np.nan, 6.0, np.nan, 9.5]]] * 3)
+    found = classes(np.array([7]), sources, simulated, emulated, routes)
+    assert [(c.phase, c.routes, c.kind) for c in found] == [(7, 2, "shared"), (7, 1, "uncontended")]
+    assert [(c.simulated, c.median, c.slowest) for c in found] == [(5.0, 5.0, 4.0), (10.0, 9.5, 9.5)]
+    (found_far,) = classes(np.array([7]), sources, simulated, emulated, far)
+    assert (found_far.kind, found_far.routes, found_far.simulated, found_far.slowest) == ("open", 3, 5.0, 4.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rates_that_fairness_does_not_change_are_those_of_max_min_and_of_proportional_fairness(
+    seed: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    passes = random.random((8, 5)) < 0.35
+    passes[np.arange(8), random.integers(0, 5, 8)] = True
+    capacity = random.choice([4.0, 8.0, 16.0], 5)
+    greedy, _ = max_min(passes, capacity)
+    proportional = _proportional(passes, capacity)
+    fair = fairly_shared(passes, capacity)
+    assert (greedy @ passes <= capacity * (1 + 1e-6)).all()
+    for tie in fair:
+        assert greedy[tie.routes] == pytest.approx(tie.bytes_per_second)
+        assert proportional[tie.routes] == pytest.approx(tie.bytes_per_second, rel=0.05)
+
+
+def test_a_parking_lot_is_not_fairly_shared_and_a_ring_of_equal_routes_is() -> None:
+    lot = np.array([[1, 1], [1, 0], [0, 1]], bool)
+    ring = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1]], bool)
+    assert fairly_shared(lot, np.array([6.0, 6.0])) == []
+    (tie,) = fairly_shared(ring, np.array([6.0, 6.0, 6.0]))
+    assert (tie.routes.tolist(), tie.bytes_per_second) == ([0, 1, 2], 3.0)
+
+
+def _proportional(passes: NDArray[np.bool_], capacity: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By steps along the prices (Kelly, Maulloo, Tan 1998, section 3)."""
+    prices = np.ones(len(capacity))
+    for _ in range(20_000):
+        rates = 1 / (passes @ prices)
+        prices = np.maximum(prices * (1 + 0.05 * (rates @ passes / capacity - 1)), 1e-9)
+    return np.asarray(1 / (passes @ prices))
 
 
 @pytest.mark.parametrize("seed", range(2 * len(FAMILIES)))

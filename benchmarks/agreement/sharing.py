@@ -1,0 +1,96 @@
+"""Which routes of a phase get the same rate however their links are shared.
+
+Max-min sharing, which the simulator computes, is one notion of fairness out of a family (Mo and Walrand
+2000: alpha-fair, from proportional at 1 to max-min at infinity); TCP is nearer to 1 or 2 (Kelly, Maulloo, Tan
+1998; Massoulié and Roberts 2002), and gives less to who passes several full links. An allocation x is
+alpha-fair where every full capacity has a price p >= 0 with x_i^-alpha = the sum of the prices along route
+i. Where all routes that full capacities tie together have one rate, that is one condition for every alpha:
+there are prices whose sum is the same along each of these routes. There, and only there, a fluid model need
+not know how TCP shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+SAME = 1e-6
+STEPS = 2000
+NEAR = 0.01
+"""Prices that are wrong by more do not exist: routes differ by whole capacities passed."""
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Tied:
+    """Routes that full capacities tie together, of one phase."""
+
+    routes: NDArray[np.int64]
+    """Places among the phase's."""
+    bytes_per_second: float
+    """Of each of them."""
+
+
+def max_min(passes: Flags, capacity: Floats) -> tuple[Floats, Flags]:
+    """Rates [route] and which capacities are full, by progressive filling (Bertsekas and Gallager 1992,
+    section 6.5.2). `passes` [route, capacity]; every route passes a finite one."""
+    rates = np.zeros(len(passes))
+    growing = np.ones(len(passes), bool)
+    full = np.zeros(len(capacity), bool)
+    while growing.any():
+        flows = passes[growing].sum(axis=0)
+        left = capacity - rates @ passes
+        step = np.min(np.where(flows > 0, left / np.maximum(flows, 1), np.inf))
+        rates[growing] += step
+        full |= (flows > 0) & (capacity - rates @ passes <= SAME * capacity)
+        growing &= ~(passes & full).any(axis=1)
+    return rates, full
+
+
+def fairly_shared(passes: Flags, capacity: Floats) -> list[Tied]:
+    """Those ties of one phase whose routes have one rate under every notion of fairness."""
+    rates, full = max_min(passes, capacity)
+    through = passes[:, full]
+    found = []
+    for routes in _ties(through):
+        first = rates[routes[0]]
+        if np.ptp(rates[routes]) <= SAME * first and _has_prices(through[routes]):
+            found.append(Tied(routes, float(first)))
+    return found
+
+
+def _ties(through: Flags) -> list[NDArray[np.int64]]:
+    """Routes that a chain of shared capacities connects."""
+    label = np.arange(len(through))
+    for column in through.T:
+        label[np.isin(label, label[column])] = label[column].min(initial=len(label))
+    return [np.nonzero(label == one)[0] for one in np.unique(label)]
+
+
+def _has_prices(through: Flags) -> bool:
+    """Whether there are prices whose sum is 1 along each route; [route, full capacity].
+
+    Least squares without negative prices, by multiplicative steps (Lee and Seung 2000, theorem 1).
+    """
+    weights = through.astype(float)
+    prices = np.ones(through.shape[1])
+    for _ in range(STEPS):
+        prices *= weights.sum(axis=0) / np.maximum(weights.T @ (weights @ prices), np.finfo(float).tiny)
+        if np.max(np.abs(weights @ prices - 1)) < NEAR:
+            return True
+    return False
+
+
+def passed(routes: Sequence[Sequence[tuple[str, float]]]) -> tuple[Flags, Floats]:
+    """[route, capacity] and the capacities, from what each route names; infinite ones are left out."""
+    names = sorted({entry for route in routes for entry in route if np.isfinite(entry[1])})
+    number = {entry: place for place, entry in enumerate(names)}
+    passes = np.zeros((len(routes), len(names)), bool)
+    for place, route in enumerate(routes):
+        passes[place, [number[entry] for entry in route if entry in number]] = True
+    return passes, np.array([rate for _, rate in names])
