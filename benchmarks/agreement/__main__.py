@@ -94,14 +94,18 @@ def _class(phase: int, kind: str, simulated: Floats, there: Floats) -> Class:
     return Class(phase, there.shape[1], kind, float(np.mean(simulated)), float(np.median(there)), slowest)
 
 
-def compare(one: Network, folder: Path, size: str, repetitions: int) -> list[Class]:
+def compare(one: Network, folder: Path, size: str, repetitions: int, switch: str) -> list[Class]:
     file = folder / f"{one.name}.toml"
     file.write_text(one.text, encoding="ascii")
     words = ["--size", size, "--quiet"]
     runs = {}
     for place, more in (
-        ("sim", []), ("lab", ["--repetitions", str(repetitions), "--warm-up", "1", "--iterations", "1"]),
-    ):  # fmt: skip
+        ("sim", []),
+        (
+            "lab",
+            ["--repetitions", str(repetitions), "--warm-up", "1", "--iterations", "1", "--switch", switch],
+        ),
+    ):
         out = folder / f"{one.name}-{place}.zarr"
         _crosscut("run", "aapc", "--on", f"{place}:{file}", *words, *more, "--out", str(out))
         runs[place] = Run.open(out)
@@ -179,6 +183,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the first")
     parser.add_argument("--size", default="2MB")
     parser.add_argument("--repetitions", type=int, default=5, metavar="R")
+    parser.add_argument(
+        "--switch",
+        default="kernel",
+        help="of the labs; kernel,queues=fair: then TCP shares as the model does",
+    )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="network files and runs stay there")
     parser.add_argument("--out", type=Path, metavar="FILE", help="all figures, as JSON")
     options = parser.parse_args(arguments)
@@ -193,7 +202,7 @@ def main(arguments: list[str] | None = None) -> int:
             folder = options.keep or Path(scratch)
             folder.mkdir(parents=True, exist_ok=True)
             for one in networks:
-                everything[one.name] = compare(one, folder, options.size, options.repetitions)
+                everything[one.name] = compare(one, folder, options.size, options.repetitions, options.switch)
                 print(f"{one.name}: {len(everything[one.name])} classes of routes", flush=True)
     except (BenchmarkError, CrosscutError, subprocess.TimeoutExpired) as error:
         print(f"agreement: {error}", file=sys.stderr)
@@ -201,7 +210,9 @@ def main(arguments: list[str] | None = None) -> int:
     print_table(HEAD, [row(name, found) for name, found in everything.items()])
     print(summary([c for found in everything.values() for c in found]))
     figures = {name: [asdict(c) for c in found] for name, found in everything.items()}
-    write_json(options.out, {"machine": machine, "size": options.size, "networks": figures})
+    write_json(
+        options.out, {"machine": machine, "size": options.size, "switch": options.switch, "networks": figures}
+    )
     return 0
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 HOST_MBIT = 100
 MOST_HOSTS = 16
-# Of every full frame of Ethernet 1460 of 1538 bytes are payload (IEEE 802.3; RFC 791, RFC 9293).
-PROTOCOL = "[protocol]\nmtu = 1500\nheaders = 40\nframing = 38\n"
+# Of every full frame of Ethernet 1448 of 1538 bytes are payload: Linux sends time stamps (IEEE 802.3;
+# RFC 791, RFC 9293, RFC 7323).
+PROTOCOL = "[protocol]\nmtu = 1500\nheaders = 52\nframing = 38\n"
 
 Parameters = dict[str, object]
 

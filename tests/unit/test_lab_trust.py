@@ -8,6 +8,7 @@ import pytest
 
 from crosscut.errors import UsageError
 from crosscut.lab import reference, switch_choice, trust, watch
+from crosscut.lab.switch_choice import Queues
 from crosscut.lab.trust import Mark, Seen
 
 STAT = "cpu  {user} {nice} 10 {idle} 5 1 1 {steal} 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"
@@ -119,13 +120,17 @@ def test_settings_of_the_user_switch_become_its_options() -> None:
     assert found.options == ("--forwarding", "cut", "--buffer", "65536")
     assert not found.in_kernel
     assert switch_choice.parse("kernel").in_kernel
+    assert switch_choice.parse("kernel").queues is Queues.ROUTERS
+    assert switch_choice.parse("kernel,queues=fair") == switch_choice.Choice(queues=Queues.FAIR)
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("cisco", "is no switch"),
-        ("kernel,buffer=1", "takes no settings"),
+        ("kernel,buffer=1", "takes queues= alone; user,buffer=1 does"),
+        ("kernel,queues", "takes queues= alone"),
+        ("kernel,queues=input", "one of fifo, routers, fair"),
         ("user,taps=x", "is no setting"),
         ("user,buffer", "is no setting"),
         ("user,buffer=", "is no setting"),

@@ -89,7 +89,8 @@ def _add_up(commands: Any) -> None:
         type=quantity(switch_choice.checked),
         default=switch_choice.KERNEL,
         metavar=switch_choice.METAVAR,
-        help="kernel (the default): bridges and token buckets. user: crosscut-switch, with delays and finite "
+        help="kernel (the default): bridges and token buckets; queues=fair: senders take turns at every link "
+        "(docs/howto-lab.md). user: crosscut-switch, with delays and finite "
         f"queues; settings are {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
     )
     one.add_argument(

@@ -16,6 +16,7 @@ from crosscut.lab import addresses, bulk, namespaces
 from crosscut.lab.enter import FABRIC
 from crosscut.lab.kernel import Kernel, gather_received, index_of
 from crosscut.lab.plan import Capacity, End, IpRoute, Neighbour, Plan
+from crosscut.lab.shaping import Bucket
 
 OfHost = TypeVar("OfHost", Neighbour, IpRoute)
 
@@ -159,22 +160,36 @@ def _shape_ports(fabric: Kernel, plan: Plan) -> None:
 
 def shape_end(kernel: Kernel, plan: Plan, end: End) -> None:
     if not math.isinf(end.bits_per_second):
-        kernel.shape(index_of(end.name), plan.bucket(end.bits_per_second, end.name))
+        index, bucket = index_of(end.name), plan.bucket(end.bits_per_second, end.name)
+        kernel.shape(index, bucket)
+        if plan.serves_in_turn(end.host):
+            _take_turns(kernel, plan, index, bucket)
+
+
+def _take_turns(kernel: Kernel, plan: Plan, index: int, bucket: Bucket) -> None:
+    kernel.take_turns(index, bucket, len(plan.hosts), plan.frames.bundle_bytes(plan.segments))
 
 
 def _share(fabric: Kernel, plan: Plan) -> None:
     """Switches' own capacities, and links of which both directions share one rate."""
     for number, capacity in enumerate(plan.capacities):
         bucket = plan.bucket(capacity.bits_per_second, capacity.name)
-        fabric.add_medium(f"in{number}", bucket)
+        _medium(fabric, plan, f"in{number}", bucket)
         if not capacity.is_through:
-            fabric.add_medium(f"out{number}", bucket)
+            _medium(fabric, plan, f"out{number}", bucket)
         for port in capacity.ports:
             _pass(fabric, port, number, capacity)
     for cable in plan.cables:
         ports = [end for end in cable.ends if end.host is None]
         if cable.half_duplex and ports:
             share_directions(fabric, plan, ports[0])
+
+
+def _medium(kernel: Kernel, plan: Plan, name: str, bucket: Bucket) -> int:
+    index = kernel.add_medium(name, bucket)
+    if plan.serves_in_turn(None):
+        _take_turns(kernel, plan, index, bucket)
+    return index
 
 
 def _pass(fabric: Kernel, port: str, number: int, capacity: Capacity) -> None:
@@ -198,7 +213,7 @@ def pass_switches(fabric: Kernel, plan: Plan, port: str, place: str) -> None:
 def share_directions(kernel: Kernel, plan: Plan, end: End) -> None:
     """Both directions of a cable pass one bucket, at this end of it."""
     index = index_of(end.name)
-    medium = kernel.add_medium(f"h{end.name}", plan.bucket(end.bits_per_second, end.name))
+    medium = _medium(kernel, plan, f"h{end.name}", plan.bucket(end.bits_per_second, end.name))
     kernel.add_hooks(index)
     kernel.redirect(index, entering=True, medium=medium)
     kernel.redirect(index, entering=False, medium=medium)

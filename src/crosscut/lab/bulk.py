@@ -1,4 +1,4 @@
-"""Many neighbours, forwarding entries and routes at once.
+"""Many neighbours, forwarding entries, routes and classes of queues at once.
 
 A lab of n nodes has n (n - 1) neighbours. These messages are written here, byte by byte (rtnetlink(7)), many
 times as fast as one request each.
@@ -28,28 +28,28 @@ _CHUNK_BYTES = 32_000
 def neighbour(index: int, ip: str, mac: str) -> tuple[int, bytes]:
     """A permanent one, for which nobody asks: the kernel's table is one for all namespaces, and bounded."""
     body = _NEIGHBOUR.pack(socket.AF_INET, index, _PERMANENT, 0, 0)
-    return _NEWNEIGH, body + _attribute(_NDA_DST, socket.inet_aton(ip)) + _attribute(_NDA_LLADDR, _bytes(mac))
+    return _NEWNEIGH, body + attribute(_NDA_DST, socket.inet_aton(ip)) + attribute(_NDA_LLADDR, _bytes(mac))
 
 
 def forwarding(port: int, mac: str) -> tuple[int, bytes]:
     """At the port's bridge, frames for `mac` leave by it."""
     body = _NEIGHBOUR.pack(socket.AF_BRIDGE, port, _NOARP, _NTF_MASTER, 0)
-    return _NEWNEIGH, body + _attribute(_NDA_LLADDR, _bytes(mac))
+    return _NEWNEIGH, body + attribute(_NDA_LLADDR, _bytes(mac))
 
 
 def route(index: int, to: str, via: str) -> tuple[int, bytes]:
     """To one host; `via` empty: it is the neighbour itself."""
     scope, flags = (_SCOPE_UNIVERSE, _RTNH_F_ONLINK) if via else (_SCOPE_LINK, 0)
     body = _ROUTE.pack(socket.AF_INET, 32, 0, 0, _TABLE_MAIN, _PROTOCOL_STATIC, scope, _UNICAST, flags)
-    body += _attribute(_RTA_DST, socket.inet_aton(to)) + _attribute(_RTA_OIF, struct.pack("=i", index))
-    return _NEWROUTE, body + (_attribute(_RTA_GATEWAY, socket.inet_aton(via)) if via else b"")
+    body += attribute(_RTA_DST, socket.inet_aton(to)) + attribute(_RTA_OIF, struct.pack("=i", index))
+    return _NEWROUTE, body + (attribute(_RTA_GATEWAY, socket.inet_aton(via)) if via else b"")
 
 
 def _bytes(mac: str) -> bytes:
     return bytes.fromhex(mac.replace(":", ""))
 
 
-def _attribute(kind: int, value: bytes) -> bytes:
+def attribute(kind: int, value: bytes) -> bytes:
     return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
 
 
@@ -82,7 +82,7 @@ def _exchange(kernel: socket.socket, chunk: bytes) -> None:
             if kind == _ERROR:
                 (code,) = struct.unpack_from("=i", answer, at + _HEADER.size)
                 if code != 0:
-                    raise OSError(-code, f"the kernel refuses a route or neighbour: {os.strerror(-code)}")
+                    raise OSError(-code, f"the kernel refuses one of many entries: {os.strerror(-code)}")
                 if sequence == 2:
                     return
             at += (length + 3) & ~3

@@ -15,6 +15,7 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from crosscut.errors import CrosscutError
+from crosscut.lab import bulk, turns
 from crosscut.lab.shaping import Bucket
 
 _INGRESS, _EGRESS = 0xFFFFFFF2, 0xFFFFFFF3  # hooks of clsact: linux/pkt_sched.h
@@ -23,6 +24,9 @@ _EVERYTHING = ["0x0/0x0+0"]
 _CLASS = 0x10001  # a filter must name one; nothing reads it
 _SIOCETHTOOL, _ETHTOOL_SET_GRO = 0x8946, 0x2C  # linux/sockios.h, linux/ethtool.h
 _PRIORITY = 10
+_BUCKET = 0x10000
+"""Handle of every bucket: with it, another rate leaves what is below in its place."""
+_LEAST_BUNDLES = 16
 
 
 class Kernel:
@@ -83,13 +87,19 @@ class Kernel:
     def shape(self, index: int, bucket: Bucket) -> None:
         """What leaves by this device; in place of any bucket before."""
         self._ask(
-            "tc", "replace", "tbf", index,
+            "tc", "replace", "tbf", index, handle=_BUCKET,
             rate=f"{math.floor(bucket.bits_per_second)}bit",
             burst=bucket.burst_bytes, limit=bucket.limit_bytes,
         )  # fmt: skip
 
     def unshape(self, index: int) -> None:
         self._ask("tc", "del", index=index, root=True)
+
+    def take_turns(self, index: int, bucket: Bucket, senders: int, bundle_bytes: int) -> None:
+        """Below the bucket: each of so many senders has a queue of its own."""
+        # A class's queue is as long as the device's when it is made, counted in bundles.
+        self.change(index, txqlen=max(_LEAST_BUNDLES, bucket.limit_bytes // bundle_bytes))
+        bulk.send(turns.in_turn(index, senders, bundle_bytes))
 
     def delay(self, index: int, seconds: float) -> None:
         """Needs the kernel's netem."""

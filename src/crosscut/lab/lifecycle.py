@@ -55,8 +55,9 @@ def up(file: str, choices: Choices) -> state.Record:
         raise CrosscutError(f"no lab can be built: {reason}")
     document = ways.ask(file)
     described = ways.parse(document)
-    in_kernel = switch_choice.parse(choices.switch).in_kernel
-    made = plan(described, choices.dilation, shaped=in_kernel)
+    switch = switch_choice.parse(choices.switch)
+    in_kernel = switch.in_kernel
+    made = plan(described, choices.dilation, shaped=in_kernel, queues=switch.queues)
     unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)
     if choices.exact and unlike:
         raise UsageError(f"--exact: a lab of {file} would not be like it: " + "; ".join(unlike))
@@ -131,8 +132,9 @@ def busy_with(name: str) -> int:
 
 def plan_of(record: state.Record) -> Plan:
     """The plan that a lab was built from."""
-    in_kernel = switch_choice.parse(record.switch).in_kernel
-    return plan(ways.parse(state.read_network(record.name)), record.dilation, shaped=in_kernel)
+    switch = switch_choice.parse(record.switch)
+    described = ways.parse(state.read_network(record.name))
+    return plan(described, record.dilation, shaped=switch.in_kernel, queues=switch.queues)
 
 
 def _refuse_second(name: str) -> None:

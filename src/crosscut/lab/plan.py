@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from crosscut.errors import UsageError
 from crosscut.lab import addresses, enter, shaping
 from crosscut.lab.merging import bridge_of_switch
+from crosscut.lab.switch_choice import Queues
 from crosscut.lab.ways import Edge, Ways
 
 # Of host names, which know no case.
@@ -96,6 +97,11 @@ class Plan:
     frames: shaping.Frames
     segments: int
     dilation: float
+    queues: Queues = Queues.ROUTERS
+
+    def serves_in_turn(self, host: int | None) -> bool:
+        """Whether queues at this host's adapters (None: at switches) take one sender after the other."""
+        return self.queues is Queues.FAIR or (self.queues is Queues.ROUTERS and host in self.forwarding)
 
     def bucket(self, bits_per_second: float, where: str) -> shaping.Bucket:
         return shaping.bucket(bits_per_second, self.frames, self.segments, where)
@@ -107,7 +113,7 @@ class Plan:
         return [cable for cable in self.cables if host in (cable.a.host, cable.b.host)]
 
 
-def plan(ways: Ways, dilation: float = 1.0, *, shaped: bool = True) -> Plan:
+def plan(ways: Ways, dilation: float = 1.0, *, shaped: bool = True, queues: Queues = Queues.ROUTERS) -> Plan:
     """UsageError for what cannot be built here, with the reason. Not `shaped`: a program is the network, and
     what buckets cannot do does not matter."""
     _check(ways)
@@ -132,6 +138,7 @@ def plan(ways: Ways, dilation: float = 1.0, *, shaped: bool = True) -> Plan:
         if shaped
         else 1,
         dilation=dilation,
+        queues=queues,
     )
     if shaped:
         _check_rates(ways, made)

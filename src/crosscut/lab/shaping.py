@@ -38,6 +38,10 @@ class Frames:
     tokens_per_bit: float
     """Of TBF's rate, for each bit of the link's: frames on the wire are longer than TBF counts them."""
 
+    def bundle_bytes(self, segments: int) -> int:
+        """As TBF counts what a sender hands down at once."""
+        return segments * (self.mtu_bytes + HEADER_BYTES)
+
 
 @dataclass(frozen=True)
 class Bucket:

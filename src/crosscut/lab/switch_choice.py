@@ -1,15 +1,27 @@
-"""Which of the two switches carries a lab, as typed: `kernel`, or `user,forwarding=cut,buffer=64KiB`."""
+"""Which of the two switches carries a lab, as typed: `kernel,queues=fair`, `user,buffer=64KiB`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 from crosscut import units
 from crosscut.errors import UsageError
 
 KERNEL, USER = "kernel", "user"
 METAVAR = "kernel|user[,NAME=VALUE…]"
+
+
+class Queues(Enum):
+    """Of the kernel's buckets: who is served next."""
+
+    FIFO = "fifo"
+    """Who came first, everywhere."""
+    ROUTERS = "routers"
+    """Senders in turn at hosts that forward, as Linux does by default; who came first at switches."""
+    FAIR = "fair"
+    """Senders in turn, everywhere: max-min sharing (Hahne 1991), as switches of Ethernet do not do."""
 
 
 def _one_of(*words: str) -> Callable[[str], str]:
@@ -47,6 +59,7 @@ _WORDS: dict[str, Callable[[str], str]] = {
     "bundle": _within(_whole, 64),
 }
 OPTIONS = tuple(_WORDS)
+_QUEUES = "queues"
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,8 @@ class Choice:
     kind: str = KERNEL
     options: tuple[str, ...] = ()
     """Words for crosscut-switch."""
+    queues: Queues = Queues.ROUTERS
+    """Of the kernel's switch."""
 
     @property
     def in_kernel(self) -> bool:
@@ -65,8 +80,8 @@ def parse(text: str) -> Choice:
     kind, *settings = text.split(",")
     if kind not in (KERNEL, USER):
         raise UsageError(f"'{kind}' is no switch; {KERNEL} (buckets and bridges) or {USER} (crosscut-switch)")
-    if kind == KERNEL and settings:
-        raise UsageError(f"'{settings[0]}': the kernel's switch takes no settings; {USER},{settings[0]} does")
+    if kind == KERNEL:
+        return Choice(kind, queues=_queues(settings))
     words: list[str] = []
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -79,6 +94,21 @@ def parse(text: str) -> Choice:
         except UsageError as error:
             raise UsageError(f"'{setting}': {error}") from error
     return Choice(kind, tuple(words))
+
+
+def _queues(settings: list[str]) -> Queues:
+    found = Queues.ROUTERS
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if name != _QUEUES or not equals:
+            also = f"; {USER},{setting} does" if name in OPTIONS else ""
+            raise UsageError(f"'{setting}': the kernel's switch takes {_QUEUES}= alone{also}")
+        try:
+            found = Queues(value)
+        except ValueError:
+            known = ", ".join(one.value for one in Queues)
+            raise UsageError(f"'{setting}': the kernel's {_QUEUES} are one of {known}") from None
+    return found
 
 
 def checked(text: str) -> str:
