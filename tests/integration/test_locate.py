@@ -91,6 +91,22 @@ def test_locate_finds_the_asics_and_both_limits_of_a_full_e7(tmp_path, capsys):
     assert np.allclose(sent, 200e6, rtol=0.05)  # 1600 Mbit/s: TR 391, section 5.1
 
 
+def test_capacities_are_found_where_shares_are_uneven_as_those_of_tcp(tmp_path, capsys):
+    file = tmp_path / "modules.toml"
+    file.write_text(
+        '[generator]\nkind = "module-chassis"\nmodules = 3\nasics_per_module = 1\nhosts_per_asic = 8\n'
+        'rate = "100 Mbit/s"\nmodule_rate = "150 Mbit/s"\n'
+    )
+    where = ("--on", f"sim:{file}", "--sim-share-spread", "0.11", "--repetitions", "3", "--size", "1MB")
+    crosscut(capsys, "run", "aapc", *where, "--quiet", "--out", str(tmp_path / "aapc.zarr"))
+    _, structure = from_json(json.loads(crosscut(capsys, "locate", str(tmp_path / "aapc.zarr"), "--json")))
+    assert structure is not None
+    assert structure.labels() == [0] * 8 + [1] * 8 + [2] * 8
+    between = [limit.bytes_per_second for limit in structure.limits if limit.reach is Reach.BETWEEN]
+    assert len(between) == 6
+    assert np.allclose(between, 150e6 / 8, rtol=0.1)
+
+
 @pytest.mark.parametrize("seed", ["1", "2", "4"])
 @pytest.mark.parametrize(
     ("name", "hosts", "of_group", "depth"),

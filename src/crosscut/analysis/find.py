@@ -8,7 +8,16 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from crosscut.analysis import counters, machine, many_routes, slow_parts, slow_trunks, stability, structure
+from crosscut.analysis import (
+    counters,
+    machine,
+    many_routes,
+    slow_parts,
+    slow_routes,
+    slow_trunks,
+    stability,
+    structure,
+)
 from crosscut.analysis import samples as samples_module
 from crosscut.analysis.digest import digest
 from crosscut.analysis.findings import Finding, Kind, Structure
@@ -101,7 +110,7 @@ def _of_shared(observed: Observed, inferred: Inferred, names: tuple[str, ...]) -
     limits = [] if lone else slow_trunks.shared(inferred)
     return [
         *slow_trunks.trunks(inferred, observed), *lone,
-        *slow_parts.routes(observed, inferred, name), *slow_parts.grouped(inferred, name), *limits,
+        *slow_routes.routes(observed, inferred, name), *slow_parts.grouped(inferred, name), *limits,
     ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ ALIKE = 0.05
 FEWEST_OF_KIND = 3
 # A bottleneck needs two messages, in one of its phases at least.
 _FEWEST_MESSAGES = 2
+# Noise makes one explain a little more than the other.
+_AS_MUCH = 0.95
 # Their parts are guessed at, and the guess that explains most is taken: they must be strict.
 _OWN = (Reach.SENT, Reach.RECEIVED)
 
@@ -97,13 +99,15 @@ class Explained:
 def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int = 2) -> Explained:
     """Families of limits one after the other, each for what is still unexplained."""
     slow = alone.slowness(observed) < alone.threshold
+    alone = replace(alone, noise=max(alone.noise, unevenness(observed, labels, slow)))
     open_ = slow.copy()
     found: list[Capacity] = []
     for _ in range(rounds):
         if open_.sum() < max(_FEWEST_MESSAGES, 0.02 * len(observed)):
             break
         tried = [_family(observed, alone, candidates, open_) for candidates in families(labels, observed)]
-        best = max(tried, key=lambda pair: int((pair[1] & open_).sum()))
+        most = max(int((explained & open_).sum()) for _, explained in tried)
+        best = next(pair for pair in tried if (pair[1] & open_).sum() >= _AS_MUCH * most)
         if (best[1] & open_).sum() < SMALLEST_SHARE_EXPLAINED * open_.sum():
             break
         known = {(capacity.reach, capacity.groups) for capacity in found}
@@ -111,6 +115,33 @@ def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int =
         open_ &= ~best[1]
     share = 1 - float(open_.sum() / slow.sum()) if slow.any() else 1.0
     return Explained(tuple(found), share, slow & ~open_)
+
+
+def unevenness(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) -> float:
+    """Standard deviation of the logarithm of rates that one sharing should make equal: of slow messages from
+    one group to another in one phase. TCP shares unevenly, a simulator does not."""
+    groups = int(labels.max()) + 1
+    at = np.nonzero(slow)[0]
+    pair = labels[observed.source[at]] * groups + labels[observed.destination[at]]
+    _, kind = np.unique(observed.phase[at] * groups * groups + pair, return_inverse=True)
+    counts = np.bincount(kind)
+    together = counts[kind] >= _FEWEST_MESSAGES
+    if not together.any():
+        return 0.0
+    logs = np.log(observed.rate[at])
+    middle = _medians_by(logs, kind, len(counts))
+    # A median of few lies nearer to them than the truth does: n values have n - 1 degrees of freedom.
+    excess = np.abs(logs - middle[kind]) * np.sqrt(counts[kind] / np.maximum(counts[kind] - 1, 1))
+    return float(1.4826 * np.median(excess[together]))
+
+
+def _medians_by(values: Floats, kind: Integers, kinds: int) -> Floats:
+    """[kind] the median of its values."""
+    order = np.lexsort((values, kind))
+    first = np.searchsorted(kind[order], np.arange(kinds))
+    count = np.bincount(kind, minlength=kinds)
+    low, high = first + (count - 1) // 2, first + count // 2
+    return np.asarray((values[order[low]] + values[order[high]]) / 2)
 
 
 def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explained:

@@ -1,4 +1,4 @@
-"""Hosts, routes and trunks that are slower than their like, each with its size and the probability of a false
+"""Hosts that are slower than their like, each with its size and the probability of a false
 alarm."""
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import numpy as np
 from crosscut.analysis.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
 from crosscut.analysis.findings import Direction, Effect, Finding, Kind
 from crosscut.analysis.intervals import Floats
-from crosscut.analysis.limits import families
 from crosscut.analysis.observed import Integers, Observed, Route
 from crosscut.analysis.structure import Inferred, group_name
 from crosscut.analysis.unshared import FASTEST_LOOKED_AT, tops
@@ -26,14 +25,11 @@ SMALLEST_LOSS = 0.05
 LARGEST_SHARE_OF_HOSTS = 0.125
 # Alone, with a sound partner: more than noise, and more than a few messages of others cost.
 SOUND_ALONE = 0.1
-_ROUTES_NAMED = 16
 _NAMED = 6
 # Logarithm: two directions that differ by less are told as one.
 _AS_SLOW = 0.1
 # Of belonging to its group.
 _UNSURE = 0.95
-# Messages more than this share slow: routes are then slow by the company they were in.
-_QUIET = 0.05
 
 
 @dataclass(frozen=True)
@@ -101,8 +97,8 @@ def _host(
         direction=direction,
         effect=effect,
         false_alarm=max(float(worst.doubt[rank]), SMALLEST_CLAIMED),
-        phases=_numbers(observed, mine),
-        evidence_routes=_some_routes(observed, mine),
+        phases=numbers(observed, mine),
+        evidence_routes=some_routes(observed, mine),
         advice=advice,
     )
 
@@ -164,61 +160,6 @@ def _first_of_exchanges(alone: Observed) -> set[int]:
     return set(alone.source[::2].tolist())
 
 
-def routes(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
-    """Single routes below what their two ends reach, where little else is slow. What passes a limit that is
-    known is slow by that."""
-    quiet = inferred.slow_share <= _QUIET
-    observed = observed.where(~_limited(observed, inferred))
-    if not len(observed) or not quiet:
-        return []
-    slowness = inferred.alone.slowness(observed)
-    keys, inverse = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
-    # The best of several times: a route that was fast once is not slow.
-    best = np.full(len(keys), -np.inf)
-    np.maximum.at(best, inverse, slowness)
-    doubt = outliers_below(best, inferred.alone.noise)
-    slow = np.nonzero((doubt < FALSE_ALARMS) & (best < math.log(1 - SMALLEST_LOSS)))[0]
-    return [
-        _route(
-            divmod(int(keys[at]), observed.ranks), float(best[at]), float(doubt[at]), observed, inferred, name
-        )
-        for at in slow[np.argsort(best[slow])][:_ROUTES_NAMED]
-    ]
-
-
-def _limited(observed: Observed, inferred: Inferred) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """[message] whether it passes a shared limit that was found."""
-    known = {(capacity.reach, capacity.groups) for capacity in inferred.capacities}
-    passes = np.zeros(len(observed), bool)
-    for family in families(inferred.grouping.labels, observed) if known else ():
-        for candidate in family:
-            if (candidate.reach, candidate.groups) in known:
-                passes |= candidate.counted
-    return passes
-
-
-def _route(
-    route: Route, effect: float, doubt: float, observed: Observed, inferred: Inferred, name: Names
-) -> Finding:
-    source, destination = route
-    mine = (observed.source == source) & (observed.destination == destination)
-    back = (observed.source == destination) & (observed.destination == source)
-    both = back.any() and inferred.alone.slowness(observed.where(back)).max() < inferred.alone.threshold
-    size = Effect(*(math.exp(effect + side * 1.96 * inferred.alone.noise) for side in (0, -1, 1)))
-    back_words = (
-        "as is the way back" if both else "the way back is sound" if back.any() else "way back not measured"
-    )
-    return Finding(
-        kind=Kind.SLOW_ROUTE,
-        what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach; "
-             f"{back_words}",
-        ranks=route, hosts=(name(source), name(destination)), routes=(route,),
-        direction=Direction.BOTH if both else Direction.OUT, effect=size, false_alarm=doubt,
-        phases=_numbers(observed, mine), evidence_routes=(route,),
-        advice="all other routes of both hosts are sound: a cable that only this route takes",
-    )  # fmt: skip
-
-
 def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     """The groups themselves."""
     count = inferred.grouping.count
@@ -249,10 +190,11 @@ def _listed(words: str, ranks: Integers, name: Names) -> str:
     return f"; {words} {', '.join(name(int(rank)) for rank in ranks[:_NAMED])}{more}" if len(ranks) else ""
 
 
-def _numbers(observed: Observed, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, ...]:
+def numbers(observed: Observed, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[int, ...]:
+    """Some of the phases of these messages."""
     return tuple(np.unique(observed.phase[mine])[:64].tolist())
 
 
-def _some_routes(observed: Observed, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[Route, ...]:
+def some_routes(observed: Observed, mine: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[Route, ...]:
     at = np.nonzero(mine)[0][:64]
     return tuple(zip(observed.source[at].tolist(), observed.destination[at].tolist(), strict=True))
