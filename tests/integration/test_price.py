@@ -91,8 +91,9 @@ def test_a_network_file_s_own_prices_count_where_no_book_knows_it(
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(
-        '[generator]\nkind = "crossbar"\nhosts = 8\n[host]\nprice = "900 USD"\nadapter_price = "50 USD"\n'
-        '[switch]\nprice = "400 USD"\n', encoding="utf-8",
+        '[generator]\nkind = "crossbar"\nhosts = 8\nrate = "1 Gbit/s"\n'
+        '[host]\nprice = "900 USD"\nadapter_price = "50 USD"\n[switch]\nprice = "400 USD"\n',
+        encoding="utf-8",
     )  # fmt: skip
     bill = priced([str(path)], capsys)["bills"][0]
     assert bill["network_cost"] == [800, 800]

@@ -26,13 +26,13 @@ NETWORKS = {
     "e7": ('kind = "module-chassis"\nmodules = 4\nasics_per_module = 2\nhosts_per_asic = 8\n'
            'rate = "100 Mbit/s"\nasic_capacity = "700 Mbit/s"\nmodule_rate = "400 Mbit/s"', 64),
     "tree": ('kind = "stacked-tree"\nleaves = 8\nhosts_per_leaf = 16\nrate = "100 Mbit/s"\nuplinks = 1', 128),
-    "fat-tree": ('kind = "fat-tree"\nradix = 8\nlevels = 3', 128),
-    "tapered clos": ('kind = "clos"\nleaves = 16\nhosts_per_leaf = 16\ntaper = 2', 256),
-    "torus": ('kind = "torus"\ndimensions = "4x4x4"', 64),
-    "dragonfly": ('kind = "dragonfly"\np = 2', 72),
-    "hyperx": ('kind = "hyperx"\ndimensions = "4x4"\nhosts_per_switch = 4', 64),
-    "meta-node": ('kind = "meta-node"\nmeta_nodes = 4\nports = 9\nwires = 1', 36),
-    "bus": ('kind = "bus"\nhosts = 16', 16),
+    "fat-tree": ('kind = "fat-tree"\nradix = 8\nlevels = 3\nrate = "100 Gbit/s"', 128),
+    "tapered clos": ('kind = "clos"\nleaves = 16\nhosts_per_leaf = 16\ntaper = 2\nrate = "100 Gbit/s"', 256),
+    "torus": ('kind = "torus"\ndimensions = "4x4x4"\nrate = "100 Gbit/s"', 64),
+    "dragonfly": ('kind = "dragonfly"\np = 2\nrate = "100 Gbit/s"', 72),
+    "hyperx": ('kind = "hyperx"\ndimensions = "4x4"\nhosts_per_switch = 4\nrate = "100 Gbit/s"', 64),
+    "meta-node": ('kind = "meta-node"\nmeta_nodes = 4\nports = 9\nwires = 1\nrate = "100 Gbit/s"', 36),
+    "bus": ('kind = "bus"\nhosts = 16\nrate = "100 Gbit/s"', 16),
 }  # fmt: skip
 PATTERNS = {
     "aapc": ("aapc", "--phases", "1-12"),

@@ -171,8 +171,8 @@ NETWORKS = {
     "e7": ('kind = "module-chassis"\nmodules = 4\nasics_per_module = 2\nhosts_per_asic = 2\n'
            'rate = "100 Mbit/s"\nasic_capacity = "160 Mbit/s"\nmodule_rate = "100 Mbit/s"', 16),
     "tree": ('kind = "stacked-tree"\nleaves = 4\nhosts_per_leaf = 4\nrate = "100 Mbit/s"\nuplinks = 1', 16),
-    "fat-tree": ('kind = "fat-tree"\nradix = 4\nlevels = 3', 16),
-    "torus": ('kind = "torus"\ndimensions = "3x4"', 12),
+    "fat-tree": ('kind = "fat-tree"\nradix = 4\nlevels = 3\nrate = "100 Gbit/s"', 16),
+    "torus": ('kind = "torus"\ndimensions = "3x4"\nrate = "100 Gbit/s"', 12),
 }  # fmt: skip
 PATTERNS = (
     "aapc",

@@ -158,11 +158,17 @@ def _shape_ports(fabric: Kernel, plan: Plan) -> None:
         shape_end(fabric, plan, end)
 
 
-def shape_end(kernel: Kernel, plan: Plan, end: End) -> None:
-    if not math.isinf(end.bits_per_second):
-        index, bucket = index_of(end.name), plan.bucket(end.bits_per_second, end.name)
-        kernel.shape(index, bucket)
-        if plan.serves_in_turn(end.host):
+def shape_end(kernel: Kernel, plan: Plan, end: End, bucket: Bucket | None = None) -> None:
+    """Without a bucket: as the plan has it. In this process's network namespace."""
+    index = index_of(end.name)
+    if bucket is None and math.isinf(end.bits_per_second):
+        return
+    bucket = bucket or plan.bucket(end.bits_per_second, end.name)
+    kernel.shape(index, bucket)
+    if plan.serves_in_turn(end.host):
+        if bucket.is_shut:  # a class would have room
+            kernel.first_come(index, bucket)
+        else:
             _take_turns(kernel, plan, index, bucket)
 
 

@@ -16,8 +16,6 @@ from crosscut.lab.faults import Fault, cable_of, cabled, check, from_json
 from crosscut.lab.plan import End, Entry, Plan
 from crosscut.lab.shaping import Bucket
 
-# A queue that no frame fits into: everything is lost.
-_NOTHING_BYTES = 1
 # What needs no port.
 _OF_NODES = ("mtu", "compute")
 _WORKERS = ("flap", "loss", "compute")
@@ -146,24 +144,19 @@ def go_to(made: Plan, folder: Path, end: End) -> None:
 
 def _shape(made: Plan, folder: Path, end: End, bucket: Bucket | None) -> None:
     """Without a bucket: as it was built."""
-    from crosscut.lab import kernel
+    from crosscut.lab import build, kernel
 
     go_to(made, folder, end)
     with kernel.Kernel() as here:
-        index = kernel.index_of(end.name)
-        if bucket is not None:
-            here.shape(index, bucket)
-        elif end.bits_per_second < float("inf"):
-            here.shape(index, made.bucket(end.bits_per_second, end.name))
+        if bucket is None and end.bits_per_second == float("inf"):
+            here.unshape(kernel.index_of(end.name))
         else:
-            here.unshape(index)
+            build.shape_end(here, made, end, bucket)
 
 
 def nothing(made: Plan, end: End) -> Bucket:
     """The end's own rate, and room for no frame."""
-    rate = min(end.bits_per_second, 1e9)
-    bucket = made.bucket(rate, end.name)
-    return Bucket(bucket.bits_per_second, bucket.burst_bytes, _NOTHING_BYTES)
+    return made.bucket(min(end.bits_per_second, 1e9), end.name).shut()
 
 
 def lose(made: Plan, folder: Path, end: End) -> None:

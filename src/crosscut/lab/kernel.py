@@ -95,6 +95,10 @@ class Kernel:
     def unshape(self, index: int) -> None:
         self._ask("tc", "del", index=index, root=True)
 
+    def first_come(self, index: int, bucket: Bucket) -> None:
+        """Below the bucket: one queue, in place of turns."""
+        bulk.send([turns.first_come(index, bucket.limit_bytes)])
+
     def take_turns(self, index: int, bucket: Bucket, senders: int, bundle_bytes: int) -> None:
         """Below the bucket: each of so many senders has a queue of its own."""
         # A class's queue is as long as the device's when it is made, counted in bundles.

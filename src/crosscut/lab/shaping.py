@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crosscut import units
 from crosscut.errors import UsageError
@@ -23,6 +23,7 @@ SEGMENT_SECONDS = 1.0e-3
 MOST_SEGMENTS = 42  # 64 kB, TCP's own limit
 QUEUE_SECONDS = 50e-3
 LEAST_QUEUE_BYTES = 64_000
+_NO_ROOM_BYTES = 1
 # TBF's rate is 32 bits of bytes a second.
 MOST_BITS_PER_SECOND = 8.0 * (2**32 - 1)
 LEAST_BITS_PER_SECOND = 64e3
@@ -48,6 +49,15 @@ class Bucket:
     bits_per_second: float
     burst_bytes: int
     limit_bytes: int
+    """Of what waits."""
+
+    def shut(self) -> Bucket:
+        """With room for no frame: nothing passes."""
+        return replace(self, limit_bytes=_NO_ROOM_BYTES)
+
+    @property
+    def is_shut(self) -> bool:
+        return self.limit_bytes <= _NO_ROOM_BYTES
 
 
 def frames(mtu: int, framing: int, efficiency: float) -> Frames:

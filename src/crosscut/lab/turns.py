@@ -37,7 +37,9 @@ _PRIORITY = 10
 
 
 def in_turn(index: int, senders: int, quantum_bytes: int) -> Iterator[tuple[int, bytes]]:
-    """For bulk.send: below the bucket of device `index`, a class for each of so many senders."""
+    """For bulk.send: below the bucket of device `index`, a class for each of so many senders. In place of
+    classes that are there, which the kernel would not change."""
+    yield first_come(index, 0)
     classes = min(senders, MOST_CLASSES)
     init = struct.pack("=5I", _HTB_VERSION, _RATE_TO_QUANTUM, 1, 0, 0)
     yield _NEWQDISC, _message(index, _TURNS, _BUCKET | 1, 0, attribute(_HTB_INIT, init))
@@ -47,6 +49,14 @@ def in_turn(index: int, senders: int, quantum_bytes: int) -> Iterator[tuple[int,
     if classes > 1:
         for number in range(classes):
             yield _NEWFILTER, _message(index, 0, _TURNS, info, _selector(number, classes), kind=b"u32\0")
+
+
+def first_come(index: int, limit_bytes: int) -> tuple[int, bytes]:
+    """For bulk.send: below the bucket of device `index`, one queue of so many bytes."""
+    body = _TCM.pack(0, index, 0, _BUCKET | 1, 0)
+    return _NEWQDISC, body + attribute(_KIND, b"bfifo\0") + attribute(
+        _OPTIONS, struct.pack("=I", limit_bytes)
+    )
 
 
 def _class(number: int) -> int:

@@ -11,8 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from crosscut.lab import faulting, kernel, lifecycle, namespaces, state
-from crosscut.lab.enter import FABRIC
+from crosscut.lab import build, faulting, kernel, lifecycle, state
 from crosscut.lab.faults import Fault, cable_of, from_json
 from crosscut.lab.plan import Plan
 
@@ -64,16 +63,17 @@ def _switches(name: str, made: Plan, fault: Fault) -> tuple[Callable[[], None], 
     places = []
     for end in faulting.ends(made, fault):
         faulting.go_to(made, folder, end)
-        places.append((kernel.Kernel(), kernel.index_of(end.name), end))
-    namespaces.enter(folder / FABRIC, namespaces.NEW_NET)
+        places.append((kernel.Kernel(), end))
 
     def lose() -> None:
-        for here, index, end in places:
-            here.shape(index, faulting.nothing(made, end))
+        for here, end in places:
+            faulting.go_to(made, folder, end)
+            build.shape_end(here, made, end, faulting.nothing(made, end))
 
     def carry() -> None:
-        for here, index, end in places:
-            here.shape(index, made.bucket(min(end.bits_per_second, 1e9), end.name))
+        for here, end in places:
+            faulting.go_to(made, folder, end)
+            build.shape_end(here, made, end, made.bucket(min(end.bits_per_second, 1e9), end.name))
 
     return lose, carry
 
