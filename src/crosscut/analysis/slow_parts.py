@@ -1,5 +1,4 @@
-"""Hosts that are slower than their like, each with its size and the probability of a false
-alarm."""
+"""Hosts that are slower than their like, each with its size and the probability of a false alarm."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _queues(settings: list[str]) -> Queues:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if name != _QUEUES or not equals:
-            also = f"; {USER},{setting} does" if name in OPTIONS else ""
+            also = f"; {USER},{setting} does" if name in OPTIONS and value else ""
             raise UsageError(f"'{setting}': the kernel's switch takes {_QUEUES}= alone{also}")
         try:
             found = Queues(value)
