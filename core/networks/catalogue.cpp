@@ -52,12 +52,17 @@ fs::path find_in_catalogue(const std::string& name) {
     for (const auto& entry : fs::directory_iterator(folder, error))
       if (entry.path().extension() == ".toml") there.push_back(entry.path().stem().string());
   }
+  std::error_code error;
+  const auto nowhere =
+      "there is no network " + shown(name) + " in " + (looked.empty() ? "any catalogue" : looked);
+  // The file lies here, and its name was typed without the ending: that was meant.
+  if (const auto here = "./" + name + ".toml"; fs::is_regular_file(here, error))
+    throw UsageError(nowhere + "; did you mean the file " + here + "?");
   std::ranges::sort(there);
   const std::vector<std::string_view> names(there.begin(), there.end());
   throw UsageError(
-      "there is no network " + shown(name) + " in " + (looked.empty() ? "any catalogue" : looked) +
-      (names.empty() ? "; set CROSSCUT_NETWORKS to the folder, or name a file: ./" + name + ".toml"
-                     : suggestion(name, names) + "; or name a file: ./" + name + ".toml"));
+      nowhere + (names.empty() ? "; set CROSSCUT_NETWORKS to the folder, or name a file: ./" + name + ".toml"
+                               : suggestion(name, names) + "; or name a file: ./" + name + ".toml"));
 }
 
 }  // namespace

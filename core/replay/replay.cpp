@@ -12,6 +12,8 @@ namespace {
 // Events so close are one moment: rounding takes apart what symmetry makes simultaneous.
 constexpr double moment = 1e-12;
 constexpr std::size_t told_most = 8;
+// Of a link's rate: one that carries so much has a queue.
+constexpr double filled = 0.999;
 
 std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
@@ -38,6 +40,7 @@ Replay::Replay(const ReplayTrace& trace, const Ways& ways, const ReplayModel& mo
       model_(model),
       capacities_(scaled(ways.capacities(), model.bandwidth)),
       flows_(capacities_),
+      sending_(capacities_.size()),
       ranks_(index(trace.ranks())) {
   for (Rank rank = 0; rank < trace.ranks(); ++rank)
     ranks_[index(rank)].noise = Random(static_cast<std::uint64_t>(rank) + 1);
@@ -63,9 +66,10 @@ void Replay::make_connections() {
       const Transfer transfer{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
       made.latency = model_.latency * ways_.path(transfer, table_.uses);
       table_.end_row();
+      const auto way = table_.row(index(number));
+      if (!way.empty()) made.own_link = way.front();
       made.alone_rate = std::numeric_limits<double>::infinity();
-      for (const auto use : table_.row(index(number)))
-        made.alone_rate = std::min(made.alone_rate, capacities_[index(use)]);
+      for (const auto use : way) made.alone_rate = std::min(made.alone_rate, capacities_[index(use)]);
       connections_.push_back(std::move(made));
     }
   }
@@ -293,6 +297,12 @@ void Replay::enter(MessageNumber number) {
   auto& connection = connections_[index(message.connection)];
   if (model_.alone || std::isinf(connection.alone_rate)) return travel_alone(number);
   if (connection.leaving.empty()) {
+    if (connection.opens < now_ && !message.queued) connection.opens = now_ + queue_seconds(connection);
+    if (connection.opens > now_ && !message.queued) {
+      message.queued = true;
+      return at(connection.opens, Kind::enter, number);
+    }
+    if (connection.own_link >= 0) sending_[index(connection.own_link)].push_back(message.connection);
     connection.entered = connection.left = connection.rate = 0;
     connection.since = now_;
     flows_.add(message.connection);
@@ -307,6 +317,20 @@ void Replay::enter(MessageNumber number) {
     connection.buffered.pop_front();
     sent(number);
   }
+}
+
+// Where its host's link is full: for a window of each that sends there, or all that it has left.
+double Replay::queue_seconds(const Connection& connection) {
+  if (model_.window_bytes <= 0 || connection.own_link < 0) return 0;
+  const auto capacity = capacities_[index(connection.own_link)];
+  double rate = 0, queued = 0;
+  for (const auto other : sending_[index(connection.own_link)]) {
+    auto& before = connections_[index(other)];
+    settle(before);
+    rate += before.rate;
+    queued += std::min(model_.window_bytes, before.entered - before.left);
+  }
+  return rate >= filled * capacity ? queued / capacity : 0;
 }
 
 void Replay::travel_alone(MessageNumber number) {
@@ -352,6 +376,7 @@ void Replay::drained(ConnectionNumber number) {
   if (!connection.leaving.empty()) return tell_next(number);
   ++connection.version;
   flows_.remove(number);
+  if (connection.own_link >= 0) std::erase(sending_[index(connection.own_link)], number);
 }
 
 void Replay::sent(MessageNumber number) {

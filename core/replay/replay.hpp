@@ -26,6 +26,9 @@ struct ReplayModel {
   double eager_bytes = std::numeric_limits<double>::infinity();
   // A sender goes on as soon as all but so many bytes of its message have left.
   double send_buffer_bytes = std::numeric_limits<double>::infinity();
+  // Of a connection so many bytes are on their way at once. They queue at their host's link where it is full,
+  // and what another connection sends later is behind them.
+  double window_bytes = 0;
   // What travels before each message, of the library.
   double header_bytes = 0;
   // Of TCP: bytes of payload in a frame, 0: unknown; and those around them on the wire.
@@ -69,11 +72,14 @@ class Replay {
     double posted = 0;          // seconds
     bool has_send = false, has_receive = false, sent = false, arrived = false;
     bool sender_waits = false, receiver_waits = false;
+    bool queued = false;  // behind other connections of its host, until its turn came
   };
   struct Connection {
     Rank source = 0, destination = 0;
     double latency = 0;
+    CapacityIndex own_link = -1;   // -1: none
     double alone_rate = 0;         // of the narrowest capacity
+    double opens = 0;              // when its first byte has passed the queue of its host
     double entered = 0, left = 0;  // positions, bytes
     double rate = 0, since = 0;
     std::uint32_t version = 0;
@@ -110,6 +116,7 @@ class Replay {
   bool pay(Rank rank, RankState& state, double seconds);
   MessageNumber match(Rank rank, const Action& action, bool of_send);
   void enter(MessageNumber number);
+  double queue_seconds(const Connection& connection);
   void travel_alone(MessageNumber number);
   void settle(Connection& connection) const;
   void tell_next(ConnectionNumber number);
@@ -132,6 +139,7 @@ class Replay {
   FlowSet flows_;
   std::unordered_map<std::uint64_t, ConnectionNumber> connection_of_;  // by key of tag 0
   std::vector<Connection> connections_;
+  std::vector<std::vector<ConnectionNumber>> sending_;  // [capacity] those on whose first link they are
   std::vector<Message> messages_;
   std::unordered_map<std::uint64_t, std::deque<MessageNumber>> half_;  // messages with one end posted, by key
   std::vector<RankState> ranks_;

@@ -33,7 +33,7 @@ bool watch(const Fd& epoll, int fd, std::uint64_t id, std::uint32_t events) {
 Fd open_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int each : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaddset(&set, each);
+  for (const int each : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) ::sigaddset(&set, each);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   return Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -161,6 +161,7 @@ bool Emulation::read_frame(Tap& tap) {
 }
 
 Emulation::Fate Emulation::classify(Tap& tap, BundleId id) {
+  if (tap.outage.out && is_out(tap)) return Fate::lost;
   const auto frame = pool_.read(id).subspan(offload_bytes);
   const auto addressed = read_addresses(frame);
   if (!addressed) return Fate::malformed;
@@ -226,6 +227,10 @@ void Emulation::hand_over(const Parcel& parcel) {
   held_.add((parcel.when - parcel.first_due) / per_nanosecond);
   const auto& slot = pool_[parcel.bundle];
   auto& tap = taps_[slot.destination];
+  if (tap.outage.in && is_out(tap)) {
+    count_[static_cast<std::size_t>(Fate::lost)] += parcel.count;
+    return;
+  }
   tap.delivered += parcel.count;
   const auto read = pool_.read(parcel.bundle);
   if (parcel.count == slot.bundle.frames) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "cable_fault.hpp"
 #include "fd.hpp"
 #include "frame_pool.hpp"
 #include "json.hpp"
@@ -32,6 +34,10 @@ class Emulation {
   Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettings& settings, const Pace& pace,
             int input);
 
+  // Read now, and at each SIGUSR2; then what could be done is said on stdout.
+  using FaultSource = std::function<std::vector<CableFault>()>;
+  void set_fault_source(FaultSource read);
+
   // Until SIGTERM, SIGINT, the input's end or `seconds` (0: no limit). Statistics on SIGUSR1 go to stdout.
   void run(double seconds);
   json::Value statistics() const;
@@ -48,13 +54,17 @@ class Emulation {
     StationId link = -1;  // once it has sent
     bool is_ready = false;
     std::int64_t read = 0, delivered = 0;
+    Outage outage{};
+    std::int64_t outage_began = 0;  // by the machine's clock
+    bool has_carrier = true;
   };
   struct MacHash {
     std::size_t operator()(const Mac& mac) const;
   };
   // What became of a frame that was read.
-  enum class Fate : std::uint8_t { sent, answered, group, unknown, malformed, no_way, to_itself };
-  static constexpr std::size_t fates = 7;
+  enum class Fate : std::uint8_t { sent, answered, group, unknown, malformed, no_way, to_itself, lost };
+  static constexpr std::size_t fates = 8;
+  static constexpr std::int64_t never_nanoseconds = std::int64_t{1} << 62;
 
   // Among the numbers of the TAPs, in epoll's data.
   static constexpr std::uint64_t id_timer = ~0ull, id_signals = ~1ull, id_input = ~2ull;
@@ -77,6 +87,11 @@ class Emulation {
   void rest(std::int64_t last_look);
   std::int64_t next_needed(std::int64_t here) const;
 
+  void take_faults(std::span<const CableFault> faults);
+  void reread_faults();
+  bool is_out(const Tap& tap) const;  // frames are lost there, in the directions of its outage
+  void show_carriers();
+
   static double processor_seconds();
 
   Wiring& wiring_;
@@ -95,6 +110,8 @@ class Emulation {
   std::int64_t count_[fates] = {};
   std::int64_t not_taken_ = 0, pieces_read_ = 0, pieces_written_ = 0;
   double processor_at_start_ = 0;
+  FaultSource fault_source_;
+  std::int64_t next_carrier_ = never_nanoseconds;  // by the machine's clock, when some link goes or comes
 };
 
 }  // namespace crosscut::frames

@@ -29,6 +29,7 @@ void Emulation::run(double seconds) {
   const auto end = seconds > 0 ? nanoseconds(seconds) : std::int64_t{1} << 62;
   auto& model = wiring_.model();
   for (auto last_look = now(); !ended_ && last_look < end;) {
+    if (last_look + began_ >= next_carrier_) show_carriers();
     read_frames();
     model.advance(now() * per_nanosecond);
     deliver();
@@ -68,6 +69,7 @@ std::int64_t Emulation::next_needed(std::int64_t here) const {
   const auto& model = wiring_.model();
   const auto due = std::min(outbox_.next_due(), model.nothing_due_before());
   auto wake = due == never ? here + nanoseconds(0.1) : (due + per_nanosecond - 1) / per_nanosecond;
+  wake = std::min(wake, next_carrier_ - began_);
   for (const auto& tap : taps_) {
     if (!tap.is_ready) continue;
     if (may_read(tap)) return here;
@@ -107,6 +109,10 @@ void Emulation::look(std::int64_t wait_until) {
 void Emulation::handle_signal() {
   signalfd_siginfo info{};
   if (::read(signals_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return;
+  if (info.ssi_signo == SIGUSR2) {
+    reread_faults();
+    return;
+  }
   if (info.ssi_signo != SIGUSR1) {
     ended_ = true;
     return;

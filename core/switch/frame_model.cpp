@@ -9,7 +9,9 @@ namespace crosscut::frames {
 
 namespace {
 constexpr double bits_per_byte = 8;
-}
+
+double per_byte(double bits_per_second) { return bits_per_byte * instants_per_second / bits_per_second; }
+}  // namespace
 
 Instant instant_of(double seconds) { return std::llround(seconds * instants_per_second); }
 
@@ -18,8 +20,7 @@ bool FrameModel::Event::operator>(const Event& other) const {
 }
 
 StationId FrameModel::add_station(const StationSpec& spec) {
-  stations_.push_back(
-      {.spec = spec, .instants_per_byte = bits_per_byte * instants_per_second / spec.bits_per_second});
+  stations_.push_back({.spec = spec, .instants_per_byte = per_byte(spec.bits_per_second)});
   return static_cast<StationId>(stations_.size() - 1);
 }
 
@@ -32,8 +33,21 @@ WayId FrameModel::add_way(std::span<const Step> steps) {
   const auto first = steps_.size();
   steps_.insert(steps_.end(), steps.begin(), steps.end());
   ways_.push_back({first, steps_.size()});
-  shortest_end_ = std::min(shortest_end_, duration(steps.back().station, 0) + steps.back().delay);
+  shortest_end_ = std::min(shortest_end_, shortest_end(ways_.back()));
   return static_cast<WayId>(ways_.size() - 1);
+}
+
+Instant FrameModel::shortest_end(const WaySpan& way) const {
+  const auto& last = steps_[way.end - 1];
+  return duration(last.station, 0) + last.delay;
+}
+
+void FrameModel::set_rate(StationId station, double bits_per_second) {
+  auto& changed = stations_[index(station)];
+  changed.spec.bits_per_second = bits_per_second;
+  changed.instants_per_byte = per_byte(bits_per_second);
+  shortest_end_ = never;
+  for (const auto& way : ways_) shortest_end_ = std::min(shortest_end_, shortest_end(way));
 }
 
 Instant FrameModel::duration(StationId station, std::int64_t bytes) const {

@@ -84,6 +84,8 @@ class FrameModel {
   StationId add_station(const StationSpec& spec);
   QueueId add_queue(const QueueSpec& spec);
   WayId add_way(std::span<const Step> steps);  // at least one
+  // From the next frame on.
+  void set_rate(StationId station, double bits_per_second);
 
   // A frame comes to its way's first queue at `now`, not before anything that has happened.
   void offer(Instant now, Handle handle, std::int64_t bytes, WayId way);
@@ -156,6 +158,7 @@ class FrameModel {
   void request(Instant now, QueueId queue);
   void serve(Instant now, StationId station);
   PacketId take_packet();
+  Instant shortest_end(const WaySpan& way) const;
 
   Framing framing_;
   std::vector<Station> stations_;

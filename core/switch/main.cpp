@@ -8,6 +8,7 @@
 
 #include "emulation.hpp"
 #include "error.hpp"
+#include "fault_list.hpp"
 #include "fd.hpp"
 #include "file.hpp"
 #include "options.hpp"
@@ -52,6 +53,14 @@ void take_from(const Network& network, Options& options) {
     options.tap.mtu = protocol.mtu > 0 ? std::min(protocol.mtu, mtu_most) : mtu_ethernet;
 }
 
+// Else hardly anything passes, and nobody is told why: mostly a unit was forgotten.
+void refuse_small_buffer(const Options& options) {
+  const auto frame = options.tap.mtu + static_cast<std::int64_t>(header_bytes);
+  if (const auto given = options.how.buffer.bytes_max; given < frame)
+    throw UsageError("--buffer " + std::to_string(given) + ": no frame of this network fits (" +
+                     std::to_string(frame) + " bytes); give more, with a unit: 64KiB");
+}
+
 // The same network in slow motion; what a link does not carry at a rate (latencies) stays.
 void dilate(Graph& graph, double times) {
   for (auto& link : graph.link_classes) {
@@ -70,6 +79,7 @@ void say(const json::Value& value) {
 int emulate(Options options) {
   const auto network = read_network(options.network, vertices_max);
   take_from(*network, options);
+  refuse_small_buffer(options);
   dilate(network->graph, options.dilation);
   Wiring wiring(*network, options.how);
   const auto list = options.taps == "-"
@@ -77,6 +87,10 @@ int emulate(Options options) {
                         : TapText{.text = read_file(options.taps, list_bytes_max), .path = options.taps};
   Emulation emulation(wiring, parse_taps(list.text, list.path, *network, wiring), options.tap, options.pace,
                       list.input);
+  if (!options.faults.empty())
+    emulation.set_fault_source([&] {
+      return parse_faults(read_file(options.faults, list_bytes_max), options.faults, *network, wiring);
+    });
   say(json::Object{{"event", "ready"},
                    {"network", network->name},
                    {"taps", static_cast<std::int64_t>(emulation.taps())},

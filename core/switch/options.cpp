@@ -16,9 +16,10 @@ Emulates a network between TAP devices: every frame takes its way with the times
 description says. NETWORK is a network file or a name of the catalogue.
 
   --taps FILE|-        which TAP is which host's: a JSON object a line; -: standard input, up to an empty line
+  --faults FILE        cables that are bad: a JSON object a line; read again at SIGUSR2 (default: none are)
   --forwarding store|cut   whole frames first (default), or on from the header
   --queues output|input    where switches queue: at the way out (default), or at the way in, with head-of-line blocking
-  --buffer BYTES       of each queue; what does not fit is lost (default 128KiB)
+  --buffer BYTES       of each queue, at least a full frame; what does not fit is lost (default 128KiB)
   --buffer-frames N    also so many frames at most (default: no such bound)
   --framing BYTES      on the wire beside the frame (default: the network's, else 24: IEEE 802.3)
   --dilate N           all rates divided by N; times that are no rates stay (default 1)
@@ -32,16 +33,17 @@ description says. NETWORK is a network file or a name of the catalogue.
   --no-realtime        runs like any program (default: before all others, where that is allowed)
   --seconds S          ends after it (default: at SIGTERM, SIGINT or the end of standard input)
 
-Prints {"event": "ready"} when all TAPs are there; statistics at SIGUSR1 and at the end.
+Prints {"event": "ready"} when all TAPs are there; statistics at SIGUSR1 and at the end,
+{"event": "faults"} at SIGUSR2.
 Exit status: 0 fine; 1 a TAP or the machine failed; 2 wrong usage.
 )";
 
 namespace {
 
 constexpr std::string_view names[] = {
-    "--taps",   "--forwarding", "--queues",    "--buffer", "--buffer-frames", "--framing",
-    "--mtu",    "--host-queue", "--checksums", "--spin",   "--quantum",       "--no-realtime",
-    "--dilate", "--bundle",     "--seconds",   "--help",   "--version"};
+    "--taps",        "--faults", "--forwarding", "--queues",    "--buffer", "--buffer-frames",
+    "--framing",     "--mtu",    "--host-queue", "--checksums", "--spin",   "--quantum",
+    "--no-realtime", "--dilate", "--bundle",     "--seconds",   "--help",   "--version"};
 
 std::int64_t in_range(std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
@@ -84,6 +86,7 @@ void read_model(std::string_view name, std::string_view value, Options& options)
 void read_pace(std::string_view name, std::string_view value, Options& options) {
   constexpr int mtu_least = 68, mtu_most = 65'521;  // RFC 791; TUN_MAX_MTU less the header
   if (name == "--taps") options.taps = value;
+  if (name == "--faults") options.faults = value;
   if (name == "--mtu") options.tap.mtu = static_cast<int>(in_range(parse_bytes(value), mtu_least, mtu_most));
   if (name == "--host-queue")
     options.tap.queue_frames = static_cast<int>(in_range(parse_integer(value), 1, 100'000));

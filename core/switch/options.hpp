@@ -9,7 +9,7 @@
 namespace crosscut::frames {
 
 struct Options {
-  std::string network, taps;
+  std::string network, taps, faults;
   SwitchModel how;
   bool framing_given = false;  // else the network's own, where it has one
   TapSettings tap;

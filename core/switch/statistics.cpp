@@ -76,7 +76,8 @@ json::Value Emulation::statistics() const {
                               {"unknown_address", count(Fate::unknown)},
                               {"malformed", count(Fate::malformed)},
                               {"no_way", count(Fate::no_way)},
-                              {"to_itself", count(Fate::to_itself)}}},
+                              {"to_itself", count(Fate::to_itself)},
+                              {"lost_by_faults", count(Fate::lost)}}},
       {"taps", std::move(hosts)},
       {"stations", std::move(stations)},
   };

@@ -129,6 +129,12 @@ Fd make_tap(const TapEntry& entry, const TapSettings& settings, int frames_at_on
   return tap;
 }
 
+void set_carrier(const Fd& tap, const TapEntry& entry, bool is_there) {
+  int value = is_there ? 1 : 0;
+  if (::ioctl(tap.get(), TUNSETCARRIER, &value) != 0)
+    throw_errno("setting the carrier of TAP " + entry.tap + " in " + entry.netns);
+}
+
 std::int64_t lost_in_host(const TapEntry& entry) {
   try {
     const Visit visit(entry.netns);

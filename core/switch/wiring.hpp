@@ -3,13 +3,17 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "cable_fault.hpp"
 #include "frame_model.hpp"
 #include "network.hpp"
+#include "port.hpp"
 #include "routers.hpp"
 
 namespace crosscut::frames {
@@ -19,13 +23,6 @@ struct SwitchModel {
   bool input_queued = false;  // one queue a port, where frames come in; else one for each way out
   QueueSpec buffer{.bytes_max = 128 * 1024};
   Framing framing{};
-};
-
-// An end of a way: an adapter of a host.
-struct Port {
-  Vertex host = 0;
-  int adapter = 0;
-  friend bool operator==(const Port&, const Port&) = default;
 };
 
 // Ways are made when a frame first needs them, and kept. The network must outlive this.
@@ -38,6 +35,9 @@ class Wiring {
   // `flow` spreads over equal ways; only so many of its bits count that all ways can be kept. Throws
   // UsageError where there is no way.
   WayId way(Port source, Port destination, std::uint64_t flow);
+  // These, in place of those before; outages are no matter of the wiring. Frames that are inside go on as
+  // they began. Throws UsageError, and changes nothing, where a cable cannot be so.
+  void set_faults(std::span<const CableFault> faults);
   // Of the ways made so far: what has passed, and what it is called.
   struct Passed {
     std::string name;
@@ -56,13 +56,28 @@ class Wiring {
   // way in, so that they take turns).
   enum class Waits : std::uint8_t { at_output, at_input, for_inside };
 
+  // A cable that is in another's port leads where that one did.
+  struct Hop {
+    Lane lane = 0;   // of the network's description: from where to where
+    Lane cable = 0;  // that is there
+  };
+  struct Place {
+    Port port;
+    bool is_known = true;
+  };
+
+  Place place_of(Port port) const;
+  void check(const CableFault& fault) const;
+  void carry_at_most(Lane lane, double share);
+  bool shares_directions(Lane lane) const;
   StationId link_station(Lane lane);
   StationId inside_station(Vertex at, bool is_way_in, const SwitchClass& its);
   StationId station(std::int64_t number, const std::string& name, const StationSpec& spec);
   QueueId queue(Waits where, std::int32_t of, Lane entered_by, const QueueSpec& spec);
   std::vector<Lane> lanes_between(Port source, Port destination, std::uint64_t key) const;
-  WayId way_along(const std::vector<Lane>& lanes);
-  void add_passage(Lane from, Lane to, std::vector<Step>& steps);
+  std::vector<Hop> hops_between(Port source, Port destination, std::uint64_t key) const;
+  WayId way_along(const std::vector<Hop>& hops);
+  void add_passage(Hop from, Hop to, std::vector<Step>& steps);
   bool keeps_whole(Vertex v) const;
   double bits_per_second(Lane lane) const;
 
@@ -74,6 +89,9 @@ class Wiring {
   std::vector<Passed> named_;                             // [station]
   std::map<std::tuple<Waits, std::int32_t, Lane>, QueueId> queues_;
   std::unordered_map<std::uint64_t, WayId> known_;  // by ends and flow
+  std::map<Lane, double> shares_;                   // of its rate that a cable carries; else all of it
+  std::set<std::int32_t> shared_;                   // edges whose directions share one rate, by a fault
+  std::map<Port, Place> places_;                    // of cables that are not in their own
 };
 
 }  // namespace crosscut::frames

@@ -120,6 +120,24 @@ TEST(a_long_message_waits_for_its_receive_and_the_handshake) {
   CHECK(near(times[1], 10 + 1 + 10 + 1));
 }
 
+TEST(what_a_host_has_on_its_way_is_ahead_of_what_it_sends_later) {
+  const Star star({100, 100, 100});
+  const std::vector<Lines> two{{"isend 1 0 1000", "compute 4e9", "isend 2 0 1000", "isend 2 1 100"},
+                               {"recv 0 0 1"},
+                               {"recv 0 0 1", "recv 0 1 1"}};
+  const auto even = ended(star, two);
+  CHECK(near(even[1], 16));  // from 4 on at half of the rate
+  // From 4 on 200 bytes are ahead; at 6 the other 400 share the link with 1000 and 100 more: until 14, then
+  // alone.
+  const auto behind = ended(star, two, {.window_bytes = 200});
+  CHECK(near(behind[1], 14));
+  CHECK(near(behind[2], 21));
+  // All that is left is ahead: the first is not delayed, the second goes when it is through.
+  const auto whole = ended(star, two, {.window_bytes = 1000});
+  CHECK(near(whole[1], 10));
+  CHECK(near(whole[2], 21));
+}
+
 TEST(a_sender_goes_on_when_the_rest_is_in_its_buffer) {
   const Star star({100, 100});
   const ReplayModel model{.send_buffer_bytes = 300};

@@ -1,7 +1,5 @@
 #include "clone_conductor.hpp"
 
-#include <unistd.h>
-
 #include <map>
 #include <thread>
 
@@ -9,9 +7,6 @@
 
 namespace crosscut {
 namespace {
-
-// Joining takes longer than an answer: ssh trees, a loaded machine starting hundreds of ranks.
-double joining_patience(const RankSetup& setup) { return setup.timeout_seconds + 0.05 * setup.ranks + 5; }
 
 // The launcher's word about a rank may come a moment later than the end of its connection.
 constexpr int launcher_tries = 20;
@@ -22,69 +17,23 @@ json::Value parsed(const Frame& frame) { return json::parse(Reader(frame.payload
 }  // namespace
 
 CloneConductor::CloneConductor(const RankSetup& setup, const Address& interface)
-    : setup_(setup),
-      desk_(setup.requests_fd, setup.events_fd, setup.place),
-      reports_(setup.reports_fd),
-      server_(interface, setup.secret, setup.ranks, setup.timeout_seconds),
-      roster_(static_cast<std::size_t>(setup.ranks)) {}
-
-void CloneConductor::rank_zero_failed(const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  rank_zero_reason_ = reason;
-}
+    : podium_(setup, interface), roster_(static_cast<std::size_t>(setup.ranks)) {}
 
 std::string CloneConductor::name(Rank rank) const {
   return "rank " + std::to_string(rank) + " on " + roster_.of(rank).node;
 }
 
-void CloneConductor::announce() {
-  const auto line = address().text() + "\n";
-  if (setup_.address_fd >= 0 && ::write(setup_.address_fd, line.data(), line.size()) < 0)
-    throw_errno("telling the launcher where rank 0 is");
-  if (setup_.local_ranks < setup_.ranks)
-    desk_.events().say(json::Object{{"event", "listening"}, {"address", address().text()}});
-}
-
-void CloneConductor::hear_launcher() {
-  if (setup_.reports_fd < 0) return;
-  reports_.read();
-  while (!reports_.empty()) {
-    auto report = parse_node_report(reports_.take());
-    if (report && report->kind != NodeReport::Kind::up) losses_.push_back(std::move(*report));
-  }
-}
-
 std::string CloneConductor::cause(Rank rank, const std::string& otherwise) {
-  if (rank == 0) {
-    const std::lock_guard lock(mutex_);
-    return rank_zero_reason_.empty() ? otherwise : rank_zero_reason_;
-  }
-  for (int i = 0; setup_.reports_fd >= 0 && i < launcher_tries; ++i) {
-    hear_launcher();
-    const auto known = std::ranges::find(losses_, rank, &NodeReport::first_rank);
-    if (known != losses_.end()) return known->reason;
+  for (int i = 0; i < launcher_tries; ++i) {
+    if (const std::string known = podium_.cause(rank); !known.empty()) return known;
+    if (rank == 0) break;  // whose own word would be there
     std::this_thread::sleep_for(launcher_pause);
   }
   return otherwise;
 }
 
-void CloneConductor::hear_input(int fd) {
-  if (fd == desk_.signals_fd()) return desk_.hear_signals();
-  if (fd == setup_.reports_fd) {
-    hear_launcher();
-    if (reports_.ended()) server_.unwatch(fd);
-    return;
-  }
-  if (!desk_.hear_requests()) server_.unwatch(fd);
-}
-
 void CloneConductor::assemble() {
-  const auto frames = server_.await_all(joining_patience(setup_), [this] {
-    desk_.hear_signals();
-    if (desk_.interrupted()) throw RunError("interrupted before all ranks had joined");
-    hear_launcher();
-    if (!losses_.empty()) throw RunError(describe(losses_.front()));
-  });
+  const auto frames = server_.await_all(podium_.joining_patience(), [this] { podium_.check_gathering(); });
   Welcome welcome;
   welcome.living = server_.all_living();
   std::map<std::string, std::int32_t> machines;
@@ -108,27 +57,16 @@ void CloneConductor::assemble() {
 }
 
 void CloneConductor::run() {
-  try {
-    announce();
-    assemble();
-    serve();
-  } catch (const UsageError& error) {
-    desk_.events().error(error.what(), true);
-    desk_.note_status(2);
-  } catch (const std::exception& error) {
-    desk_.events().error(error.what(), false);
-    desk_.note_status(desk_.interrupted() ? 130 : 1);
-  }
-  server_.broadcast(FrameType::end, {});
-  if (desk_.interrupted()) desk_.note_status(130);
-  desk_.events().say(json::Object{{"event", "ended"}});
+  podium_.run(
+      [this] {
+        assemble();
+        serve();
+      },
+      [this] { server_.broadcast(FrameType::end, {}); });
 }
 
 void CloneConductor::serve() {
-  server_.watch(desk_.signals_fd());
-  server_.watch(desk_.requests_fd());
-  if (setup_.reports_fd >= 0) server_.watch(setup_.reports_fd);
-  desk_.hear_requests();
+  podium_.watch_inputs();
   while (!desk_.over()) {
     if (const std::string request = desk_.take_request(); !request.empty()) {
       take(request);
@@ -136,7 +74,7 @@ void CloneConductor::serve() {
       continue;
     }
     const auto heard = server_.hear(3600, false);
-    if (heard.what == ControlServer::Heard::What::input) hear_input(heard.fd);
+    if (heard.what == ControlServer::Heard::What::input) podium_.hear_input(heard.fd);
     if (heard.what == ControlServer::Heard::What::lost) lose(heard.rank, heard.reason);
   }
 }
@@ -172,7 +110,6 @@ void CloneConductor::prepare(CloneJob& job) {
   job.bytes = source.bytes;
   job.permissions = source.permissions;
   if (job.chunk_bytes == 0) job.chunk_bytes = choose_chunk_bytes(job.bytes);
-  check_chunks(job);
   if (!source.warning.empty()) desk_.events().warn(source.warning);
   std::vector<Rank> targets = server_.all_living();
   std::erase(targets, 0);
@@ -190,7 +127,7 @@ void CloneConductor::ask_to_prepare(const CloneJob& job, const std::vector<Rank>
     const auto heard = server_.hear(0.5, true);
     if (desk_.stop_asked()) throw RunError("stopped before anything was copied");
     using What = ControlServer::Heard::What;
-    if (heard.what == What::input) hear_input(heard.fd);
+    if (heard.what == What::input) podium_.hear_input(heard.fd);
     if (heard.what == What::lost) {
       lose(heard.rank, heard.reason);
       throw RunError(name(heard.rank) +
@@ -219,7 +156,7 @@ void CloneConductor::copy() {
   send_chain();
   while (!roster_.all_settled()) {
     const auto heard = server_.hear(0.25, true);
-    if (heard.what == ControlServer::Heard::What::input) hear_input(heard.fd);
+    if (heard.what == ControlServer::Heard::What::input) podium_.hear_input(heard.fd);
     if (desk_.stop_asked()) {
       stopped_ = true;
       return;

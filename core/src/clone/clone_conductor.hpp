@@ -4,36 +4,28 @@
 
 #include <chrono>
 #include <deque>
-#include <mutex>
-#include <optional>
 #include <string>
 
 #include "clone_roster.hpp"
-#include "control_server.hpp"
-#include "job_desk.hpp"
 #include "messages.hpp"
-#include "node_report.hpp"
-#include "rank.hpp"
+#include "podium.hpp"
 
 namespace crosscut {
 
 class CloneConductor {
  public:
   CloneConductor(const RankSetup& setup, const Address& interface);
-  Address address() const { return server_.address(); }
+  Address address() const { return podium_.address(); }
   void run();  // until the session ends; never throws
   // From rank 0's other thread: why it cannot go on.
-  void rank_zero_failed(const std::string& reason);
-  int exit_status() const { return desk_.exit_status(); }
+  void rank_zero_failed(const std::string& reason) { podium_.rank_zero_failed(reason); }
+  int exit_status() const { return podium_.desk().exit_status(); }
 
  private:
   // The session.
-  void announce();
   void assemble();
   void serve();
   void take(const std::string& request);
-  void hear_input(int fd);
-  void hear_launcher();
   std::string cause(Rank rank, const std::string& otherwise);
 
   // One copy.
@@ -59,14 +51,10 @@ class CloneConductor {
     Deadline due;
   };
 
-  const RankSetup& setup_;
-  JobDesk desk_;
-  Requests reports_;  // of the launcher, about ranks whose end it saw
-  ControlServer server_;
+  Podium podium_;
+  JobDesk& desk_ = podium_.desk();
+  ControlServer& server_ = podium_.server();
   CloneRoster roster_;
-  std::vector<NodeReport> losses_;
-  std::mutex mutex_;  // guards rank_zero_reason_
-  std::string rank_zero_reason_;
 
   std::uint32_t epoch_ = 0;
   std::deque<Suspicion> suspicions_;

@@ -1,7 +1,6 @@
 #include "clone_messages.hpp"
 
 #include <functional>
-#include <limits>
 #include <map>
 
 #include "error.hpp"
@@ -13,6 +12,9 @@ namespace {
 constexpr std::int64_t least_chunk_bytes = 4 << 10, most_chunk_bytes = 256 << 20;
 constexpr std::int64_t usual_chunk_bytes = 1 << 20;
 constexpr std::int64_t usual_chunks = 1 << 18, most_chunks = 1 << 22;
+constexpr std::int64_t most_ranks = 1 << 20;
+// Of an image: two such numbers can be added.
+constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
 using Take = std::function<void(const json::Value&)>;
 
@@ -29,16 +31,19 @@ void take_members(const json::Value& value, const std::map<std::string_view, Tak
   }
 }
 
+// A NUL would silently cut a path short on its way into the operating system.
 Take into(std::string& text) {
-  return [&text](const json::Value& value) { text = value.string(); };
+  return [&text](const json::Value& value) {
+    text = value.string();
+    if (text.find('\0') != std::string::npos) throw UsageError("text with a NUL character");
+  };
 }
 
 Take into(bool& flag) {
   return [&flag](const json::Value& value) { flag = value.boolean(); };
 }
 
-Take into(std::int64_t& number, std::int64_t least = 0,
-          std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+Take into(std::int64_t& number, std::int64_t least = 0, std::int64_t most = most_bytes) {
   return [&number, least, most](const json::Value& value) {
     number = value.integer();
     if (number < least || number > most)
@@ -81,10 +86,10 @@ std::int64_t choose_chunk_bytes(std::int64_t image_bytes) {
   return chunk_bytes;
 }
 
-void check_chunks(const CloneJob& job) {
-  if (job.bytes / job.chunk_bytes >= most_chunks)
-    throw UsageError("chunks of " + std::to_string(job.chunk_bytes) + " bytes are too small for " +
-                     std::to_string(job.bytes) + ": at most " + std::to_string(most_chunks) +
+void check_chunks(std::int64_t image_bytes, std::int64_t chunk_bytes) {
+  if (image_bytes / chunk_bytes >= most_chunks)
+    throw UsageError("chunks of " + std::to_string(chunk_bytes) + " bytes are too small for " +
+                     std::to_string(image_bytes) + ": at most " + std::to_string(most_chunks) +
                      " are possible; leave --chunk out");
 }
 
@@ -92,7 +97,11 @@ Chain parse_chain(const json::Value& value) {
   Chain chain;
   std::int64_t epoch = 0;
   const auto living = [&](const json::Value& list) {
-    for (const json::Value& rank : list.array()) chain.living.push_back(static_cast<Rank>(rank.integer()));
+    for (const json::Value& rank : list.array()) {
+      std::int64_t number = 0;
+      into(number, 0, most_ranks)(rank);
+      chain.living.push_back(static_cast<Rank>(number));
+    }
   };
   take_members(value, {{"epoch", into(epoch, 0, 1 << 30)}, {"living", living}}, "the chain");
   chain.epoch = static_cast<std::uint32_t>(epoch);

@@ -29,7 +29,7 @@ json::Value to_json(const CloneJob& job);
 // that lists of chunks stay short.
 std::int64_t choose_chunk_bytes(std::int64_t image_bytes);
 // Throws UsageError where so many chunks are too many.
-void check_chunks(const CloneJob& job);
+void check_chunks(std::int64_t image_bytes, std::int64_t chunk_bytes);
 
 // conductor: this is the order of the chain from now on.
 struct Chain {

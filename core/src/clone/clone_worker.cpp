@@ -39,8 +39,11 @@ bool is_hole(const Image& image, std::int64_t offset, std::int64_t bytes) {
   return data < 0 ? errno == ENXIO : data >= offset + bytes;
 }
 
+// -1: none, and of a rank that is not in the chain.
 Rank neighbour(const std::vector<Rank>& living, Rank self, std::ptrdiff_t step) {
-  const auto at = std::ranges::find(living, self) - living.begin() + step;
+  const auto here = std::ranges::find(living, self);
+  if (here == living.end()) return -1;
+  const auto at = here - living.begin() + step;
   return at < 0 || at >= std::ssize(living) ? -1 : living[static_cast<std::size_t>(at)];
 }
 
@@ -119,6 +122,7 @@ void CloneWorker::prepare(const CloneJob& job) {
     prepared.warning = source_->warning;
     const std::int64_t chunk_bytes =
         job.chunk_bytes > 0 ? job.chunk_bytes : choose_chunk_bytes(prepared.bytes);
+    check_chunks(prepared.bytes, chunk_bytes);  // before a list of them takes memory
     map_ = std::make_unique<ChunkMap>(prepared.bytes, chunk_bytes, ChunkMap::Owner::source);
   } else {
     prepare_target(job, prepared);

@@ -24,6 +24,7 @@ Prints one JSON object: seconds until each rank's end.
   --operations-per-second R of a processor (1e9)
   --eager SIZE              longer messages wait for their receive (none)
   --send-buffer SIZE        that a sender need not wait for (unbounded)
+  --window SIZE             of a connection that is on its way, and queues at its host's link (0)
   --header SIZE             that travels with each message (0)
   --noise TIME              mean of what more each receive takes, exponentially distributed (0)
   --latency F --bandwidth F --overhead F
@@ -66,6 +67,8 @@ void set(Asked& asked, std::string_view option, std::string_view text) {
     model.eager_bytes = static_cast<double>(parse_bytes(text));
   } else if (option == "--send-buffer") {
     model.send_buffer_bytes = static_cast<double>(parse_bytes(text));
+  } else if (option == "--window") {
+    model.window_bytes = static_cast<double>(parse_bytes(text));
   } else if (option == "--header") {
     model.header_bytes = static_cast<double>(parse_bytes(text));
   } else if (option == "--noise") {

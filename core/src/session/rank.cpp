@@ -263,15 +263,7 @@ int leave(const RankSetup& setup, const std::exception& error, int status) {
 
 int conduct_and_measure(const RankSetup& setup) {
   const auto conductor = make_conductor(setup);
-  const auto address = conductor->address();
-  std::thread conducting([&] { conductor->run(); });
-  try {
-    measure(setup, address);
-  } catch (const std::exception& error) {
-    conductor->rank_zero_failed(error.what());
-  }
-  conducting.join();
-  return conductor->exit_status();
+  return conduct_beside(*conductor, [&](const Address& address) { measure(setup, address); });
 }
 
 }  // namespace

@@ -1,0 +1,113 @@
+#include "podium.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "error.hpp"
+
+namespace crosscut {
+namespace {
+
+// What keeps one rank from joining keeps others too, at about the same time.
+constexpr double other_losses_seconds = 0.5;
+constexpr std::size_t most_named = 4;
+
+std::string could_not_join(const std::vector<NodeReport>& losses) {
+  if (losses.size() == 1) return describe(losses.front());
+  std::string text = std::to_string(losses.size()) + " ranks could not join:";
+  for (std::size_t i = 0; i < std::min(losses.size(), most_named); ++i) text += "\n  " + describe(losses[i]);
+  if (losses.size() > most_named) text += "\n  and " + std::to_string(losses.size() - most_named) + " more";
+  return text;
+}
+
+}  // namespace
+
+Podium::Podium(const RankSetup& setup, const Address& interface)
+    : setup_(setup),
+      desk_(setup.requests_fd, setup.events_fd, setup.place),
+      reports_(setup.reports_fd),
+      server_(interface, setup.secret, setup.ranks, setup.timeout_seconds) {}
+
+void Podium::run(const std::function<void()>& conduct, const std::function<void()>& dismiss) {
+  try {
+    announce();
+    conduct();
+  } catch (const UsageError& error) {
+    events().error(error.what(), true);
+    desk_.note_status(2);
+  } catch (const std::exception& error) {
+    events().error(error.what(), false);
+    desk_.note_status(desk_.interrupted() ? 130 : 1);
+  }
+  dismiss();
+  if (desk_.interrupted()) desk_.note_status(130);
+  events().say(json::Object{{"event", "ended"}});
+}
+
+void Podium::announce() {
+  const auto line = address().text() + "\n";
+  if (setup_.address_fd >= 0 && ::write(setup_.address_fd, line.data(), line.size()) < 0)
+    throw_errno("telling the launcher where rank 0 is");
+  if (setup_.local_ranks < setup_.ranks)
+    events().say(json::Object{{"event", "listening"}, {"address", address().text()}});
+}
+
+// Joining takes longer than an answer: ssh trees, a loaded machine starting hundreds of ranks.
+// A rank that finds no way here gives up after the time-out, a little after it was started: where a launcher
+// passes on what it saw, that is waited for.
+double Podium::joining_patience() const {
+  return setup_.timeout_seconds + 0.05 * setup_.ranks + (setup_.reports_fd >= 0 ? 5 : 0);
+}
+
+void Podium::check_gathering() {
+  desk_.hear_signals();
+  if (desk_.interrupted()) throw RunError("interrupted before all ranks had joined");
+  hear_launcher();
+  if (losses_.empty()) return;
+  if (!all_heard_) all_heard_ = after_seconds(other_losses_seconds);
+  if (milliseconds_left(*all_heard_) == 0) throw RunError(could_not_join(losses_));
+}
+
+void Podium::watch_inputs() {
+  server_.watch(desk_.signals_fd());
+  server_.watch(desk_.requests_fd());
+  if (setup_.reports_fd >= 0) server_.watch(setup_.reports_fd);
+  desk_.hear_requests();
+}
+
+void Podium::hear_input(int fd) {
+  if (fd == desk_.signals_fd()) return desk_.hear_signals();
+  if (fd == setup_.reports_fd) {
+    hear_launcher();
+    if (reports_.ended()) server_.unwatch(fd);
+    return;
+  }
+  if (!desk_.hear_requests()) server_.unwatch(fd);
+}
+
+void Podium::hear_launcher() {
+  if (setup_.reports_fd < 0) return;
+  reports_.read();
+  while (!reports_.empty()) {
+    auto report = parse_node_report(reports_.take());
+    if (report && report->kind != NodeReport::Kind::up) losses_.push_back(std::move(*report));
+  }
+}
+
+std::string Podium::cause(Rank rank) {
+  if (rank == 0) {
+    const std::lock_guard lock(mutex_);
+    if (!rank_zero_reason_.empty()) return rank_zero_reason_;
+  }
+  hear_launcher();
+  const auto known = std::ranges::find(losses_, rank, &NodeReport::first_rank);
+  return known == losses_.end() ? "" : known->reason;
+}
+
+void Podium::rank_zero_failed(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  rank_zero_reason_ = reason;
+}
+
+}  // namespace crosscut

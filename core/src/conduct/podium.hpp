@@ -1,0 +1,73 @@
+// What every conductor has, whatever its ranks do: where requests, signals and the launcher's word come in,
+// where events go out, and the server that ranks join.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "control_server.hpp"
+#include "job_desk.hpp"
+#include "node_report.hpp"
+#include "rank.hpp"
+
+namespace crosscut {
+
+class Podium {
+ public:
+  Podium(const RankSetup& setup, const Address& interface);
+  Address address() const { return server_.address(); }
+  JobDesk& desk() { return desk_; }
+  const JobDesk& desk() const { return desk_; }
+  Events& events() { return desk_.events(); }
+  ControlServer& server() { return server_; }
+
+  // Says where ranks find the conductor, conducts, and says how it ended; `dismiss` sends the ranks home,
+  // whatever has happened before. Never throws.
+  void run(const std::function<void()>& conduct, const std::function<void()>& dismiss);
+
+  double joining_patience() const;
+  // Now and then while ranks gather, when nobody watches inputs; throws where they never will all be here.
+  void check_gathering();
+  // From now on the server watches inputs.
+  void watch_inputs();
+  void hear_input(int fd);
+
+  // Why a rank ended, as it said itself or the launcher saw; empty: nobody has told yet.
+  std::string cause(Rank rank);
+  // From rank 0's other thread: why it cannot go on.
+  void rank_zero_failed(const std::string& reason);
+
+ private:
+  void announce();
+  void hear_launcher();
+
+  const RankSetup& setup_;
+  JobDesk desk_;
+  Requests reports_;  // of the launcher, about ranks whose end it saw
+  ControlServer server_;
+  std::vector<NodeReport> losses_;     // as the launcher saw them
+  std::optional<Deadline> all_heard_;  // while ranks gather: when those that are lost are named
+  std::mutex mutex_;                   // guards rank_zero_reason_
+  std::string rank_zero_reason_;
+};
+
+// Rank 0: a conductor in a thread of its own beside the rank's work, which is given the conductor's address.
+// Returns the exit status.
+template <typename AnyConductor, typename Work>
+int conduct_beside(AnyConductor& conductor, const Work& work) {
+  const Address address = conductor.address();
+  std::thread conducting([&] { conductor.run(); });
+  try {
+    work(address);
+  } catch (const std::exception& error) {
+    conductor.rank_zero_failed(error.what());
+  }
+  conducting.join();
+  return conductor.exit_status();
+}
+
+}  // namespace crosscut

@@ -1,0 +1,16 @@
+// An end of a way: an adapter of a host.
+#pragma once
+
+#include <compare>
+
+#include "network.hpp"
+
+namespace crosscut::frames {
+
+struct Port {
+  Vertex host = 0;
+  int adapter = 0;
+  friend auto operator<=>(const Port&, const Port&) = default;
+};
+
+}  // namespace crosscut::frames
