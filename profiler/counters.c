@@ -1,6 +1,5 @@
 /* The counters: a file for each rank, mapped, so that what is counted survives however the process ends. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -124,19 +123,15 @@ void profile_begin(void) {
 
 /* This library was compiled for one MPI; handles of another are of another kind, and are left alone. */
 static bool same_mpi(const char** library) {
-  Dl_info info;
-  *library = "";
-  int (*initialized)(int*) = PMPI_Initialized;
-  void* address;
-  memcpy(&address, &initialized, sizeof address);
-  if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return true;
-  *library = info.dli_fname;
+  const char* file = library_of_mpi();
+  *library = file != NULL ? file : "";
+  if (file == NULL) return true;
 #if defined(MPI_ABI_VERSION)
-  return strstr(info.dli_fname, "mpi_abi") != NULL;
+  return strstr(file, "mpi_abi") != NULL;
 #elif defined(CROSSCUT_MPI_LIBRARY)
-  return strstr(info.dli_fname, CROSSCUT_MPI_LIBRARY) != NULL;
+  return strstr(file, CROSSCUT_MPI_LIBRARY) != NULL;
 #else
-  return strstr(info.dli_fname, "mpi_abi") == NULL;
+  return strstr(file, "mpi_abi") == NULL;
 #endif
 }
 
@@ -211,6 +206,10 @@ void profile_open(int thread_level) {
   if (!same) {
     complain("not profiled: this profiler is for another MPI than the program's (crosscut build-profiler)",
              library);
+    return;
+  }
+  if (!helpers_are_there()) {
+    complain("not profiled: unset LD_BIND_NOW, with which an MPI that is loaded later is not found", library);
     return;
   }
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

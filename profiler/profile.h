@@ -159,6 +159,14 @@ static inline uint64_t request_handle(const MPI_Request* request) {
   return handle;
 }
 
+/* loading.c */
+typedef void any_function(void);
+/* By name, of whatever MPI there is to the caller; ends the program where there is none. */
+XC_LOCAL any_function* function_of_mpi(const char* name, const void* caller);
+XC_LOCAL bool from_fortran(const void* caller);
+XC_LOCAL const char* library_of_mpi(void); /* its file; NULL: unknown */
+XC_LOCAL bool helpers_are_there(void);
+
 /* accounting.c: what calls.def names */
 XC_LOCAL uint64_t type_bytes(MPI_Datatype type);
 

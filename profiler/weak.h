@@ -21,7 +21,6 @@
 #pragma weak PMPI_Group_rank
 #pragma weak PMPI_Group_size
 #pragma weak PMPI_Group_translate_ranks
-#pragma weak PMPI_Initialized
 #pragma weak PMPI_Op_commutative
 #pragma weak PMPI_Test_cancelled
 #pragma weak PMPI_Topo_test

@@ -6,23 +6,37 @@ static inline bool keeps(enum profile_kind kind) {
   return kind == PERSISTENT || kind == PERSISTENT_COLLECTIVE || kind == PERSISTENT_NEIGHBOUR;
 }
 
-/* Weak: the launcher and its shells load this library too, without any MPI; and an older MPI has not every
- * function. */
-#define WRAP(symbol, id, kind, parameters, arguments, before, after)    \
-  extern __typeof__(PMPI_##symbol) PMPI_##symbol __attribute__((weak)); \
-  __attribute__((visibility("default"))) int MPI_##symbol parameters {  \
-    if (!enter()) return PMPI_##symbol arguments;                       \
-    struct frame frame, *const f = &frame;                              \
-    f->call = id;                                                       \
-    before;                                                             \
-    begin(f);                                                           \
-    const int result = PMPI_##symbol arguments;                         \
-    end(f);                                                             \
-    if ((trace_on || keeps(kind)) && result == MPI_SUCCESS) {           \
-      after;                                                            \
-    }                                                                   \
-    leave();                                                            \
-    return result;                                                      \
+#define EXPORTED __attribute__((visibility("default")))
+
+/* MPI's own, looked up when it is first called: the launcher and its shells load this library too, without
+ * any MPI, and an older MPI has not every function. Also by PMPI's name, for Open MPI's Fortran. */
+#define OWN(symbol, parameters, arguments)                                               \
+  typedef __typeof__(PMPI_##symbol) type_##symbol;                                       \
+  static inline type_##symbol* own_##symbol(const void* caller) {                        \
+    static type_##symbol* found;                                                         \
+    if (found == NULL) found = (type_##symbol*)function_of_mpi("PMPI_" #symbol, caller); \
+    return found;                                                                        \
+  }                                                                                      \
+  EXPORTED int PMPI_##symbol parameters {                                                \
+    if (from_fortran(__builtin_return_address(0))) return MPI_##symbol arguments;        \
+    return CALL_MPI(symbol) arguments;                                                   \
+  }
+#define CALL_MPI(symbol) own_##symbol(__builtin_return_address(0))
+#define WRAP(symbol, id, kind, parameters, arguments, before, after) \
+  OWN(symbol, parameters, arguments)                                 \
+  EXPORTED int MPI_##symbol parameters {                             \
+    if (!enter()) return CALL_MPI(symbol) arguments;                 \
+    struct frame frame, *const f = &frame;                           \
+    f->call = id;                                                    \
+    before;                                                          \
+    begin(f);                                                        \
+    const int result = CALL_MPI(symbol) arguments;                   \
+    end(f);                                                          \
+    if ((trace_on || keeps(kind)) && result == MPI_SUCCESS) {        \
+      after;                                                         \
+    }                                                                \
+    leave();                                                         \
+    return result;                                                   \
   }
 #define CALL_OWN(name, kind)
 #define CALL(name, kind, parameters, arguments, before, after) \
@@ -45,10 +59,10 @@ static inline bool keeps(enum profile_kind kind) {
 #include "calls.def"
 #endif
 
-extern __typeof__(PMPI_Init) PMPI_Init __attribute__((weak));
-extern __typeof__(PMPI_Init_thread) PMPI_Init_thread __attribute__((weak));
-extern __typeof__(PMPI_Finalize) PMPI_Finalize __attribute__((weak));
-extern __typeof__(PMPI_Abort) PMPI_Abort __attribute__((weak));
+OWN(Init, (int* argc, char*** argv), (argc, argv))
+OWN(Init_thread, (int* argc, char*** argv, int required, int* provided), (argc, argv, required, provided))
+OWN(Finalize, (void), ())
+OWN(Abort, (MPI_Comm comm, int code), (comm, code))
 
 /* What it takes to make the file is part of starting MPI: it is no computing of the program's. */
 static void opened(int call, int result, int level) {
@@ -63,27 +77,26 @@ static void opened(int call, int result, int level) {
   trace_leave(ended);
 }
 
-__attribute__((visibility("default"))) int MPI_Init(int* argc, char*** argv) {
+EXPORTED int MPI_Init(int* argc, char*** argv) {
   profile_begin();
-  const int result = PMPI_Init(argc, argv);
+  const int result = CALL_MPI(Init)(argc, argv);
   opened(CALL_Init, result, MPI_THREAD_SINGLE);
   return result;
 }
 
-__attribute__((visibility("default"))) int MPI_Init_thread(int* argc, char*** argv, int required,
-                                                           int* provided) {
+EXPORTED int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   profile_begin();
-  const int result = PMPI_Init_thread(argc, argv, required, provided);
+  const int result = CALL_MPI(Init_thread)(argc, argv, required, provided);
   opened(CALL_Init_thread, result, result == MPI_SUCCESS ? *provided : MPI_THREAD_SINGLE);
   return result;
 }
 
-__attribute__((visibility("default"))) int MPI_Finalize(void) {
-  if (!enter()) return PMPI_Finalize();
+EXPORTED int MPI_Finalize(void) {
+  if (!enter()) return CALL_MPI(Finalize)();
   struct frame frame = {.call = CALL_Finalize};
   begin(&frame);
   if (trace_on) trace_close(true);
-  const int result = PMPI_Finalize();
+  const int result = CALL_MPI(Finalize)();
   end(&frame);
   leave();
   profile_close();
@@ -91,7 +104,7 @@ __attribute__((visibility("default"))) int MPI_Finalize(void) {
 }
 
 /* MPI kills without asking, perhaps this process first: what there is to say is said before. */
-__attribute__((visibility("default"))) int MPI_Abort(MPI_Comm comm, int code) {
+EXPORTED int MPI_Abort(MPI_Comm comm, int code) {
   if (enter()) {
     struct frame frame = {.call = CALL_Abort};
     begin(&frame);
@@ -99,5 +112,5 @@ __attribute__((visibility("default"))) int MPI_Abort(MPI_Comm comm, int code) {
     profile_header->state = ABORTED;
     trace_close(false);
   }
-  return PMPI_Abort(comm, code);
+  return CALL_MPI(Abort)(comm, code);
 }
