@@ -125,10 +125,8 @@ $(MADE)/benchmark-packages: packaging/debian-benchmark-packages.txt tools/debian
 	@tools/debian_test_packages.sh benchmark
 	@touch $@
 
-workloads: install $(MADE)/debian-packages  ## Run and verify all workloads, classes S and W, on all numbers of ranks up to 16
-	$(BIN)/crosscut workload run all --class S,W -n 1-16
-	@if command -v hpcc >/dev/null; then $(BIN)/crosscut workload hpl; \
-	else echo "make: Linpack is skipped: there is no hpcc (apt install hpcc)"; fi
+workloads: install $(MADE)/debian-packages  ## Run and verify all workloads, classes S and W on up to 16 ranks, Linpack, and copies
+	$(BIN)/python tools/workloads.py
 
 npb-b: install  ## Run and verify the NAS benchmarks, class B, on 4 ranks (2 GB of memory; a quarter of an hour on two cores)
 	$(BIN)/crosscut workload run npb --class B -n 4

@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 # Highest of the kernel's nice levels: what else runs here then takes a few per cent of a core, not half.
@@ -73,7 +73,7 @@ def write_json(path: Path | None, value: Mapping[str, object]) -> None:
     print(f"wrote {path}", flush=True)
 
 
-def print_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     """Aligned, and Markdown: it goes into docs/reference/benchmarks.md as it is."""
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
 

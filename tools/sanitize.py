@@ -1,8 +1,8 @@
 """Usage: sanitize.py CORE
 
 Short sessions of a crosscut-core that was built with sanitizers (presets asan, tsan): every pattern over
-every backend of this machine, computing beside it, verified, with a rank killed, interrupted. Fails where a
-sanitizer reports anything, or a session does not end as it should.
+every backend of this machine, computing beside it, verified, with a rank killed, interrupted; and a file
+copied down a chain. Fails where a sanitizer reports anything, or a session does not end as it should.
 """
 
 from __future__ import annotations
@@ -20,7 +20,11 @@ from typing import Any
 
 RANKS = 4
 SMALL_COUNT, SMALL_BYTES = 6, 20_000
+# Enough steps for a copy to be harmed in the middle.
+IMAGE_BYTES, CHUNK_BYTES = 16 << 20, 4 << 10
 PATIENCE_SECONDS = 300
+# Instead of a backend: the session copies (core/src/clone).
+COPYING = "clone"
 Event = dict[str, Any]
 
 
@@ -38,7 +42,7 @@ def small(pattern: Event) -> dict[str, str]:
 
 class Session:
     def __init__(self, core: Path, folder: Path, backend: str) -> None:
-        self.folder, self.backend, self.jobs = folder, backend, 0
+        self.core, self.folder, self.backend, self.jobs = core, folder, backend, 0
         reports = folder / "report"
         options = f"log_path={reports}:halt_on_error=1:exitcode=66"
         environment = os.environ | {
@@ -49,7 +53,9 @@ class Session:
         self.process = subprocess.Popen(
             [core, "node"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
-        self.say({"ranks": RANKS, "backend": backend, "secret": os.urandom(32).hex(), "timeout_seconds": 60})
+        line = {"ranks": RANKS, "backend": backend, "secret": os.urandom(32).hex(), "timeout_seconds": 60}
+        # Copies travel over both.
+        self.say(line | ({"interface": "127.0.0.1,127.0.0.2"} if backend == COPYING else {}))
         self.until("ready")
 
     def say(self, value: Event) -> None:
@@ -86,6 +92,9 @@ class Session:
             raise SystemExit(f"sanitize: {self.backend}: exit status {status}")
 
 
+Scene = Callable[[Session, list[Event], bool], None]
+
+
 def every_pattern(session: Session, patterns: list[Event], live: bool) -> None:
     for pattern in patterns:
         for options in ({}, {"compute": True}, {"verify": True}):
@@ -101,10 +110,15 @@ def endless(session: Session) -> None:
     session.until("progress")
 
 
+def ranks_of(session: Session) -> list[int]:
+    """Their processes, in order: they are forked so."""
+    children = Path(f"/proc/{session.process.pid}/task/{session.process.pid}/children").read_text()
+    return list(map(int, children.split()))
+
+
 def killed_rank(session: Session, _patterns: list[Event], _live: bool) -> None:
     endless(session)
-    children = Path(f"/proc/{session.process.pid}/task/{session.process.pid}/children").read_text().split()
-    os.kill(int(children[-1]), signal.SIGKILL)
+    os.kill(ranks_of(session)[-1], signal.SIGKILL)
     session.until("failed-rank")
     session.until("progress")  # it goes on without
     session.say({"do": "stop"})
@@ -119,31 +133,103 @@ def interrupted(session: Session, _patterns: list[Event], _live: bool) -> None:
     session.end(130)
 
 
+def copies(session: Session) -> list[Path]:
+    """Of ranks 1, 2, …"""
+    return [session.folder / f"copy-{rank}" for rank in range(1, RANKS)]
+
+
+def start_copying(session: Session, *, resume: bool = False) -> None:
+    source = session.folder / "source"
+    if not source.exists():
+        source.write_bytes(os.urandom(IMAGE_BYTES))
+    job = {"source": str(source), "target": str(session.folder / "copy-{rank}"), "chunk_bytes": CHUNK_BYTES}
+    session.say({"do": "clone", "job": job | {"resume": resume}})
+
+
+def copied(session: Session, victim: int | None = None) -> Event:
+    """How it ended; all but the victim must have the source."""
+    outcome = session.until("cloned")
+    whole = (session.folder / "source").read_bytes()
+    for node in outcome["nodes"]:
+        made = copies(session)[node["rank"] - 1]
+        if (node["state"] == "verified") != (node["rank"] != victim):
+            raise SystemExit(f"sanitize: {COPYING}: rank {node['rank']} is {node['state']}: {node['reason']}")
+        if node["rank"] != victim and made.read_bytes() != whole:
+            raise SystemExit(f"sanitize: {COPYING}: {made} is not the source")
+    return outcome
+
+
+def await_growth(file: Path) -> None:
+    """Until some of it has been written."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not (file.exists() and file.stat().st_blocks):
+        if time.monotonic() > until:
+            raise SystemExit(f"sanitize: {COPYING}: {file} did not grow")
+        time.sleep(0.005)
+
+
+def copies_down_a_chain(session: Session, *_: object) -> None:
+    start_copying(session)
+    copied(session)
+    session.end(0)
+
+
+def killed_in_the_chain_and_resumed(session: Session, *_: object) -> None:
+    victim = 2
+    start_copying(session)
+    await_growth(copies(session)[-1].with_name(f"copy-{RANKS - 1}.crosscut-clone"))
+    os.kill(ranks_of(session)[victim], signal.SIGKILL)
+    copied(session, victim)
+    session.end(1)
+    again = Session(session.core, session.folder, COPYING)
+    start_copying(again, resume=True)
+    outcome = copied(again)
+    if any(node["received_bytes"] for node in outcome["nodes"] if node["rank"] != victim):
+        raise SystemExit(f"sanitize: {COPYING}: what was there already was sent again")
+    again.end(0)
+
+
+def interrupted_while_copying(session: Session, *_: object) -> None:
+    start_copying(session)
+    await_growth(copies(session)[-1].with_name(f"copy-{RANKS - 1}.crosscut-clone"))
+    session.process.send_signal(signal.SIGINT)
+    session.until("cloned")
+    session.end(130)
+
+
+MEASURING: tuple[Scene, ...] = (every_pattern, killed_rank, interrupted)
+CHAINS: tuple[Scene, ...] = (
+    copies_down_a_chain,
+    killed_in_the_chain_and_resumed,
+    interrupted_while_copying,
+)
+
+
+def play(core: Path, backend: str, scene: Scene, patterns: list[Event], live: bool) -> None:
+    """Raises SystemExit with the sanitizers' reports."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        scene(Session(core, Path(folder), backend), patterns, live)
+        reports = sorted(Path(folder).glob("report.*"))
+        if reports:
+            raise SystemExit("\n".join(report.read_text() for report in reports))
+    seconds = time.monotonic() - began
+    print(f"sanitize: {backend}, {scene.__name__}: clean, {seconds:.0f} s", flush=True)
+
+
 def main() -> None:
     core = Path(sys.argv[1]).resolve()
     listed = json.loads(subprocess.run([core, "list", "--json"], check=True, capture_output=True).stdout)
-    scenes: tuple[Callable[[Session, list[Event], bool], None], ...] = (
-        every_pattern,
-        killed_rank,
-        interrupted,
-    )
     for backend in listed["backends"]:
         if backend.get("unavailable"):
             print(f"sanitize: {backend['name']}: skipped, {backend['unavailable']}")
             continue
-        for scene in scenes:
+        for scene in MEASURING:
             if scene is killed_rank and not backend["tolerates_failure"]:
                 continue
-            began = time.monotonic()
-            with tempfile.TemporaryDirectory() as folder:
-                scene(Session(core, Path(folder), backend["name"]), listed["patterns"], backend["live"])
-                reports = sorted(Path(folder).glob("report.*"))
-                if reports:
-                    raise SystemExit("\n".join(report.read_text() for report in reports))
-            print(
-                f"sanitize: {backend['name']}, {scene.__name__}: clean, {time.monotonic() - began:.0f} s",
-                flush=True,
-            )
+            play(core, backend["name"], scene, listed["patterns"], backend["live"])
+    for scene in CHAINS:
+        play(core, COPYING, scene, [], True)
 
 
 if __name__ == "__main__":

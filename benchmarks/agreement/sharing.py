@@ -64,6 +64,35 @@ def fairly_shared(passes: Flags, capacity: Floats) -> list[Tied]:
     return found
 
 
+def carried(rates: Floats, alone: float) -> float:
+    """Bytes per second of a full capacity, from the rates [route] at which the messages that passed it, all
+    of one size and begun at once, were through; `alone`: of a route that shares nothing.
+
+    However unevenly it is shared it is full, until too few routes are left to fill it: with k left it carries
+    the least of its capacity C and k times `alone`. With the ends 1 / rate, that is one equation for C.
+    """
+    ends = np.sort(1 / rates)
+    lasted = np.diff(ends, prepend=0)
+    most = alone * np.arange(len(ends), 0, -1)
+    if np.sum(most * lasted) <= len(ends):
+        return float(most[0])
+    # What was carried grows with C, in straight pieces between the values of `most`.
+    corners = np.concatenate([[0], most[::-1]])
+    bytes_by = np.minimum(corners[:, np.newaxis], most) @ lasted
+    return float(np.interp(len(ends), bytes_by, corners))
+
+
+def full_alone(passes: Flags, capacity: Floats, tie: Tied) -> list[NDArray[np.int64]]:
+    """The routes of each capacity that those of the tie fill by themselves."""
+    found = []
+    for column, limit in zip(passes.T, capacity.tolist(), strict=True):
+        routes = np.nonzero(column)[0]
+        fill = len(routes) * tie.bytes_per_second >= (1 - SAME) * limit
+        if fill and np.isin(routes, tie.routes).all():
+            found.append(routes)
+    return found
+
+
 def _ties(through: Flags) -> list[NDArray[np.int64]]:
     """Routes that a chain of shared capacities connects."""
     label = np.arange(len(through))

@@ -70,13 +70,13 @@ class Row:
 
 
 def predicted(
-    home: truth.Run, labs: Sequence[Lab], overhead_seconds: float, assumed: Assumed
+    home: truth.Run, labs: Sequence[Lab], overhead_seconds: float, delay_seconds: float, assumed: Assumed
 ) -> tuple[Noisy, ...]:
     """For each lab, the first of which is the home, from the one trace."""
     trace = traces.read(home.folder)
     with tempfile.TemporaryDirectory(prefix="crosscut-prediction-") as name:
         folder = Path(name)
-        files = [str(lab.write(folder, overhead_seconds)) for lab in labs]
+        files = [str(lab.write(folder, overhead_seconds, delay_seconds)) for lab in labs]
         asked = predicting.Asked(
             tuple(files), smpi.HOST_FLOPS,
             engine=assumed.engine, transport=assumed.transport, options=assumed.options,

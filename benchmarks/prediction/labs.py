@@ -8,6 +8,7 @@ of one machine, and what is to be seen is the network.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,13 +29,20 @@ class Lab:
     says: str
     latency_seconds: float
     """From host to host, of a single switch; the home lab's alone is used."""
+    switches: int = 1
+    """On the longest way."""
 
-    def write(self, folder: Path, overhead_seconds: float = 0) -> Path:
-        """The file; `overhead_seconds` of the two processors for each message, half of it at each end."""
+    def write(self, folder: Path, overhead_seconds: float = 0, delay_seconds: float = 0) -> Path:
+        """The file. Of each message the two processors work for `overhead_seconds`, half of it at each end;
+        `delay_seconds` it takes longer until its receiver, which sleeps between two looks, has seen it."""
         half = f'"{overhead_seconds / 2 * 1e9:.0f} ns"'
         host = f"[host]\nsend_overhead = {half}\nreceive_overhead = {half}\n" if overhead_seconds else ""
+        each = delay_seconds / self.switches * 1e6
+        text = re.sub(
+            r'latency = "(\d+) us"', lambda own: f'latency = "{float(own[1]) + each:.1f} us"', self.text
+        )
         file = folder / f"{self.name}.toml"
-        file.write_text(self.text + host + PROTOCOL, encoding="utf-8")
+        file.write_text(text + host + PROTOCOL, encoding="utf-8")
         return file
 
 
@@ -71,7 +79,8 @@ def away(hosts: int, *, delays: bool) -> tuple[Lab, ...]:
                  f"one switch, half of the hosts at 50 Mbit/s, half at 20 Mbit/s, {usual}",
                  seconds)  # fmt: skip
     trunked = Lab("trunked", _two_switches(hosts, "50 Mbit/s", "25 Mbit/s", usual),
-                  f"two switches, 50 Mbit/s, a trunk of 25 Mbit/s, {usual} each", seconds)  # fmt: skip
+                  f"two switches, 50 Mbit/s, a trunk of 25 Mbit/s, {usual} each", seconds,
+                  switches=2)  # fmt: skip
     faster = Lab("faster", _crossbar(hosts, "100 Mbit/s", usual), f"one switch, 100 Mbit/s, {usual}", seconds)
     return (slower, farther, trunked, uneven, faster) if delays else (slower, trunked, uneven, faster)
 

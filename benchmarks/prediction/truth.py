@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.processes import BenchmarkError, output_of
 from crosscut import core, profile, profile_tit, profiler, smpi, workloads
-from crosscut.places import lab as places
-from crosscut.places.mpi import find_launcher
+from crosscut.errors import PlaceError
+from crosscut.places import lab, lab_mpi
 from crosscut.prediction.source import ENDS
 from crosscut.run import Run as MeasuredRun
 
@@ -32,9 +32,9 @@ class Run:
 
 
 @contextlib.contextmanager
-def site(file: Path, switch: str) -> Iterator[places.Site]:
+def site(file: Path, switch: str) -> Iterator[lab.Site]:
     """A lab, as long as it is needed."""
-    opened = places.open_site(str(file), switch)
+    opened = lab.open_site(str(file), switch)
     try:
         yield opened
     finally:
@@ -43,7 +43,7 @@ def site(file: Path, switch: str) -> Iterator[places.Site]:
 
 
 def run(
-    place: places.Site,
+    place: lab.Site,
     workload: workloads.Workload,
     problem_class: str,
     ranks: int,
@@ -54,12 +54,14 @@ def run(
     """One run, in a new folder; BenchmarkError where it fails or does not verify."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    launcher = find_launcher("", core.find_executable(core.CORE_MPI))
-    if launcher is None or not launcher.is_hydra():
-        raise BenchmarkError("a lab needs MPICH's mpiexec beside crosscut-core-mpi: pip install 'mpich>=5'")
+    try:
+        launcher = lab_mpi.launcher_of("", core.find_executable(core.CORE_MPI))
+    except PlaceError as error:
+        raise BenchmarkError(str(error)) from error
     program = [str(workloads.find_executable(workload)), "--class", problem_class, "--json"]
-    per_host = -(-ranks // len(place.hosts))
-    words, inner = places.mpi_command(place, [launcher.program, "-n", str(ranks)], ranks, per_host, program)
+    shares = [(share.host, share.count) for share in lab.spread(ranks, place.hosts, 0)]
+    start = [launcher.program, "-n", str(ranks)]
+    words, inner = lab_mpi.command(place, launcher, start, shares, program)
     variables = {**inner, **profiler.environment(profiler.find_library(), folder, trace=trace)}
     printed = folder / "printed"
     with printed.open("wb") as output:
@@ -88,6 +90,13 @@ def _taken(folder: Path, found: profile.Profile) -> Run:
     return Run(folder, float(inside.mean()), float(computing.mean()))
 
 
+def send_seconds(runs: Sequence[Run]) -> float:
+    """What a call of MPI_Send takes, which hands its message to the socket: of the program whose calls are
+    the shortest in the mean. 0: none calls it."""
+    calls = (call for one in runs for call in profile.load(one.folder).calls if call.name == "MPI_Send")
+    return min((float(call.seconds.sum()) / call.count for call in calls if call.count), default=0.0)
+
+
 def median(runs: list[Run]) -> Run:
     """The one in the middle, by communication."""
     return sorted(runs, key=lambda one: one.communication_seconds)[len(runs) // 2]
@@ -99,7 +108,7 @@ def spread(runs: list[Run]) -> float:
     return statistics.stdev(seconds) / statistics.median(seconds) if len(seconds) > 1 else 0.0
 
 
-def half_round_trip_seconds(place: places.Site, count: int, repetitions: int, folder: Path) -> float:
+def half_round_trip_seconds(place: lab.Site, count: int, repetitions: int, folder: Path) -> float:
     """Of a message of so many bytes between the first two hosts, over MPI; median."""
     out = folder / "pingpong.zarr"
     shutil.rmtree(out, ignore_errors=True)

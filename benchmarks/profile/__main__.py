@@ -32,13 +32,13 @@ def compiled(folder: Path) -> Path:
     compiler = BESIDE / "mpicc_abi"
     if not compiler.exists():
         raise BenchmarkError(f"there is no {compiler}: pip install 'mpich>=5'")
-    words = [compiler, "-O2", SOURCE, "-o", target, f"-Wl,-rpath,{BESIDE.parent / 'lib'}"]
+    words: list[str | Path] = [compiler, "-O2", SOURCE, "-o", target, f"-Wl,-rpath,{BESIDE.parent / 'lib'}"]
     subprocess.run(words, check=True)
     return target
 
 
 def once(program: Path, words: tuple[str, ...], variables: Mapping[str, str]) -> dict[str, float]:
-    command = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), program, *words]
+    command: list[str | Path] = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), program, *words]
     done = subprocess.run(
         command, env=dict(variables), capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
     )
@@ -53,7 +53,8 @@ def pairs(
     program: Path, words: tuple[str, ...], count: int, *, trace: bool
 ) -> tuple[list[Costs], list[Costs]]:
     library = profiler.find_library()
-    bare, under = [], []
+    bare: list[Costs] = []
+    under: list[Costs] = []
     for _ in range(count):
         bare.append(once(program, words, os.environ))
         with tempfile.TemporaryDirectory() as folder:

@@ -205,8 +205,8 @@ def meta_nodes(random: np.random.Generator) -> Truth:
         for d in range(ranks):
             if of[s] == of[d]:
                 continue
-            there = wires[int(of[s]), int(of[d])]
-            gateway, beyond, wire = there[s % len(there)]
+            to = wires[int(of[s]), int(of[d])]
+            gateway, beyond, wire = to[s % len(to)]
             way = [wire]
             forwarding = int(s != gateway) + int(d != beyond)
             idle[s, d] = END_TO_END_SECONDS + forwarding * (switch + FORWARD_SECONDS)

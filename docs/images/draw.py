@@ -1,9 +1,16 @@
-"""Draws what `crosscut show RUN` prints as an SVG, for these pages: python docs/images/draw.py RUN OUT.svg
+"""Draws the pictures of these pages: what `crosscut show RUN` prints as an SVG, and reports as they look.
 
-Block characters become rectangles, since fonts leave gaps between them; other text stays text.
+    python docs/images/draw.py RUN OUT.svg
+    python docs/images/draw.py PAGE.html OUT.png [--width 1100] [--height 2200] [--dark] [--at FIGURE]
+
+In an SVG block characters become rectangles, since fonts leave gaps between them; other text stays text. A
+page is photographed in Chromium (with playwright), without network; `--point X,Y` is where on the map of
+routes the pointer rests, as shares of its width and height.
 """
 
+import argparse
 import io
+import shutil
 import sys
 from collections.abc import Iterator
 from html import escape
@@ -103,10 +110,57 @@ def svg(lines: list[Text], title: str) -> str:
     return "\n".join([*parts, "</svg>\n"])
 
 
-def main(run: Path, out: Path) -> None:
-    lines = shown(run)
-    out.write_text(svg(lines, f"crosscut show {run.name}: {lines[0].plain}"), encoding="utf-8")
+def photograph(page_file: Path, out: Path, asked: argparse.Namespace) -> None:
+    from playwright.sync_api import sync_playwright
+
+    browser_file = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
+    if browser_file is None:
+        sys.exit("draw.py: a page is drawn by Chromium, which is not here: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=browser_file, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(
+            viewport={"width": asked.width, "height": asked.height}, offline=True,
+            color_scheme="dark" if asked.dark else "light",
+        )  # fmt: skip
+        page.goto(page_file.absolute().as_uri())
+        for name in page.eval_on_selector_all("figure", "figures => figures.map((figure) => figure.id)"):
+            page.locator(f"#{name}").scroll_into_view_if_needed()
+            page.wait_for_selector(f"#{name}[data-drawn=yes]")
+        page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+        if asked.point:
+            canvas = page.locator("figure .stage canvas").first
+            box = canvas.bounding_box()
+            assert box is not None
+            across, down = (float(share) for share in asked.point.split(","))
+            canvas.hover(position={"x": across * box["width"], "y": down * box["height"]}, force=True)
+            page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+        (page.locator(f"#{asked.at}") if asked.at else page).screenshot(path=str(out))
+        browser.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("source", type=Path, help="a run, or a page of `crosscut report`")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--width", type=int, default=1100, help="pixels")
+    parser.add_argument("--height", type=int, default=2200, help="pixels, of a page from its top")
+    parser.add_argument("--dark", action="store_true")
+    parser.add_argument("--at", default="", help="only this figure or part, by its id")
+    parser.add_argument("--point", default="", metavar="X,Y")
+    asked = parser.parse_args()
+    if asked.out.suffix == ".png":
+        photograph(asked.source, asked.out, asked)
+        return
+    lines = shown(asked.source)
+    title = f"crosscut show {asked.source.name}: {lines[0].plain}"
+    asked.out.write_text(svg(lines, title), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main()

@@ -6,21 +6,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Protocol, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
 from crosscut import units
+from crosscut.listening import LogLines, Reporter, TerminalBar, number, terminal_of
 from crosscut.places.base import Event
-from crosscut.progress import PLAIN_INTERVAL_SECONDS
 
 
 def _number(event: Event, key: str) -> float:
-    value = event.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0
+    return number(event, key, 0.0)
 
 
 def notice(event: Event) -> str:
@@ -54,64 +52,37 @@ def position(event: Event) -> str:
     return "  ".join(parts)
 
 
-class Reporter(Protocol):
-    def __enter__(self) -> Reporter: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def __call__(self, event: Event) -> None: ...
-
-
-class Lines:
+class Lines(LogLines):
     """For a log: notices, and unless quiet a line now and then."""
 
     def __init__(self, stream: TextIO, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._quiet, self._clock = stream, quiet, clock
-        self._last = clock()
-
-    def __enter__(self) -> Lines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
+        super().__init__(stream, clock)
+        self._quiet = quiet
+        self._last = clock()  # nothing about a copy that takes less than an interval
 
     def __call__(self, event: Event) -> None:
         if line := notice(event):
             self._print(line)
-        due = self._clock() - self._last >= PLAIN_INTERVAL_SECONDS
-        if event["event"] == "progress" and due and not self._quiet:
+        if event["event"] == "progress" and self._is_due() and not self._quiet:
             self._last = self._clock()
             self._print(f"{units.percent(share(event))}  {position(event)}")
 
-    def _print(self, line: str) -> None:
-        print(f"crosscut: {line}", file=self._stream, flush=True)
 
-
-class Bar:
+class Bar(TerminalBar):
     def __init__(self, console: Console) -> None:
-        self._progress = Progress(
+        super().__init__(
+            console,
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=24),
             TaskProgressColumn(),
             TextColumn("{task.fields[position]}"),
-            console=console,
-            transient=True,
         )
         self._task = self._progress.add_task("starting", total=None, position="")
-
-    def __enter__(self) -> Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
 
     def __call__(self, event: Event) -> None:
         kind = event["event"]
         if line := notice(event):
-            self._progress.console.print(f"[yellow]{escape(line)}", highlight=False)
+            self._notice(line)
         elif kind == "ready":
             self._progress.update(self._task, description="preparing")
         elif kind == "cloning":
@@ -123,6 +94,5 @@ class Bar:
 def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
     """The reporter that fits the stream (standard error)."""
     stream = stream or sys.stderr
-    console = Console(file=stream)
-    is_terminal = console.is_terminal and not console.is_dumb_terminal
-    return Bar(console) if is_terminal and not quiet else Lines(stream, quiet)
+    console = None if quiet else terminal_of(stream)
+    return Lines(stream, quiet) if console is None else Bar(console)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 
-from crosscut.analysis.find import rank_names
+from crosscut.analysis import counters, machine
+from crosscut.analysis.counters import Gained
+from crosscut.analysis.find import FEWEST_PHASES, rank_names
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.located import Located
 from crosscut.analysis.machine import limited_phases
@@ -19,12 +22,15 @@ from crosscut.analysis.search import SURE, Search
 from crosscut.errors import SessionError
 from crosscut.job import Job
 from crosscut.measure import Decided
+from crosscut.reports.check_cautions import planted
 from crosscut.run import Run
 from crosscut.session import Session
 
 PATTERN = "routes"
 # Of messages whose time is latency.
 SHORT_BYTES = 1
+# Of phases that the emulating machine limited: with more, the others were hardly the network's.
+_MOST_LIMITED = 0.5
 
 
 @dataclass(frozen=True)
@@ -38,41 +44,109 @@ class How:
     metadata: Mapping[str, object]
     confidence: float = SURE
     """Of every rank being in its group: less is measured where less is asked for."""
+    least_phases: int = 0
+    """Permutations where nothing is slow; 0: as many as there are doublings of the ranks."""
     most_seconds: float = math.inf
     """No step begins that would likely end later."""
+    most_again: int = 2
+    """How often a step is measured again that the emulating machine limited as a whole."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    located: Located | None
+    """None: the emulating machine limited most of what was measured."""
+    names: tuple[str, ...]
+    """[rank]"""
+    nodes: tuple[str, ...]
+    """[rank]"""
+    gained: Mapping[str, Gained]
+    """By node: what its counters gained while anything was measured."""
+    planted: tuple[str, ...] = ()
+    """Faults of the lab meanwhile."""
+    limited: str = ""
+    """Which of the phases the emulating machine limited."""
+
+
+@dataclass
+class _Gathered:
+    """Of the steps so far."""
+
+    names: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    gained: Mapping[str, Gained] = field(default_factory=dict)
+    planted: tuple[str, ...] = ()
+    measured: int = 0
+    """Phases."""
+    limited: int = 0
+    """Of these, phases that the emulating machine limited."""
+
+    @property
+    def told_limited(self) -> str:
+        return machine.limited(self.limited, self.measured) if self.limited else ""
+
+    def learn(self, run: Run, phases: Sequence[Sequence[Route]]) -> Floats | None:
+        """[route] rates that tell of the network; None: the machine limited every phase."""
+        self.names, self.nodes = self.names or rank_names(run), self.nodes or run.node_names
+        self.gained = counters.added(self.gained, counters.gained(run.attributes))
+        self.planted = tuple(dict.fromkeys((*self.planted, *planted([run]))))
+        numbers = np.asarray(run.dataset["phase"].values).tolist()
+        limited = limited_phases(run.attributes, run.sizes_bytes[0])
+        spoilt = sum(number in limited for number in numbers)
+        self.measured += len(phases)
+        self.limited += spoilt
+        return None if spoilt == len(numbers) else network_only(rates(run, phases), phases, numbers, limited)
 
 
 def locate(
-    session: Session, decided: Decided, folder: Path, how: How, told: Callable[[int, int], None]
-) -> tuple[Located, tuple[str, ...]]:
-    """What was found, and the ranks' names. `told`: phases measured so far, and now proposed."""
+    session: Session, decided: Decided, folder: Path, how: How, told: Callable[[int, int, bool], None]
+) -> Searched:
+    """`told`: phases measured so far, now proposed, and whether for another time: a step that the machine
+    limited as a whole is measured again, for the search cannot go on without; in vain too often, it ends."""
     search = Search(
-        decided.options.ranks, most_phases=how.most_phases, seed=how.seed, confidence=how.confidence
-    )
+        decided.options.ranks, most_phases=how.most_phases, least_phases=how.least_phases, seed=how.seed,
+        confidence=how.confidence,
+    )  # fmt: skip
     began, step_began, seconds_a_phase = time.monotonic(), time.monotonic(), 0.0
-    names: tuple[str, ...] = ()
-    measured, step = 0, 0
-    while phases := search.propose():
-        step_began = time.monotonic()
-        if measured and step_began - began + seconds_a_phase * len(phases) > how.most_seconds:
+    gathered, in_vain = _Gathered(), 0
+    for step in count():
+        phases = search.propose()
+        if not phases or in_vain > how.most_again:
             break
-        told(measured, len(phases))
+        step_began = time.monotonic()
+        if gathered.measured and step_began - began + seconds_a_phase * len(phases) > how.most_seconds:
+            break
+        told(gathered.measured, len(phases), in_vain > 0)
         out = folder / f"step{step:03}.zarr"
         short = search.asks_latency
         outcome = session.run(_job(phases, out, decided, how, SHORT_BYTES if short else how.size_bytes))
         if session.interrupted or outcome.state != "complete":
             break
-        run = Run.open(out)
-        names = names or rank_names(run)
-        numbers = np.asarray(run.dataset["phase"].values).tolist()
-        limited = limited_phases(run.attributes, run.sizes_bytes[0])
-        seen = network_only(rates(run, phases), phases, numbers, limited)
+        seen = gathered.learn(Run.open(out), phases)
         seconds_a_phase = (time.monotonic() - step_began) / len(phases)
-        search.learn(seen / SHORT_BYTES if short else seen)
-        measured, step = measured + len(phases), step + 1
-    if not measured:
+        if seen is not None:
+            search.learn(seen / SHORT_BYTES if short else seen)
+        in_vain = in_vain + 1 if seen is None else 0
+    if not gathered.measured:
         raise SessionError("nothing was measured: the search needs its first phases at least")
-    return search.located(names), names
+    return Searched(
+        _located(search, gathered, ended=in_vain > how.most_again), gathered.names, gathered.nodes,
+        gathered.gained, gathered.planted, gathered.told_limited,
+    )  # fmt: skip
+
+
+def _located(search: Search, gathered: _Gathered, *, ended: bool) -> Located | None:
+    """`ended`: the machine limited a step as a whole, whenever that was measured."""
+    if gathered.limited > _MOST_LIMITED * gathered.measured:
+        return None
+    found = search.located(gathered.names)
+    if not gathered.limited:
+        return found
+    if ended and found.observed.phases < FEWEST_PHASES:
+        return None
+    early = f": a whole step of the search, which ended there; {machine.ADVICE}" if ended else ""
+    note = f"{gathered.told_limited}, which are left out{early}"
+    return replace(found, structure=replace(found.structure, notes=(*found.structure.notes, note)))
 
 
 def _job(phases: Sequence[Sequence[Route]], out: Path, decided: Decided, how: How, size_bytes: int) -> Job:
@@ -94,11 +168,10 @@ def text(phases: Sequence[Sequence[Route]]) -> str:
 def network_only(
     seen: Floats, phases: Sequence[Sequence[Route]], numbers: Sequence[int], limited: frozenset[int]
 ) -> Floats:
-    """NaN in place of rates of phases that the emulating machine limited; where it limited all of them they
-    stay,
-    for the search cannot go on without. `numbers`: [phase] as the run has them."""
+    """NaN in place of rates of phases that the emulating machine limited. `numbers`: [phase] as the run has
+    them."""
     spoilt = np.repeat([number in limited for number in numbers], [len(routes) for routes in phases])
-    return seen if spoilt.all() else np.where(spoilt, np.nan, seen)
+    return np.where(spoilt, np.nan, seen)
 
 
 def rates(run: Run, phases: Sequence[Sequence[Route]]) -> Floats:

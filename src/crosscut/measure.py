@@ -32,6 +32,8 @@ class Launch:
     core_path: str = ""
     ranks_per_host: int = 0
     switch: str = ""
+    dilation: float = 0.0
+    """Of a lab that is built for this; 0: not asked for."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         raise UsageError(f"--ranks-per-host: only --on sim:NETWORK and lab:NETWORK know it, not --on {on}")
     if launch.switch and place.name != "lab":
         raise UsageError(f"--switch: only --on lab:NETWORK has one, not --on {on}")
+    if launch.dilation and place.name != "lab":
+        raise UsageError(f"--dilate: only --on lab:NETWORK has rates to divide, not --on {on}")
     if launch.ranks_per_host and launch.ranks is None and isinstance(place, NetworkPlace):
         ranks = place.ranks(argument, launch.ranks_per_host)
     if not 2 <= ranks <= MOST_RANKS:
@@ -90,6 +94,7 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         core_path=launch.core_path,
         ranks_per_host=launch.ranks_per_host,
         switch=launch.switch,
+        dilation=launch.dilation,
     )
     return Decided(place, on, options)
 

@@ -119,7 +119,7 @@ def load(folder: Path) -> Profile:
                 f"{one.file}: is of another program or crosscut than {first.file} "
                 f"({one.ranks} ranks, {len(one.names)} functions; {first.ranks}, {len(first.names)})"
             )
-    return Profile(folder, first.ranks, found, _calls(found), _about(folder))
+    return Profile(folder, first.ranks, found, _calls(found), read_about(folder))
 
 
 def _calls(found: Sequence[RankProfile]) -> tuple[Call, ...]:
@@ -136,7 +136,8 @@ def _calls(found: Sequence[RankProfile]) -> tuple[Call, ...]:
     return tuple(sorted(calls, key=lambda call: -float(call.seconds.sum())))
 
 
-def _about(folder: Path) -> Mapping[str, object]:
+def read_about(folder: Path) -> Mapping[str, object]:
+    """How it was made; empty where nothing says so. Raises UsageError."""
     file = folder / ABOUT
     if not file.exists():
         return {}

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from crosscut import units
 from crosscut.errors import UsageError
 from crosscut.profile import Profile
 from crosscut.profile_format import RankProfile
@@ -76,6 +77,17 @@ def write(profile: Profile, flops_per_second: float) -> Written:
     for one in profile.found:
         one.file.with_suffix(".events").unlink()
     return Written(index, flops_per_second, actions)
+
+
+def lacks(profile: Profile) -> str:
+    """What the program did that a trace of it has not; empty: nothing that is known of."""
+    operations, amount = (int(number) for number in profile.sizes("one-sided").sum(axis=0))
+    if not operations:
+        return ""
+    return (
+        f"{units.count(operations, 'one-sided operation')} of {units.about_size(amount)} together, which the "
+        "format has no words for"
+    )
 
 
 def _actions(one: RankProfile, source: Path, channels: _Channels, flops_per_tick: float) -> Iterator[str]:

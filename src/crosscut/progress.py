@@ -7,26 +7,22 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Protocol, TextIO
+from typing import Self, TextIO
 
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
 
 from crosscut import units
+from crosscut.listening import LogLines, Reporter, TerminalBar, number, terminal_of
 from crosscut.places.base import Event
 
-# Plain lines: one when a size begins, then one every so many seconds.
-PLAIN_INTERVAL_SECONDS = 10.0
 _SIZES_NAMED = 8
 # A sweep of more sizes than this has lines at intervals alone.
 _MOST_SIZES_WITH_LINES = 16
 
 
 def _number(event: Event, key: str) -> float:
-    value = event.get(key)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else float("nan")
+    return number(event, key, math.nan)
 
 
 def _whole(event: Event, key: str) -> str:
@@ -81,58 +77,29 @@ def step(event: Event) -> str:
     return f"{_whole(event, 'index')}/{_whole(event, 'count')} "
 
 
-class Reporter(Protocol):
-    """A listener to a session that shows what it hears, while it is entered."""
-
-    def __enter__(self) -> Reporter: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def __call__(self, event: Event) -> None: ...
-
-
-class Quiet:
+class Quiet(LogLines):
     """Shows nothing but what went wrong."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __enter__(self) -> Quiet:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
 
     def __call__(self, event: Event) -> None:
         line = notice(event)
         if line is not None and event["event"] not in ("note", "stopping"):
-            print(f"crosscut: {line}", file=self._stream, flush=True)
+            self._print(line)
 
 
 def _is_size(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-class Plain:
+class Plain(LogLines):
     """Lines for a log file: one a size unless there are very many, and at intervals while it lasts."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream = stream
-        self._clock = clock
-        self._last = float("-inf")
+        super().__init__(stream, clock)
         self._size: object = None
         self._coming: list[int] = []
         self._sweeping = False
         self._title = ""
         self._step = ""
-
-    def __enter__(self) -> Plain:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
 
     def __call__(self, event: Event) -> None:
         if (line := notice(event)) is not None:
@@ -151,8 +118,7 @@ class Plain:
             self._progress(event)
 
     def _progress(self, event: Event) -> None:
-        due = self._clock() - self._last >= PLAIN_INTERVAL_SECONDS
-        if due or (event.get("size") != self._size and not self._sweeping):
+        if self._is_due() or (event.get("size") != self._size and not self._sweeping):
             size = event.get("size")
             if isinstance(size, int) and size in self._coming:
                 self._pass_over(self._coming.index(size))
@@ -170,33 +136,26 @@ class Plain:
             shown = ", ".join(named) if len(named) <= _SIZES_NAMED else f"{named[0]} … {named[-1]}"
             self._print(f"{self._title}  {shown}  done")
 
-    def _print(self, line: str) -> None:
-        print(f"crosscut: {line}", file=self._stream, flush=True)
 
-
-class Bar:
+class Bar(TerminalBar):
     """A bar a job, with notices above it."""
 
     def __init__(self, console: Console) -> None:
-        self._progress = Progress(
+        super().__init__(
+            console,
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=None),
             TaskProgressColumn(),
             TextColumn("{task.fields[position]}"),
             TextColumn("[cyan]{task.fields[pace]}"),
-            console=console,
-            transient=True,
         )
         self._task: TaskID | None = None
         self._step = ""
 
-    def __enter__(self) -> Bar:
-        self._progress.start()
+    def __enter__(self) -> Self:
+        super().__enter__()
         self._show("starting ranks", None)
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
 
     def _show(self, description: str, total: float | None) -> None:
         if self._task is not None:
@@ -206,7 +165,7 @@ class Bar:
     def __call__(self, event: Event) -> None:
         kind = event["event"]
         if (line := notice(event)) is not None:
-            self._progress.console.print(f"[yellow]{escape(line)}", highlight=False)
+            self._notice(line)
         elif kind == "started":
             self._show(f"{self._step}{event.get('pattern')}", 1.0)
         elif kind == "step":
@@ -222,5 +181,5 @@ def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
     stream = stream or sys.stderr
     if quiet:
         return Quiet(stream)
-    console = Console(file=stream)
-    return Bar(console) if console.is_terminal and not console.is_dumb_terminal else Plain(stream)
+    console = terminal_of(stream)
+    return Plain(stream) if console is None else Bar(console)

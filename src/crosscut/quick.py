@@ -3,66 +3,55 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from crosscut.analysis import permutation, samples, summary
 from crosscut.analysis.comparing import Asked, Change, Comparison
+from crosscut.analysis.intervals import Floats, medians
+from crosscut.analysis.samples import Samples
 from crosscut.analysis.series import Family
-from crosscut.errors import UsageError
+from crosscut.errors import CrosscutError, Interrupted, UsageError
 from crosscut.job import Job
 from crosscut.measure import Decided
 from crosscut.run import Run
+from crosscut.session import Session
 
 MOST_REPETITIONS = 20
-# Of the time: the rest goes to starting ranks, connecting and warming up.
-_SHARE_MEASURED = 0.6
+# Repetitions that a job measures and does not record (core/src/conduct/job.hpp).
+_WARM_UP = 1
+# Of the time that is left: the rest goes to connecting, to writing, and to what is slower than it seemed.
+_SHARE_MEASURED = 0.75
+# Of the time, for a first look at how much slower it is now: at the baseline's pace, and at any.
+_SHARE_LOOKED, _MOST_LOOKED = 0.005, 0.33
 
 
-def plan(
-    baseline: Run, out: Path, decided: Decided, seconds: float, asked: Asked, metadata: Mapping[str, object]
-) -> Job:
-    """The baseline's job at its largest size, with as many repetitions as fit; where too few do, fewer
-    phases."""
-    if decided.options.ranks != baseline.ranks:
-        raise UsageError(
-            f"the baseline has {baseline.ranks} ranks, and this place starts {decided.options.ranks}: give "
-            f"-n {baseline.ranks}"
-        )
-    job = baseline.attributes.get("job")
-    given = job if isinstance(job, dict) else {}
-    size = max(baseline.sizes_bytes)
-    taken = samples.load(baseline.dataset, baseline.size_index(size))
-    of_phase = np.nanmedian(summary.phase_seconds(taken), axis=0) * max(taken.iterations, 1)
-    needed = _fewest(taken.rank_seconds.shape[0], asked)
-    a_repetition = float(np.nansum(of_phase))
-    repetitions = int(min(MOST_REPETITIONS, max(needed, _SHARE_MEASURED * seconds / max(a_repetition, 1e-9))))
-    phases = None
-    if needed * a_repetition > _SHARE_MEASURED * seconds:
-        spent = needed * np.nancumsum(of_phase)
-        phases = (1, max(1, int((spent <= _SHARE_MEASURED * seconds).sum())))
-    options: dict[str, object] = {"repetitions": repetitions}
-    for key in ("sync", "seed", "wait"):
-        if key in given:
-            options[key] = given[key]
-    parameters = given.get("pattern_parameters")
-    return Job(
-        pattern=str(given.get("pattern", "")),
-        out=out,
-        pattern_parameters={str(k): str(v) for k, v in parameters.items()}
-        if isinstance(parameters, dict)
-        else {},
-        backend=decided.options.backend,
-        sizes=(size,),
-        phases=phases,
-        options=options,
-        metadata=metadata,
-    )
+@dataclass(frozen=True)
+class Pace:
+    """How long the baseline took, at its largest size."""
+
+    numbers: tuple[int, ...]
+    """Of its phases, as the pattern counts them."""
+    seconds: Floats
+    """[phase] once."""
+    whole: bool
+    """Its phases are all that the pattern has."""
 
 
-def _fewest(there: int, asked: Asked) -> int:
+@dataclass(frozen=True)
+class Plan:
+    repetitions: int
+    phases: int
+    """The first so many of the baseline's."""
+
+
+def fewest(baseline: Run, asked: Asked) -> int:
+    """Repetitions; UsageError where those of the baseline are too few, however many are added."""
+    there = samples.load(baseline.dataset, _largest(baseline)).rank_seconds.shape[0]
     enough = [
         n for n in range(3, MOST_REPETITIONS + 1) if permutation.smallest_doubt(there, n) <= asked.error_rate
     ]
@@ -72,6 +61,119 @@ def _fewest(there: int, asked: Asked) -> int:
             "with --repetitions 20"
         )
     return enough[0]
+
+
+def refuse(baseline: Run, decided: Decided, asked: Asked) -> None:
+    """Before anything is started."""
+    if decided.options.ranks != baseline.ranks:
+        raise UsageError(
+            f"the baseline has {baseline.ranks} ranks, and this place starts {decided.options.ranks}: give "
+            f"-n {baseline.ranks}"
+        )
+    fewest(baseline, asked)
+
+
+def pace(baseline: Run) -> Pace:
+    taken = samples.load(baseline.dataset, _largest(baseline))
+    job = baseline.attributes.get("job")
+    chosen = job.get("phases") if isinstance(job, Mapping) else None
+    return Pace(tuple(taken.phase.tolist()), _of_phase(taken), whole=not chosen)
+
+
+def plan(known: Pace, needed: int, slower: float, seconds: float) -> Plan:
+    """As many repetitions as fit; where too few do, fewer phases. `slower`: times the baseline's pace."""
+    budget = _SHARE_MEASURED * seconds
+    spent = slower * np.nancumsum(known.seconds)
+    if (needed + _WARM_UP) * spent[-1] <= budget:
+        count = budget / max(float(spent[-1]), 1e-9) - _WARM_UP
+        return Plan(int(min(MOST_REPETITIONS, count)), len(spent))
+    return Plan(needed, int(((needed + _WARM_UP) * spent <= budget).sum()))
+
+
+def measure(
+    session: Session, baseline: Run, decided: Decided, folder: Path, end: float, asked: Asked,
+    metadata: Mapping[str, object],
+) -> Run:  # fmt: skip
+    """The baseline's job at its largest size, until `end` (by `time.monotonic`)."""
+    known, needed = pace(baseline), fewest(baseline, asked)
+    slower = _look(session, baseline, known, decided, folder, end, metadata)
+    planned = plan(known, needed, slower, end - time.monotonic())
+    if planned.phases == 0:
+        raise CrosscutError(
+            f"phases take {slower:.1f} times as long as in the baseline, so that not even one can be "
+            f"measured {needed} times in the time left; give a larger --time-limit"
+        )
+    run = _run(session, _job(baseline, known, planned, folder / "quick.zarr", decided, metadata, end))
+    done = int(run.dataset["repetitions_done"].values.min())
+    if done < needed:
+        raise CrosscutError(
+            f"time was up after {done} of the {needed} repetitions that tell a change from noise: phases "
+            f"take about {slower:.1f} times as long as in the baseline; give a larger --time-limit"
+        )
+    return run
+
+
+def _look(
+    session: Session, baseline: Run, known: Pace, decided: Decided, folder: Path, end: float,
+    metadata: Mapping[str, object],
+) -> float:  # fmt: skip
+    """How many times as long the first phases take now; one host with a bad cable delays every phase."""
+    left = end - time.monotonic()
+    looked = max(1, int((np.nancumsum(known.seconds) <= _SHARE_LOOKED * left).sum()))
+    until = time.monotonic() + _MOST_LOOKED * left
+    job = _job(baseline, known, Plan(1, looked), folder / "first-look.zarr", decided, metadata, until)
+    run = _run(session, job)
+    now = _of_phase(samples.load(run.dataset, 0))
+    seen = np.isfinite(now) & np.isfinite(known.seconds[: len(now)])
+    before = float(known.seconds[: len(now)][seen].sum())
+    if before <= 0:
+        raise CrosscutError(
+            "not one phase could be measured in the time that is left; give a larger --time-limit"
+        )
+    return max(0.1, float(now[seen].sum()) / before)
+
+
+def _run(session: Session, job: Job) -> Run:
+    session.run(job)
+    if session.interrupted:
+        raise Interrupted("interrupted")
+    return Run.open(job.out)
+
+
+def _job(
+    baseline: Run, known: Pace, planned: Plan, out: Path, decided: Decided, metadata: Mapping[str, object],
+    end: float,
+) -> Job:  # fmt: skip
+    job = baseline.attributes.get("job")
+    given = job if isinstance(job, Mapping) else {}
+    parameters = given.get("pattern_parameters")
+    everything = known.whole and planned.phases == len(known.numbers)
+    return Job(
+        pattern=str(given.get("pattern", "")),
+        out=out,
+        pattern_parameters={str(name): str(value) for name, value in parameters.items()}
+        if isinstance(parameters, Mapping)
+        else {},
+        backend=decided.options.backend,
+        sizes=(max(baseline.sizes_bytes),),
+        phases=None if everything else (known.numbers[0], known.numbers[planned.phases - 1]),
+        options={
+            "repetitions": planned.repetitions,
+            "time_limit_seconds": max(end - time.monotonic(), 0.1),
+            **{key: given[key] for key in ("sync", "seed", "wait") if key in given},
+        },
+        metadata=metadata,
+    )
+
+
+def _largest(run: Run) -> int:
+    return run.size_index(max(run.sizes_bytes))
+
+
+def _of_phase(taken: Samples) -> Floats:
+    """[phase] seconds that it takes once, with all its iterations."""
+    found: Floats = medians(summary.phase_seconds(taken)).median * max(taken.iterations, 1)
+    return found
 
 
 def drain(found: Comparison, baseline: Run) -> list[tuple[str, str]]:

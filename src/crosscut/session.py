@@ -137,7 +137,10 @@ class Session:
         self._measuring = True
         try:
             with self._remarked():
-                return self._follow(job)
+                outcome = self._follow(job)
+                if outcome.state != "complete" and not self.interrupted and self._launched.gone():
+                    raise SessionError("the ranks were told to end")
+                return outcome
         finally:
             self._measuring = False
 
@@ -161,10 +164,12 @@ class Session:
 
     @contextlib.contextmanager
     def _remarked(self) -> Iterator[None]:
-        """Adds the place's remark to a failure."""
+        """Adds the place's remark to a failure, or says that the place is gone, whatever it looked like."""
         try:
             yield
         except SessionError as error:
+            if gone := self._launched.gone():
+                raise SessionError(gone) from error
             if remark := self.remark():
                 error.args = (f"{error}\n  {remark}",)
             raise

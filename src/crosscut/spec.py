@@ -79,6 +79,10 @@ class Spec:
     promises: tuple[Promise, ...]
     text: str
 
+    @property
+    def sizes_bytes(self) -> frozenset[int]:
+        return frozenset(promise.size_bytes for promise in self.promises)
+
 
 def read(path: Path) -> Spec:
     try:

@@ -37,6 +37,10 @@ class Where:
     """Further words for the workload."""
 
 
+# MPI_Test of the workloads takes a microsecond: SimGrid's own 0.1 ms, which grows with every question in vain
+# (its options smpi/test, smpi/grow-injected-times), would be most of what those take that ask.
+_ASKING = ("smpi/test:1e-6", "smpi/grow-injected-times:no")
+
 Runner = Callable[[Workload, str, int], Result]
 """Workload, class, ranks."""
 
@@ -83,15 +87,11 @@ def _launched(where: Where, name: str, argument: str) -> Runner:
 
     launcher = _launcher(where, default="srun" if name == "slurm" else "")
     hosts = read_host_file(Path(argument)) if name == "hosts" else []
-    if hosts and launcher.is_srun:
-        raise UsageError("--on hosts: srun has hosts of its own; --on slurm, or name mpiexec with --launcher")
 
     def run(workload: Workload, problem_class: str, ranks: int) -> Result:
         words = list(where.launcher_arguments)
         if hosts:
-            option = "-hosts" if launcher.is_hydra() else "--host"
-            shares = share_out(ranks, hosts)
-            words = [option, ",".join(f"{one.host}:{one.count}" for one in shares), *words]
+            words = [*launcher.on_hosts(share_out(ranks, hosts)), *words]
         crowded = stays_here(launcher, words) and ranks > cores()
         count = [f"--ntasks={ranks}", "--kill-on-bad-exit=1"] if launcher.is_srun else ["-n", str(ranks)]
         program = [str(find_executable(workload)), "--class", problem_class, "--json", *where.options]
@@ -104,29 +104,25 @@ def _launched(where: Where, name: str, argument: str) -> Runner:
 @contextmanager
 def _lab(where: Where, argument: str) -> Iterator[Runner]:
     from crosscut.lab import lifecycle
-    from crosscut.places import lab
+    from crosscut.places import lab, lab_mpi
 
     if (reason := lifecycle.unavailable()) is not None:
         raise PlaceError(f"--on {where.on}: {reason}")
-    launcher = lab.launcher_of(where.launcher, core.find_executable(core.CORE_MPI))
+    launcher = lab_mpi.launcher_of(where.launcher, core.find_executable(core.CORE_MPI))
     site = lab.open_site(argument)
 
     def run(workload: Workload, problem_class: str, ranks: int) -> Result:
         program = [str(find_executable(workload)), "--class", problem_class, "--json", *where.options]
-        per_host = where.ranks_per_host or -(-ranks // len(site.hosts))
-        if ranks > (most := per_host * len(site.hosts)):
-            raise UsageError(
-                f"-n {ranks}: the lab has room for {most} at {per_host} a host; more with --ranks-per-host"
-            )
+        spread = lab.spread(ranks, site.hosts, where.ranks_per_host)
+        shares = [(share.host, share.count) for share in spread]
         words = [launcher.program, "-n", str(ranks), *where.launcher_arguments]
-        command, environment = lab.mpi_command(site, words, ranks, per_host, program)
+        command, environment = lab_mpi.command(site, launcher, words, shares, program)
         return _run(command, environment, where, workload, ranks)
 
     try:
         yield run
     finally:
-        if site.release is not None:
-            site.release()
+        site.release()
 
 
 def _simulated(where: Where, network: str, folder: Path) -> Runner:
@@ -135,7 +131,7 @@ def _simulated(where: Where, network: str, folder: Path) -> Runner:
     smpi.compute_options(where.compute)
 
     def run(workload: Workload, problem_class: str, ranks: int) -> Result:
-        settings = smpi.Settings(network, ranks, where.ranks_per_host, where.compute)
+        settings = smpi.Settings(network, ranks, where.ranks_per_host, where.compute, _ASKING)
         program = smpi.Program(_compiled(workload), ("--class", problem_class, "--json", *where.options))
         printed = folder / "printed"
         with printed.open("wb") as output:
@@ -185,30 +181,14 @@ def _run(
     workload: Workload,
     ranks: int,
 ) -> Result:
-    """In a process group of its own, so that nothing of it is left, whatever happens."""
     try:
-        process = subprocess.Popen(
-            [os.fspath(word) for word in command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(environment),
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise PlaceError(f"cannot start {command[0]}: {error.strerror or error}") from error
-    with process:
-        try:
-            printed, complained = process.communicate(timeout=where.time_limit_seconds)
-        except subprocess.TimeoutExpired as error:
-            raise WorkloadError(
-                f"{workload.name} on {ranks} ranks was ended after {where.time_limit_seconds:g} s; more with "
-                "--time-limit, or a smaller --class"
-            ) from error
-        finally:
-            process_group.end(process)
-    text, trouble = (stream.decode("utf-8", "replace") for stream in (printed, complained))
-    return _checked(text, process.returncode, trouble, workload, ranks)
+        done = process_group.run(command, environment, where.time_limit_seconds)
+    except process_group.Overran as error:
+        raise WorkloadError(
+            f"{workload.name} on {ranks} ranks was ended after {where.time_limit_seconds:g} s; more with "
+            "--time-limit, or a smaller --class"
+        ) from error
+    return _checked(done.printed, done.status, done.complained, workload, ranks)
 
 
 def _checked(text: str, status: int, trouble: str, workload: Workload, ranks: int) -> Result:

@@ -23,6 +23,7 @@ VARIABLE = "CROSSCUT_WORKLOADS"
 CLASSES = ("S", "W", "A", "B", "C")
 POWER_OF_TWO = "a power of two"
 SQUARE = "a square number"
+GRID = "a grid, at most 2 : 1"
 EVEN = "an even number"
 SEVERAL = "2 or more"
 ANY = "any number"
@@ -56,6 +57,9 @@ class Workload:
     def takes(self, ranks: int) -> bool:
         if self.ranks == SQUARE:
             return math.isqrt(ranks) ** 2 == ranks
+        if self.ranks == GRID:
+            shorter = next(side for side in range(math.isqrt(ranks), 0, -1) if ranks % side == 0)
+            return ranks <= 2 * shorter**2
         if self.ranks == EVEN:
             return ranks % 2 == 0
         if self.ranks == SEVERAL:
@@ -79,7 +83,7 @@ WORKLOADS = (
     Workload("ep", "pairs of normal deviates", "three sums at the end", ANY),
     Workload("ft", "Fourier transforms in three dimensions", "transpositions: all to all", POWER_OF_TWO),
     Workload("is", "sorting of integer keys", "bucket sums; keys from all to all", POWER_OF_TWO),
-    Workload("lu", "flow of a gas: lower-upper sweeps", "edges of planes: many, small", POWER_OF_TWO),
+    Workload("lu", "flow of a gas: lower-upper sweeps", "edges of planes: many, small", GRID),
     Workload("mg", "multigrid solver", "faces to neighbours, large and small", POWER_OF_TWO),
     Workload(
         "sp",
@@ -194,6 +198,33 @@ class Row:
         )
 
 
+@dataclass(frozen=True)
+class Curve:
+    """Runs of one workload and class over numbers of ranks, as far as they came."""
+
+    workload: Workload
+    problem_class: str
+    rows: tuple[Row, ...]
+    failed: tuple[int, ...] = ()
+    """Numbers of ranks on which a run ended without a result."""
+
+    @property
+    def runs(self) -> int:
+        return sum(len(row.results) for row in self.rows) + len(self.failed)
+
+    @property
+    def verified_runs(self) -> int:
+        return sum(result.verified for row in self.rows for result in row.results)
+
+    @property
+    def verified(self) -> bool:
+        return 0 < self.runs == self.verified_runs
+
+    @property
+    def rank_counts(self) -> tuple[int, ...]:
+        return tuple(sorted({*(row.first.ranks for row in self.rows), *self.failed}))
+
+
 def speed_up(row: Row, base: Row) -> float:
     """Against the fewest ranks that were run, which count as that many times one."""
     return base.first.ranks * base.seconds / row.seconds if row.seconds > 0 else math.nan
@@ -241,7 +272,8 @@ def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
 
 
 def fitting(workload: Workload, counts: Sequence[int], *, ranged: bool) -> tuple[int, ...]:
-    """Of a range those that it takes; what was named one by one is run, or refused by the program."""
+    """Of a range those that it takes, but for limits of a class, which the program knows; what was named one
+    by one is run, or refused."""
     return tuple(count for count in counts if not ranged or workload.takes(count))
 
 

@@ -13,12 +13,29 @@ from pathlib import Path
 import pytest
 
 from crosscut.lab import enter, lifecycle, state
+from crosscut.lab.user_switch import UserSwitchError, find_switch
 
 WALK = Path(__file__).parent / "walk.py"
 FAST_ETHERNET = "[protocol]\nmtu = 1500\nheaders = 40\nframing = 38\n"
 needs_lab = pytest.mark.skipif(
     os.geteuid() != 0 or lifecycle.unavailable() is not None,
     reason="labs need root here: " + str(lifecycle.unavailable()),
+)
+
+
+def no_user_switch() -> str:
+    """Why no lab can be carried by crosscut-switch here; empty where one can."""
+    try:
+        find_switch()
+    except UserSwitchError as error:
+        return str(error)
+    return "" if Path("/dev/net/tun").exists() else "no /dev/net/tun"
+
+
+# Of a test that takes both.
+SWITCHES = (
+    "kernel",
+    pytest.param("user", marks=pytest.mark.skipif(bool(no_user_switch()), reason=no_user_switch())),
 )
 
 

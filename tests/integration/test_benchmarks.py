@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))  # benchmarks are no part of the installation
 
 from benchmarks.agreement.__main__ import classes  # noqa: E402
 from benchmarks.agreement.networks import FAMILIES, random_network  # noqa: E402
-from benchmarks.agreement.sharing import fairly_shared, max_min  # noqa: E402
+from benchmarks.agreement.sharing import carried, fairly_shared, max_min  # noqa: E402
 from benchmarks.memory import slope  # noqa: E402
 from benchmarks.peers import iperf3, netpipe, sockperf  # noqa: E402
 from benchmarks.peers.comparisons import over_tcp  # noqa: E402
@@ -176,6 +176,32 @@ def test_a_parking_lot_is_not_fairly_shared_and_a_ring_of_equal_routes_is() -> N
     assert fairly_shared(lot, np.array([6.0, 6.0])) == []
     (tie,) = fairly_shared(ring, np.array([6.0, 6.0, 6.0]))
     assert (tie.routes.tolist(), tie.bytes_per_second) == ([0, 1, 2], 3.0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_a_link_carried_is_its_capacity_however_unevenly_it_was_shared(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    capacity, alone, weights = 25.0, 10.0, random.uniform(0.3, 3, 6)
+    left, ends, now = np.ones(6), np.zeros(6), 0.0
+    while (left > 0).any():
+        going = left > 0
+        rates = np.zeros(6)
+        spare = capacity
+        # Weighted max-min with a bound for each: who reaches it leaves the rest to the others.
+        for route in sorted(np.nonzero(going)[0], key=lambda one: -weights[one]):
+            share = spare * weights[route] / weights[going & (rates == 0)].sum()
+            rates[route] = min(alone, share)
+            spare -= rates[route]
+        step = np.min(left[going] / rates[going])
+        now += step
+        left[going] -= rates[going] * step
+        left[left < 1e-12] = 0
+        ends[going & (left == 0)] = now
+    assert carried(1 / ends, alone) == pytest.approx(capacity)
+
+
+def test_a_link_that_too_few_routes_pass_to_fill_it_carried_what_they_have_alone() -> None:
+    assert carried(np.array([10.0, 10.0]), 10.0) == 20
 
 
 def _proportional(passes: NDArray[np.bool_], capacity: NDArray[np.float64]) -> NDArray[np.float64]:

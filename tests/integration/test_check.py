@@ -133,6 +133,29 @@ def test_check_fails_a_cluster_with_one_slow_host_and_redacts_its_name(tmp_path,
     assert "n7" not in text + out
 
 
+def test_verdicts_become_a_page_for_the_vendor_that_names_nobody(tmp_path, capsys):
+    file = tmp_path / "zebra.toml"
+    file.write_text(NETWORK.format("50 Mbit/s").replace('"n', '"zebra'), encoding="utf-8")
+    runs, page, junit = tmp_path / "zebra-runs", tmp_path / "vendor.html", tmp_path / "check.xml"
+    promised = spec(tmp_path, "11 MB/s")
+    promised.write_text(promised.read_text().replace('"routes"', '"routes to zebra3"'), encoding="utf-8")
+    said = crosscut(
+        capsys, 1, "check", promised, "--on", f"sim:{file}", "--quiet", "--json", "--redact", "--keep", runs,
+        "--junit", junit, "--protocol", tmp_path / "vendor.html",
+    )  # fmt: skip
+    assert "zebra" not in said + junit.read_text() + page.read_text()
+    (tmp_path / "check.json").write_text(said, encoding="utf-8")
+    kept = sorted(runs.iterdir())
+    words = ("report", *kept, "--verdicts", tmp_path / "check.json", "--redact", "-o", page, "--force")
+    crosscut(capsys, 0, *words)
+    text = page.read_text(encoding="utf-8")
+    assert "zebra" not in text
+    assert "Not accepted: 1 of 2 promises broken" in text
+    assert "routes to node 4" in text
+    crosscut(capsys, 0, "report", *kept, "--spec", promised, "-o", page, "--force")
+    assert "zebra7" in page.read_text(encoding="utf-8")
+
+
 def test_check_is_undecided_where_no_time_is_left(tmp_path, capsys, healthy):
     crosscut(
         capsys, 3, "check", spec(tmp_path, "11 MB/s"), "--on", healthy, "--quiet", "--most-repetitions", 2
@@ -148,6 +171,15 @@ def test_quick_prints_what_to_drain(tmp_path, capsys, healthy, faulty):
     assert "no node is worse" in crosscut(
         capsys, 0, "check", "--quick", "--baseline", baseline, "--on", healthy, "--quiet"
     )
+
+
+def test_quick_looks_first_and_keeps_what_it_measured(tmp_path, capsys, healthy, faulty):
+    baseline = aapc(capsys, healthy, tmp_path / "good.zarr")
+    words = ("check", "--quick", "--baseline", baseline, "--quiet", "--json")
+    kept = ("--keep", tmp_path / "kept")
+    found = json.loads(crosscut(capsys, 1, *words, "--on", faulty, *kept))
+    assert [entry["node"] for entry in found["drain"]] == ["n7"]
+    assert sorted(run.name for run in (tmp_path / "kept").iterdir()) == ["first-look.zarr", "quick.zarr"]
 
 
 def test_check_judges_real_ranks_over_tcp(quick_path, capsys):
@@ -166,6 +198,7 @@ def test_a_protocol_is_printed_as_pdf_where_chromium_is(tmp_path, capsys, health
     pdf = tmp_path / "protocol.pdf"
     crosscut(capsys, 0, "check", spec(tmp_path, "11 MB/s"), "--on", healthy, "--quiet", "--protocol", pdf)
     assert pdf.read_bytes().startswith(b"%PDF-")
+    assert b"/Count 1\n" in pdf.read_bytes()  # a page
 
 
 def test_wrong_usage_ends_with_two_and_no_traceback(tmp_path, capsys, healthy):
@@ -176,6 +209,9 @@ def test_wrong_usage_ends_with_two_and_no_traceback(tmp_path, capsys, healthy):
         ["check"],
         ["check", tmp_path / "none.toml", run],
         ["check", spec(tmp_path, "11 MB"), run],
+        ["check", tmp_path / "spec.toml", run, "--protocol", tmp_path / "protocol.docx"],
+        ["report", run, "--verdicts", tmp_path / "spec.toml"],
+        ["report", run, "--redact", "--cabling", tmp_path / "none.csv"],
         ["check", "--quick"],
         ["expect", "--adapter", "none"],
     ):

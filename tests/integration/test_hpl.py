@@ -15,20 +15,23 @@ from pathlib import Path
 import pytest
 from labs import crossbar, needs_lab
 from processes import await_none, running
+from sshd import running_sshd
+from sshd import why_not as why_no_sshd
 
 from crosscut.core import CORE_MPI, find_executable
 from crosscut.hpl import output, program
 from crosscut.places.mpi import find_hydra
+from crosscut.places.mpi_library import OPEN_MPI
 
 pytestmark = pytest.mark.skipif(program.unavailable() is not None, reason=str(program.unavailable()))
 HYDRA = find_hydra("", find_executable(CORE_MPI))
 LIMIT_SECONDS = 560
 
 
-def crosscut(*words: str) -> subprocess.CompletedProcess[str]:
+def crosscut(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "crosscut", *words],
-        capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
     )  # fmt: skip
 
 
@@ -100,8 +103,32 @@ def test_on_a_lab_rings_have_the_rate_of_its_links(tmp_path: Path) -> None:
     assert 8e6 < found["rings"]["ping_pong_bytes_per_second"]["maximum"] < 12.5e6
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(why_no_sshd() is not None, reason=str(why_no_sshd()))
+def test_on_hosts_ranks_are_started_over_ssh_in_a_folder_where_one_is(hpcc: Path, tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("h1 slots=1\nh2 slots=1\n")
+    asked, agent = tmp_path / "asked", tmp_path / "agent"
+    words = f"-launcher ssh -launcher-exec {agent} -iface lo"
+    if program.find().mpi == OPEN_MPI:
+        words = f"--mca plm_rsh_agent {agent} --mca oob_tcp_if_include lo --mca btl_tcp_if_include lo"
+    with running_sshd(tmp_path / "ssh", ("h1", "h2")) as sshd:
+        agent.write_text(f'#!/bin/sh\necho "$@" >>{asked}\nexec ssh -F {sshd.config} "$@"\n')
+        agent.chmod(0o755)
+        before = set(tmp_path.iterdir())
+        done = crosscut(
+            "workload", "hpl", "-N", "200", "-n", "2", "--on", "hosts:hosts", "--launcher-args", words,
+            "--json", folder=tmp_path,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["ranks"], found["hosts"], found["verified"]) == (2, 2, True)
+    called = asked.read_text().splitlines()
+    assert [sum(host in line.split() for line in called) for host in ("h1", "h2")] == [1, 1]
+    assert set(tmp_path.iterdir()) == before | {asked}
+
+
 other_mpi = pytest.mark.skipif(
-    HYDRA is None or program.find().mpi != program.OPEN_MPI,
+    HYDRA is None or program.find().mpi != OPEN_MPI,
     reason="needs hpcc of Open MPI, and MPICH's mpiexec: apt install hpcc; pip install 'mpich>=5'",
 )
 
@@ -172,7 +199,9 @@ def test_a_rank_that_dies_ends_the_run_with_an_error(hpcc: Path) -> None:
         (["--memory", "4000GB"], "--memory: the matrix takes 4000 GB"),
         (["-N", "99"], "a number from 100 to 1,000,000"),
         (["--repeat", "11"], "with 2 of them 10 repetitions each"),
-        (["--on", "sim:fat-tree-1024"], "HPL runs on local, lab:NETWORK"),
+        (["--on", "sim:fat-tree-1024"], "HPL runs on local, hosts:FILE, lab:NETWORK"),
+        (["--on", "hosts"], "HPL runs on local, hosts:FILE, lab:NETWORK"),
+        (["--on", "hosts:/no/such/file"], "/no/such/file: No such file"),
         (["--launcher", "/no/such/mpiexec"], "there is no such program"),
         (["--broadcast", "tree"], "there is no broadcast 'tree'"),
         (["--keep", "/"], "it exists"),

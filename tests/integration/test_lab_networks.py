@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import pytest
 from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, ways_from
 
 from crosscut import network
-from crosscut.lab import addresses, lifecycle, state, walking
+from crosscut.errors import UsageError
+from crosscut.lab import addresses, lifecycle, state, walking, ways
+from crosscut.lab.plan import plan
+from crosscut.lab.shaping import MOST_BITS_PER_SECOND
 
 pytestmark = needs_lab
 
@@ -90,6 +94,32 @@ def test_every_pair_meets_by_the_way_of_the_file(kind: str, tmp_path: Path) -> N
         walked = walking.walk(record, "", "", 60)  # also to adapters beyond the first
         assert [walking.sentence(one) for one in walked.unlike] == []
         assert walked.not_walked == 0
+
+
+@pytest.mark.parametrize("name", network.catalogue_names())
+def test_a_network_of_the_catalogue_is_built_or_refused_with_the_reason(name: str) -> None:
+    """What is too fast for buckets is not when it is slowed down; what is too large stays so."""
+    hosts = json.loads(network.ask("show", name, "--json").stdout)["counts"]["hosts"]
+    if hosts > addresses.MOST_HOSTS:
+        with pytest.raises(UsageError, match=f"ways of {hosts} hosts are too many; at most 1024"):
+            ways.load(name)
+        return
+    described = ways.load(name)
+    rates = [rate for edge in described.edges for rate in (edge.bits_per_second, edge.back_bits_per_second)]
+    rates += [switch.capacity_bits_per_second for switch in described.switches]
+    fastest = max((rate for rate in rates if not math.isinf(rate)), default=0)
+    dilation = 1.0
+    if fastest > MOST_BITS_PER_SECOND:
+        with pytest.raises(UsageError, match=r"cannot be shaped here.*--dilate"):
+            plan(described)
+        dilation = 100.0
+    made = plan(described, dilation)
+    if len(made.hosts) > 128:  # the time that it takes grows with the square
+        return
+    with lab(name, dilation=dilation) as record:
+        walked = walking.walk(record, made.hosts[0], "", 60)
+        assert [walking.sentence(one) for one in walked.unlike] == []
+        assert {route.to.partition("/")[0] for route in walked.routes} == set(made.hosts[1:])
 
 
 def test_routed_nodes_forward_as_their_tables_say(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import labs
 import pytest
 from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, on_node
 
@@ -66,8 +67,9 @@ def rates(folder: Path, network: str, routes: str, switch: str) -> dict[str, flo
         )
 
 
-def test_a_host_that_forwards_sends_its_own_messages_too(tmp_path: Path) -> None:
-    found = rates(tmp_path, LINE, "0-2,1-3", "kernel")
+@pytest.mark.parametrize("switch", labs.SWITCHES)
+def test_a_host_that_forwards_sends_its_own_messages_too(switch: str, tmp_path: Path) -> None:
+    found = rates(tmp_path, LINE, "0-2,1-3", switch)
     assert found["h1-h3"] == pytest.approx(found["h0-h2"], rel=0.2)
 
 
@@ -75,6 +77,14 @@ def test_fair_queues_share_as_max_min_does_also_with_who_passes_several_full_lin
     found = rates(tmp_path, SWITCHES, "0-4,1-2,3-5", "kernel,queues=fair")
     half = 10e6 / 8 * 1448 / 1538 / 2
     assert found == {route: pytest.approx(half, rel=0.1) for route in ("n0-n4", "n1-n2", "n3-n5")}
+
+
+def test_fair_queues_keep_no_acknowledgement_behind_its_hosts_own_data(tmp_path: Path) -> None:
+    # n4 receives by links that nobody else fills; what it acknowledges leaves by one that n4 and n5 fill.
+    found = rates(tmp_path, SWITCHES, "0-4,4-1,5-3", "kernel,queues=fair")
+    whole = 10e6 / 8 * 1448 / 1538
+    assert found["n0-n4"] == pytest.approx(whole, rel=0.1)
+    assert found["n4-n1"] == pytest.approx(whole / 2, rel=0.1)
 
 
 def test_queues_are_as_chosen(tmp_path: Path) -> None:

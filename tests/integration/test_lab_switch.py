@@ -11,25 +11,16 @@ import time
 from pathlib import Path
 
 import pytest
-from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, on_node
+from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, no_user_switch, on_node
 
-from crosscut.errors import CrosscutError, UsageError
+from crosscut.errors import CrosscutError
 from crosscut.lab import describe, faulting, lifecycle, removal, state, switch_choice, switch_process
 from crosscut.lab.faults import Fault
-from crosscut.lab.user_switch import UserSwitchError, find_switch
-
-
-def _missing() -> str:
-    try:
-        find_switch()
-    except UserSwitchError as error:
-        return str(error)
-    return "" if Path("/dev/net/tun").exists() else "no /dev/net/tun"
-
+from crosscut.lab.user_switch import UserSwitchError
 
 pytestmark = [
     needs_lab,
-    pytest.mark.skipif(bool(_missing()), reason=_missing()),
+    pytest.mark.skipif(bool(no_user_switch()), reason=no_user_switch()),
     pytest.mark.usefixtures("own_labs"),
 ]
 QUICK = ("--size", "100KB", "--repetitions", "5")
@@ -135,9 +126,9 @@ def test_a_switch_that_does_not_start_leaves_nothing(
     network: Path, own_labs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own refusal: what is typed wrong is found before."""
-    monkeypatch.setitem(switch_choice._WORDS, "buffer", str)
-    with pytest.raises(CrosscutError, match='--buffer "lots"'):
-        lifecycle.up(str(network), lifecycle.Choices(name="test", switch="user,buffer=lots"))
+    monkeypatch.setitem(switch_choice._WORDS, "host-queue", str)
+    with pytest.raises(CrosscutError, match='--host-queue "lots"'):
+        lifecycle.up(str(network), lifecycle.Choices(name="test", switch="user,host-queue=lots"))
     assert not own_labs.exists()
     assert not switches_of(own_labs)
 
@@ -191,9 +182,23 @@ def test_down_finds_a_switch_whose_record_is_lost(network: Path, own_labs: Path)
     assert not own_labs.exists()
 
 
-def test_faults_of_ports_are_refused_and_those_of_nodes_are_planted(network: Path) -> None:
-    with lab(network, switch="user"):
-        with pytest.raises(UsageError, match="has no bridges"):
-            faulting.plant("test", Fault("slow", ("n0001",)))
-        faulting.plant("test", Fault("mtu", ("n0001",)))
+def test_what_the_switch_refuses_is_told_and_leaves_those_of_before(network: Path) -> None:
+    with lab(network, switch="user") as record:
+        faulting.plant("test", Fault("slow", ("n0001",), share=0.5))
+        process, folder = record.switch_process, state.folder("test")
+        assert process is not None
+        before = (folder / "faults.json").read_text()
+        with pytest.raises(UserSwitchError, match=r"faults.json:1: the network has no host \"n9\""):
+            switch_process.set_faults(process, folder, '{"host": "n9", "in": 0.5}\n')
+        assert (folder / "faults.json").read_text() == before
         faulting.lift("test", "all")
+        assert (folder / "faults.json").read_text() == ""
+
+
+def test_a_fault_of_a_lab_whose_switch_is_gone_is_refused(network: Path) -> None:
+    with lab(network, switch="user") as record:
+        assert record.switch_process is not None
+        record.switch_process.end()
+        with pytest.raises(CrosscutError, match="has no switch any more; crosscut lab down test"):
+            faulting.plant("test", Fault("slow", ("n0001",)))
+        assert state.read("test").faults == ()

@@ -67,10 +67,10 @@ def test_phases_of_a_busy_machine_are_marked_and_show_and_report_say_so(tmp_path
     (trust,) = recorded(tmp_path / "run.zarr")
     assert trust["limited"] == [{"size": 1_000_000, "phases": [[1, 2]]}]
     shown = " ".join(crosscut("show", "run.zarr", folder=tmp_path).stdout.split())
-    assert "all cores of this machine were busy during every phase at 1 MB" in shown
+    assert "cores of this machine were busy during every phase at 1 MB" in shown
     done = crosscut("report", "run.zarr", "--out", "page.html", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "all cores of this machine were busy during every phase" in (tmp_path / "page.html").read_text()
+    assert "cores of this machine were busy during every phase" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])

@@ -9,6 +9,7 @@ import pytest
 
 from crosscut import core, network
 from crosscut.cli import main
+from crosscut.errors import UsageError
 from crosscut.run import Run
 
 DRAWN_MOST = 3000  # hosts
@@ -119,3 +120,12 @@ def test_the_simulator_is_deterministic(tmp_path: Path) -> None:
         runs.append(Run.open(out).dataset["message_seconds"].values.tobytes())
     assert runs[0] == runs[1]
     assert core.load().backend("sim") is not None
+
+
+def test_a_file_that_lies_here_is_named_before_the_catalogue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tree.toml").write_text('[generator]\nkind = "crossbar"\nhosts = 2\nrate = "1 Gbit/s"\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r'no network "tree" .*; did you mean the file \./tree\.toml\?$'):
+        network.load("tree")

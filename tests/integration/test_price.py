@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from browser import chromium
 
-from crosscut import network, smpi
+from crosscut import network
 from crosscut.cli import main
 from crosscut.pricing.plant import Plant, plant
 from crosscut.pricing.resizing import RULES, resized
@@ -146,25 +147,54 @@ def test_a_larger_error_of_the_simulation_leaves_it_open(
     assert "undecided" in found["sentence"]
 
 
-def test_a_trace_is_replayed_on_each_candidate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Each of 16 ranks sends to one of 16 more: on the maintenance network over the uplink of their leaf."""
-    if (reason := smpi.unavailable()) is not None:
-        pytest.skip(reason)
+def traced(folder: Path, last: str = "finalize") -> None:
     for rank in range(32):
         what = f"send {rank + 16} 0 1000000" if rank < 16 else f"recv {rank - 16} 0 1000000"
-        lines = ["init", "compute 1000000", what, "finalize"]
-        (tmp_path / f"{rank}.tit").write_text("".join(f"{rank} {line}\n" for line in lines), encoding="utf-8")
-    (tmp_path / "trace.txt").write_text("".join(f"{rank}.tit\n" for rank in range(32)), encoding="utf-8")
+        lines = ["init", "compute 1000000", what, last]
+        (folder / f"{rank}.tit").write_text("".join(f"{rank} {line}\n" for line in lines), encoding="utf-8")
+    (folder / "trace.txt").write_text("".join(f"{rank}.tit\n" for rank in range(32)), encoding="utf-8")
+
+
+def middle(seconds: list[float]) -> float:
+    return math.sqrt(seconds[0] * seconds[1])
+
+
+def test_a_trace_is_replayed_on_each_candidate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Each of 16 ranks sends to one of 16 more: on the maintenance network over the uplink of their leaf."""
+    traced(tmp_path)
     text = 'ranks = 32\n[[work]]\nname = "traced"\ntrace = "."\noperations_per_second = 1e9\n'
     found = priced([ER16, MAINTENANCE, "--mix", mix_file(tmp_path, text)], capsys)
     er16, maintenance = (one["seconds"]["traced"] for one in found["candidates"])
     payload = 12.5e6 * 1460 / 1538
-    assert (er16[0] * er16[1]) ** 0.5 == pytest.approx(0.001 + 1e6 / payload, rel=0.01)
-    assert (maintenance[0] * maintenance[1]) ** 0.5 == pytest.approx(0.001 + 16e6 / payload, rel=0.01)
+    assert middle(er16) == pytest.approx(0.001 + 1e6 / payload, rel=0.01)
+    assert middle(maintenance) == pytest.approx(0.001 + 16e6 / payload, rel=0.01)
     said = refused([ER16, MAINTENANCE, "--mix", mix_file(tmp_path, text.replace("32", "16"))], capsys)
     assert "write ranks = 32 at its top" in said
     said = refused([ER16, MAINTENANCE, "--mix", mix_file(tmp_path, text.replace("oper", "#oper"))], capsys)
     assert "operations_per_second" in said
+
+
+def test_a_trace_alone_is_performance_without_simgrid(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")  # where smpirun is not
+    traced(tmp_path)
+    where = [ER16, MAINTENANCE, "--performance", str(tmp_path)]
+    assert "operations_per_second" in refused(where, capsys)  # no profile lies beside
+    about = {"trace": {"file": "trace.txt", "flops_per_second": 2e9}}
+    (tmp_path / "profile.json").write_text(json.dumps(about), encoding="utf-8")
+    found = priced(where, capsys)
+    assert (found["ranks"], found["title"]) == (32, tmp_path.name)
+    assert f"For this mix {MAINTENANCE}" not in found["sentence"]  # sixteen times as long
+    er16, maintenance = (one["seconds"][tmp_path.name] for one in found["candidates"])
+    payload = 12.5e6 * 1460 / 1538
+    assert middle(er16) == pytest.approx(0.0005 + 1e6 / payload, rel=0.01)
+    assert middle(maintenance) == pytest.approx(0.0005 + 16e6 / payload, rel=0.01)
+    assert "two" in refused([ER16, *where[2:]], capsys)
+    assert "--nodes" in refused([*where, "--nodes", "32"], capsys)
+    assert "a mix" in refused([*where, "--performance", f"{ER16}=hpl.json"], capsys)
+    traced(tmp_path, last="wait")
+    assert f"{tmp_path / '0.tit'}:4: " in refused(where, capsys)
 
 
 def test_measured_runs_and_figures_of_one_s_own_count_like_simulated_ones(

@@ -7,42 +7,30 @@ import os
 import random
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from profiling import (
+    BESIDE,
+    MPICC,
+    MPIEXEC,
+    SECONDS,
+    SOURCES,
+    built_by,
+    called,
+    crosscut,
+    lacking,
+    messages,
+    profiled,
+)
 
-from crosscut import profile, profiler, smpi
-from crosscut.errors import CrosscutError, UsageError
-
-SOURCES = Path(__file__).parent / "profiled"
-BESIDE = Path(sys.executable).parent
-MPICC, MPIEXEC = BESIDE / "mpicc_abi", BESIDE / "mpiexec"
-SECONDS = 120
-
-
-def lacking() -> str | None:
-    if not MPICC.exists() or not MPIEXEC.exists():
-        return "no MPI of the standard ABI: pip install 'mpich>=5'"
-    try:
-        profiler.find_library()
-    except CrosscutError as error:
-        return str(error)
-    return None
-
+from crosscut import profile, smpi
+from crosscut.errors import UsageError
 
 pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 Compile = Callable[[str], Path]
-
-
-def built_by(compiler: Path, source: Path, folder: Path) -> Path:
-    target = folder / source.stem
-    command = [compiler, "-O1", "-pthread", source, "-o", target, f"-Wl,-rpath,{BESIDE.parent / 'lib'}"]
-    subprocess.run(command, check=True)
-    return target
 
 
 @pytest.fixture(scope="module")
@@ -54,31 +42,6 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compile:
         return target if target.exists() else built_by(MPICC, SOURCES / f"{name}.c", folder)
 
     return program
-
-
-def crosscut(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crosscut", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
-
-
-def profiled(folder: Path, ranks: int, *words: str | Path, options: tuple[str, ...] = ()) -> dict[str, Any]:
-    launch = ("--", MPIEXEC, "-n", str(ranks), *words)
-    done = crosscut("profile", "--json", "--out", folder, *options, *launch)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert found["complete"], found["ended"]
-    return found
-
-
-def called(found: dict[str, Any], name: str) -> dict[str, Any]:
-    calls: list[dict[str, Any]] = found["calls"]
-    return next(call for call in calls if call["name"] == name)
-
-
-def messages(found: dict[str, Any], name: str, part: str = "as_called") -> tuple[int, int]:
-    """(messages, bytes) of a call, all sizes together."""
-    amounts = called(found, name)[part]
-    return sum(amounts["messages"]), sum(amounts["bytes"])
 
 
 def test_each_way_to_send_is_counted_with_its_bytes(tmp_path, compiled):
@@ -358,6 +321,19 @@ def test_a_replay_of_collective_calls_comes_to_its_end(tmp_path, compiled, how, 
 def test_a_replay_of_every_kind_of_message_comes_to_its_end(tmp_path, compiled, name):
     profiled(tmp_path / "p", 4, compiled(name), options=("--trace", "--flops", "1"))
     assert 0 < replayed(tmp_path / "p" / "trace.txt", 4, tmp_path) < 1
+
+
+def test_what_a_trace_has_no_words_for_is_said(tmp_path, compiled):
+    """4 ranks put, get, accumulate, and fetch; a prediction from the trace lacks these messages."""
+    launch = ("--", MPIEXEC, "-n", "4", compiled("others"))
+    done = crosscut("profile", "--trace", "--out", tmp_path / "p", *launch)
+    assert done.returncode == 0, done.stderr
+    said = "16 one-sided operations of 512 B together"
+    assert f"trace: without {said}" in done.stderr
+    (tmp_path / "net.toml").write_text(NETWORK)
+    predicted = crosscut("predict", tmp_path / "p", "--on", tmp_path / "net.toml", "--json")
+    assert predicted.returncode == 0, predicted.stderr
+    assert json.loads(predicted.stdout)["trace"]["lacks"].startswith(said)
 
 
 def test_computing_counts_at_the_stated_rate(tmp_path, compiled):

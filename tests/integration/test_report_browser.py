@@ -163,6 +163,31 @@ def test_a_picture_is_saved_as_svg_png_and_csv(tab, tmp_path):
     assert min(float(row["rate"]) for row in rows) == pytest.approx(float(rows[31]["rate"]))
 
 
+def test_runs_are_told_apart_without_colours_and_in_what_is_saved(tab, tmp_path):
+    page = tab("both")
+    page.show_all()
+    for name, form, marks in (
+        ("phases", "stroke-dasharray", "g[aria-label='line']"), ("ranks", "d", "g[aria-label='dot'] path"),
+    ):  # fmt: skip
+        figure = page.page.locator(f"#together-aapc-{name}")
+        shown = figure.locator(".runs svg > *").evaluate_all(f"all => all.map(e => e.getAttribute('{form}'))")
+        assert len(set(shown)) == 2
+        drawn = figure.locator(f".plot > svg {marks}").evaluate_all(
+            f"all => all.map(e => e.getAttribute('{form}'))"
+        )
+        assert len(set(drawn)) == 2
+        svg = ElementTree.parse(page.save(f"together-aapc-{name}", "SVG", tmp_path)).getroot()
+        words = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+        assert {"e7", "er16"} <= set(words)
+        # Beside its mark, not over it.
+        assert 'text-anchor="start">er16</text>' in ElementTree.tostring(svg, encoding="unicode").replace(
+            "ns0:", ""
+        )
+        _, top, _, height = map(float, svg.get("viewBox").split())
+        assert (top < -10, float(svg.get("height"))) == (True, height)
+        page.save(f"together-aapc-{name}", "PNG", tmp_path)
+
+
 def test_a_tip_says_the_phase_that_the_pointer_is_near(tab):
     page = tab()
     svg = page.show("run1-phases").locator(".plot svg").first
@@ -214,6 +239,18 @@ def test_the_drawing_of_the_network_has_its_capacities(tab):
     drawing = tab().show("run1-network").locator("svg")
     assert "1.6 Gbit/s" in drawing.text_content()
     assert "module3" in drawing.text_content()
+
+
+def test_drawings_have_their_figures_as_csv(tab, tmp_path):
+    page = tab()
+    text = page.save("run1-network", "CSV", tmp_path).read_text(encoding="utf-8")
+    links = list(csv.DictReader(text.splitlines()))
+    assert {row["from"][:1] for row in links} >= {"n"}
+    assert {row["bits_per_second"] for row in links} >= {"100000000"}
+    text = page.save("run1-structure", "CSV", tmp_path).read_text(encoding="utf-8")
+    found = list(csv.DictReader(text.splitlines()))
+    assert [row["ranks"] for row in found if row["what"] == "group"] == ["32", "32"]
+    assert any(float(row["bytes_per_second"] or 0) == pytest.approx(94.9e6, rel=0.01) for row in found)
 
 
 def test_hostile_names_stay_text_in_the_page_and_in_its_tips(browser, folder, tmp_path):

@@ -306,6 +306,17 @@ def test_a_device_that_exists_is_never_taken(nodes: list[str], network: Path) ->
     assert "eth0" in devices(nodes[1])
 
 
+@pytest.mark.parametrize(("words", "frame"), [(("--buffer", "64"), 1514),
+                                              (("--buffer", "1514", "--mtu", "9000"), 9014)])  # fmt: skip
+def test_a_buffer_without_room_for_a_frame_is_refused(
+    network: Path, words: tuple[str, ...], frame: int
+) -> None:
+    command = [str(find_switch()), str(network), "--taps", "-", *words]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"no frame of this network fits ({frame} bytes)" in done.stderr
+
+
 def test_a_namespace_that_is_not_there_is_named(network: Path) -> None:
     with (
         pytest.raises(UserSwitchError, match="/run/netns/nowhere: No such file"),

@@ -28,6 +28,7 @@ BY_NAME = {one.name: one for one in WORKLOADS}
 RANKS_TAKEN = {
     workloads.POWER_OF_TWO: "a power of two, such as 2 or 4",
     workloads.SQUARE: "a square number, such as 1 or 4",
+    workloads.GRID: "a power of two, such as 2 or 4",  # the numbers that NPB 3.3 has
     workloads.EVEN: "an even number, a server for each that computes",
 }
 
@@ -153,6 +154,26 @@ def test_the_command_prints_a_curve_with_speed_up_and_deviation() -> None:
     assert done.stdout.count("yes") == 2
 
 
+def test_of_a_range_a_class_runs_on_what_it_is_large_enough_for() -> None:
+    """15 ranks are a grid of 5 x 3, and class S has points for 4 in a row."""
+    done = crosscut("run", "lu", "-n", "9-15", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["ranks"] for line in done.stdout.splitlines()] == [9, 12]
+    none = crosscut("run", "bt", "-n", "24-26")
+    assert none.returncode == 2
+    assert none.stderr == "crosscut: error: bt: 25 ranks: the grid of class S is for 16 ranks at most\n"
+
+
+def test_of_several_workloads_one_that_fails_keeps_no_other_from_running() -> None:
+    done = crosscut("run", "ep", "--class", "C,S", "-n", "2", "--time-limit", "2s")
+    assert done.returncode == 1
+    assert done.stderr.count("ep on 2 ranks was ended after 2 s") == 1
+    lines = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    at = lines.index("What ran")
+    assert lines[at + 3 : at + 5] == ["ep C 2 1 NO: 0 of 1", "ep S 2 1 yes"]
+    assert lines[-1].startswith("1 of 2 runs verified, of 1 workload, in ")
+
+
 def test_json_has_a_line_for_each_run() -> None:
     done = crosscut("run", "is", "ep", "-n", "1,2", "--json")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -166,7 +187,8 @@ def test_a_run_over_its_time_limit_is_ended_and_nothing_of_it_is_left(workload: 
     await_none(workload)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+# SIGHUP: of a terminal that is closed.
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_command_leaves_nothing(workload: Path, number: int) -> None:
     command = [sys.executable, "-m", "crosscut", "workload", "run", "ep", "--class", "C", "-n", "2"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

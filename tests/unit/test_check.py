@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from changed_runs import aapc
 
-from crosscut import checking, spec
+from crosscut import checking, redaction, spec
+from crosscut.analysis import find
 from crosscut.analysis.promises import Verdict
 from crosscut.cli.check import status
 from crosscut.errors import UsageError
@@ -131,17 +132,19 @@ def test_json_tells_every_verdict_without_nan(mixed):
 def test_a_redacted_protocol_names_no_node_and_text_stays_text(mixed):
     promised, checked = mixed
     plain = protocol.page(promised, checked, NAMES, redact=False)
-    redacted = protocol.page(promised, checked, words_check.redacted(NAMES), redact=True)
+    promised, checked = redaction.check(promised, checked)
+    redacted = protocol.page(promised, checked, find.rank_names(checked.runs[0]), redact=True)
     assert "n003" in plain
     assert "node 1" in redacted
     assert not any(name in redacted for name in NAMES)
     assert "<b>" not in plain
 
 
+def test_a_promise_of_some_nodes_says_of_which():
+    text = ROUTES.format("90 MB/s") + 'nodes = ["n00[0-6]", "n9*"]\n'
+    assert "every route of n00[0-6], n9*; aapc" in words_check.what(of(text).promises[0])
+
+
 def test_a_broken_promise_outweighs_an_undecided_one_in_the_exit_status(mixed):
     judged = mixed[1].judged
     assert (status(judged), status([judged[0], judged[2]]), status(judged[:1])) == (1, 3, 0)
-
-
-def test_ranks_of_a_node_stay_together_when_names_are_hidden():
-    assert words_check.redacted(["a:0", "a:1", "b:2"]) == ("node 1:0", "node 1:1", "node 2:2")

@@ -15,6 +15,7 @@ from crosscut.analysis.route_class import BETWEEN_GROUPS, NO_GROUPS
 from crosscut.analysis.series import Family
 from crosscut.analysis.shift import shift
 from crosscut.errors import UsageError
+from crosscut.run import Run
 
 ASKED = Asked()
 
@@ -132,3 +133,22 @@ def test_the_smallest_doubt_of_six_against_six_is_two_of_all_ways():
     assert permutation.smallest_doubt(6, 6) == 2 / 924
     first = np.zeros((6, 1)) + np.arange(6)[:, None] * 1e-3
     assert permutation.doubts(first, first + 1)[0] == pytest.approx(2 / 924)
+
+
+def phases(run, first, last):
+    return Run(run.path, run.dataset.sel(phase=slice(first, last)))
+
+
+def test_only_phases_that_both_have_are_compared():
+    # As a trunk makes them: routes of the later phases run at half the rate of the first ones.
+    far = {(a, b): 0.5 for a in range(8) for b in range(8) if (b - a) % 8 > 3}
+    whole, again = aapc(1, route=far), aapc(2, route=far)
+    found = compare(whole, phases(again, 1, 3), halves(), ASKED)
+    assert not found.changes
+    assert any("the 3 phases that both have, 1 to 3; 4 more" in note for note in found.notes)
+    assert {c.subject.phase for c in compare(whole, phases(aapc(2), 1, 5), halves(), ASKED).changes} >= {4, 5}
+
+
+def test_runs_of_other_phases_may_not_be_compared():
+    with pytest.raises(UsageError, match="phases: 1 to 3 and 4 to 7, none in common"):
+        compare(phases(aapc(1), 1, 3), phases(aapc(2), 4, 7), halves(), ASKED)

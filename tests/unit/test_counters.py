@@ -94,3 +94,12 @@ values = st.recursive(
 def test_damaged_counters_do_no_harm(before: object, after: object) -> None:
     found = counters.gained({"counters_before": before, "counters_after": after})
     assert isinstance(counters.tied([], found, NODES), list)
+
+
+def test_what_several_runs_of_a_session_gained_adds_up() -> None:
+    one = counters.gained(attributes(n1={"rx_errors": 2, "again": 5}))
+    other = counters.gained(attributes(n1={"rx_errors": 3}, n2={"pause": 4}))
+    together = counters.added(one, other)
+    assert together["n1"].wire == {"eth0 rx_errors": 5}
+    assert (together["n1"].retransmitted, together["n1"].segments) == (5, 200_000)
+    assert together["n2"].paused == {"eth0 rx_pause": 4}

@@ -53,6 +53,24 @@ def test_every_session_of_a_resumed_run_counts() -> None:
     assert [kind for kind, _ in told(on_lab(QUIET, QUIET | {"limited": limited}))] == [Kind.MACHINE_LIMITED]
 
 
+def test_sessions_of_a_resumed_run_are_told_of_together() -> None:
+    """Each by itself they would say the same twice, or tell of parts of the phases."""
+    every = QUIET | {"limited": [{"size": 1_000_000, "phases": [[1, 3]]}]}
+    assert len(told(on_lab(every, every))) == 1
+    first = QUIET | {"limited": [{"size": 1_000_000, "phases": [[1, 1]]}]}
+    second = QUIET | {"limited": [{"size": 1_000_000, "phases": [[2, 2]]}]}
+    ((_, text),) = told(on_lab(first, second))
+    assert "2 of 3 phases at 1 MB" in text
+    switches = [QUIET | {"switch": {"cpu_share": share}} for share in (0.93, 0.97)]
+    ((_, text),) = told(on_lab(*switches))
+    assert "97 % of its core" in text
+    changed = QUIET | {"reference_after": {"bytes_per_second": 9e6}}
+    assert [kind for kind, _ in told(on_lab(changed, changed))] == [Kind.MACHINE_CHANGED]
+    unseen = {"error": "the machine was not watched"}
+    assert [kind for kind, _ in told(on_lab(unseen, unseen))] == [Kind.NOT_WATCHED]
+    assert [kind for kind, _ in told(on_lab(unseen, every))] == [Kind.NOT_WATCHED, Kind.MACHINE_LIMITED]
+
+
 def test_late_timers_are_held_against_the_time_of_a_phase() -> None:
     late = QUIET | {"timer_lateness_seconds": {"p90": 1e-3}}
     ((kind, text),) = told(on_lab(late))
@@ -94,3 +112,17 @@ def test_damaged_records_are_read_without_a_complaint(entry: object) -> None:
 
 def test_runs_elsewhere_have_no_emulation() -> None:
     assert trust.emulations(aapc_view(attributes={"trust": [QUIET]})) == []
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        ({"dilation": 10}, "; in slow motion: rates × 10 are the network's"),
+        ({"dilation": 1.0}, ""),
+        ({"dilation": "ten"}, ""),
+        (None, ""),
+    ],
+)
+def test_where_it_was_measured_says_that_rates_were_divided(recorded: object, said: str) -> None:
+    view = aapc_view(ranks=4, attributes={"place": "lab", "lab": recorded})
+    assert about.where(view) == f"lab: 4 nodes (n001 … n004), 1 rank on each{said}"

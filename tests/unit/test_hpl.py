@@ -11,6 +11,7 @@ from crosscut.errors import CrosscutError, UsageError
 from crosscut.hpl import asking, figures, output, program, telling
 from crosscut.hpl.asking import Asked, Memory
 from crosscut.hpl.running import Ran
+from crosscut.places import mpi_library
 
 GOLDEN = (Path(__file__).resolve().parents[1] / "golden" / "hpl" / "hpccoutf.txt").read_text(encoding="utf-8")
 RESIDUAL = "0.0052710 ...... PASSED"
@@ -162,7 +163,7 @@ def test_what_hpcc_never_wrote_is_refused(text):
 def test_a_file_that_is_not_there_or_endless_is_refused(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
         output.load(tmp_path / "none.txt")
-    with pytest.raises(UsageError, match="larger than any hpcc writes"):
+    with pytest.raises(UsageError, match="is it an output of hpcc"):
         output.load(Path("/dev/zero"))
 
 
@@ -205,10 +206,10 @@ def test_repetitions_become_a_row_with_a_median_and_a_deviation():
 @pytest.mark.parametrize(
     ("libraries", "mpi"),
     [
-        ("libmpi.so.40 => /lib/libmpi.so.40 (0x1)", program.OPEN_MPI),
-        ("libmpich.so.12 => /lib/libmpich.so.12 (0x1)", program.MPICH),
-        ("libmpi.so.12 => /lib/libmpi.so.12 (0x1)", program.MPICH),
-        ("libmpi_abi.so.1 => not found", program.MPICH),
+        ("libmpi.so.40 => /lib/libmpi.so.40 (0x1)", mpi_library.OPEN_MPI),
+        ("libmpich.so.12 => /lib/libmpich.so.12 (0x1)", mpi_library.MPICH),
+        ("libmpi.so.12 => /lib/libmpi.so.12 (0x1)", mpi_library.MPICH),
+        ("libmpi_abi.so.1 => not found", mpi_library.MPICH),
         ("libc.so.6 => /lib/libc.so.6 (0x1)", ""),
     ],
 )
@@ -217,7 +218,7 @@ def test_the_mpi_of_hpcc_is_known_by_its_libraries(tmp_path, monkeypatch, librar
     ldd.write_text(f"#!/bin/sh\necho '{libraries}'\n")
     ldd.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert program.linked_with(Path("/bin/true")) == mpi
+    assert mpi_library.linked_with(Path("/bin/true")) == mpi
 
 
 def test_a_launcher_is_named_by_the_folder_that_it_is_really_in(tmp_path, monkeypatch):
@@ -227,10 +228,10 @@ def test_a_launcher_is_named_by_the_folder_that_it_is_really_in(tmp_path, monkey
     launcher.chmod(0o755)
     (tmp_path / "bin").symlink_to(tmp_path / "usr")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    found = program.launcher_for(program.Program(Path("/hpcc"), program.OPEN_MPI), "")
+    found = program.launcher_for(program.Program(Path("/hpcc"), mpi_library.OPEN_MPI), "")
     assert found.program == str(launcher)
     with pytest.raises(UsageError, match=r"is Open MPI's, and /hpcc is linked with MPICH"):
-        program.launcher_for(program.Program(Path("/hpcc"), program.MPICH), "mpiexec")
+        program.launcher_for(program.Program(Path("/hpcc"), mpi_library.MPICH), "mpiexec")
 
 
 def test_without_hpcc_it_is_said_how_to_get_it(tmp_path, monkeypatch):

@@ -10,7 +10,8 @@ from crosscut.errors import PlaceError, UsageError
 from crosscut.lab import describe, state
 from crosscut.lab.faults import Fault
 from crosscut.lab.ways import Host
-from crosscut.places.lab import PLACE, planted, rails
+from crosscut.places.host_file import Share
+from crosscut.places.lab import PLACE, _refuse_other, planted, rails, spread, taken_down
 
 
 def host(adapters: int, forwards: str = "no") -> Host:
@@ -61,3 +62,49 @@ def test_a_broken_lab_is_not_measured(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(describe, "condition_of_name", lambda _: "broken: its switch has ended")
     with pytest.raises(PlaceError, match="lab one is broken: its switch has ended; crosscut lab down one"):
         PLACE.ranks("one", 0)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "per_host", "counts"),
+    [
+        (6, 0, [1, 1, 1, 1, 1, 1]),
+        (7, 0, [2, 1, 1, 1, 1, 1]),  # nobody is left out
+        (15, 0, [3, 3, 3, 2, 2, 2]),
+        (4, 0, [1, 1, 1, 1]),
+        (7, 2, [2, 2, 2, 1]),  # as asked, and as a simulation has it
+    ],
+)
+def test_ranks_are_spread_over_all_nodes(ranks: int, per_host: int, counts: list[int]) -> None:
+    shares = spread(ranks, [f"n{number}" for number in range(6)], per_host)
+    assert [share.count for share in shares] == counts
+    assert [share.host for share in shares] == [f"n{number}" for number in range(len(counts))]
+    assert [share.first_rank for share in shares] == [sum(counts[:at]) for at in range(len(counts))]
+
+
+def test_more_ranks_than_fit_are_refused() -> None:
+    assert spread(2, ["a"], 2) == [Share("a", 0, 2)]
+    with pytest.raises(UsageError, match="-n 3: there are 2 hosts, with 1 rank on each 2 in all"):
+        spread(3, ["a", "b"], 1)
+
+
+@pytest.mark.parametrize(
+    ("switch", "dilation", "why"),
+    [("user", 0.0, "--switch user: lab one is up with --switch kernel"),
+     ("", 5.0, "--dilate 5: lab one is up with --dilate 10; leave --dilate out")],
+)  # fmt: skip
+def test_a_lab_that_is_up_stays_as_it_is(switch: str, dilation: float, why: str) -> None:
+    there = state.Record("one", "one.toml", dilation=10.0)
+    with pytest.raises(UsageError, match=why):
+        _refuse_other(there, switch, dilation)
+    _refuse_other(there, "kernel", 10.0)
+    _refuse_other(there, "", 0.0)
+
+
+def test_a_lab_that_was_taken_down_under_a_run_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(state.VARIABLE, str(tmp_path))
+    assert taken_down("one") == "lab one was taken down while it was measured on"
+    (tmp_path / "one").mkdir()
+    state.write(state.Record("one", "one.toml", condition="up"))
+    assert taken_down("one") == ""

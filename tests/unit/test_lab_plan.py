@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import pytest
 
 from crosscut.errors import UsageError
-from crosscut.lab import addresses, faulting, faults, unlike, ways
+from crosscut.lab import addresses, faulting, faults, switch_faults, unlike, ways
 from crosscut.lab.plan import Plan, plan
 from crosscut.lab.shaping import bucket, frames, segments
 
@@ -121,6 +122,36 @@ def test_what_is_dead_is_all_of_a_node_or_one_adapter(adapter: int | None, found
     assert [end.name for end in faulting.ends(made, fault)] == found
 
 
+@pytest.mark.parametrize(
+    ("fault", "lines"),
+    [
+        (faults.Fault("slow", ("n1",), share=0.2), [{"in": 0.2, "out": 0.2}]),
+        (faults.Fault("slow", ("n1",), share=0.2, direction="out"), [{"out": 0.2}]),
+        (faults.Fault("half-duplex", ("n1",)), [{"half_duplex": True}]),
+        (
+            faults.Fault("loss", ("n1",), direction="in", seconds=0.1, every=2),
+            [{"lose": "in", "carrier": False, "seconds": 0.1, "every": 2}],
+        ),
+        (
+            faults.Fault("flap", ("n1",), seconds=0.1, every=2),
+            [{"lose": "both", "carrier": True, "seconds": 0.1, "every": 2}],
+        ),
+        (faults.Fault("dead", ("n1",)), [{"lose": "both"}]),
+        (faults.Fault("miswire", ("n1", "n2")), [{"at": "n2"}]),
+        (
+            faults.Fault("swap", ("n1", "n2")),
+            [{"at": "n2", "known": True}, {"host": "n2", "at": "n1", "known": True}],
+        ),
+        (faults.Fault("mtu", ("n1",)), []),
+        (faults.Fault("compute", ("n1",)), []),
+    ],
+    ids=lambda value: value.kind if isinstance(value, faults.Fault) else "",
+)
+def test_the_user_switch_is_told_of_each_bad_cable(fault: faults.Fault, lines: list[dict[str, Any]]) -> None:
+    told = [json.loads(line) for line in switch_faults.text([fault], planned()).splitlines()]
+    assert told == [{"host": "n1", "adapter": 0, **line} for line in lines]
+
+
 def test_every_pair_of_hosts_are_neighbours_by_address() -> None:
     made = planned()
     assert len(made.neighbours) == 4 * 3
@@ -187,6 +218,19 @@ def test_what_a_sender_hands_down_fits_into_the_bucket() -> None:
         for everybody in (rate, 100 * rate):
             count = segments(rate, 1500, everybody)
             assert count * 1514 < bucket(rate, ETHERNET, count, "link").burst_bytes
+
+
+@pytest.mark.parametrize(
+    ("hosts", "dilation", "count"),
+    [(16, 10, 1), (64, 20, 2), (64, 10, 4), (64, 5, 7), (4000, 10, 33), (4000, 2000, 1)],
+)
+def test_in_slow_motion_bundles_are_as_large_as_the_machine_needs(
+    hosts: int, dilation: float, count: int
+) -> None:
+    """Of Fast Ethernet; never larger than without slow motion."""
+    rate = 1e8 / dilation
+    assert segments(rate, 1500, hosts * rate, dilation) == count
+    assert count <= segments(1e8, 1500, hosts * 1e8)
 
 
 def test_an_efficiency_without_frames_is_kept() -> None:

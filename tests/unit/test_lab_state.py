@@ -14,8 +14,8 @@ import pytest
 from crosscut.cli import lab as command
 from crosscut.cli import main
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import bulk, enter, faulting, faults, removal, state
-from crosscut.lab.lifecycle import name_of
+from crosscut.lab import bulk, describe, enter, faulting, faults, removal, state, users
+from crosscut.lab.lifecycle import is_gone, name_of
 
 RECORD = state.Record(name="x", network="four.toml", condition="up", owner=state.Process(1, 2))
 
@@ -205,3 +205,65 @@ def test_lifting_all_of_no_faults_says_so(capsys: pytest.CaptureFixture[str]) ->
 def test_further_adapters_are_shown(adapters: int, shown: str) -> None:
     nodes = [{"addresses": ["10.0.0.1"]}, {"addresses": [f"10.{k}.0.2" for k in range(adapters)]}]
     assert command.further_adapters(nodes) == shown
+
+
+def test_a_lab_on_which_a_run_is_under_way_goes_only_by_force(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state.write(replace(RECORD, owner=None))
+    leave = users.enlist("x")
+    assert main(["lab", "down", "x"]) == 1
+    assert f"lab x was left up: a run is under way on it (process {os.getpid()})" in capsys.readouterr().err
+    assert main(["lab", "down", "--all"]) == 0
+    assert "crosscut lab down x --force takes it down" in capsys.readouterr().err
+    assert state.exists("x")
+    assert main(["lab", "down", "x", "--force"]) == 0
+    assert not root.exists()
+    leave()  # of a lab that is gone
+
+
+def test_who_has_left_or_was_killed_keeps_no_lab_up(root: Path) -> None:
+    state.write(replace(RECORD, owner=None))
+    first, second = users.enlist("x"), users.enlist("x")  # two sessions of one process
+    first()
+    assert users.measuring("x") == [state.this_process()]
+    second()
+    assert users.measuring("x") == []
+    users.enlist("x")
+    (mine,) = (root / "x" / users.FOLDER).iterdir()
+    mine.rename(mine.with_name(f"{os.getpid()}.1.dead"))  # an earlier one of the same number
+    for strange in ("", "x.y", "1", f"{'9' * 30}.1", "²2.3"):
+        (root / "x" / users.FOLDER / f"{strange}.").touch()
+    assert users.measuring("x") == []
+    assert main(["lab", "down", "x"]) == 0
+    with pytest.raises(UsageError, match="there is no lab x any more"):
+        users.enlist("x")
+
+
+def test_a_lab_on_its_way_down_is_gone_for_who_measures_on_it(root: Path) -> None:
+    state.write(RECORD)
+    assert not is_gone("x")
+    leaving = replace(RECORD, condition="leaving")
+    state.write(leaving)
+    assert is_gone("x")
+    assert describe.condition(leaving) == "broken: it was not taken down to the end"
+    with state.locked("x"):
+        assert describe.condition(leaving) == "being taken down"
+    (root / "x" / "lab.json").unlink()
+    assert is_gone("x")
+
+
+def test_a_program_that_there_is_not_is_said_before_a_node_is_entered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").touch()
+    for program, why in (
+        ("nosuch", "n1: no program nosuch on PATH"),
+        ("/no/such", "n1: no program /no/such\n"),
+        (str(tmp_path / "data"), "cannot be run"),
+    ):
+        with pytest.raises(command.NoProgram, match=why.strip()) as refused:
+            command._refuse_missing("n1", program)
+        assert refused.value.exit_code == 127
+    command._refuse_missing("n1", "sh")
+    command._refuse_missing("n1", "/dev/shm/of-the-node")

@@ -16,7 +16,7 @@ STAT = "cpu  {user} {nice} 10 {idle} 5 1 1 {steal} 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0
 
 def seen(*shares: float) -> Seen:
     """A window of a tenth of a second for each share of busy time, from instant 0 on."""
-    windows = [[0.1 * (i + 1), 0.1, share, 0.0, share, 0.0] for i, share in enumerate(shares)]
+    windows = [[0.1 * (i + 1), 0.1, share, 0.0, share, 0.0, 0.0] for i, share in enumerate(shares)]
     return Seen(2, tuple(windows), {10: 90, 5000: 10})
 
 
@@ -32,12 +32,12 @@ def test_time_of_nice_processes_is_busy_where_the_ranks_are_nice_too() -> None:
 
 def test_merged_windows_keep_time_and_mean_and_the_latest_wake_up() -> None:
     windows = [
-        [0.1, 0.1, 1.0, 0.0, 1.0, 0.001],
-        [0.3, 0.2, 0.4, 0.3, 0.7, 0.005],
-        [0.4, 0.1, 0.5, 0.0, 0.5, 0.0],
+        [0.1, 0.1, 1.0, 0.0, 1.0, 0.001, 1.0],
+        [0.3, 0.2, 0.4, 0.3, 0.7, 0.005, 0.25],
+        [0.4, 0.1, 0.5, 0.0, 0.5, 0.0, 0.0],
     ]
     first, last = watch.merged(windows)
-    assert first == pytest.approx([0.3, 0.3, 0.6, 0.2, 0.8, 0.005])
+    assert first == pytest.approx([0.3, 0.3, 0.6, 0.2, 0.8, 0.005, 0.5])
     assert last == windows[2]
 
 
@@ -84,8 +84,24 @@ def test_a_phase_is_limited_by_most_of_its_repetitions() -> None:
 def test_nice_processes_limit_a_phase_only_where_others_wake_late(
     latest: float, limited: dict[int, set[int]]
 ) -> None:
-    watched = Seen(2, ([0.1, 0.1, 0.6, 0.0, 1.0, latest],), {})
+    watched = Seen(2, ([0.1, 0.1, 0.6, 0.0, 1.0, latest, 0.0],), {})
     assert trust.limited_phases(watched, 0.0, [Mark(0.1, 1000, 1, 1)], 1, 1) == limited
+
+
+@pytest.mark.parametrize(("frames", "limited"), [(0.9, {}), (1.0, {1000: {1}})])
+def test_a_core_full_of_frames_limits_a_phase_while_others_are_idle(
+    frames: float, limited: dict[int, set[int]]
+) -> None:
+    watched = Seen(2, ([0.1, 0.1, 0.6, 0.0, 0.6, 0.0, frames],), {})
+    assert trust.limited_phases(watched, 0.0, [Mark(0.1, 1000, 1, 1)], 1, 1) == limited
+
+
+def test_the_fullest_core_is_told_from_the_others() -> None:
+    before = watch.carrying("cpu  9 9 9 9 9 9 9\ncpu0 0 0 0 0 0 0 0 0\ncpu1 5 0 0 5 0 0 10 0 0 0\nintr 1\n")
+    after = watch.carrying("cpu  9 9 9 9 9 9 9\ncpu0 0 0 0 90 0 0 10 0\ncpu1 5 0 0 6 0 0 19 0 0 0\nintr 2\n")
+    assert before == [(0, 0), (20, 10)]
+    assert watch.fullest(before, after) == pytest.approx(0.9)
+    assert watch.fullest(before, before) == 0
 
 
 def test_ranges_name_neighbours_together() -> None:
@@ -155,3 +171,10 @@ def test_the_reference_pair_is_of_nodes_without_a_fault() -> None:
     assert reference.pair(planned(), ()) == (0, 1)
     assert reference.pair(planned(), ({"nodes": ["n0"]}, {"nodes": ["n2"]})) == (1, 3)
     assert reference.pair(planned(), ({"nodes": ["n0", "n1"]}, {"nodes": ["n2"]})) == (0, 1)
+
+
+def test_a_buffer_without_room_for_a_frame_is_refused() -> None:
+    for text in ("user,buffer=1514", "user,buffer=64KiB", "user", "kernel"):
+        switch_choice.refuse_small_buffer(switch_choice.parse(text), 1514)
+    with pytest.raises(UsageError, match=r"buffer=1513: no frame of this network fits .* \(it has 1,514\)"):
+        switch_choice.refuse_small_buffer(switch_choice.parse("user,buffer=1513"), 1514)

@@ -56,7 +56,7 @@ def found_in(observed: Observed) -> list[Finding]:
     [
         ({"out": {7: 0.5}}, Direction.OUT),
         ({"into": {7: 0.5}}, Direction.IN),
-        ({"out": {7: 0.5}, "into": {7: 0.4}}, Direction.BOTH),
+        ({"out": {7: 0.45}, "into": {7: 0.43}}, Direction.BOTH),
     ],
 )
 def test_a_slow_host_is_named_with_its_direction_and_nothing_else_is(faults, direction):
@@ -77,6 +77,36 @@ def test_one_slow_route_is_named_and_its_hosts_are_not():
     (finding,) = found_in(crossbar(3, route=(4, 11)))
     assert (finding.kind, finding.routes) == (Kind.SLOW_ROUTE, ((4, 11),))
     assert "way back is sound" in finding.what
+
+
+def test_a_slow_host_is_told_with_how_its_neighbours_fare():
+    """Two groups of twelve behind a trunk that carries a quarter of what they send."""
+    random = np.random.default_rng(4)
+    phases = [[(rank, (rank + d) % RANKS) for rank in range(RANKS)] for d in range(1, RANKS)]
+    rates = []
+    for routes in phases:
+        crossing = {side: sum(s // 12 == side != d // 12 for s, d in routes) for side in (0, 1)}
+        for s, d in routes:
+            share = min(1.0, 3 / max(crossing[s // 12], 1)) if s // 12 != d // 12 else 1.0
+            rates.append(1e8 * min(share, 0.4 if 7 in (s, d) else 1.0))
+    observed = of_phases(RANKS, phases, np.array(rates) * np.exp(0.01 * random.standard_normal(len(rates))))
+    slow = [one for one in found_in(observed) if one.kind is Kind.SLOW_HOST]
+    assert [one.ranks for one in slow] == [(7,)]
+    assert "the other 11 hosts of group0 are sound" in slow[0].what
+
+
+def test_noise_that_hides_faults_is_said_where_nothing_stands_out():
+    steady, noisy = (find.ordered([], structure.infer(crossbar_with(noise))) for noise in (0.01, 0.1))
+    assert "would hide" not in steady[0].what
+    assert "would hide a route that loses less than" in noisy[0].what
+    assert "--repetitions" in noisy[0].advice
+
+
+def crossbar_with(noise: float) -> Observed:
+    even = crossbar(5)
+    random = np.random.default_rng(6)
+    rates = 1e8 * np.exp(noise * random.standard_normal(len(even)))
+    return Observed(even.ranks, even.phase, even.source, even.destination, rates)
 
 
 def test_healthy_networks_raise_no_alarm():

@@ -72,6 +72,8 @@ def test_a_host_that_sends_slowly_to_everybody_since_its_way_in_is_slow_is_no_gr
     (slow,) = (finding for finding in found if finding.kind is Kind.SLOW_HOST)
     assert slow.ranks == (rank,)
     assert slow.what.startswith(f"n{rank} receives at 4")
+    assert slow.direction is Direction.IN
+    assert "likely a consequence: acknowledgements wait behind what it receives" in slow.what
 
 
 def test_a_host_whose_group_nothing_tells_is_said_to_be_of_one_or_the_other():

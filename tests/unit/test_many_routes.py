@@ -22,7 +22,8 @@ def few_at_once(monkeypatch):
     monkeypatch.setattr(many_routes, "FEWEST_PHASES", 16)
 
 
-def noisy(*, slow_host=None, slow_route=None):
+def noisy(*, slow_host=None, slow_route=None, met=()):
+    """`met`: routes (source, destination) that run at 85 %."""
     view = aapc_view(ranks=RANKS, repetitions=3, sizes=(1_000_000,), slow_route=slow_route)
     times = view.dataset["message_seconds"].values
     times *= np.random.default_rng(5).normal(1, 0.02, times.shape)
@@ -30,6 +31,8 @@ def noisy(*, slow_host=None, slow_route=None):
         times[:, :, :, slow_host] *= 2
         sent = view.dataset["peer"].values == slow_host
         times[:, :, sent] *= 2
+    for source, destination in met:
+        times[:, :, (destination - source) % RANKS - 1, destination] /= 0.85
     view.dataset["rank_seconds"][:] = times.max(axis=-1)
     return Run(view.path, view.dataset)
 
@@ -58,6 +61,23 @@ def test_a_slow_route_is_found_whether_or_not_its_phase_was_looked_at(route):
     assert "the way back is sound" in found[0].what
     given, _ = find.look(run, 0, digest(run.dataset, 0).routes)
     assert given == found
+
+
+MET = [(source, (source + 5) % RANKS) for source in range(0, 36, 2)]
+
+
+def test_routes_that_are_slow_only_together_are_no_bad_cables():
+    found, _ = find.look(noisy(met=MET))
+    assert [one.kind for one in found] == [Kind.SHARED_LIMIT]
+    assert "in one phase up to 18 routes at once ran at about 85 %" in found[0].what
+    assert found[0].phases == (5,)
+    assert set(found[0].evidence_routes) <= set(MET)
+
+
+def test_a_bad_cable_is_named_beside_routes_that_met():
+    found, _ = find.look(noisy(met=MET, slow_route=(3, 14)))
+    assert [one.kind for one in found] == [Kind.SLOW_ROUTE, Kind.SHARED_LIMIT]
+    assert found[0].ranks == (3, 14)
 
 
 def test_a_healthy_network_raises_no_alarm():

@@ -79,6 +79,19 @@ def test_every_figure_has_its_picture_and_names_are_unique():
     assert all(link.removeprefix("#") in ids for link in links), links
 
 
+@pytest.mark.parametrize("pattern", ["congestor", "streams", "loaded-pingpong"])
+def test_runs_that_cannot_be_laid_over_each_other_have_no_link_to_where_they_are(pattern):
+    views = [pingpong_view(), pingpong_view()]
+    attributes = {"pattern": {"name": pattern}}
+    views = [
+        dataclasses.replace(view, path=Path(name), attributes={**view.attributes, **attributes})
+        for view, name in zip(views, ("a.zarr", "b.zarr"), strict=True)
+    ]
+    page = Page(render(views))
+    ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    assert {link["href"].removeprefix("#") for link in page.named("a")} <= ids
+
+
 def test_nothing_is_loaded_from_anywhere():
     text = render([aapc_view()])
     page = Page(text)

@@ -144,3 +144,33 @@ def test_only_runs_of_one_pattern_are_laid_over_each_other():
     names = [picture.name for picture in run_pictures.side_by_side(alike, "together")]
     assert "together-aapc-phases" in names
     assert "together-aapc-route-histogram" in names
+
+
+def test_runs_under_load_are_laid_over_each_other_by_size():
+    rng = np.random.default_rng(1)
+    sizes = np.repeat([100.0, 10_000.0], 500)
+    quick = rng.lognormal(-9, 0.1, 1000)
+    found = cloud.laid_over([("idle", sizes, quick), ("busy", sizes, 3 * quick)], "m")
+    assert found is not None
+    assert found.columns["run"] == ["idle", "idle", "busy", "busy"]
+    assert found.columns["size_bytes"] == pytest.approx([100, 10_000] * 2)
+    seconds, high = (np.array(found.columns[key]) for key in ("seconds", "seconds_high"))
+    assert seconds[2:] == pytest.approx(3 * seconds[:2])
+    assert (high > seconds).all()
+    assert "busy: 1,000 messages, half of them within" in found.caption
+    assert cloud.laid_over([("idle", sizes, quick), ("none", sizes, np.full(1000, np.nan))], "m") is None
+
+
+def test_networks_that_are_far_apart_get_a_logarithmic_axis_and_bins():
+    near, far = series(aapc_view(ranks=9), "slow"), series(aapc_view(ranks=9, seconds=0.0005), "fast")
+    pictures = [
+        phases.picture([near, far], "p"), ranks.picture([near, far], "r"),
+        histograms.of_routes([near, far], "h"), histograms.curve([near, far], "c"),
+    ]  # fmt: skip
+    assert [(one.y if one.kind in ("phases", "ranks") else one.x).log for one in pictures] == [True] * 4
+    assert all("logarithmic" in one.caption for one in pictures)
+    bars = pictures[2]
+    assert sum(bars.columns["count"]) == 2 * 9 * 8
+    assert len(set(np.round(np.array(bars.columns["to"]) / np.array(bars.columns["from"]), 6))) == 1
+    alike = [near, series(aapc_view(ranks=9, seconds=0.005), "other")]
+    assert not phases.picture(alike, "p").y.log

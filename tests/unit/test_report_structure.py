@@ -55,3 +55,12 @@ def test_hostile_names_of_groups_and_hosts_stay_text():
     groups = (Group(hostile, (0,)), Group("b", (1,)))
     found = structure.picture(Structure(groups, (), (1.0,) * 2, (1.0,) * 2, hosts=(hostile, hostile)), "s")
     assert "<script" not in found.body
+
+
+def test_the_figures_of_the_drawing_are_its_groups_and_capacities():
+    limits = (Limit(Reach.BETWEEN, ("left", "right"), 95e6, 94e6, 96e6), Limit(Reach.CROSSING, (), 8e8))
+    found = structure.picture(two_groups(*limits, parts=(Group("left.0", (0, 1)),)), "s").columns
+    assert found["what"][:3] == ["group"] * 3
+    assert found["of"] == ["left", "left.0", "right", "left → right", "all groups"]
+    assert found["hosts"][1] == "n00, n01"
+    assert found["bytes_per_second"][3:] == [95e6, 8e8]

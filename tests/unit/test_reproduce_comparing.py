@@ -146,11 +146,21 @@ def test_axes_have_round_numbers(low: float, high: float, is_log: bool, expected
     assert chart.ticks(low, high, is_log) == pytest.approx(expected)
 
 
+def test_an_axis_by_powers_names_the_few_numbers_that_were_chosen() -> None:
+    few = chart.Mark("", (2.0, 4.0, 8.0), (1.0, 1.0, 1.0), 0, "dots")
+    text = chart.svg("t", [], [few], chart.Axis("ranks", True), chart.Axis("y", False, 0.0))
+    assert all(f">{number}</text>" in text for number in (2, 4, 8))
+    many = chart.Mark("", tuple(float(n) for n in range(1, 90)), (1.0,) * 89, 0, "dots")
+    text = chart.svg("t", [], [many], chart.Axis("bytes", True), chart.Axis("y", False, 0.0))
+    assert ">10</text>" in text
+    assert ">11</text>" not in text
+
+
 @pytest.mark.parametrize("form", experiment.FORMS)
 def test_every_form_is_a_picture_also_of_nearly_nothing(
     form: str, read: experiment.Experiment, tmp_path: Path
 ) -> None:
-    asked = replace(read, source="A & B <c>", picture=experiment.Picture(form, "<title>", "x", "y"))
+    asked = replace(read, source="A & B <c>", pictures=(experiment.Picture(form, "<title>", "x", "y"),))
     full = replace(lab(1.0, 2.0, 3.0), routes=(1.0, 2.0), route_bytes=(10, 1000), phase_x=(1.0,),
                    phase_rates=(2.0,))  # fmt: skip
     for curves in ([full], []):
@@ -161,11 +171,27 @@ def test_every_form_is_a_picture_also_of_nearly_nothing(
         assert "nan" not in (tmp_path / "picture.svg").read_text()
 
 
+def test_several_pictures_are_as_many_files_each_with_its_own_axes(
+    read: experiment.Experiment, tmp_path: Path
+) -> None:
+    forms = ("histogram", "phase histogram")
+    asked = replace(read, pictures=tuple(experiment.Picture(form, f"of {form}", "x", "y") for form in forms))
+    curve = replace(lab(1.0, 2.0, 3.0), routes=(2.0,) * 9, phase_x=(1.0, 2.0), phase_rates=(3.0, 3.0))
+    drawn = picture.write(asked, [], [curve], tmp_path)
+    assert [path.stem for path in drawn] == ["picture", "picture-2"]
+    routes, phases = ((tmp_path / f"{path.stem}.svg").read_text() for path in drawn)
+    assert "of histogram" in routes
+    assert "of phase histogram" in phases
+    # Of nine routes the axis has an 8, of two phases it ends at 2.
+    assert ">8</text>" in routes
+    assert ">8</text>" not in phases
+
+
 def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, tmp_path: Path) -> None:
     curve = replace(lab(1.0, 2.0, 3.0), limited=(False, True, False), phase_x=(1.0, 2.0),
                     phase_rates=(2.0, 3.0), phase_limited=(True, False))  # fmt: skip
     for form in ("points", "phases"):
-        asked = replace(read, picture=experiment.Picture(form, "t", "x", "y"))
+        asked = replace(read, pictures=(experiment.Picture(form, "t", "x", "y"),))
         picture.write(asked, list(comparing.rows(asked, [curve])), [curve], tmp_path)
         text = (tmp_path / "picture.svg").read_text()
         assert picture.LIMITED in text
@@ -173,7 +199,7 @@ def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, t
         fine = replace(curve, limited=(False,) * 3, phase_limited=(False,) * 2)
         picture.write(asked, list(comparing.rows(asked, [fine])), [fine], tmp_path)
         assert picture.LIMITED not in (tmp_path / "picture.svg").read_text()
-    asked = replace(read, picture=experiment.Picture("histogram", "t", "x", "y"))
+    asked = replace(read, pictures=(experiment.Picture("histogram", "t", "x", "y"),))
     many = replace(curve, routes=(1.0, 2.0))
     picture.write(asked, [], [many], tmp_path)
     assert "was the limit of 1 of 2 phases of one" in (tmp_path / "picture.svg").read_text()
@@ -188,6 +214,35 @@ def test_what_is_other_on_the_lab_is_said(read: experiment.Experiment) -> None:
     assert telling.conditions([Measured(other, "sim", (), 1.0, 0.0)]) == []
 
 
+def test_dilations_are_told_once_where_they_are_one_and_by_series_where_not(
+    read: experiment.Experiment,
+) -> None:
+    (one,) = read.series
+    other = replace(one, name="two", lab_messages=one.messages)
+    same = [Measured(series, "lab", (), 10.0, 0.0) for series in (one, other)]
+    assert telling.conditions(same)[0] == "emulated: all rates divided by 10, rates shown times 10"
+    apart = [same[0], replace(same[1], dilation=100.0)]
+    assert telling.conditions(apart)[:2] == [
+        "emulated: rates of one divided by 10, rates shown times 10",
+        "emulated: rates of two divided by 100, rates shown times 100",
+    ]
+
+
+def test_the_switch_of_the_lab_is_told_where_it_is_not_the_plain_one_and_kept_always(
+    read: experiment.Experiment,
+) -> None:
+    (one,) = read.series
+    plain = Measured(one, "lab", (), 1.0, 0.0)
+    cut = replace(plain, switch="user,forwarding=cut", series=replace(one, name="two"))
+    words = "emulated: carried by crosscut-switch (forwarding=cut)"
+    assert telling.conditions([cut, cut])[0] == words
+    assert telling.conditions([plain, cut])[0] == f"{words}, of two"
+    assert not any("carried" in said for said in telling.conditions([plain]))
+    simulated = replace(cut, place="sim")
+    runs = telling.as_json(read, [], [], [], [plain, cut, simulated])["runs"]
+    assert [run["switch"] for run in runs] == ["kernel", "user,forwarding=cut", None]
+
+
 def test_what_a_mark_behind_an_error_means_is_said(read: experiment.Experiment) -> None:
     rows = list(comparing.rows(read, [lab(11.3, 11.2, 11.1)]))
     said, _ = told(read, rows, [])
@@ -197,11 +252,23 @@ def test_what_a_mark_behind_an_error_means_is_said(read: experiment.Experiment) 
     assert "*" not in said
 
 
+def test_what_the_figures_are_is_said_once_for_each_quantity(read: experiment.Experiment) -> None:
+    (one,) = read.series
+    both = replace(
+        read, series=(one, replace(one, name="two", quantity_name="joint rate"), replace(one, name="3"))
+    )
+    text, document = told(both, [], [])
+    assert text.count("median rate: median over all routes of a phase") == 1
+    assert "joint rate: of all routes together" in text
+    assert document["quantities"] == {"one": "median rate", "two": "joint rate", "3": "median rate"}
+    assert len(document["compared"]) == 2
+
+
 def test_numbers_of_an_axis_say_what_they_count(read: experiment.Experiment) -> None:
     (one,) = read.series
     rows = list(comparing.rows(read, [lab(11.3, 11.2, 11.1)]))
     assert telling.places_on_x(read, rows) == "phase"
-    labelled = replace(read, picture=experiment.Picture("points", "t", "pairs at once", "y"))
+    labelled = replace(read, pictures=(experiment.Picture("points", "t", "pairs at once", "y"),))
     assert "at: pairs at once" in told(labelled, rows, [])[0]
     sizes = replace(one, by_size=True, messages=(300_000, 1_000_000), phases=(), published=())
     by_size = replace(labelled, series=(sizes,))
@@ -215,3 +282,20 @@ def test_numbers_of_an_axis_say_what_they_count(read: experiment.Experiment) -> 
 @pytest.mark.parametrize(("x", "said"), [(3.0, "3"), (1e6, "1000000"), (2.5, "2.5"), (1e-7, "0.0000001")])
 def test_numbers_of_an_axis_have_no_exponent(x: float, said: str) -> None:
     assert telling.shown_x(x, False) == said
+
+
+def test_what_agrees_with_the_paper_is_seen_in_its_empty_ring(
+    read: experiment.Experiment, tmp_path: Path
+) -> None:
+    simulated = Curve("one", "sim", (1.0, 2.0, 4.0), (1.0, 2.0, 3.0))
+    curves = [lab(1.0, 2.0, 3.0), simulated]
+    asked = replace(read, pictures=(experiment.Picture("points", "t", "x", "y"),))
+    picture.write(asked, list(comparing.rows(asked, curves)), curves, tmp_path)
+    text = (tmp_path / "picture.svg").read_text()
+    ring, dot, cross = text.index('r="6" fill="none"'), text.index('r="3.5"'), text.index("h10m-5 -5v10")
+    assert ring < dot < cross
+    assert 'fill="#ffffff" stroke' not in text
+    (before,) = [
+        text.splitlines()[at - 1] for at, line in enumerate(text.splitlines()) if ">one</text>" in line
+    ]
+    assert before.startswith("<rect")  # its colour, no line: none is drawn

@@ -34,7 +34,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 def test_what_the_file_says_is_read(tmp_path: Path) -> None:
     read = experiment.read(written(tmp_path, WHOLE))
     (series,) = read.series
-    assert (read.name, read.dilation, read.mean_aim) == ("it", 10.0, None)
+    assert (read.name, series.dilation, read.mean_aim) == ("it", 10.0, None)
     assert series.parameters == {"pairs": "0-1,2-3", "cumulative": "true"}
     assert (series.messages, series.lab_messages) == ((10 << 20,), (500_000,))
     assert series.on == ("lab", "sim")
@@ -87,6 +87,12 @@ def test_every_experiment_that_comes_along_is_read_and_names_its_paper() -> None
         (f"[lab]\ndilation = 10\n{SERIES}", "series = 3", "key 'series': is not a list of tables"),
         ('pattern = "pairs"', 'pattern = "pairs"\noutside_the_aim = [3]', "3 is not among the figures"),
         ("[lab]", "[lab", "not TOML"),
+        ('unit = "MiB/s"', 'unit = "MiB/s"\nlimits = [[0, 3]]', "key 'limits': goes with 'joint rate' alone"),
+        ('"median rate"', '"joint rate"\nlimits = [[3, 0]]', "key 'limits': 0 is below 3"),
+        ('"median rate"', '"joint rate"\nlimits = [3, 0]', "key 'limits': 3 is not a pair of numbers"),
+        ('"median rate"', '"joint rate"\nlimits = [[3, -1]]', "key 'limits': -1 is not a whole number"),
+        ("[lab]", "picture = []\n[lab]", "key 'picture': is an empty list"),
+        ("[lab]", '[[picture]]\nform = "pie"\n[lab]', "[[picture]] 1, key 'form': 'pie' is unknown"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place(tmp_path: Path, before: str, after: str, said: str) -> None:
@@ -123,6 +129,32 @@ def test_parameters_of_the_lab_are_those_of_the_pattern_but_for_what_they_name(t
     assert series.lab_parameters == {"pairs": "0-1,2-3", "cumulative": "false"}
 
 
+def test_a_series_can_have_a_dilation_of_its_own(tmp_path: Path) -> None:
+    other = SERIES.replace('"one"', '"two"').replace("[[series]]", "[[series]]\ndilation = 40")
+    read = experiment.read(written(tmp_path, WHOLE + other))
+    assert [one.dilation for one in read.series] == [10.0, 40.0]
+
+
+def test_one_picture_or_several_can_be_asked_for(tmp_path: Path) -> None:
+    for text, forms in (
+        ("", ["points"]),
+        ('[picture]\nform = "scatter"\n', ["scatter"]),
+        (
+            '[[picture]]\nform = "histogram"\n[[picture]]\nform = "phase histogram"\n',
+            ["histogram", "phase histogram"],
+        ),
+    ):
+        read = experiment.read(written(tmp_path, WHOLE.replace("[lab]", text + "[lab]")))
+        assert [one.form for one in read.pictures] == forms
+        assert read.picture == read.pictures[0]
+
+
+def test_receivers_behind_a_limit_are_ranges(tmp_path: Path) -> None:
+    text = WHOLE.replace('"median rate"', '"joint rate"\nlimits = [[2, 3], [4, 4]]')
+    (series,) = experiment.read(written(tmp_path, text)).series
+    assert series.limits == ((2, 3), (4, 4))
+
+
 def test_what_is_no_text_and_what_is_too_long_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not UTF-8"):
         experiment.read(written(tmp_path, b"title = \xff"))
@@ -133,8 +165,8 @@ def test_what_is_no_text_and_what_is_too_long_are_refused(tmp_path: Path) -> Non
 
 
 def test_an_unknown_name_is_answered_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="kurmann-tables-3-5"):
-        experiment.find("kurmann-table-99")
+    with pytest.raises(UsageError, match=r"there is .*kurmann-tables-3-5"):
+        experiment.find("zeppelin")
 
 
 def test_the_guide_lists_every_experiment_with_where_it_runs() -> None:
@@ -143,3 +175,14 @@ def test_the_guide_lists_every_experiment_with_where_it_runs() -> None:
     listed = {name.strip(" `"): row[2].strip() for row in rows for name in row[1].split(",")}
     for name in experiment.names():
         assert listed[name] == ", ".join(experiment.read(experiment.find(name)).places), name
+
+
+def test_what_was_probably_meant_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="did you mean kurmann-table-4"):
+        experiment.find("kurmann-tabl-4")
+    (tmp_path / "mine.toml").write_text('[generator]\nkind = "crossbar"\n')
+    with pytest.raises(UsageError, match=r"did you mean the file ./mine.toml"):
+        experiment.find("mine")
+    with pytest.raises(UsageError, match=r"mine.toml: a network file, not an experiment.*--on lab:mine.toml"):
+        experiment.read(experiment.find("mine.toml"))

@@ -168,3 +168,17 @@ def test_closing_twice_is_harmless(open_fake: Open) -> None:
     assert session.close() == 0
     assert session.close() == 0
     assert not session.alive
+
+
+def test_ranks_that_die_with_their_place_are_told_by_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROSSCUT_FAKE", "crash")
+    gone = [""]
+    launched = spawn([FAKE, "node"], {"ranks": 2}, gone=lambda: gone[0], remark=lambda: "a fault is planted")
+    with Session(launched) as session:
+        session.wait_ready()
+        gone[0] = "lab x was taken down"
+        with pytest.raises(SessionError) as ended:
+            session.run(job(tmp_path))
+    assert str(ended.value) == "lab x was taken down"

@@ -85,6 +85,8 @@ def cautions(view: View) -> list[str]:
         ({}, []),
         ({"state": "running"}, ["unfinished"]),
         ({"sync": {"skew_median_seconds": 6e-4}}, ["skew"]),  # of 10 ms: 6 %
+        ({"clock": {"resolution_seconds": 1e-9, "cost_seconds": 6e-4}}, ["clock too coarse"]),
+        ({"clock": {"resolution_seconds": 4e-4}}, []),
         ({"failed_ranks": [{"rank": 3, "node": "n004", "reason": "silent"}]}, ["failed ranks"]),
         ({"backend": {"name": "null"}}, ["null backend"]),
     ],

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from crosscut import workloads
 from crosscut.errors import UsageError
-from crosscut.reports import workload_figures
+from crosscut.reports import workload_figures, workload_tables
 from crosscut.reports.glyphs import ASCII
 from crosscut.reports.screen import Screen
-from crosscut.workloads import WORKLOADS, Figure, Result, Row, WorkloadError
+from crosscut.workloads import WORKLOADS, Curve, Figure, Result, Row, WorkloadError
 
 SAID: dict[str, Any] = {
     "name": "cg",
@@ -83,6 +83,7 @@ def test_of_a_range_a_workload_runs_with_what_it_can_use():
     assert workloads.fitting(by_name["ep"], counts, ranged=True) == counts
     assert workloads.fitting(by_name["data-server"], counts, ranged=True) == (2, 4, 6, 8, 10, 12, 14, 16)
     assert workloads.fitting(by_name["overlap"], counts, ranged=True) == counts[1:]
+    assert workloads.fitting(by_name["lu"], counts, ranged=True) == (1, 2, 4, 6, 8, 9, 12, 15, 16)
     assert workloads.fitting(by_name["mg"], (3,), ranged=False) == (3,)
 
 
@@ -177,6 +178,85 @@ def test_figures_are_shown_in_their_units_with_a_column_for_each_number_of_ranks
     ]
 
 
+def test_more_numbers_of_ranks_than_fit_get_tables_of_their_own_and_no_figure_is_cut():
+    printed = io.StringIO()
+    rows = [
+        Row((dataclasses.replace(result(n, 1), figures=(Figure("bytes a step", 10_000 + n, ""),)),))
+        for n in range(1, 17)
+    ]
+    workload_figures.show(Screen(Console(file=printed, width=80), ASCII), rows)
+    shown = printed.getvalue()
+    assert all(f"{10_000 + n:,}" in shown and f"{n} rank" in shown for n in range(1, 17))
+    assert max(map(len, shown.splitlines())) <= 80
+    assert 2 < shown.count("bytes a step") < 8
+
+
 def test_a_row_is_verified_where_all_its_runs_are():
     assert Row((result(2, 1), result(2, 1))).verified
     assert not Row((result(2, 1), result(2, 1, verified=False))).verified
+
+
+def curve(name: str, problem_class: str, *rows: Row, failed: tuple[int, ...] = ()) -> Curve:
+    (workload,) = workloads.find([name])
+    return Curve(workload, problem_class, rows, failed)
+
+
+def test_a_curve_is_verified_where_something_ran_and_all_of_it_was_right():
+    right, wrong = Row((result(2, 1), result(2, 1))), Row((result(4, 1), result(4, 1, verified=False)))
+    assert curve("cg", "S", right).verified
+    assert not curve("cg", "S", right, wrong).verified
+    assert not curve("cg", "S", right, failed=(8,)).verified
+    assert not curve("cg", "S").verified
+    both = curve("cg", "S", right, wrong, failed=(8,))
+    assert (both.runs, both.verified_runs, both.rank_counts) == (5, 3, (2, 4, 8))
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((), ""), ((4,), "4"), ((1, 2), "1, 2"), ((1, 2, 4), "1, 2, 4"), ((1, 2, 3), "1 to 3"),
+        ((1, 4, 5, 6, 9), "1, 4 to 6, 9"),
+    ],
+)  # fmt: skip
+def test_numbers_in_a_row_are_said_by_their_ends(counts, said):
+    assert workload_tables.spans(counts) == said
+
+
+def test_at_the_end_stands_what_ran_and_what_of_it_is_right():
+    printed = io.StringIO()
+    screen = Screen(Console(file=printed, width=100), ASCII)
+    many = [Row((result(ranks, 1),)) for ranks in range(1, 17)]
+    curves = [curve("ep", "S", *many), curve("cg", "W", Row((result(2, 1),)), failed=(4,))]
+    workload_tables.summary(screen, curves, 125.0)
+    lines = [" ".join(line.replace("|", " ").split()) for line in printed.getvalue().splitlines()]
+    assert [line for line in lines if line.strip("-+")] == [
+        "What ran",
+        "workload class ranks runs verified",
+        "ep S 1 to 16 16 yes",
+        "cg W 2, 4 2 NO: 1 of 2",
+        "17 of 18 runs verified, of 2 workloads, in 2 min 05 s",
+    ]
+
+
+def test_several_runs_on_several_numbers_of_ranks_are_drawn_as_a_curve():
+    printed = io.StringIO()
+    screen = Screen(Console(file=printed, width=100), ASCII)
+    (workload,) = workloads.find(["cg"])
+    rows = [Row((result(n, 7.9 / n), result(n, 8 / n), result(n, 8.1 / n))) for n in (1, 2, 4)]
+    workload_tables.curve(screen, workload, "S", rows)
+    shown = printed.getvalue()
+    assert "speed-up; shaded" in shown
+    filled = [line.count("#####") for line in shown.splitlines() if "#####" in line]
+    assert filled[0] == 1, "of four ranks alone the column is that high"
+    assert filled[-1] == 3
+    once = io.StringIO()
+    workload_tables.curve(Screen(Console(file=once), ASCII), workload, "S", [Row((result(1, 1),))])
+    assert "shaded" not in once.getvalue()
+
+
+def test_every_workload_is_listed_with_what_it_computes():
+    printed = io.StringIO()
+    workload_tables.listing(Screen(Console(file=printed, width=110), ASCII), WORKLOADS)
+    shown = printed.getvalue()
+    assert all(f"{one.name} " in shown and one.summary in shown for one in WORKLOADS)
+    assert shown.index("NAS Parallel") < shown.index("bt ") < shown.index("data-server")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from crosscut import units
+from crosscut.analysis import machine
 from crosscut.analysis.intervals import FEWEST_FOR_INTERVAL, medians
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.slowdown import EarlyEnd
@@ -16,6 +17,8 @@ from crosscut.analysis.summary import phase_seconds
 
 # Rates whose phase is so short that the skew of the barrier is more than this share are flagged.
 LARGEST_SKEW_SHARE = 0.05
+# Of a sample's time, the clock's own step, or what reading it takes: the same share, for the same reason.
+LARGEST_CLOCK_SHARE = 0.05
 # Medians whose 95 % interval is wider than this share of them are flagged: two such figures that differ by
 # a fifth may be the same.
 LARGEST_INTERVAL_SHARE = 0.2
@@ -27,6 +30,7 @@ class Kind(Enum):
     FAILED_RANKS = "failed ranks"
     FEW_REPETITIONS = "few repetitions"
     SKEW = "skew"
+    COARSE_CLOCK = "clock too coarse"
     OVERSUBSCRIBED = "oversubscribed"
     WIDE_INTERVALS = "wide intervals"
     SUMMARISED = "summaries only"
@@ -122,6 +126,34 @@ def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
     ]
 
 
+def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:
+    """`step_seconds`: the clock's resolution, or the cost of reading it, whichever is more; NaN: not
+    known."""
+    coarse = [samples for samples in shown if coarsely_timed(samples, step_seconds)]
+    if not coarse:
+        return []
+    share = max(coarsely_timed(samples, step_seconds) for samples in coarse)
+    known = f"a step of the clock is {units.seconds(step_seconds, 2)}: " if step_seconds > 0 else ""
+    most = "more than 5 % of the time of" if known else "no time at all passed in"
+    return [
+        Caution(
+            Kind.COARSE_CLOCK,
+            f"{known}{most} {units.percent(share)} of the messages at {_sizes(coarse)}",
+            "more --iterations, so that one sample is many messages, or longer messages",
+        )
+    ]
+
+
+def coarsely_timed(samples: Samples, step_seconds: float) -> float:
+    """Share of the samples that the clock measures too coarsely, or not at all; less than 1 % is none."""
+    taken = samples.message_seconds[np.isfinite(samples.message_seconds)] * max(samples.iterations, 1)
+    if not len(taken):
+        return 0.0
+    step = step_seconds if step_seconds > 0 else 0.0
+    share = float(((taken <= 0) | (taken * LARGEST_CLOCK_SHARE < step)).mean())
+    return share if share >= 0.01 else 0.0
+
+
 def of_summaries(summarised: bool, interval: float, repetitions: int) -> list[Caution]:
     """A run that holds summaries repeats every phase as often as is allowed: no interval can be looked at
     while it is measured (core/src/conduct/block_plan.cpp)."""
@@ -213,31 +245,44 @@ LARGEST_SWITCH_SHARE = 0.9
 LARGEST_REFERENCE_CHANGE = 0.1
 
 
-def of_emulation(shown: Sequence[Samples], about: Emulation) -> list[Caution]:
-    """What the machine was too slow for is no behaviour of the network."""
-    if not about.seen:
-        return [Caution(Kind.NOT_WATCHED, "whether this machine limited the emulated network is not known")]
+def of_emulations(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[Caution]:
+    """What the machine was too slow for is no behaviour of the network. Sessions that measured parts of a run
+    (it was resumed) are told of together."""
+    seen = [one for one in sessions if one.seen]
     found = []
-    if bad := [samples for samples in shown if _limited_phases(samples, about)]:
-        phases = _counted(bad, lambda samples: _limited_phases(samples, about))
+    if len(seen) < len(sessions):
+        found.append(
+            Caution(Kind.NOT_WATCHED, "whether this machine limited the emulated network is not known")
+        )
+    if seen:
+        found += _of_cores(shown, seen)
+        found += dict.fromkeys(each for one in seen for each in _of_reference(one))
+    return found
+
+
+def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[Caution]:
+    found = []
+    if bad := [samples for samples in shown if _limited_phases(samples, sessions)]:
+        phases = _counted(bad, lambda samples: _limited_phases(samples, sessions))
         found.append(
             Caution(
                 Kind.MACHINE_LIMITED,
-                f"all cores of this machine were busy during {phases} at {_sizes(bad)}: these times are the "
+                f"cores of this machine were busy during {phases} at {_sizes(bad)}: these times are the "
                 "machine's, not the network's",
-                "fewer nodes, crosscut lab up --dilate, or a quieter machine",
+                machine.ADVICE,
             )
         )
-    if about.switch_cpu_share > LARGEST_SWITCH_SHARE:
+    switch = _most(one.switch_cpu_share for one in sessions)
+    if switch > LARGEST_SWITCH_SHARE:
         found.append(
             Caution(
                 Kind.MACHINE_LIMITED,
-                f"crosscut-switch used {units.percent(about.switch_cpu_share)} of its core: what it carried "
+                f"crosscut-switch used {units.percent(switch)} of its core: what it carried "
                 "was limited by this machine, not by the network",
                 "fewer nodes, or crosscut lab up --dilate",
             )
         )
-    late = max(x for x in (about.lateness_seconds, about.switch_lateness_seconds, 0.0) if np.isfinite(x))
+    late = _most(x for one in sessions for x in (one.lateness_seconds, one.switch_lateness_seconds))
     if bad := [samples for samples in shown if skewed_phases(samples, late)]:
         phases = _counted(bad, lambda samples: skewed_phases(samples, late))
         found.append(
@@ -248,7 +293,12 @@ def of_emulation(shown: Sequence[Samples], about: Emulation) -> list[Caution]:
                 "longer messages, fewer nodes, or a quieter machine",
             )
         )
-    return found + _of_reference(about)
+    return found
+
+
+def _most(values: Iterable[float]) -> float:
+    """Of those that are known; 0 where none is."""
+    return max((value for value in values if np.isfinite(value)), default=0.0)
 
 
 def _of_reference(about: Emulation) -> list[Caution]:
@@ -265,8 +315,8 @@ def _of_reference(about: Emulation) -> list[Caution]:
     ]
 
 
-def _limited_phases(samples: Samples, about: Emulation) -> int:
-    numbers = about.limited.get(samples.size_bytes, frozenset())
+def _limited_phases(samples: Samples, sessions: Sequence[Emulation]) -> int:
+    numbers = {number for one in sessions for number in one.limited.get(samples.size_bytes, ())}
     return sum(
         int(number) in numbers and bool(there)
         for number, there in zip(samples.phase, samples.measured_phases(), strict=True)

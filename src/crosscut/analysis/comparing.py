@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crosscut import units
-from crosscut.analysis import permutation, samples
+from crosscut.analysis import conditions, permutation, samples
 from crosscut.analysis.intervals import Floats
-from crosscut.analysis.matching import Match, match
+from crosscut.analysis.matching import Match, match, on_phases
 from crosscut.analysis.route_class import Groups
 from crosscut.analysis.series import Columns, Family, Subject, columns
 from crosscut.analysis.shift import Shift, shift
@@ -53,6 +53,8 @@ class Comparison:
     tests: int
     repetitions: tuple[int, int]
     """Of each run, as tested: neighbours that depend on each other count as one."""
+    conditions: tuple[str, ...]
+    """What may explain the changes, and is none of the network."""
     notes: tuple[str, ...]
     computed: bool
     """Both were computed without noise: every difference is one."""
@@ -64,6 +66,7 @@ class Comparison:
 
 def compare(first: Run, second: Run, groups: Groups, asked: Asked) -> Comparison:
     matched = match(first, second)
+    _refuse_limited(first, second, matched)
     one, other = _both(first, second, matched, groups)
     one, other = _common(one, other)
     if not one.subjects:
@@ -88,9 +91,24 @@ def compare(first: Run, second: Run, groups: Groups, asked: Asked) -> Comparison
         classes=tuple(change for change in changes if change.subject.family is Family.CLASS),
         tests=len(one.subjects),
         repetitions=(len(rows1), len(rows2)),
+        conditions=(
+            *conditions.differences((first, second)),
+            *conditions.overloaded((first, second)),
+            *conditions.left_out((first, second), matched.sizes_bytes, matched.phases),
+        ),
         notes=tuple(notes),
         computed=computed,
     )
+
+
+def _refuse_limited(first: Run, second: Run, matched: Match) -> None:
+    """Where nothing would be left to tell of."""
+    both, sizes, phases = (first, second), matched.sizes_bytes, matched.phases
+    if any(len(conditions.unlimited(both, size, phases)) for size in sizes):
+        return
+    alone = [run for run in both if conditions.is_all_limited(run, sizes, phases)]
+    whose = " and of ".join(str(run.path) for run in alone) if alone else "one of the two or the other"
+    raise conditions.UntoldError(whose, conditions.differences(both))
 
 
 def _both(first: Run, second: Run, matched: Match, groups: Groups) -> tuple[Columns, Columns]:
@@ -98,8 +116,11 @@ def _both(first: Run, second: Run, matched: Match, groups: Groups) -> tuple[Colu
     node = first.node_indices
     parts: tuple[list[Columns], list[Columns]] = ([], [])
     for size in matched.sizes_bytes:
+        phases = conditions.unlimited((first, second), size, matched.phases)
+        if not len(phases):
+            continue
         for run, ranks, found in ((first, same, parts[0]), (second, matched.ranks, parts[1])):
-            taken = samples.load(run.dataset, run.size_index(size))
+            taken = samples.load(on_phases(run, phases), run.size_index(size))
             found.append(columns(taken, ranks, node, groups))
     return _joined(parts[0]), _joined(parts[1])
 

@@ -9,6 +9,7 @@ retransmissions than others.
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -55,6 +56,19 @@ def gained(attributes: Mapping[str, object]) -> dict[str, Gained]:
     """By node, from the attributes `counters_before` and `counters_after` of a run; damage is left out."""
     before, after = (_object(attributes.get(f"counters_{when}")) for when in ("before", "after"))
     return {node: _of_node(_object(before[node]), _object(after[node])) for node in after if node in before}
+
+
+def added(one: Mapping[str, Gained], other: Mapping[str, Gained]) -> dict[str, Gained]:
+    """What both gained together, as of two runs of one session."""
+    return {name: _sum(one.get(name, Gained()), other.get(name, Gained())) for name in {**one, **other}}
+
+
+def _sum(one: Gained, other: Gained) -> Gained:
+    parts = {
+        part: dict(Counter(getattr(one, part)) + Counter(getattr(other, part)))
+        for part in ("wire", "down", "lost", "paused")
+    }
+    return Gained(one.segments + other.segments, one.retransmitted + other.retransmitted, **parts)
 
 
 def _of_node(before: Mapping[str, object], after: Mapping[str, object]) -> Gained:
@@ -129,7 +143,7 @@ _ADVICE = (
     "a cable, a plug or an optical module on its way out shows in counters first: look at those of the "
     "switch's port, too"
 )
-_OF_HOSTS = (Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.UNSTABLE)
+_OF_HOSTS = (Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.DRIFT)
 
 
 def _alone(telling: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]:

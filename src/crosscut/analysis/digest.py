@@ -91,13 +91,9 @@ def _blocks(dataset: xr.Dataset, index: int) -> Iterator[_Block]:
 
 
 def _block(part: Samples) -> _Block:
-    present = (part.peer >= 0) & np.isfinite(part.message_seconds).any(axis=0)
-    received = np.where(present, part.bytes, 0.0).sum(axis=(0, 2))
+    received, seconds = summary.rank_spent(part)
     if part.of_phases:
         received = np.zeros(1)
-    # A phase that a rank sat out takes none of its time; one that a repetition lacks voids that repetition.
-    busy = present.any(axis=2)
-    seconds = np.where(busy, part.rank_seconds, 0.0).sum(axis=1)
     return _Block(
         samples=replace(part, message_seconds=part.message_seconds[:0]),
         phases=_slim(part),
@@ -123,7 +119,7 @@ def _slim(part: Samples) -> Samples:
 
 def _spread(part: Samples) -> Floats:
     """[3, P] of the messages of each phase."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rates = part.bytes / _median(part.message_seconds)
     flat = np.where(np.isfinite(rates) & (part.bytes > 0), rates, np.nan).reshape(len(rates), -1)
     if part.of_phases:

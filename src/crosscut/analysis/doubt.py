@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,12 +11,15 @@ from crosscut.analysis.intervals import Floats
 FALSE_ALARMS = 0.01
 # Smaller ones are not claimed: no model of noise holds so far out.
 SMALLEST_CLAIMED = 1e-12
+# Logarithms of rates that differ by less are equal.
+_ROUNDING = 1e-9
 
 
 def normal_tail(deviations: Floats) -> Floats:
     """P(Z > z)."""
-    flat = [0.5 * math.erfc(z / math.sqrt(2)) for z in np.ravel(deviations)]
-    return np.array(flat, np.float64).reshape(np.shape(deviations))
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(-np.asarray(deviations, np.float64)), np.float64)
 
 
 def holm(p_values: Floats) -> Floats:
@@ -40,21 +41,11 @@ def tail_factor(residuals: Floats, noise: float) -> float:
     above = residuals[residuals > 0]
     if len(above) < 10:
         return 2.0
+    from scipy.special import ndtri
+
     # The median of the largest of m: the upper quantile at 1 - (1/2)^(1/m).
-    expected = normal_quantile(1 - (1 - 0.5 ** (1 / len(above))) / 2)
-    return max(1.0, float(above.max()) / (noise * expected))
-
-
-def normal_quantile(p: float) -> float:
-    """By bisection: exact to 1e-9, and seldom needed."""
-    low, high = -10.0, 10.0
-    while high - low > 1e-9:
-        middle = (low + high) / 2
-        if 0.5 * math.erfc(-middle / math.sqrt(2)) < p:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    expected = float(ndtri(1 - (1 - 0.5 ** (1 / len(above))) / 2))
+    return max(1.0, float(above.max()) / max(noise * expected, _ROUNDING))
 
 
 def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:
@@ -65,7 +56,8 @@ def outliers_below(values: Floats, noise: float) -> NDArray[np.float64]:
         return found
     middle = float(np.median(values[there]))
     # The values' own spread, but no less than what noise alone gives.
-    spread = max(noise, 1.4826 * float(np.median(np.abs(values[there] - middle))))
+    spread = max(noise, 1.4826 * float(np.median(np.abs(values[there] - middle))), _ROUNDING)
     factor = tail_factor(values[there] - middle, spread)
-    found[there] = holm(normal_tail((middle - values[there]) / (spread * factor)))
+    with np.errstate(over="ignore"):  # infinitely far off is far off
+        found[there] = holm(normal_tail((middle - values[there]) / (spread * factor)))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.findings import Reach, Structure
 from crosscut.analysis.intervals import Floats
-from crosscut.analysis.observed import Observed
+from crosscut.analysis.observed import Integers, Observed
 from crosscut.analysis.unshared import unshared
 from crosscut.network import Graph
 
 # A total this near to the capacity is full: noise of several messages, and what fair sharing leaves.
 FULL = 0.96
 _FEWEST_FLOWS = 2
+Step = tuple[int, int]
+"""(vertex, vertex)"""
+Way = Callable[[int, int], Sequence[Step]]
+"""From (source host, destination host) to the links on the way; empty where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -43,33 +47,37 @@ class _Capacity:
     """[message]"""
 
 
-def by_network(observed: Observed, graph: Graph, host_of_rank: Sequence[int]) -> list[Bottleneck] | None:
-    """None where messages may take several ways, or pass other hosts: then the description alone does not say
-    where a message went."""
-    steps = _single_ways(graph)
-    if steps is None:
+def by_network(
+    observed: Observed, graph: Graph, host_of_rank: Sequence[int], way: Way | None = None
+) -> list[Bottleneck] | None:
+    """`way`: by the network's tables. Without it None where messages may take several ways, or pass other
+    hosts: then the graph alone does not say where a message went."""
+    way = way or single_ways(graph)
+    if way is None:
         return None
     hosts = np.asarray(host_of_rank)
     source, destination = hosts[observed.source], hosts[observed.destination]
-    passed: dict[tuple[int, int], list[int]] = {}
-    ways: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    passed: dict[Step, list[int]] = {}
+    ways: dict[Step, Sequence[Step]] = {}
     for message, ends in enumerate(zip(source.tolist(), destination.tolist(), strict=True)):
         if ends not in ways:
-            ways[ends] = _way(steps, *ends)
+            ways[ends] = way(*ends)
         for step in ways[ends]:
             passed.setdefault(step, []).append(message)
     # Payload per bit of the link's rate, seen at the hosts' own links: the description's efficiency need not
-    # be exact.
+    # be exact. More than eight bits of payload to a byte are a shaper's burst, of short messages.
     links = [edge.bits_per_second for edge in graph.edges if min(edge.a, edge.b) < graph.hosts]
-    scale = unshared(observed).nominal / float(np.median(links)) if links else 1 / 8
-    return _full(observed, _described(graph, passed, scale, len(observed)))
+    scale = min(unshared(observed).nominal / float(np.median(links)), 1 / 8) if links else 1 / 8
+    return _full(observed, _described(graph, passed, scale, source, destination))
 
 
 def _described(
-    graph: Graph, passed: dict[tuple[int, int], list[int]], scale: float, messages: int
+    graph: Graph, passed: dict[Step, list[int]], scale: float, source: Integers, destination: Integers
 ) -> list[_Capacity]:
-    """Edges by direction, and what switches themselves carry; not the hosts' own links."""
+    """Edges by direction, and what switches themselves carry; hosts' own links only where others' messages
+    pass them, too."""
     found = []
+    messages = len(source)
     names = [vertex.name for vertex in graph.vertices]
     entering: dict[int, list[int]] = {}
     leaving: dict[int, list[int]] = {}
@@ -77,14 +85,14 @@ def _described(
     for edge in graph.edges:
         rates[edge.a, edge.b], rates[edge.b, edge.a] = edge.bits_per_second, edge.back_bits_per_second
     for (a, b), those in passed.items():
-        if a < graph.hosts:
+        if a < graph.hosts <= b:
             entering.setdefault(b, []).extend(those)
-        elif b < graph.hosts:
+        if b < graph.hosts <= a:
             leaving.setdefault(a, []).extend(those)
-        elif math.isfinite(rates[a, b]):
-            found.append(
-                _Capacity(f"from {names[a]} to {names[b]}", rates[a, b] * scale, _mask(those, messages))
-            )
+        mask = _mask(those, messages)
+        own = ((source == a) & (a < graph.hosts)) | ((destination == b) & (b < graph.hosts))
+        if math.isfinite(rates.get((a, b), math.inf)) and (mask & ~own).any():
+            found.append(_Capacity(f"from {names[a]} to {names[b]}", rates[a, b] * scale, mask))
     for words, by_switch in (("from the hosts of", entering), ("to the hosts of", leaving)):
         for switch, those in by_switch.items():
             if capacity := graph.vertices[switch].capacity_bits_per_second:
@@ -165,23 +173,27 @@ def _mask(messages: Sequence[int], count: int) -> NDArray[np.bool_]:
     return mask
 
 
-Steps = list[list[int]]
-"""[host of destination][vertex] the next vertex; -1 at the destination"""
-
-
-def _single_ways(graph: Graph) -> Steps | None:
+def single_ways(graph: Graph) -> Way | None:
     """Fewest links, through switches alone; None where that is not one way for every pair."""
     near: list[list[int]] = [[] for _ in graph.vertices]
     for edge in graph.edges:
         near[edge.a].append(edge.b)
         near[edge.b].append(edge.a)
-    steps = []
-    for destination in range(graph.hosts):
-        found = _towards(destination, near, graph.hosts)
+    steps: list[list[int]] = []
+    for host in range(graph.hosts):
+        found = _towards(host, near, graph.hosts)
         if found is None:
             return None
         steps.append(found)
-    return steps
+
+    def way(source: int, destination: int) -> list[Step]:
+        found, at = [], source
+        while at != destination:
+            found.append((at, steps[destination][at]))
+            at = steps[destination][at]
+        return found
+
+    return way
 
 
 def _towards(destination: int, near: Sequence[Sequence[int]], hosts: int) -> list[int] | None:
@@ -198,11 +210,3 @@ def _towards(destination: int, near: Sequence[Sequence[int]], hosts: int) -> lis
             elif distance[other] == distance[vertex] + 1:
                 return None  # another way as short
     return step if all(distance[host] >= 0 for host in range(hosts)) else None
-
-
-def _way(steps: Steps, source: int, destination: int) -> list[tuple[int, int]]:
-    way, at = [], source
-    while at != destination:
-        way.append((at, steps[destination][at]))
-        at = steps[destination][at]
-    return way

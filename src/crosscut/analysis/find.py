@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
@@ -30,18 +31,22 @@ from crosscut.run import Run
 
 # Fewer phases, or fewer messages of a rank, tell nothing about who shares what.
 FEWEST_PHASES = 3
+# Noise of a message's rate that hides what an operator would want to know; how far below it a single route
+# must lie to be told among some thousands (standard deviations).
+_NOISY, _FAR = 0.04, 5.0
 _ORDER = (
-    Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.COUNTED, Kind.DRIFT,
+    Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.COUNTED,
+    Kind.DRIFT,
     Kind.GROUPS, Kind.SHARED_LIMIT, Kind.NOTHING,
 )  # fmt: skip
 Load = Callable[[xr.Dataset, int], Samples]
 # Patterns whose messages wait for each other: their times are no rates of routes.
 _NOT_DENSE = ("pingpong", "loaded-pingpong", "congestor", "chain")
 
-_MACHINE_ONLY = Finding(
-    Kind.NOTHING, "nothing is told of the network: this machine limited every phase",
-    advice="fewer nodes, crosscut lab up --dilate, or a quieter machine",
-)  # fmt: skip
+
+def machine_only(limited: str) -> Finding:
+    """`limited`: what the emulating machine did (machine.limited)."""
+    return Finding(Kind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
 
 
 def find(run: Run, size_index: int | None = None) -> list[Finding]:
@@ -58,9 +63,11 @@ def look(
     many = many_routes.too_many(run.dataset)
     samples = chosen(run, size_index, many_routes.some_phases if many else samples_module.load)
     if samples is not None:
-        samples = samples_module.without(samples, machine.limited_phases(run.attributes, samples.size_bytes))
+        limited = machine.limited_phases(run.attributes, samples.size_bytes)
+        samples = samples_module.without(samples, limited)
         if not len(samples.phase):
-            return [_MACHINE_ONLY], None
+            only = machine_only(machine.limited(1, 1))
+            return counters.tied([only], counters.gained(run.attributes), run.node_names), None
     if samples is None or samples.of_phases or _pattern(run) in _NOT_DENSE:
         return [], None
     names = rank_names(run)
@@ -69,38 +76,46 @@ def look(
         few = Finding(
             Kind.NOTHING, "too few phases to tell hosts and limits apart", advice="crosscut run aapc"
         )
-        return [few], None
+        return counters.tied([few], counters.gained(run.attributes), run.node_names), None
     inferred = structure.infer(observed)
     if structure.doubtful(inferred):
         inferred = structure.infer(observed, divided=False)
-    found = of_observed(observed, inferred, names)
+    found = of_observed(observed, inferred, names, single_routes=not many)
     if many:
         if routes is None:
             routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
-        found = [one for one in found if one.kind is not Kind.SLOW_ROUTE]
-        found += many_routes.slow_routes(routes, inferred, names)
-    found += stability.unstable(samples, lambda rank: names[rank]) + stability.drift(samples)
+        found += many_routes.slow_routes(routes, inferred, names, run.dataset)
+    whole = len(samples.phase) == run.dataset.sizes["phase"]
+    found += stability.findings(samples, lambda rank: names[rank], timed=whole)
     found = counters.tied(found, counters.gained(run.attributes), run.node_names)
     return ordered(found, inferred), structure.structure(inferred, names, observed.phases)
 
 
-def of_located(located: Located, names: tuple[str, ...]) -> list[Finding]:
-    """Findings of a search: of hosts only those that were slow alone as well."""
+def of_located(
+    located: Located, names: tuple[str, ...],
+    gained: Mapping[str, counters.Gained] | None = None, nodes: tuple[str, ...] = (),
+) -> list[Finding]:  # fmt: skip
+    """Findings of a search: of hosts only those that were slow alone as well. `gained`: by the counters of
+    all that was measured; `nodes`: [rank] name."""
     kept = _of_shared(located.observed, located.inferred, names)
     hosts = slow_parts.hosts_alone(located.alone, located.inferred, lambda rank: names[rank])
-    return ordered([*hosts, *kept], located.inferred)
+    return ordered(counters.tied([*hosts, *kept], gained or {}, nodes or names), located.inferred)
 
 
-def of_observed(observed: Observed, inferred: Inferred, names: tuple[str, ...]) -> list[Finding]:
+def of_observed(
+    observed: Observed, inferred: Inferred, names: tuple[str, ...], *, single_routes: bool = True
+) -> list[Finding]:
     """Findings that need no repetitions."""
 
     return [
         *slow_parts.hosts(observed, inferred, lambda rank: names[rank]),
-        *_of_shared(observed, inferred, names),
+        *_of_shared(observed, inferred, names, single_routes=single_routes),
     ]
 
 
-def _of_shared(observed: Observed, inferred: Inferred, names: tuple[str, ...]) -> list[Finding]:
+def _of_shared(
+    observed: Observed, inferred: Inferred, names: tuple[str, ...], *, single_routes: bool = True
+) -> list[Finding]:
     """All but hosts."""
 
     def name(rank: int) -> str:
@@ -108,24 +123,29 @@ def _of_shared(observed: Observed, inferred: Inferred, names: tuple[str, ...]) -
 
     lone = slow_trunks.lone_trunks(inferred)
     limits = [] if lone else slow_trunks.shared(inferred)
+    routes = slow_routes.routes(observed, inferred, name) if single_routes else []
     return [
-        *slow_trunks.trunks(inferred, observed), *lone,
-        *slow_routes.routes(observed, inferred, name), *slow_parts.grouped(inferred, name), *limits,
+        *slow_trunks.trunks(inferred, observed), *lone, *routes, *slow_parts.grouped(inferred, name), *limits,
     ]  # fmt: skip
 
 
 def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
     """The most telling first; a sentence where there is nothing to tell."""
     if not found:
-        noise = 100 * inferred.alone.noise
-        return [
-            Finding(
-                Kind.NOTHING,
-                f"nothing stands out: every host reaches the same rate under this load, within "
-                f"{noise:.1f} % of noise",
-            )
-        ]
+        return [_nothing(inferred.alone.noise)]
     return sorted(found, key=lambda finding: _ORDER.index(finding.kind))
+
+
+def _nothing(noise: float) -> Finding:
+    hidden = -math.expm1(-_FAR * noise)
+    noisy = noise > _NOISY
+    return Finding(
+        Kind.NOTHING,
+        "nothing stands out: every host reaches the same rate under this load, within "
+        f"{100 * noise:.1f} % of noise"
+        + (f", which would hide a route that loses less than {100 * hidden:.0f} %" if noisy else ""),
+        advice="more --repetitions, longer messages, or an hour in which nothing else runs" if noisy else "",
+    )
 
 
 def rank_names(run: Run) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ from typing import Any
 from crosscut.errors import UsageError
 
 SCHEMA = {"name": "crosscut-findings", "version": 1}
+LOCATE_ON = "crosscut locate --on PLACE measures what would"
+"""Of findings that a run alone leaves open (analysis/located.py: not after such a search)."""
 
 
 class Kind(Enum):
@@ -22,6 +24,8 @@ class Kind(Enum):
     SLOW_TRUNK = "slow trunk"
     UNSTABLE = "unstable"
     DRIFT = "drift"
+    STEP = "step"
+    PERIODIC = "periodic dips"
     COUNTED = "counted errors"
     SHARED_LIMIT = "shared limit"
     GROUPS = "groups"

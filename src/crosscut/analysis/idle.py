@@ -8,9 +8,10 @@ groups is the same as for rates, with `far` in place of `slow`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from crosscut.analysis import grouping, tallies
 from crosscut.analysis.grouping import Grouping
@@ -26,9 +27,14 @@ SURE = 0.99
 _HARDLY_ANY_FAR = 0.1
 # Two heaps for one: log likelihood gained, and standard deviations between them.
 _GAIN, _APART = 10.0, 2.5
+# Standard deviations between heaps below which so many routes are taken for the other kind that a rank's
+# place takes many times as many of them.
+_CLEARLY_APART = 4.0
 _STEPS = 60
 _MOST_CUTS, _FEWEST_TO_CUT = 3, 20
 _SMALLEST = 1e-300
+# More than any number of tests.
+_LAST = 1e9
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Nearness:
     """Hardly any route is far: more of them would tell nothing."""
     fragments: Integers
     """[rank] as much as is known to be together; more may be."""
+    blurred: bool
+    """No two heaps of latencies are so far apart that the noise leaves them two."""
 
 
 def nearness(idle: Observed) -> Nearness:
@@ -47,15 +55,15 @@ def nearness(idle: Observed) -> Nearness:
     levels; of the cuts between them the one is taken that tells groups best."""
     logs = np.log(idle.rate)
     alone = unshared(idle)
-    cuts = [float(np.log(alone.nominal)) + alone.threshold, *_cuts(logs)]
+    heaps = _cuts(logs)
+    cuts = [float(np.log(alone.nominal)) + alone.threshold, *(cut for cut, _ in heaps)]
     by_far = {int((logs < cut).sum()): cut for cut in cuts}  # cuts that part the messages alike are one
     told = [_told(idle, logs < cut) for far, cut in by_far.items() if far]
-    return max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf)[1]
+    best = max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf)[1]
+    return replace(best, blurred=max((apart for _, apart in heaps), default=0.0) < _CLEARLY_APART)
 
 
-def _told(
-    idle: Observed, far: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> tuple[tuple[bool, float], Nearness]:
+def _told(idle: Observed, far: NDArray[np.bool_]) -> tuple[tuple[bool, float], Nearness]:
     """How much to be preferred, and what was told: groups that are sure, of those the fewest (hosts with a
     wire of their own are nearer still than those of a switch); else the likeliest."""
     slow, total = _table(idle, far), _table(idle, np.ones(len(idle), bool))
@@ -67,24 +75,27 @@ def _told(
     fragments = found.labels if found.count > 1 else _connected(total - slow > 0)
     hopeless = bool(far.mean() < _HARDLY_ANY_FAR)
     gain = found.log_likelihood - found.log_likelihood_of_one_group
-    return (sure, -found.count if sure else gain), Nearness(found, sure, hopeless, fragments)
+    of_cut = Nearness(found, sure, hopeless, fragments, blurred=False)
+    return (sure, -found.count if sure else gain), of_cut
 
 
-def _cuts(logs: Floats) -> list[float]:
-    """Between the two heaps of all, then of what is above that, and so on."""
-    found: list[float] = []
+def _cuts(logs: Floats) -> list[tuple[float, float]]:
+    """Between the two heaps of all, then of what is above that, and so on; each with how many standard
+    deviations are between them."""
+    found: list[tuple[float, float]] = []
     while len(found) < _MOST_CUTS and len(logs) >= _FEWEST_TO_CUT:
-        cut = _cut(logs)
+        cut, apart = _cut(logs)
         if not np.isfinite(cut):
             break
-        found.append(cut)
+        found.append((cut, apart))
         logs = logs[logs > cut]
     return found
 
 
-def _cut(logs: Floats) -> float:
+def _cut(logs: Floats) -> tuple[float, float]:
     """Between the two heaps that logarithms make, by two normal distributions of one width
-    (expectation maximisation); below everything where one describes the logarithms as well."""
+    (expectation maximisation); below everything where one describes the logarithms as well. And how many
+    standard deviations are between them."""
     near, far = float(np.quantile(logs, 0.95)), float(np.quantile(logs, 0.4))
     noise, share = max(float(logs.std()) / 2, SMALLEST_NOISE), 0.2
     likelihood = -np.inf
@@ -104,23 +115,27 @@ def _cut(logs: Floats) -> float:
     whole = max(float(logs.std()), SMALLEST_NOISE)
     one = float((-0.5 * ((logs - logs.mean()) / whole) ** 2 - np.log(whole)).sum())
     if likelihood - one < _GAIN or near - far < _APART * noise:
-        return -np.inf
-    return (near + far) / 2 + noise**2 * float(np.log((1 - share) / share)) / (near - far)
+        return -np.inf, 0.0
+    cut = (near + far) / 2 + noise**2 * float(np.log((1 - share) / share)) / (near - far)
+    return cut, (near - far) / noise
 
 
-def phases(idle: Observed, fragments: Integers, count: int, random: np.random.Generator) -> list[list[Route]]:
+def phases(
+    idle: Observed, fragments: Integers, count: int, random: np.random.Generator, *, within: bool = True
+) -> list[list[Route]]:
     """Where ranks that may yet be together are asked first: each sends to a fragment that its own was least
     held against. Tests that all find two apart are worth one, so classes show after hardly more rounds than
-    there are (parallel sorting into equivalence classes: Devanny, Goodrich and Jetviroj, SPAA 2016)."""
+    there are (parallel sorting into equivalence classes: Devanny, Goodrich and Jetviroj, SPAA 2016). Not
+    `within`: none asks its own fragment, unless nobody else is left."""
     groups = int(fragments.max()) + 1
     tests = tallies.counts(_table(idle, np.ones(len(idle), bool)), fragments, groups)
     tests = (tests + tests.T).astype(np.float64)
     size = np.bincount(fragments)
     # Of ranks by themselves there is nothing to ask within; of groups, each rank's place is seen there.
-    within = tests[np.diag_indices(groups)] + size
+    inner = tests[np.diag_indices(groups)] + size if within else np.full(groups, _LAST)
     found = []
     for number in range(count):
-        tests[np.diag_indices(groups)] = -1 if number % 2 and groups < idle.ranks else within
+        tests[np.diag_indices(groups)] = -1 if within and number % 2 and groups < idle.ranks else inner
         routes, free = [], np.ones(idle.ranks, bool)
         for source in random.permutation(idle.ranks).tolist():
             asked = tests[fragments[source]][fragments] + 0.5 * random.random(idle.ranks)
@@ -138,7 +153,7 @@ def phases(idle: Observed, fragments: Integers, count: int, random: np.random.Ge
     return found
 
 
-def _connected(near: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Integers:
+def _connected(near: NDArray[np.bool_]) -> Integers:
     """Labels of what is joined by near routes."""
     labels = np.arange(len(near))
     linked = near | near.T | np.eye(len(near), dtype=bool)
@@ -149,7 +164,7 @@ def _connected(near: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Integer
         labels = least
 
 
-def _table(idle: Observed, counted: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Integers:
+def _table(idle: Observed, counted: NDArray[np.bool_]) -> Integers:
     table = np.zeros((idle.ranks, idle.ranks), np.int64)
     np.add.at(table, (idle.source, idle.destination), counted.astype(np.int64))
     return table

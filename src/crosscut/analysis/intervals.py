@@ -20,8 +20,6 @@ Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
 # Below this no pair of order statistics reaches 95 %: 1 - 2 * 0.5^5 is 93.75 %.
 FEWEST_FOR_INTERVAL = 6
-# Above it the normal approximation of the binomial is exact to the integer in practice.
-_LARGEST_EXACT = 1000
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Medians:
 
     def relative_width(self) -> Floats:
         """Width of the interval as a share of the median."""
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             return np.asarray((self.high - self.low) / self.median, dtype=np.float64)
 
 
@@ -44,25 +42,20 @@ def interval_ranks(count: int) -> tuple[int, int] | None:
     """Ranks (from 0) of the order statistics that bound the interval; None where there are too few."""
     if count < FEWEST_FOR_INTERVAL:
         return None
-    if count > _LARGEST_EXACT:
-        low = math.floor(0.5 * count - 0.98 * math.sqrt(count)) - 1  # 0.98: half of 1.96
-        return low, count - 1 - low
-    tail, below = (1 - CONFIDENCE) / 2, 0
-    # The largest k with P(fewer than k of the samples lie below the median) <= tail.
-    cumulative, k = 0, 0
-    while True:
-        cumulative += math.comb(count, k)
-        if cumulative > tail * 2**count:
-            break
-        k += 1
-        below = k
+    from scipy.special import bdtr  # not before it is needed: commands without statistics start sooner
+
+    # How many k have P(at most k of the samples lie below the median) <= tail.
+    # Ten standard deviations off the middle all of them have.
+    first = max(0, count // 2 - 5 * math.isqrt(count))
+    below = first + int((bdtr(np.arange(first, count // 2), count, 0.5) <= (1 - CONFIDENCE) / 2).sum())
     return below - 1, count - below
 
 
 def medians(values: Floats) -> Medians:
     """Medians along the first axis, NaN cells left out."""
-    ordered = np.sort(values, axis=0)  # NaN goes last
-    counts = np.isfinite(values).sum(axis=0, dtype=np.int64)
+    there = np.isfinite(values)
+    ordered = np.sort(values if there.all() else np.where(there, values, np.nan), axis=0)  # NaN goes last
+    counts = there.sum(axis=0, dtype=np.int64)
     low = np.full(counts.shape, np.nan)
     high, middle = low.copy(), low.copy()
     for count in np.unique(counts):
@@ -78,5 +71,5 @@ def medians(values: Floats) -> Medians:
 
 def inverted(times: Medians, numerator: Floats) -> Medians:
     """Rates from times: the median is numerator / median, and the interval's bounds change places."""
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         return Medians(numerator / times.median, numerator / times.high, numerator / times.low, times.count)

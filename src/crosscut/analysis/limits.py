@@ -36,6 +36,9 @@ FEWEST_OF_KIND = 3
 _FEWEST_MESSAGES = 2
 # Noise makes one explain a little more than the other.
 _AS_MUCH = 0.95
+# Rates that one sharing should make equal, and that differ by so much more than noise, logarithms: TCP's.
+_TIMES_NOISE, _SMALLEST_UNEVENNESS = 3, 0.05
+_WORK_STEPS = 5
 # Their parts are guessed at, and the guess that explains most is taken: they must be strict.
 _OWN = (Reach.SENT, Reach.RECEIVED)
 
@@ -99,13 +102,18 @@ class Explained:
 def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int = 2) -> Explained:
     """Families of limits one after the other, each for what is still unexplained."""
     slow = alone.slowness(observed) < alone.threshold
-    alone = replace(alone, noise=max(alone.noise, unevenness(observed, labels, slow)))
+    uneven = unevenness(observed, labels, slow)
+    by_work = uneven > max(_TIMES_NOISE * alone.noise, _SMALLEST_UNEVENNESS)
+    alone = replace(alone, noise=max(alone.noise, uneven))
     open_ = slow.copy()
     found: list[Capacity] = []
     for _ in range(rounds):
         if open_.sum() < max(_FEWEST_MESSAGES, 0.02 * len(observed)):
             break
-        tried = [_family(observed, alone, candidates, open_) for candidates in families(labels, observed)]
+        tried = [
+            _family(observed, alone, candidates, open_, by_work=by_work)
+            for candidates in families(labels, observed)
+        ]
         most = max(int((explained & open_).sum()) for _, explained in tried)
         best = next(pair for pair in tried if (pair[1] & open_).sum() >= _AS_MUCH * most)
         if (best[1] & open_).sum() < SMALLEST_SHARE_EXPLAINED * open_.sum():
@@ -153,8 +161,9 @@ def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explai
 
 
 def _family(
-    observed: Observed, alone: Unshared, candidates: Sequence[_Candidate], slow: NDArray[np.bool_]
-) -> tuple[list[Capacity], NDArray[np.bool_]]:
+    observed: Observed, alone: Unshared, candidates: Sequence[_Candidate], slow: NDArray[np.bool_],
+    *, by_work: bool = False,
+) -> tuple[list[Capacity], NDArray[np.bool_]]:  # fmt: skip
     fitted = [_fit(observed, alone, candidate, slow) for candidate in candidates]
     sure = [math.log(fit[0].bytes_per_second) for fit in fitted if fit is not None]
     explained = np.zeros(len(observed), bool)
@@ -166,7 +175,7 @@ def _family(
             if fit is not None and abs(math.log(fit[0].bytes_per_second) - np.median(sure)) > ALIKE:
                 fit = None
         if fit is not None:
-            found.append(fit[0])
+            found.append(_by_work(fit[0], observed, alone, candidate) if by_work else fit[0])
             explained |= fit[1]
     return found, explained & slow
 
@@ -217,6 +226,36 @@ def _fit(
     explained = np.zeros(len(observed), bool)
     explained[at] = at_limit[phase] & at_top & slow[at]
     return estimate, explained
+
+
+def _by_work(capacity: Capacity, observed: Observed, alone: Unshared, candidate: _Candidate) -> Capacity:
+    """Where shares are uneven, messages that end early leave others more, and rates over whole messages add
+    up to more than was ever carried at once: the capacity is what was carried while enough still ran."""
+    mine = candidate.counted & np.isin(observed.phase, capacity.phases)
+    nominal = float(np.median(alone.of(observed)[mine]))
+    numbers, phase = np.unique(observed.phase[mine], return_inverse=True)
+    rates = observed.rate[mine]
+    work = np.array([while_full(rates[phase == at], nominal) for at in range(len(numbers))])
+    figure = medians(work[:, None])
+    return replace(
+        capacity, bytes_per_second=float(work.mean()), low=float(figure.low[0]), high=float(figure.high[0])
+    )
+
+
+def while_full(rates: Floats, nominal: float) -> float:
+    """Bytes per second that messages of one size had together for as long as they filled what they share:
+    until so few are left that their hosts' own links (`nominal`) carry less. What these few sent afterwards,
+    at that rate, is none of it."""
+    seconds = np.sort(1 / rates)  # of a byte
+    total = float(rates.sum())
+    for _ in range(_WORK_STEPS):
+        fewest = math.ceil(total / nominal - 1e-9)
+        if not 0 < fewest <= len(seconds):
+            return float(rates.sum())
+        until = float(seconds[-fewest])
+        later = np.minimum((seconds[seconds > until] - until) * nominal, 1.0)
+        total = (len(seconds) - float(later.sum())) / until
+    return total
 
 
 def _shared(counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:

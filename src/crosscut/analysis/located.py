@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from crosscut.analysis.findings import Group, Limit, Structure
+from crosscut.analysis.findings import LOCATE_ON, Finding, Group, Limit, Structure
 from crosscut.analysis.observed import Observed
 from crosscut.analysis.structure import Inferred
 from crosscut.analysis.subgroups import Within
@@ -35,3 +36,10 @@ def with_parts(outline: Structure, within: Within) -> Structure:
         tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
         outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,
     )  # fmt: skip
+
+
+def after_search(found: Sequence[Finding], outline: Structure) -> tuple[list[Finding], Structure]:
+    """Without the advice to search, which was just done."""
+    notes = tuple(note.removesuffix(f": {LOCATE_ON}") for note in outline.notes)
+    kept = [replace(each, advice="") if each.advice.startswith(LOCATE_ON) else each for each in found]
+    return kept, replace(outline, notes=notes)

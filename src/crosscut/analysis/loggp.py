@@ -19,6 +19,8 @@ import numpy as np
 from crosscut.analysis.intervals import Floats
 
 FEWEST_SIZES = 4
+# What no clock sees, and nobody waits for.
+SHORTEST_SECONDS, LONGEST_SECONDS = 1e-12, 1e9
 # A line that is off by more somewhere does not describe the sweep: the protocol changes with the size.
 ADEQUATE = 0.1
 
@@ -53,7 +55,7 @@ class LogGP:
 def loggp(size_bytes: list[int], seconds: Floats) -> LogGP | None:
     """`seconds`: of one message of each size. None: too few sizes, or none large enough to tell G."""
     sizes, times = np.asarray(size_bytes, np.float64), np.asarray(seconds, np.float64)
-    there = np.isfinite(times) & (times > 0) & (sizes > 0)
+    there = (times > SHORTEST_SECONDS) & (times < LONGEST_SECONDS) & (sizes > 0)
     sizes, times = sizes[there], times[there]
     if len(np.unique(sizes)) < FEWEST_SIZES:
         return None
@@ -82,6 +84,15 @@ def _fitted(sizes: Floats, times: Floats) -> tuple[float, float]:
     scale = np.sqrt((table**2).sum(axis=0))
     found = np.linalg.lstsq(table / scale, np.ones(len(times)), rcond=None)[0] / scale
     return float(found[0]), float(found[1])
+
+
+def line(size_bytes: Floats, seconds: Floats) -> Line | None:
+    """Through single messages of any sizes, as those under load are; None where a line says nothing."""
+    there = (seconds > SHORTEST_SECONDS) & (seconds < LONGEST_SECONDS) & (size_bytes >= 0)
+    sizes, times = size_bytes[there], seconds[there]
+    if len(np.unique(sizes)) < FEWEST_SIZES:
+        return None
+    return _line(sizes, times)
 
 
 def _line(sizes: Floats, times: Floats) -> Line:

@@ -1,7 +1,7 @@
 """Phases that the emulating machine limited, as a run records them: what they show is no network.
 
 An emulated cluster is watched while it is measured (attribute `trust`, docs/reference/run-format.md), and
-the numbers of the phases in which all its cores were busy are kept. Attributes come from a file, so nothing
+the numbers of the phases in which its cores were busy are kept. Attributes come from a file, so nothing
 in them is trusted.
 """
 
@@ -9,8 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+ADVICE = "fewer nodes, crosscut lab up --dilate, or a quieter machine"
+NOTHING_TOLD = "nothing is told of the network"
 # No pattern has more; a span of more is no span.
 _MOST_PHASES = 1 << 20
+
+
+def limited(count: int, of: int) -> str:
+    """Of a size, or of several measurements together."""
+    return f"this machine limited {'every phase' if count >= of else f'{count:,} of {of:,} phases'}"
 
 
 def limited_phases(attributes: Mapping[str, object], size_bytes: int) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 Hosts, groups and shared limits show in some phases, drawn at random: every phase of a dense pattern has
 messages of all hosts. A single slow route is in one phase alone, so all routes are looked at, by their
-medians, and tested as many as they are.
+medians, and tested as many as they are. Which of them ran together is read for the slow ones alone.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from crosscut.analysis import samples as samples_module
 from crosscut.analysis.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, normal_tail, tail_factor
 from crosscut.analysis.findings import Direction, Effect, Finding, Kind
 from crosscut.analysis.intervals import Floats
-from crosscut.analysis.observed import Integers
+from crosscut.analysis.observed import Integers, Observed
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.slow_parts import SMALLEST_LOSS
+from crosscut.analysis.slow_routes import crowds, only_in_crowds
 from crosscut.analysis.structure import Inferred
 from crosscut.analysis.summary import Routes
 
@@ -29,6 +30,8 @@ FEWEST_PHASES = 64
 _ROUTES_NAMED = 16
 # Where more than this share of the routes is slow, it is by the company they were in (as in slow_parts).
 _QUIET = 0.05
+# Fewer of the slowest are not worth a choice.
+_FEWEST_JUDGED = 4096
 
 
 def too_many(dataset: xr.Dataset) -> bool:
@@ -48,9 +51,12 @@ def some_phases(dataset: xr.Dataset, index: int) -> Samples:
     return samples_module.load(dataset.isel(phase=np.sort(drawn)), index)
 
 
-def slow_routes(routes: Routes, inferred: Inferred, names: tuple[str, ...]) -> list[Finding]:
+def slow_routes(
+    routes: Routes, inferred: Inferred, names: tuple[str, ...], dataset: xr.Dataset
+) -> list[Finding]:
     """Of all routes between nodes, those below what their ends reach, where hardly anything else is; what
-    passes a shared limit that was found is slow by that."""
+    passes a shared limit that was found is slow by that, and what is slow only beside others by what they
+    share."""
     if inferred.slow_share > _QUIET:
         return []
     source, destination = routes.source.astype(np.int64), routes.destination.astype(np.int64)
@@ -61,17 +67,50 @@ def slow_routes(routes: Routes, inferred: Inferred, names: tuple[str, ...]) -> l
     slowness = np.full(len(source), np.nan)
     ends = np.minimum(inferred.alone.out_rate[source[kept]], inferred.alone.in_rate[destination[kept]])
     slowness[kept] = np.log(routes.rates.median[kept] / ends)
-    slow, doubt = lowest(slowness, inferred.alone.noise)
+    most = int(_QUIET * kept.sum())
+    slow, doubt = lowest(slowness, inferred.alone.noise, max(most + 1, _FEWEST_JUDGED))
     told = (doubt < FALSE_ALARMS) & (slowness[slow] < math.log(1 - SMALLEST_LOSS))
-    if told.sum() > _QUIET * kept.sum():
+    if not 0 < told.sum() <= most:
         return []
-    return [
+    slow, doubt = slow[told], doubt[told]
+    met, of_route = _messages(dataset, source[slow], destination[slow], routes.rates.median[slow])
+    in_crowd = np.zeros(len(slow), bool)
+    in_crowd[of_route] = only_in_crowds(met)
+    alone = ~in_crowd
+    found = [
         _finding(int(at), float(p), routes, slowness, inferred, names)
-        for at, p in zip(slow[told][:_ROUTES_NAMED], doubt[told][:_ROUTES_NAMED], strict=True)
+        for at, p in zip(slow[alone][:_ROUTES_NAMED], doubt[alone][:_ROUTES_NAMED], strict=True)
     ]
+    if in_crowd.any():
+        share = math.exp(float(np.median(slowness[slow[in_crowd]])))
+        found.append(crowds(met.where(in_crowd[of_route]), share))
+    return found
 
 
-def lowest(values: Floats, noise: float, most: int = 4096) -> tuple[Integers, Floats]:
+def _messages(
+    dataset: xr.Dataset, source: Integers, destination: Integers, rates: Floats
+) -> tuple[Observed, Integers]:
+    """(those of these routes, [message] its route's place among them), read by blocks of phases."""
+    ranks, phases = int(dataset.sizes["rank"]), int(dataset.sizes["phase"])
+    place = np.full(ranks * ranks, -1, np.int32)
+    place[source * ranks + destination] = np.arange(len(source), dtype=np.int32)
+    parts: list[tuple[Integers, Integers]] = []
+    step = max(1, MOST_MESSAGES // _a_phase(dataset))
+    for first in range(0, phases, step):
+        peer = np.asarray(dataset["peer"].isel(phase=slice(first, first + step)).values, np.int64)
+        there = (peer >= 0) & (peer < ranks)
+        key = np.where(there, peer, 0) * ranks + np.arange(ranks)[None, :, None]
+        at = np.where(there, place[key], -1)
+        number = np.asarray(dataset["phase"].values[first : first + step], np.int64)
+        kept = np.nonzero(at >= 0)
+        parts.append((number[kept[0]], at[kept].astype(np.int64)))
+    none = np.zeros(0, np.int64)
+    phase = np.concatenate([none, *(numbers for numbers, _ in parts)])
+    route = np.concatenate([none, *(places for _, places in parts)])
+    return Observed(ranks, phase, source[route], destination[route], rates[route]), route
+
+
+def lowest(values: Floats, noise: float, most: int) -> tuple[Integers, Floats]:
     """(indices of the lowest values, the lowest first, adjusted probabilities that noise alone puts them
     there): what `doubt.outliers_below` says of them. Holm's adjustment of a value depends only on those
     below it, so of millions the rest need none."""

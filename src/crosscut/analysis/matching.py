@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from crosscut import units
@@ -39,6 +40,8 @@ class Match:
     sizes_bytes: tuple[int, ...]
     ranks: NDArray[np.int64]
     """[rank of the second] of the first; -1: its node is not in the first."""
+    phases: NDArray[np.int64]
+    """Numbers of those that both have: routes of others would make another mean of a class."""
     notes: tuple[str, ...]
 
     @property
@@ -58,6 +61,9 @@ def match(first: Run, second: Run) -> Match:
     sizes = tuple(size for size in first.sizes_bytes if size in second.sizes_bytes)
     if not sizes:
         reasons.append(f"message sizes: {_sizes(first)} and {_sizes(second)}, none in common")
+    phases = np.intersect1d(_phases(first), _phases(second))
+    if not len(phases):
+        reasons.append(f"phases: {_span(_phases(first))} and {_span(_phases(second))}, none in common")
     reasons += [
         f"{run.path} keeps five numbers in place of its repetitions: no test can tell change from noise "
         f"(measure with a larger --raw-budget)"
@@ -75,7 +81,17 @@ def match(first: Run, second: Run) -> Match:
         raise UsageError(
             f"{first.path} and {second.path} have no node in common (nodes are known by their id)"
         )
-    return Match(sizes, ranks, tuple(_notes(first, second, sizes, ranks)))
+    return Match(sizes, ranks, phases, tuple(_notes(first, second, sizes, phases, ranks)))
+
+
+def on_phases(run: Run, phases: NDArray[np.int64]) -> xr.Dataset:
+    """The run's arrays, of these phases alone."""
+    kept = np.isin(_phases(run), phases)
+    return run.dataset if kept.all() else run.dataset.isel(phase=np.nonzero(kept)[0])
+
+
+def _phases(run: Run) -> NDArray[np.int64]:
+    return np.asarray(run.dataset["phase"].values, np.int64)
 
 
 def _ranks(first: Run, second: Run) -> NDArray[np.int64]:
@@ -99,7 +115,9 @@ def _places(run: Run) -> list[tuple[str, int]]:
     return found
 
 
-def _notes(first: Run, second: Run, sizes: Sequence[int], ranks: NDArray[np.int64]) -> list[str]:
+def _notes(
+    first: Run, second: Run, sizes: Sequence[int], phases: NDArray[np.int64], ranks: NDArray[np.int64]
+) -> list[str]:
     notes = [
         f"{words}: {_shown(one)}, then {_shown(other)}"
         for path, words in _TOLD
@@ -108,6 +126,11 @@ def _notes(first: Run, second: Run, sizes: Sequence[int], ranks: NDArray[np.int6
     left_out = sorted({*first.sizes_bytes, *second.sizes_bytes} - set(sizes))
     if left_out:
         notes.append(f"only in one of the runs, hence left out: {', '.join(map(units.size, left_out[:8]))}")
+    if lacking := max(len(_phases(first)), len(_phases(second))) - len(phases):
+        notes.append(
+            f"compared are the {units.count(len(phases), 'phase')} that both have, {_span(phases)}; "
+            f"{lacking:,} more are in one of the runs alone"
+        )
     if missing := int((ranks < 0).sum()):
         notes.append(
             f"{units.count(missing, 'rank')} of the second run on nodes that the first has not; "
@@ -132,6 +155,10 @@ def _shown(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {member}" for key, member in value.items()) or "none"
     return "none" if value is None else str(value)
+
+
+def _span(phases: NDArray[np.int64]) -> str:
+    return f"{phases.min()} to {phases.max()}" if len(phases) else "none"
 
 
 def _sizes(run: Run) -> str:

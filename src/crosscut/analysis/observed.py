@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.intervals import Floats
+from crosscut.analysis.intervals import Floats, medians
 from crosscut.analysis.samples import Samples
 
 Integers = NDArray[np.int64]
@@ -70,21 +70,20 @@ def of_samples(samples: Samples) -> Observed:
     phase, rank, slot = np.nonzero(samples.peer >= 0)
     source = samples.peer[phase, rank, slot].astype(np.int64)
     seconds = samples.message_seconds[:, phase, rank, slot]
-    there = np.isfinite(seconds).any(axis=0)
-    middle = np.full(len(phase), np.nan)
-    if there.any():
-        middle[there] = np.nanmedian(seconds[:, there], axis=0)
+    middle = medians(np.where(seconds > 0, seconds, np.nan)).median
     sent = samples.bytes[phase, rank, slot]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rate = sent / middle
     between = samples.node[source] != samples.node[rank]
     if not between.any():  # one node alone: what there is are routes within it
         between = np.ones(len(phase), bool)
-    kept = there & between & (middle > 0) & (sent > 0)
+    kept = between & np.isfinite(rate) & (rate > 0)
     return Observed(
         samples.ranks,
         samples.phase[phase][kept],
         source[kept],
         rank[kept].astype(np.int64),
-        sent[kept] / middle[kept],
+        rate[kept],
     )
 
 

@@ -52,7 +52,7 @@ def sweep(measured: Sequence[Samples]) -> Sweep:
     times, rates = [], []
     for samples in ordered:
         seconds = samples.message_seconds
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             speed = np.where(np.isfinite(seconds), samples.bytes / seconds, np.nan)
         times.append(medians(seconds.reshape(-1, 1)))
         rates.append(medians(speed.reshape(-1, 1)))

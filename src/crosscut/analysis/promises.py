@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fnmatch import fnmatchcase
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut import units
-from crosscut.analysis import samples, sequential, summary
+from crosscut.analysis import machine, samples, sequential, summary
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.route_class import Groups, members
 from crosscut.analysis.samples import Samples
@@ -52,6 +52,8 @@ class Judged:
     worst_label: tuple[int, ...]
     reason: str = ""
     """Why nothing could be decided."""
+    left_out: str = ""
+    """What was measured and not looked at, and why; empty: nothing."""
 
 
 def judge(promise: Promise, runs: Sequence[Run], groups: Mapping[str, Groups], error_rate: float) -> Judged:
@@ -71,9 +73,23 @@ def judge(promise: Promise, runs: Sequence[Run], groups: Mapping[str, Groups], e
     if any(part.labels != labels for part in parts):
         return _nothing(promise, "the runs are of other ranks or phases: judge them one by one")
     values = np.concatenate([part.values for part in parts])
+    left_out = _left_out(promise, taken)
     if not labels or not np.isfinite(values).any():
-        return _nothing(promise, "there is no such route, node or phase")
-    return _judged(promise, Quantities(labels, values), error_rate)
+        spoilt = labels and left_out
+        why = f"{machine.NOTHING_TOLD}: {left_out}" if spoilt else "there is no such route, node or phase"
+        return replace(_nothing(promise, why), left_out=left_out)
+    return replace(_judged(promise, Quantities(labels, values), error_rate), left_out=left_out)
+
+
+def _left_out(promise: Promise, runs: Sequence[Run]) -> str:
+    """What the emulating machine limited, of all runs together; empty where that is nothing."""
+    there = [np.asarray(run.dataset["phase"].values) for run in runs]
+    limited = [
+        np.isin(phases, sorted(machine.limited_phases(run.attributes, promise.size_bytes)))
+        for phases, run in zip(there, runs, strict=True)
+    ]
+    count = sum(int(spoilt.sum()) for spoilt in limited)
+    return machine.limited(count, sum(map(len, there))) if count else ""
 
 
 def measures(run: Run, promise: Promise) -> bool:
@@ -87,7 +103,9 @@ def measures(run: Run, promise: Promise) -> bool:
 
 
 def quantities(promise: Promise, run: Run, groups: Groups) -> Quantities:
-    taken = samples.load(run.dataset, run.size_index(promise.size_bytes))
+    """What the emulating machine limited is no quantity of the network: as if it were not measured."""
+    limited = machine.limited_phases(run.attributes, promise.size_bytes)
+    taken = samples.voided(samples.load(run.dataset, run.size_index(promise.size_bytes)), limited)
     if promise.kind in (Kind.BISECTION, Kind.PHASE):
         moved = summary.moved_bytes(taken) if not taken.of_phases else taken.bytes[:, 0, 0]
         with np.errstate(divide="ignore"):

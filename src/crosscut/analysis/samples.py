@@ -53,6 +53,17 @@ def without(samples: Samples, phases: frozenset[int]) -> Samples:
     )  # fmt: skip
 
 
+def voided(samples: Samples, phases: frozenset[int]) -> Samples:
+    """As if the phases of these numbers were not measured: runs of the same phases stay alike."""
+    void = np.isin(samples.phase, sorted(phases))
+    if not void.any():
+        return samples
+    return replace(
+        samples, message_seconds=np.where(void[:, None, None], np.nan, samples.message_seconds),
+        rank_seconds=np.where(void[:, None], np.nan, samples.rank_seconds),
+    )  # fmt: skip
+
+
 def _array(dataset: xr.Dataset, name: str, index: int) -> Floats:
     """Array `name` of one size."""
     return np.asarray(dataset[name].isel(size=index).values, dtype=np.float64)
@@ -84,8 +95,8 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         phase=np.asarray(dataset["phase"].values, dtype=np.int64),
         peer=peer,
         bytes=np.asarray(sample_bytes, dtype=np.float64),
-        message_seconds=np.where(measured[..., None] & (peer >= 0), messages, np.nan),
-        rank_seconds=np.where(measured, ranks, np.nan),
+        message_seconds=np.where(measured[..., None] & (peer >= 0) & _possible(messages), messages, np.nan),
+        rank_seconds=np.where(measured & _possible(ranks), ranks, np.nan),
         credited_bytes=_array(dataset, "credited_bytes", index)
         if "credited_bytes" in dataset
         else np.full(phases, np.nan),
@@ -95,6 +106,11 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
         iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
         summarised=summarised,
     )
+
+
+def _possible(seconds: Floats) -> NDArray[np.bool_]:
+    """Of a damaged file: no time is negative or without end. 0 is one that the clock did not see."""
+    return np.asarray((seconds >= 0) & (seconds < np.inf))
 
 
 def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
@@ -108,8 +124,8 @@ def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
         phase=np.asarray(dataset["phase"].values, dtype=np.int64),
         peer=np.zeros((len(moved), 1, 1), np.int32),
         bytes=moved[:, None, None],
-        message_seconds=np.where(measured, message, np.nan)[..., None, None],
-        rank_seconds=np.where(measured, slowest, np.nan)[..., None],
+        message_seconds=np.where(measured & _possible(message), message, np.nan)[..., None, None],
+        rank_seconds=np.where(measured & _possible(slowest), slowest, np.nan)[..., None],
         credited_bytes=_array(dataset, "credited_bytes", index)
         if "credited_bytes" in dataset
         else np.full(len(moved), np.nan),

@@ -12,8 +12,11 @@ section 4.2.2). 2. Within the groups so found everybody sends: limits between gr
 are.
 
 Where permutations leave groups open, short messages follow, by permutations as well: their latency tells who
-is near whom, and takes hardly any time. And where limits of a kind are known for some groups and not for
-others, phases that fill those.
+is near whom, and takes hardly any time. Where the noise blurs latencies, permutations go on first, every
+second one between ranks of whom it is not known whether they are together. And where limits of a kind are
+known for some groups and not for others, phases that fill those. Where permutations show little, ranks send
+in the order of their numbers as well; and where a few routes are slow in company, phases bring more of that
+(pursuing.py).
 """
 
 from __future__ import annotations
@@ -24,12 +27,28 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis import filling, idle, subgroups
+from crosscut.analysis import filling, idle, pursuing, slow_messages, subgroups
+from crosscut.analysis.findings import Reach
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
+from crosscut.analysis.latency import Latency
 from crosscut.analysis.located import Located, with_parts
-from crosscut.analysis.observed import Observed, Route, joined, nothing, of_phases
-from crosscut.analysis.structure import WELL_EXPLAINED, Inferred, doubtful, infer, structure
+from crosscut.analysis.observed import (
+    Integers,
+    Observed,
+    Route,
+    joined,
+    nothing,
+    of_phases,
+)
+from crosscut.analysis.pursuing import Pursuit
+from crosscut.analysis.structure import (
+    WELL_EXPLAINED,
+    Inferred,
+    doubtful,
+    infer,
+    structure,
+)
 from crosscut.analysis.subgroups import Within
 from crosscut.analysis.suspects import RETESTS, Suspects
 from crosscut.analysis.unshared import unshared
@@ -37,28 +56,22 @@ from crosscut.analysis.unshared import unshared
 Phase = list[Route]
 
 _FIRST = 2
+_LEAST_BUDGET = 16  # phases: as many as few hosts can use
 _BATCH = 4
 # Of every rank being in its group, unless another is asked for.
 SURE = 0.999
-# Of all messages, or however few there are, those that may be slow by chance: more, and several hosts were
-# slow at once, by what they share.
-_MOST_QUIET, _FEW_SLOW = 0.02, 2
 # Of messages within groups, four times as many: slow hosts.
 _QUIET = 0.05
-# More, and it is taken for a limit that they share.
-_MOST_SLOW_HOSTS = 3
 _RESERVE = 2 + RETESTS
 _FEWEST_FOR_GROUPS = 9
 # How often it fills what is missing; what still is not known is not full by what its hosts can send.
 _MOST_FILLINGS = 3
-# Phases of short messages, at first (or one less than there are doublings of the ranks), and then each time:
-# where they ask is chosen by what is known.
-_FEWEST_IDLE_AT_FIRST, _IDLE_MORE = 4, 2
-# Latency that has told no groups after so many will not tell them: for each doubling, or however few the
-# ranks are.
-_IDLE_AT_MOST_PER_DOUBLING, _FEWEST_IDLE = 3, 24
-# On the wire at a host's own rate; what takes less has no latency. Ethernet's smallest frame alone has 64.
-_BYTES_OF_LATENCY = 16
+# Where latencies are blurred, permutations may tell the groups sooner: how many these are looked for after,
+# and how many more are asked each time.
+_FEWEST_WHERE_BLURRED, _MORE_WHERE_BLURRED = 6, 2
+# Then groups are taken that constant totals vouch for: share of slow messages that these explain, of ranks
+# that the routes alone leave unsure, and of messages that are slow.
+_SURELY_EXPLAINED, _FEW_UNSURE, _MOSTLY_SLOW = 0.95, 0.25, 0.5
 # Limits that one bad trunk has, both ways.
 _LONE = 2
 # Phases that fill all trunks between groups that latency told; and how much of what is slow these must
@@ -72,14 +85,16 @@ _SMALLEST_GROUP_LOOKED_INTO = 8
 
 class Search:
     def __init__(
-        self, ranks: int, hosts: Sequence[str] = (), *, most_phases: int = 0, seed: int = 1,
-        confidence: float = SURE,
+        self, ranks: int, hosts: Sequence[str] = (), *, most_phases: int = 0, least_phases: int = 0,
+        seed: int = 1, confidence: float = SURE,
     ) -> None:  # fmt: skip
-        """`most_phases`: the budget; 0: as many as an AAPC has, but 8 at least. `confidence`: with which
-        every rank must be in its group before no more is measured for that."""
+        """`most_phases`: the budget; 0: as many as an AAPC has, but 16 at least. `least_phases`: permutations
+        where nothing is slow; 0: as many as there are doublings of the ranks. `confidence`: with which every
+        rank must be in its group before no more is measured for that."""
         self._asked = confidence
         self._ranks, self._hosts = ranks, tuple(hosts)
-        self._budget = most_phases or max(8, ranks - 1)
+        self._budget = most_phases or max(_LEAST_BUDGET, ranks - 1)
+        self._least = least_phases
         self._random = np.random.default_rng(seed)
         self._order = self._random.permutation(ranks)
         self._distances = list(1 + self._random.permutation(ranks - 1)) if ranks > 1 else []
@@ -88,13 +103,18 @@ class Search:
         self._pending_stage = ""
         self._used = 0
         self._full, self._within = nothing(ranks), nothing(ranks)
-        self._idle = nothing(ranks)
+        self._latency = Latency(ranks, self._budget, self._random)
         self._near: Grouping | None = None
-        self._idle_over, self._toured, self._permuted = False, False, False
+        self._toured, self._permuted = False, False
         self._fillings = 0
         self._last_labels: tuple[int, ...] = ()
+        self._judged = 0
         self._inferred: Inferred | None = None
         self._suspects = Suspects(ranks, self._random)
+        self._pursuit = Pursuit(ranks, self._random)
+        self._ordered: tuple[int, ...] | None = None
+        """Phases in the order of the ranks' numbers, of which is not known yet whether they tell more."""
+        self._by_number = False
         self._parts: Within | None = None
         self._sure = False
         self._partial = False
@@ -125,7 +145,7 @@ class Search:
         elif self._pending_stage == "alone":
             self._suspects.learn(seen)
         elif self._pending_stage == "idle":
-            self._idle = joined(self._idle, seen)
+            self._latency.learn(seen)
         else:
             self._within = joined(self._within, seen)
         self._used += len(self._pending)
@@ -135,28 +155,63 @@ class Search:
 
     def _permutations(self) -> list[Phase]:
         self._pending_stage = "full"
+        if self._used:
+            self._notice()
         if self._used and self._settled():
             self._thorough()
             return []
-        if self._used and self._near is None and not self._quiet():
-            phases, self._near = self._latencies()
+        if self._used and self._near is None and (self._pursuit.on or not self._quiet()):
+            phases, self._near = self._ask_latency()
             if self._near is not None:
                 self._stage = self._tours
             if phases or self._near is not None:
                 return phases
         # Ever longer batches: what is inferred after each takes longer than measuring it.
         count = _FIRST if self._used == 0 else max(_BATCH, self._measured() // 4)
+        if self._asks_whom() is not None:
+            count = _MORE_WHERE_BLURRED
         count = min(count, self._left() - self._reserve(), len(self._distances))
         if count <= 0:
             self._thorough()
             return []
-        return [self._shifted(int(self._distances.pop())) for _ in range(count)]
+        if self._pursuit.on:
+            return self._pursuit.phases(self._full, self._slow(self._full), count)
+        if self._used and self._ordered is None and self._quiet():
+            phases = pursuing.in_order(self._ranks, count)
+            self._ordered = tuple(range(self._used, self._used + len(phases)))
+            return phases
+        return [self._everybody(number) for number in range(count)]
+
+    def _everybody(self, number: int) -> Phase:
+        """A permutation; where latency is of no help every second one asks those of whom it is not known yet
+        whether they are together. By those alone groups taken for one would never be asked within."""
+        labels = self._asks_whom()
+        if number % 2 and labels is not None:
+            return idle.phases(self._full, labels, 1, self._random, within=False)[0]
+        return self._shifted(int(self._distances.pop()))
+
+    def _asks_whom(self) -> Integers | None:
+        """[rank] the groups as far as permutations tell them, where latencies are blurred."""
+        return self._inferred.grouping.labels if self._inferred and self._permutations_first() else None
+
+    def _notice(self) -> None:
+        """Limits that permutations seldom fill: a few routes that are slow in company, or many where ranks
+        send in the order of their numbers."""
+        slow = self._slow(self._full) & ~slow_messages.of_slow_hosts(self._full)
+        if self._ordered:
+            if pursuing.numbered_so(slow, np.isin(self._full.phase, self._ordered)):
+                self._by_number = True
+            self._ordered = ()
+        self._pursuit.notice(self._full, slow)
 
     def _thorough(self) -> None:
         """What the permutations tell, for what follows; nothing, where hardly a message was slow."""
-        divided = self._toured or not self._quiet()
-        self._inferred = infer(self._full, near=self._near) if divided else None
+        self._inferred = infer(self._full, near=self._near) if self._divided() else None
         self._stage = self._fill
+
+    def _divided(self) -> bool:
+        """Whether there is anything that groups would explain."""
+        return self._toured or self._pursuit.on or not self._quiet()
 
     def _tours(self) -> list[Phase]:
         """Full trunks between groups that latency told, which show what each carries, and which is slow."""
@@ -166,13 +221,13 @@ class Search:
             phases = filling.tours(self._near.labels, _TOURS, self._random)
             return phases[: max(0, self._left() - self._reserve())]
         self._inferred = infer(self._full, near=self._near)
-        if not self._permuted and self._missing():
-            # In a tour all that a group sends goes to one other; among several other limits show.
+        if not self._permuted and self._missing() and not self._slow_trunks():
+            # In a tour all that a group sends goes to two others; among several other limits show.
             self._permuted = True
             count = max(0, min(_TOURS - 1, self._left() - self._reserve(), len(self._distances)))
             return [self._shifted(int(self._distances.pop())) for _ in range(count)]
         if self._inferred.explained >= _EXPLAINED or self._measured() >= _FEWEST_FOR_GROUPS:
-            self._thorough()
+            self._stage = self._fill
             return []
         # What is shared is no such trunk: who else is slow together, as far as latency leaves it open.
         count = min(_BATCH, self._left() - self._reserve(), len(self._distances))
@@ -180,67 +235,63 @@ class Search:
             self._thorough()
         return [self._shifted(int(self._distances.pop())) for _ in range(max(0, count))]
 
-    def _latencies(self) -> tuple[list[Phase], Grouping | None]:
-        """Short messages, until they tell who is near whom; none, where they do, or where many more than were
-        measured would be needed."""
-        if self._idle_over:
-            return [], None
-        fragments = np.arange(self._ranks)
-        if len(self._idle) and self._latency_is_nothing():
-            self._idle_over = True
-            return [], None
-        if len(self._idle):
-            found = idle.nearness(self._idle)
-            most = max(_FEWEST_IDLE, math.ceil(_IDLE_AT_MOST_PER_DOUBLING * math.log2(self._ranks)))
-            self._idle_over = found.sure or found.hopeless or self._idle.phases >= most
-            if self._idle_over:
-                self._sure = found.sure
-                return [], found.grouping if found.sure else None
-            fragments = found.fragments
-        self._pending_stage = "idle"
-        first = max(_FEWEST_IDLE_AT_FIRST, math.ceil(math.log2(self._ranks)) - 1)
-        count = _IDLE_MORE if len(self._idle) else first
-        return idle.phases(self._idle, fragments, count, self._random), None
+    def _ask_latency(self) -> tuple[list[Phase], Grouping | None]:
+        phases, told = self._latency.ask(self._full, self._measured(), first=self._pursuit.on)
+        if phases:
+            self._pending_stage = "idle"
+        self._sure |= told is not None
+        return phases, told
 
-    def _latency_is_nothing(self) -> bool:
-        """Whether a byte takes hardly more than its time on the wire, as in a network described without
-        latencies: then what differs is who happened to share a wire."""
-        seconds = 1 / float(np.median(self._idle.rate))
-        return seconds < _BYTES_OF_LATENCY / float(unshared(self._full).nominal)
+    def _permutations_first(self) -> bool:
+        return not self._pursuit.on and self._latency.blurred(self._measured())
 
     def _shifted(self, distance: int) -> Phase:
+        if self._by_number:
+            return pursuing.nearly_in_order(self._ranks, distance, self._random)
         order, n = self._order, self._ranks
         return [(int(order[i]), int(order[(i + distance) % n])) for i in range(n)]
 
     def _settled(self) -> bool:
         """Whether more of the same would tell nothing new."""
-        if self._quiet():
+        if self._pursuit.on:
+            self._sure = False
+        elif self._quiet():
             self._sure = True
+            if self._least:
+                return self._measured() >= self._least
             # Two permutations name the slow hosts; limits that hardly any permutation reaches take some more.
-            return self._slow_share(self._full) > 0 or self._used >= math.ceil(math.log2(self._ranks))
+            return bool(slow_messages.of_slow_hosts(self._full).any()) or self._used >= math.ceil(
+                math.log2(self._ranks)
+            )
         self._sure = False
-        if self._measured() < _FEWEST_FOR_GROUPS:
+        first = self._permutations_first()
+        fewest = _FEWEST_WHERE_BLURRED if first else _FEWEST_FOR_GROUPS
+        if self._measured() < fewest or self._measured() == self._judged:
             return False
+        self._judged = self._measured()
         self._inferred = found = infer(self._full, thorough=False)
         labels = tuple(found.grouping.labels.tolist())
         same, self._last_labels = labels == self._last_labels, labels
-        self._sure = bool(same and found.grouping.confidence.min() > self._asked and found.grouping.count > 1)
-        return self._sure and (found.explained > 0.9 or self._measured() >= self._budget // 2)
+        if self._pursuit.on and not self._pursuit.rested:
+            return False
+        unsure = found.grouping.confidence <= self._asked
+        self._sure = bool(same and not unsure.any() and found.grouping.count > 1)
+        # One rank in a wrong group, and totals are not constant: twice the same, they vouch for those few of
+        # which few routes tell.
+        few_unsure = unsure.mean() < _FEW_UNSURE and found.explained > _SURELY_EXPLAINED
+        vouched = (
+            first and same and few_unsure and found.grouping.count > 2 and found.slow_share > _MOSTLY_SLOW
+        )
+        if vouched and self._keep(found):
+            return True
+        return self._sure and (found.explained > WELL_EXPLAINED or self._measured() >= self._budget // 2)
 
-    def _quiet(self) -> bool:
-        """Whether few messages are slow, but for those of a few hosts of which all are."""
-        slow, apart = self._slow(self._full), self._of_slow_hosts()
-        return bool((slow & ~apart).sum() <= max(_FEW_SLOW, _MOST_QUIET * len(slow)))
-
-    def _of_slow_hosts(self) -> NDArray[np.bool_]:
-        """[message] whether it is of one of a few hosts of which all are slow."""
-        slow, apart = self._slow(self._full), np.zeros(len(self._full), bool)
-        for ends in (self._full.source, self._full.destination):
-            of_rank = np.bincount(ends, minlength=self._ranks)
-            always = np.bincount(ends, weights=slow, minlength=self._ranks) == of_rank
-            if 0 < always.sum() <= _MOST_SLOW_HOSTS:
-                apart |= always[ends]
-        return apart
+    def _keep(self, found: Inferred) -> bool:
+        """Groups that permutations told, as if latency had; not where slow hosts are yet to be placed."""
+        if len(found.out_suspects) + len(found.in_suspects) + len(found.unplaced):
+            return False
+        self._near, self._sure = found.grouping, True
+        return True
 
     def _left(self) -> int:
         """Of the budget, which is of phases of full messages: short ones take no time to speak of."""
@@ -252,15 +303,19 @@ class Search:
         return min(_RESERVE, self._budget - _FIRST)
 
     def _measured(self) -> int:
-        return self._used - self._idle.phases
-
-    def _slow_share(self, observed: Observed) -> float:
-        return float(self._slow(observed).mean()) if len(observed) else 0.0
+        return self._used - self._latency.phases
 
     def _slow(self, observed: Observed) -> NDArray[np.bool_]:
-        """[message] whether it is slow against what an ordinary host reaches."""
-        alone = unshared(self._full)
-        return np.asarray(np.log(observed.rate / alone.nominal) < min(alone.threshold, -0.05))
+        return slow_messages.slow(observed, self._full)
+
+    def _share_of_slow(self, observed: Observed) -> float:
+        return float(self._slow(observed).mean()) if len(observed) else 0.0
+
+    def _slow_by_itself(self, observed: Observed) -> NDArray[np.bool_]:
+        return slow_messages.by_itself(observed, self._full)
+
+    def _quiet(self) -> bool:
+        return slow_messages.quiet(self._full)
 
     def _fill(self) -> list[Phase]:
         """What is missing of limits of which others are known."""
@@ -274,9 +329,25 @@ class Search:
             self._stage = self._inside
             return []
         wanted = self._missing()
+        if self._fillings == 1 and len(wanted) > _TOURS and not self._of_pairs():
+            # All that is missing at once; what a slow trunk holds back the others must not wait for.
+            labels = self._inferred.grouping.labels
+            able = filling.sound(self._inferred.capacities, labels)
+            wanted = filling.tours(labels, _TOURS, self._random, able) or wanted
         if not wanted:
             self._stage = self._inside
         return wanted[:left]
+
+    def _slow_trunks(self) -> bool:
+        """Whether a trunk is known that keeps others from being full."""
+        if self._inferred is None:
+            return False
+        found, labels = self._inferred.capacities, self._inferred.grouping.labels
+        return len(filling.sound(found, labels)) <= int(labels.max())
+
+    def _of_pairs(self) -> bool:
+        found = self._inferred.capacities if self._inferred else ()
+        return any(capacity.reach is Reach.BETWEEN for capacity in found)
 
     def _missing(self) -> list[Phase]:
         """Phases that fill limits of which others of their kind are known; none, where none is missing."""
@@ -286,7 +357,9 @@ class Search:
         if self._toured and lone and self._inferred.explained >= WELL_EXPLAINED:
             # All trunks were loaded at once: those without a limit have none below what their hosts send.
             return []
-        return filling.phases(self._inferred.capacities, self._inferred.grouping.labels, self._random)
+        labels = self._inferred.grouping.labels
+        open_ = filling.carrying(self._full, labels, unshared(self._full).nominal)
+        return filling.phases(self._inferred.capacities, labels, self._random, open_)
 
     # -- 2: within groups, where outer limits are out of the way; on a quiet network that would be the same
     # again
@@ -295,7 +368,7 @@ class Search:
         self._pending_stage = "within"
         quiet = self._quiet()
         # A second time only where the first shows something: most networks have no slow host.
-        if not quiet and self._within.phases < (2 if self._slow_share(self._within) else 1):
+        if not quiet and self._within.phases < (2 if self._slow_by_itself(self._within).any() else 1):
             return [subgroups.permutation(self._groups(2), 1.0, self._random)]
         self._stage = self._retests
         return []
@@ -313,7 +386,7 @@ class Search:
         self._pending_stage = "alone"
         seen = self._within if len(self._within) else self._full
         forwarded = self._near is not None
-        phases = self._suspects.phases(seen, self._slow, self._inferred, forwarded=forwarded)
+        phases = self._suspects.phases(seen, self._slow_by_itself, self._inferred, forwarded=forwarded)
         if not phases:
             self._stage = self._chips
         return phases
@@ -323,13 +396,13 @@ class Search:
     def _chips(self) -> list[Phase]:
         self._pending_stage = "within"
         out, back = self._suspects.out, self._suspects.back
-        bad = np.nonzero(np.fmin(out, back) < 0.9 * np.nanmax(self._full.rate))[0]
+        bad = np.nonzero(np.fmin(out, back) < 0.9 * unshared(self._full).nominal)[0]
         sound = self._within.where(
             ~np.isin(self._within.source, bad) & ~np.isin(self._within.destination, bad)
         )
         groups = self._groups(_SMALLEST_GROUP_LOOKED_INTO)
         left = self._left()
-        if self._partial or not groups or self._slow_share(sound) < 4 * _QUIET or left < _FEWEST_PARTIAL:
+        if self._partial or not groups or self._share_of_slow(sound) < 4 * _QUIET or left < _FEWEST_PARTIAL:
             if self._partial and self._inferred is not None:
                 alone = infer(self._full, out, back, near=self._near).alone
                 self._parts = subgroups.parts(self._within, alone, self._inferred.grouping.labels)
@@ -345,9 +418,8 @@ class Search:
 
     def located(self, names: Sequence[str] = ()) -> Located:
         """What is known so far."""
-        divided = self._toured or not self._quiet()
         known = self._suspects.known(self._within, self._slow, unshared(self._full).nominal)
-        found = infer(self._full, *known, divided=divided, near=self._near)
+        found = infer(self._full, *known, divided=self._divided(), near=self._near)
         if doubtful(found) and self._near is None:
             found = infer(self._full, *known, divided=False)
         hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))

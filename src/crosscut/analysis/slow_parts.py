@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crosscut import units
 from crosscut.analysis.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
 from crosscut.analysis.findings import Direction, Effect, Finding, Kind
 from crosscut.analysis.intervals import Floats
@@ -27,6 +28,7 @@ SOUND_ALONE = 0.1
 _NAMED = 6
 # Logarithm: two directions that differ by less are told as one.
 _AS_SLOW = 0.1
+_VERBS = {Direction.OUT: "sends", Direction.IN: "receives"}
 # Of belonging to its group.
 _UNSURE = 0.95
 
@@ -55,7 +57,10 @@ def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
     there = slow[0] | slow[1]
     if len(there) > max(1, LARGEST_SHARE_OF_HOSTS * observed.ranks):
         return [_crowded(sorted(there), name)]
-    return [_host(observed, rank, ends, [rank in s for s in slow], noise, name) for rank in sorted(there)]
+    beside = _Beside(inferred, there)
+    return [
+        _host(observed, rank, ends, [rank in s for s in slow], noise, name, beside) for rank in sorted(there)
+    ]
 
 
 def _below(end: _End, loss: float) -> set[int]:
@@ -69,18 +74,47 @@ def _doubt(effect: Floats, looked_at: np.ndarray[tuple[int], np.dtype[np.bool_]]
     return np.where(np.isfinite(doubt), doubt, 1.0)
 
 
+@dataclass(frozen=True)
+class _Beside:
+    """What is known of the other hosts of a slow host's group."""
+
+    inferred: Inferred
+    slow: set[int]
+
+    def words(self, rank: int) -> str:
+        """`; the other 31 hosts of group2 are sound`; nothing where it is not told of which group it is."""
+        labels = self.inferred.grouping.labels
+        if self.inferred.grouping.count < 2 or rank in self.inferred.unplaced:
+            return ""
+        others = set(np.nonzero(labels == labels[rank])[0].tolist()) - {rank}
+        group, too = group_name(int(labels[rank])), len(others & self.slow)
+        if not others:
+            return ""
+        if too:
+            return f"; {too} of the other {units.count(len(others), 'host')} of {group} " + (
+                "is slow as well" if too == 1 else "are slow as well"
+            )
+        sound = "is" if len(others) == 1 else "are"
+        return f"; the other {units.count(len(others), 'host')} of {group} {sound} sound"
+
+
 def _host(
-    observed: Observed, rank: int, ends: Sequence[_End], slow: Sequence[bool], noise: float, name: Names
-) -> Finding:
-    both = all(slow)
+    observed: Observed, rank: int, ends: Sequence[_End], slow: Sequence[bool], noise: float, name: Names,
+    beside: _Beside,
+) -> Finding:  # fmt: skip
     concerned = [end for end, is_slow in zip(ends, slow, strict=True) if is_slow]
     concerned.sort(key=lambda end: float(end.effect[rank]))
-    worst = concerned[0]
+    worst, rest = concerned[0], concerned[1:]
     effect = _effect(worst, rank, noise)
+    follows = bool(rest) and rest[0].effect[rank] - worst.effect[rank] > _AS_SLOW
+    both = bool(rest) and not follows
     direction = Direction.BOTH if both else worst.direction
-    words = f"{_words(concerned, rank, noise)} of the rate of the other hosts"
+    verb = "sends and receives" if both else _VERBS[worst.direction]
+    words = f"{verb} at {effect.text()} of the rate of the other hosts"
+    if follows:
+        words += _consequence(rest[0], rank)
     mine = np.zeros(len(observed), bool)
-    for end in concerned:
+    for end in concerned if both else [worst]:
         mine |= (observed.source if end.direction is Direction.OUT else observed.destination) == rank
     advice = (
         "compare link speed, duplex and error counters of its adapter and switch port; then swap the cable"
@@ -90,7 +124,7 @@ def _host(
     )
     return Finding(
         kind=Kind.SLOW_HOST,
-        what=f"{name(rank)} {words}",
+        what=f"{name(rank)} {words}{beside.words(rank)}",
         ranks=(rank,),
         hosts=(name(rank),),
         direction=direction,
@@ -106,17 +140,16 @@ def _effect(end: _End, rank: int, noise: float) -> Effect:
     return Effect(*(math.exp(float(end.effect[rank]) + side * 1.96 * noise) for side in (0, -1, 1)))
 
 
-def _words(concerned: Sequence[_End], rank: int, noise: float) -> str:
-    """The slower direction first; both in one where they are as slow. What comes back acknowledged late, on a
-    slow way in, makes TCP send more slowly as well: then the one says more than the other."""
-    verbs = {Direction.OUT: "sends", Direction.IN: "receives"}
-    worst, rest = concerned[0], concerned[1:]
-    first = _effect(worst, rank, noise)
-    if rest and rest[0].effect[rank] - worst.effect[rank] > _AS_SLOW:
-        other = _effect(rest[0], rank, noise)
-        return f"{verbs[worst.direction]} at {first.text()} and {verbs[rest[0].direction]} at {other.text()}"
-    verb = "sends and receives" if rest else verbs[worst.direction]
-    return f"{verb} at {first.text()}"
+def _consequence(milder: _End, rank: int) -> str:
+    """Of TCP, on an emulated cluster: with a way in at 40 % a host sends at 50 to 90 %, for acknowledgements
+    of what it sends queue behind what it receives; the other way round alike. A fault of its own would look
+    no different while both directions are busy."""
+    share = f"{100 * math.exp(float(milder.effect[rank])):.0f} %"
+    queue = "receives" if milder.direction is Direction.OUT else "sends"
+    return (
+        f"; that it {_VERBS[milder.direction]} at {share} meanwhile is likely a consequence: "
+        f"acknowledgements wait behind what it {queue}"
+    )
 
 
 def _crowded(ranks: Sequence[int], name: Names) -> Finding:
@@ -151,7 +184,11 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
     there = sorted((slow[0] | slow[1]) & tested)
     if len(there) > max(3, LARGEST_SHARE_OF_HOSTS * alone.ranks):
         return [_crowded(there, name)]
-    return [_host(alone, rank, ends, [rank in s for s in slow], noise / math.sqrt(2), name) for rank in there]
+    beside = _Beside(inferred, set(there))
+    return [
+        _host(alone, rank, ends, [rank in s for s in slow], noise / math.sqrt(2), name, beside)
+        for rank in there
+    ]
 
 
 def _first_of_exchanges(alone: Observed) -> set[int]:

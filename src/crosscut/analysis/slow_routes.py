@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.doubt import FALSE_ALARMS, outliers_below
-from crosscut.analysis.findings import Direction, Effect, Finding, Kind
+from crosscut.analysis.findings import LOCATE_ON, Direction, Effect, Finding, Kind
 from crosscut.analysis.limits import families
 from crosscut.analysis.observed import Observed, Route
 from crosscut.analysis.slow_parts import SMALLEST_LOSS, Names, numbers, some_routes
@@ -35,7 +35,9 @@ def routes(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]
     np.maximum.at(best, inverse, slowness)
     doubt = outliers_below(best, inferred.alone.noise)
     is_slow = (doubt < FALSE_ALARMS) & (best < math.log(1 - SMALLEST_LOSS))
-    in_crowd = is_slow & _only_in_crowds(observed, inverse, len(keys), is_slow)
+    met = is_slow[inverse]
+    in_crowd = np.zeros(len(keys), bool)
+    in_crowd[inverse[met]] = only_in_crowds(observed.where(met))
     slow = np.nonzero(is_slow & ~in_crowd)[0]
     found = [
         _route(
@@ -44,32 +46,32 @@ def routes(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]
         for at in slow[np.argsort(best[slow])][:_ROUTES_NAMED]
     ]
     if in_crowd.any():
-        found.append(_crowds(observed, in_crowd[inverse], math.exp(float(np.median(best[in_crowd])))))
+        found.append(crowds(observed.where(in_crowd[inverse]), math.exp(float(np.median(best[in_crowd])))))
     return found
 
 
-def _only_in_crowds(
-    observed: Observed, route: NDArray[np.intp], routes: int, is_slow: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """[route] whether in each of its phases at least so many of those that are slow met."""
-    _, phase = np.unique(observed.phase, return_inverse=True)
-    slow_at_once = np.bincount(phase, weights=is_slow[route])
-    fewest = np.full(routes, np.inf)
-    np.minimum.at(fewest, route, slow_at_once[phase])
-    return np.asarray(fewest >= _CROWD)
+def only_in_crowds(slow: Observed) -> NDArray[np.bool_]:
+    """[message, of slow routes alone] whether its route met so many of them in each of its phases."""
+    _, phase = np.unique(slow.phase, return_inverse=True)
+    _, route = np.unique(slow.source * slow.ranks + slow.destination, return_inverse=True)
+    fewest = np.full(len(slow), np.inf)
+    np.minimum.at(fewest, route, np.bincount(phase)[phase])
+    return np.asarray(fewest[route] >= _CROWD)
 
 
-def _crowds(observed: Observed, met: NDArray[np.bool_], share: float) -> Finding:
-    phases, counts = np.unique(observed.phase[met], return_counts=True)
+def crowds(met: Observed, share: float) -> Finding:
+    """Of messages that were slow, at this share of what their ends reach, only beside each other."""
+    phases, counts = np.unique(met.phase, return_counts=True)
     times = f"in {len(phases)} phases" if len(phases) > 1 else "in one phase"
+    everything = np.ones(len(met), bool)
     return Finding(
         kind=Kind.SHARED_LIMIT,
         what=f"{times} up to {counts.max()} routes at once ran at about {100 * share:.0f} % of what their "
         "ends reach, and none of them is slow by itself: they meet at a limit that was met too seldom to be "
         "placed",
-        phases=numbers(observed, met),
-        evidence_routes=some_routes(observed, met),
-        advice="crosscut locate --on PLACE measures what would tell",
+        phases=numbers(met, everything),
+        evidence_routes=some_routes(met, everything),
+        advice=f"{LOCATE_ON} tell",
     )
 
 

@@ -21,16 +21,20 @@ _LINKS = (Reach.LEAVING, Reach.ENTERING)
 _LARGEST_TOTALS = 2
 _LIKE_SIZES = 1.5
 
+_Link = tuple[Reach, tuple[int, ...]]
+"""What leaves, or enters, a group."""
+
 
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
     """Shared capacities smaller than those of the same kind, or than what others were seen to carry."""
     found = []
+    largest = _largest(inferred, observed)
     for reach in Reach:
         # Both directions of a trunk are alike as well.
         alike = _LINKS if reach in _LINKS else (reach,)
         values = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
         if reach in _LINKS and any(kind is reach for kind, _ in values):
-            values |= _carried(inferred, observed)
+            values |= _carried(inferred, largest)
         if len(values) < _FEWEST_ALIKE:
             continue
         logs = np.log(np.array(list(values.values())))
@@ -39,33 +43,44 @@ def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
         for capacity in inferred.capacities:
             share = capacity.bytes_per_second / math.exp(float(np.median(logs)))
             p = float(doubt.get((capacity.reach, capacity.groups), 1.0))
-            if capacity.reach is reach and p < FALSE_ALARMS and share < LARGEST_SHARE_OF_TRUNK:
+            # What carried more at other times was held back by another: who sends to it had less to send.
+            most = largest.get((capacity.reach, capacity.groups), 0.0) * LARGEST_SHARE_OF_TRUNK
+            told = share < LARGEST_SHARE_OF_TRUNK and most < capacity.bytes_per_second
+            if capacity.reach is reach and p < FALSE_ALARMS and told:
                 found.append(_trunk(capacity, share, p, inferred))
     return found
 
 
-def _carried(inferred: Inferred, observed: Observed) -> dict[tuple[Reach, tuple[int, ...]], float]:
-    """What trunks without a known capacity carry at least, bytes per second: the mean of their largest
-    totals, where that is so far above the smallest known that theirs would not be called slow. Of groups of
-    about as many hosts, for whoever parts a module in two would have either half's inner traffic here."""
+def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
+    """Bytes per second of what left each group, and entered it: the mean of the largest totals of a phase."""
     labels = inferred.grouping.labels
-    size = np.bincount(labels)
-    likened = [int(size[c.groups[0]]) for c in inferred.capacities if c.reach in _LINKS]
     source, destination = labels[observed.source], labels[observed.destination]
     across = source != destination
-    known = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities}
-    least = min((c.bytes_per_second for c in inferred.capacities if c.reach in _LINKS), default=math.inf)
     numbers, phase = np.unique(observed.phase, return_inverse=True)
-    found: dict[tuple[Reach, tuple[int, ...]], float] = {}
+    found: dict[_Link, float] = {}
     for reach, ends in ((Reach.LEAVING, source), (Reach.ENTERING, destination)):
         totals = np.zeros((len(numbers), inferred.grouping.count))
         np.add.at(totals, (phase[across], ends[across]), observed.rate[across])
         largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
-        for group, total in enumerate(largest.tolist()):
-            if any(max(size[group], other) > _LIKE_SIZES * min(size[group], other) for other in likened):
-                continue
-            if (reach, (group,)) not in known and total * LARGEST_SHARE_OF_TRUNK > least:
-                found[reach, (group,)] = total
+        found |= {(reach, (group,)): total for group, total in enumerate(largest.tolist())}
+    return found
+
+
+def _carried(inferred: Inferred, largest: dict[_Link, float]) -> dict[_Link, float]:
+    """What trunks without a known capacity carry at least, bytes per second: the mean of their largest
+    totals, where that is so far above the smallest known that theirs would not be called slow. Of groups of
+    about as many hosts, for whoever parts a module in two would have either half's inner traffic here."""
+    size = np.bincount(inferred.grouping.labels)
+    links = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in _LINKS}
+    likened = [int(size[groups[0]]) for _, groups in links]
+    least = min(links.values(), default=math.inf)
+    found: dict[_Link, float] = {}
+    for (reach, groups), total in largest.items():
+        mine = int(size[groups[0]])
+        if any(max(mine, other) > _LIKE_SIZES * min(mine, other) for other in likened):
+            continue
+        if (reach, groups) not in links and total * LARGEST_SHARE_OF_TRUNK > least:
+            found[reach, groups] = total
     # By how much they differ is by what they were asked to carry: it is not the spread of capacities.
     middle = float(np.median(list(found.values()))) if found else 0.0
     return dict.fromkeys(found, middle)

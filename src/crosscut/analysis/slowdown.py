@@ -54,7 +54,7 @@ def conditions(samples: Samples, labels: list[str]) -> list[Condition]:
         for amount in np.unique(samples.bytes[phase][there]):
             cells = there & (samples.bytes[phase] == amount)
             seconds = samples.message_seconds[:, phase][:, cells]
-            seconds = seconds[np.isfinite(seconds)]
+            seconds = seconds[np.isfinite(seconds) & (seconds > 0)]  # 0: the clock did not see it
             if len(seconds):
                 found.setdefault((label, float(amount)), []).append(seconds)
     return [Condition(label, np.concatenate(parts), amount) for (label, amount), parts in found.items()]
@@ -87,7 +87,9 @@ def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
         sent = samples.message_seconds[:, phase, congestors, 0].min(axis=1)  # NaN where one is not known
         done = samples.rank_seconds[:, phase, victims].max(axis=1)
         known = np.isfinite(sent) & np.isfinite(done) & (done > 0)
-        if known.any() and (share := float(np.median(sent[known] / done[known]))) < 1:
+        with np.errstate(over="ignore"):
+            shares = sent[known] / done[known]
+        if known.any() and (share := float(np.median(shares))) < 1:
             found.append(EarlyEnd(label, share))
     return found
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis import grouping, limits, placing
-from crosscut.analysis.findings import Group, Limit, Reach, Structure
+from crosscut.analysis.findings import LOCATE_ON, Group, Limit, Reach, Structure
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.limits import Capacity, Explained
@@ -19,6 +19,8 @@ from crosscut.analysis.unshared import Unshared, tops, unshared
 
 # Of a sound host's rate: less is a host of its own kind, whatever the noise.
 LARGEST_SOUND_EFFECT = 0.15
+# Logarithm, above what an ordinary host's link carries.
+_TOO_FAST = 0.3
 # More hosts than these that never seem fast are no exceptions.
 FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
 # Slower than its link allows by these factors: what tells groups apart depends on how crowded the network is.
@@ -68,6 +70,8 @@ def infer(
     measured. Not `thorough`: one cut between slow and fast is tried, which is enough to see whether more must
     be measured. Not `divided`: one group, for there is nothing that several would explain."""
     first = unshared(observed)
+    # Faster than any link is no measurement (unshared.possible).
+    observed = observed.where(np.log(observed.rate / first.nominal) < max(_TOO_FAST, 6 * first.noise))
     ends = tops(observed)
     limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
     fast = np.log(observed.rate / first.nominal) > -limit
@@ -84,6 +88,7 @@ def infer(
     # A slow host hardly loads what it shares with others: of its messages only those say something that are
     # slower than it is.
     telling = ~np.isin(observed.source, slow_out) & ~np.isin(observed.destination, slow_in)
+    telling &= _something_slow(observed, slowness < alone.threshold)
     if divided:
         explained, placed = _best(observed, alone, observed.where(telling), slowness[telling], thorough, near)
     else:
@@ -94,6 +99,15 @@ def infer(
         alone, placed.grouping, explained.capacities, explained.share, share,
         slow_out.astype(np.int64), slow_in.astype(np.int64), placed.open_ranks,
     )  # fmt: skip
+
+
+def _something_slow(observed: Observed, slow: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """[message] whether anything was slow in its phase: where nothing was, no limit was full, and that a
+    route was fast then says nothing about groups."""
+    if not slow.any():
+        return np.ones(len(slow), bool)
+    _, phase = np.unique(observed.phase, return_inverse=True)
+    return np.asarray((np.bincount(phase, weights=slow) > 0)[phase])
 
 
 def doubtful(inferred: Inferred) -> bool:
@@ -245,7 +259,7 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
         notes.append(
             f"{100 * inferred.slow_share:.0f} % of the messages are slower than their hosts allow, by what "
-            "this run cannot tell: crosscut locate --on PLACE measures what would"
+            f"these phases cannot tell: {LOCATE_ON}"
         )
     elif inferred.grouping.count == 1:
         notes.append(

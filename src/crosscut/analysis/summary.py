@@ -45,6 +45,22 @@ def formula_rates(samples: Samples) -> Medians:
     return inverted(medians(phase_seconds(samples)), samples.credited_bytes)
 
 
+def rank_spent(samples: Samples) -> tuple[Floats, Floats]:
+    """([N] bytes that a rank received in samples, [R, N] seconds that it spent in the phases it took part
+    in). A phase that it sat out takes none of its time; one that a repetition lacks voids that repetition."""
+    present = (samples.peer >= 0) & np.isfinite(samples.message_seconds).any(axis=0)
+    received: Floats = np.where(present, samples.bytes, 0.0).sum(axis=(0, 2))
+    busy = present.any(axis=2)
+    seconds: Floats = np.where(busy, samples.rank_seconds, 0.0).sum(axis=1)
+    return received, seconds
+
+
+def rank_rates(samples: Samples) -> Medians:
+    """[N] bytes that a rank received in all phases over the time that it spent in them, per second."""
+    received, seconds = rank_spent(samples)
+    return inverted(medians(np.where(seconds > 0, seconds, np.nan)), np.where(received > 0, received, np.nan))
+
+
 @dataclass(frozen=True)
 class Routes:
     """One entry a route (source, destination), over all its samples of one size."""
@@ -74,7 +90,7 @@ def routes(samples: Samples, *, timed: bool = False) -> Routes:
     source = samples.peer[phase, rank, slot].astype(np.int64)
     values = samples.message_seconds[:, phase, rank, slot]
     if not timed:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values = samples.bytes[phase, rank, slot] / values
     keyed = source * samples.ranks + rank
     order = np.argsort(keyed, kind="stable")
@@ -117,9 +133,13 @@ class Histogram:
 LARGEST_SHARE_FAR_OUT = 0.05
 
 
+# Below it powers of ten are no longer exact.
+_SMALLEST_SPAN = 1e-290
+
+
 def nice_step(span: float, most: int) -> float:
     """The smallest of 1, 2, 2.5 or 5 times a power of ten of which at most `most` cover `span`."""
-    if span <= 0 or most < 1:
+    if span < _SMALLEST_SPAN or most < 1:
         return 1.0
     power = 10.0 ** np.floor(np.log10(span / most))
     return float(next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power * most >= span))

@@ -94,9 +94,26 @@ def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | Non
         times = np.bincount(ends, minlength=seen.ranks)
         share = np.bincount(ends, weights=slow, minlength=seen.ranks) / np.maximum(times, 1)
         suspects |= set(np.nonzero((times > 0) & (share > _ALWAYS))[0].tolist())
-    if len(suspects) > max(2, seen.ranks // 3):
-        suspects = set()  # a limit that they share
+    if len(suspects) > max(2, seen.ranks // 3):  # a limit that they share, or the few whom all of them met
+        suspects = _met_by_all(seen.where(slow))
     if inferred is not None:
-        beyond = set(inferred.out_suspects.tolist()) | set(inferred.in_suspects.tolist())
+        # Whoever was fast within its group, that way, has a sound link: what it shares is slow.
+        fast = seen.where(~slow)
+        beyond = set(np.setdiff1d(inferred.out_suspects, fast.source).tolist())
+        beyond |= set(np.setdiff1d(inferred.in_suspects, fast.destination).tolist())
         suspects |= beyond if len(beyond) <= seen.ranks // 3 else set()
     return suspects
+
+
+def _met_by_all(slow: Observed) -> set[int]:
+    """The few ranks of which one is at an end of each of these messages, found one after another by how many
+    they explain; none, where they are many or it could as well be others."""
+    left, found = slow, set[int]()
+    while len(left):
+        ends = np.bincount(np.concatenate([left.source, left.destination]), minlength=left.ranks)
+        most = np.nonzero(ends == ends.max())[0]
+        if len(most) > 1 or ends.max() < 2 or len(found) >= max(1, left.ranks // 8):
+            return set()
+        found.add(int(most[0]))
+        left = left.where((left.source != most[0]) & (left.destination != most[0]))
+    return found

@@ -13,13 +13,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crosscut.analysis import permutation, samples
+from crosscut.analysis import conditions, permutation, samples
 from crosscut.analysis.comparing import Asked
 from crosscut.analysis.intervals import Floats
-from crosscut.analysis.matching import match
+from crosscut.analysis.matching import match, on_phases
 from crosscut.analysis.permutation import Columns as Ways
 from crosscut.analysis.route_class import Groups
 from crosscut.analysis.series import Columns, Subject, columns
@@ -69,11 +71,15 @@ class Trends:
     starts: tuple[str, ...]
     fewest_runs: int
     """With fewer, no trend is beyond chance."""
+    conditions: tuple[str, ...]
+    """What may explain a trend or a step, and is none of the network."""
     notes: tuple[str, ...]
 
 
 def trends(runs: Sequence[Run], groups: Groups, asked: Asked) -> tuple[Trends, tuple[Run, ...]]:
-    """Classes of routes and nodes; the runs in the order of their dates."""
+    """Classes of routes and nodes; the runs in the order of their dates, without those of which the machine
+    limited everything."""
+    runs, said = _believed(runs)
     dated = [_start(run) for run in runs]
     known = all(moment is not None for moment in dated)
     order = (
@@ -96,7 +102,28 @@ def trends(runs: Sequence[Run], groups: Groups, asked: Asked) -> tuple[Trends, t
         else (*notes, "not every run says when it began: they are taken in the order given, a day apart")
     )
     starts = tuple(str(run.attributes.get("start", "?")) for run in runs)
-    return Trends(tuple(found), starts, fewest, notes), runs
+    said = (*conditions.differences(runs), *conditions.overloaded(runs), *said)
+    return Trends(tuple(found), starts, fewest, said, notes), runs
+
+
+def _believed(runs: Sequence[Run]) -> tuple[Sequence[Run], tuple[str, ...]]:
+    """Those of which something is the network's; what is told of the others, and of phases."""
+    sizes, phases = _in_common(runs)
+    kept = [run for run in runs if not conditions.is_all_limited(run, sizes, phases)]
+    if len(kept) < 2:
+        whose = "all runs" + (f" but {kept[0].path}" if kept else "")
+        raise conditions.UntoldError(whose, conditions.differences(runs))
+    return kept, tuple(conditions.left_out(runs, sizes, phases))
+
+
+def _in_common(runs: Sequence[Run]) -> tuple[list[int], NDArray[np.int64]]:
+    """Sizes and phases that all runs have; UsageError where they may not be compared."""
+    first = runs[0]
+    sizes = [size for size in first.sizes_bytes if all(size in run.sizes_bytes for run in runs)]
+    phases = reduce(np.intersect1d, [match(first, run).phases for run in runs])
+    if not len(phases):
+        raise UsageError("there is no phase that all runs have measured: compare them two by two")
+    return sizes, phases
 
 
 def _start(run: Run) -> datetime | None:
@@ -111,16 +138,19 @@ def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], F
     tables: list[dict[Subject, float]] = []
     notes: dict[str, None] = {}
     first = runs[0]
-    sizes = [size for size in first.sizes_bytes if all(size in run.sizes_bytes for run in runs)]
+    sizes, phases = _in_common(runs)
+    believed = {size: conditions.unlimited(runs, size, phases) for size in sizes}
     for run in runs:
         matched = match(first, run)
         notes |= dict.fromkeys(matched.notes)
         table: dict[Subject, float] = {}
         for size in sizes:
+            if not len(believed[size]):
+                continue
+            taken = samples.load(on_phases(run, believed[size]), run.size_index(size))
             part: Columns = columns(
-                samples.load(run.dataset, run.size_index(size)), matched.ranks, first.node_indices, groups,
-                single=run.phase_summarised,
-            )  # fmt: skip
+                taken, matched.ranks, first.node_indices, groups, single=run.phase_summarised
+            )
             for at, subject in enumerate(part.subjects):
                 there = part.values[:, at][np.isfinite(part.values[:, at])]
                 if len(there):
@@ -128,6 +158,8 @@ def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], F
         tables.append(table)
     subjects = tuple(subject for subject in tables[0] if all(subject in table for table in tables))
     if not subjects:
+        if not any(map(len, believed.values())):
+            raise conditions.UntoldError("one of them or another", conditions.differences(runs))
         raise UsageError("the runs have measured nothing in common")
     return subjects, np.array([[table[s] for s in subjects] for table in tables]), tuple(notes)
 

@@ -52,6 +52,8 @@ class Cabling:
     """The switch over a switch, where a file says no more than that."""
     disagreements: tuple[str, ...] = ()
     """Sentences: where two files differ."""
+    counted: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
+    """By switch and port: counters of errors and loss, and by how much they grew."""
 
     def of_host(self, name: str) -> list[Port]:
         """By the whole name, or by its first part where only that is known."""

@@ -12,13 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from crosscut.analysis.findings import Finding, Group, Kind, Structure
-from crosscut.cabling.model import Cabling
+from crosscut.cabling import port_findings
+from crosscut.cabling.model import Cabling, Port, Trunk
 
 NEARLY_ALL = 0.75
 PLACES_SHOWN = 3
 TRUNKS_SHOWN = 4
 EXCEPTIONS_SHOWN = 6
-_OF_HOSTS = (Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.COUNTED)
+_OF_HOSTS = (
+    Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.COUNTED, Kind.STEP, Kind.PERIODIC, Kind.DRIFT,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ def named(
     """The same, with names of switches for groups, and places for hosts."""
     aliases = _aliases(structure, cabling) if structure is not None else {}
     told = [_told(finding, aliases, cabling) for finding in found]
+    told += port_findings.alone([finding.what for finding in told], cabling)
     if structure is None:
         return told, None
     notes = (*_exceptions(structure, aliases, cabling), *cabling.disagreements)
@@ -85,23 +89,26 @@ def _exceptions(structure: Structure, aliases: Mapping[str, _Alias], cabling: Ca
 def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> Finding:
     what = _with_names(finding.what, aliases)
     places: list[str] = []
+    ports: list[Port] = []
     if finding.kind in _OF_HOSTS:
         hosts = list(dict.fromkeys(finding.hosts))
+        ports = [port for host in hosts for port in cabling.of_host(host)]
         for host in hosts[:PLACES_SHOWN]:
             said = "; ".join(text for port in cabling.of_host(host) if (text := port.text()))
             if said:
                 places.append(said if len(hosts) == 1 else f"{host}: {said}")
     trunks = _trunks(finding, aliases, cabling)
-    places += trunks[:TRUNKS_SHOWN]
+    places += [trunk.text() for trunk in trunks[:TRUNKS_SHOWN]]
     if len(trunks) > TRUNKS_SHOWN:
         places.append(f"and {len(trunks) - TRUNKS_SHOWN} cables more")
     if places:
         what = f"{what.removesuffix('.')} [{'; '.join(places)}]"
     groups = tuple(aliases[name].name if name in aliases else name for name in finding.groups)
-    return replace(finding, what=what, groups=groups, advice=_with_names(finding.advice, aliases))
+    named_ = replace(finding, what=what, groups=groups, advice=_with_names(finding.advice, aliases))
+    return port_findings.beside(named_, ports, trunks, cabling)
 
 
-def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[str]:
+def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[Trunk]:
     """Cables that a slow trunk can be: of the group's switches to others, or to the second group's."""
     if finding.kind is not Kind.SLOW_TRUNK or not finding.groups or finding.groups[0] not in aliases:
         return []
@@ -115,7 +122,7 @@ def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -
     for trunk in cabling.trunks:
         for here, there in ((trunk.switch, trunk.to_switch), (trunk.to_switch, trunk.switch)):
             if here in mine and there not in mine and (other is None or there in other):
-                found.append(trunk.text())
+                found.append(trunk)
                 break
     if other is not None and not found:  # through a switch over both
         return _trunks(replace(finding, groups=finding.groups[:1]), aliases, cabling)

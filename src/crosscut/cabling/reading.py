@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from crosscut import bounded_file
 from crosscut.cabling import ibnetdiscover, inventory, lldp, slurm_topology
 from crosscut.cabling.model import Cabling, merged
 from crosscut.errors import UsageError
@@ -31,13 +32,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _of_file(path: Path) -> Cabling:
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    if len(content) > LARGEST_FILE_BYTES:
-        raise UsageError(f"{path}: larger than {LARGEST_FILE_BYTES >> 20} MiB; is it a list of cables?")
+    content = bounded_file.read(path, LARGEST_FILE_BYTES, "a list of cables")
     text = content.decode("utf-8-sig", "replace")
     name, host = str(path), path.name.removesuffix(".json").removesuffix(".lldp").removesuffix(".txt")
     first = next((line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"), "")

@@ -27,7 +27,7 @@ Needs a C11 compiler behind the wrapper, nothing else. Programs of the standard 
 this where crosscut was installed with MPI at hand.
 """
 
-FLAGS = ("-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden")
+FLAGS = ("-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-Wl,-z,lazy")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ def execute(args: argparse.Namespace) -> int:
         print(f"compiling {sources[0].parent} with {wrapper}", flush=True)
         # A wrapper adds the MPI's library, which is not wanted: the program brings its own.
         flags = (*FLAGS, "-Wl,--as-needed")
-        run_step("compiling", [str(wrapper), *flags, *map(str, sources), "-o", str(built)])
+        run_step("compiling", [str(wrapper), *flags, *map(str, sources), "-ldl", "-o", str(built)])
         check_built(built)
         put_in_place(built, target)
     print(f"wrote {target}")

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,8 +20,11 @@ from crosscut.measure import decide, open_session
 from crosscut.progress import reporter
 
 if TYPE_CHECKING:
+    from crosscut.analysis.cautions import Caution
+    from crosscut.analysis.conditions import UntoldError
     from crosscut.analysis.promises import Judged
     from crosscut.checking import Checked
+    from crosscut.session import Session
     from crosscut.spec import Spec
 
 NAME = "check"
@@ -36,7 +40,8 @@ examples:
 With --on it measures on while a promise is undecided and time remains.
 
 exit status: 0 all promises are kept (--quick: nothing is worse); 1 one is broken, or the machine failed;
-2 wrong usage or unreadable input; 3 none is broken, but one undecided; 130 interrupted
+2 wrong usage or unreadable input; 3 none is broken, but one undecided, as where the machine that emulates
+the network was the limit; 130 interrupted
 """
 
 
@@ -81,9 +86,7 @@ def execute(args: argparse.Namespace) -> int:
     given = {key: value for key, value in vars(args).items() if value is not None}
     typed = options.launch(given)
     measuring = bool(typed.on or typed.backend or typed.ranks is not None)
-    for flag, file in (("--protocol", args.protocol), ("--junit", args.junit)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"{flag} {file}: the folder {file.absolute().parent} does not exist")
+    _writable(args)
     if args.quick:
         return _quick(args, given)
     if args.baseline is not None:
@@ -99,16 +102,29 @@ def execute(args: argparse.Namespace) -> int:
             "crosscut check: name runs to judge, or --on PLACE (or -n RANKS) to measure: one of the two"
         )
     from crosscut import checking, spec
+    from crosscut.reports import check_cautions
     from crosscut.run import Run
 
     promised = spec.read(args.spec)
     interrupted = False
     if args.runs:
         checked = checking.verdicts(promised, [Run.open(path) for path in args.runs])
+        cautions = check_cautions.of_runs(checked.runs, promised.sizes_bytes)
     else:
-        checked, interrupted = _measured(args, given, promised)
-    _tell(args, promised, checked)
+        checked, cautions, interrupted = _measured(args, given, promised)
+    _tell(args, promised, checked, cautions)
     return EXIT_INTERRUPTED if interrupted else status(checked.judged)
+
+
+def _writable(args: argparse.Namespace) -> None:
+    """What is written at the end is refused before anything is measured for it."""
+    for flag, file in (("--protocol", args.protocol), ("--junit", args.junit)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UsageError(f"{flag} {file}: the folder {file.absolute().parent} does not exist")
+    if args.protocol is not None:
+        from crosscut.reports import protocol
+
+        protocol.refuse(args.protocol)
 
 
 def status(judged: Sequence[Judged]) -> int:
@@ -120,9 +136,11 @@ def status(judged: Sequence[Judged]) -> int:
     return EXIT_UNDECIDED if Verdict.UNDECIDED in found else EXIT_OK
 
 
-def _measured(args: argparse.Namespace, given: dict[str, Any], promised: Spec) -> tuple[Checked, bool]:
+def _measured(
+    args: argparse.Namespace, given: dict[str, Any], promised: Spec
+) -> tuple[Checked, list[Caution], bool]:
     from crosscut import checking
-    from crosscut.reports import words_check
+    from crosscut.reports import check_cautions, words_check
 
     decided = decide(core.load(), options.launch(given))
     how = checking.How(
@@ -135,18 +153,22 @@ def _measured(args: argparse.Namespace, given: dict[str, Any], promised: Spec) -
     def told(judged: Sequence[Judged]) -> None:
         if not args.quiet:
             count = max(one.repetitions for one in judged)
-            print(f"crosscut: {count} repetitions: {words_check.sentence(judged)}", file=sys.stderr)
+            why = next((f"; {one.left_out}" for one in judged if one.left_out), "")
+            print(f"crosscut: {count} repetitions: {words_check.sentence(judged)}{why}", file=sys.stderr)
 
     with ExitStack() as stack:
         folder = _folder(args.keep, stack)
         session = stack.enter_context(open_session(decided, stack.enter_context(reporter(quiet=True))))
         stack.enter_context(session.interruptible())
+        _say_remark(session, args)
         session.wait_ready()
         checked = checking.measure(session, decided, promised, folder, how, told)
         interrupted = session.interrupted
+        # Read now, and kept: a temporary folder goes with this block.
+        cautions = check_cautions.of_runs(checked.runs, promised.sizes_bytes)
         for run in checked.runs:
-            _ = run.node_names  # read now, and kept: a temporary folder goes with this block
-    return checked, interrupted
+            _ = (run.node_names, run.node_indices)
+    return checked, cautions, interrupted
 
 
 def _folder(keep: Path | None, stack: ExitStack) -> Path:
@@ -161,24 +183,28 @@ def _folder(keep: Path | None, stack: ExitStack) -> Path:
     return folder
 
 
-def _tell(args: argparse.Namespace, promised: Spec, checked: Checked) -> None:
+def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: Sequence[Caution]) -> None:
+    from crosscut import redaction
     from crosscut.analysis import find
-    from crosscut.reports import json_check, junit, protocol, terminal_check, words_check
+    from crosscut.reports import check_cautions, json_check, junit, protocol, terminal_check
     from crosscut.reports.screen import screen_for
 
+    if args.redact:
+        promised, checked = redaction.check(promised, checked)
     names: tuple[str, ...] = ()
     for run in checked.runs:
         if run.ranks > len(names):
             names = find.rank_names(run)
-    names = words_check.redacted(names) if args.redact else names
+    planted = check_cautions.planted(checked.runs)
     if args.junit is not None:
-        args.junit.write_text(junit.document(promised, checked.judged, names), encoding="utf-8")
+        args.junit.write_text(junit.document(promised, checked.judged, names, cautions), encoding="utf-8")
     if args.json:
-        print(json.dumps(json_check.document(promised, checked.judged, names), allow_nan=False))
+        value = json_check.document(promised, checked.judged, names, cautions)
+        print(json.dumps(value | {"faults": planted}, allow_nan=False))
     else:
-        terminal_check.render(screen_for(), promised, checked.judged, names)
+        terminal_check.render(screen_for(), promised, checked.judged, names, cautions, planted)
     if args.protocol is not None:
-        protocol.write(args.protocol, promised, checked, names, redact=args.redact)
+        protocol.write(args.protocol, promised, checked, names, redact=args.redact, cautions=cautions)
 
 
 def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
@@ -186,33 +212,41 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
         raise UsageError("crosscut check --quick: takes --baseline RUN and no spec")
     if args.protocol or args.junit:
         raise UsageError("crosscut check --quick writes no protocol: it holds nothing against a promise")
-    from crosscut import quick
+    from crosscut import quick, redaction
     from crosscut.analysis import find
     from crosscut.analysis.comparing import Asked, compare
+    from crosscut.analysis.conditions import UntoldError
     from crosscut.grouped import groups_of
-    from crosscut.reports import json_compare, terminal_check, words_check
+    from crosscut.reports import json_compare, terminal_check
     from crosscut.reports.screen import screen_for
     from crosscut.run import Run
 
+    begun = time.monotonic()
     baseline, asked = Run.open(args.baseline), Asked()
     given.setdefault("ranks", baseline.ranks)
     decided = decide(core.load(), options.launch(given))
     with ExitStack() as stack:
         folder = _folder(args.keep, stack)
         metadata = {"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks}
-        limit = given.get("time_limit", 30.0)
-        job = quick.plan(baseline, folder / "quick.zarr", decided, limit, asked, metadata)
+        end = begun + given.get("time_limit", 30.0)
+        quick.refuse(baseline, decided, asked)
         session = stack.enter_context(open_session(decided, stack.enter_context(reporter(args.quiet))))
         stack.enter_context(session.interruptible())
+        _say_remark(session, args)
         session.wait_ready()
-        session.run(job)
-        interrupted = session.interrupted
-        found = compare(baseline, Run.open(job.out), groups_of(baseline), asked)
+        run = quick.measure(session, baseline, decided, folder, end, asked, metadata)
+        try:
+            found = compare(baseline, run, groups_of(baseline), asked)
+        except UntoldError as error:
+            if args.redact:
+                error = redaction.untold(error, redaction.aliases([baseline, run]))
+            return _quick_untold(args, error)
     drain = quick.drain(found, baseline)
     names = find.rank_names(baseline)
     if args.redact:
-        aliases = dict(zip(baseline.node_names, words_check.redacted(baseline.node_names), strict=True))
-        names, drain = words_check.redacted(names), [(aliases[node], why) for node, why in drain]
+        known = redaction.aliases([baseline, run])
+        found, names = redaction.comparison(found, known), find.rank_names(redaction.run(baseline, known))
+        drain = [(known.node(node) or "?", why) for node, why in drain]
     if args.json:
         value = json_compare.document(found, asked, names) | {
             "drain": [{"node": n, "reason": w} for n, w in drain]
@@ -220,4 +254,22 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
         print(json.dumps(value, allow_nan=False))
     else:
         terminal_check.render_quick(screen_for(), found, asked, names, drain)
-    return EXIT_INTERRUPTED if interrupted else EXIT_FAILED if found.worse else EXIT_OK
+    return EXIT_FAILED if found.worse else EXIT_OK
+
+
+def _quick_untold(args: argparse.Namespace, error: UntoldError) -> int:
+    """Where one of the two says nothing of the network."""
+    from crosscut.reports import json_compare, terminal_compare
+    from crosscut.reports.screen import screen_for
+
+    if args.json:
+        print(json.dumps(json_compare.untold(error) | {"drain": []}, allow_nan=False))
+    else:
+        terminal_compare.render_untold(screen_for(), error)
+    return EXIT_UNDECIDED
+
+
+def _say_remark(session: Session, args: argparse.Namespace) -> None:
+    """Faults that are planted, as `run` says them."""
+    if (remark := session.remark()) and not args.quiet:
+        print(f"crosscut: {remark}", file=sys.stderr)

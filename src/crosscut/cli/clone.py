@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import shlex
 import sys
 from pathlib import Path
 
 from crosscut import clone_places, units
+from crosscut.cli.launcher_options import add_launcher
 from crosscut.cli.parser import quantity
 from crosscut.clone import COMPLETE, STOPPED, VERIFIED, Copy, Order, Outcome, clone
 from crosscut.clone_progress import reporter
@@ -83,14 +83,7 @@ def _add_launch(group: argparse._ArgumentGroup) -> None:
         metavar=switch_choice.METAVAR,
         help="With --on lab:NETWORK: what carries its frames.",
     )
-    group.add_argument("--launcher", default="", metavar="PATH", help="The ssh or srun to start nodes with.")
-    group.add_argument(
-        "--launcher-args",
-        type=shlex.split,
-        default=[],
-        metavar="WORDS",
-        help="Further words for the launcher, as one argument: '-i key'.",
-    )
+    add_launcher(group, "The ssh or srun to start nodes with.", "-i key")
     group.add_argument(
         "--core-path",
         default="",

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 from crosscut import units
 from crosscut.cli import options
+from crosscut.cli.check import EXIT_UNDECIDED
 from crosscut.cli.parser import quantity
 from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from crosscut.analysis.comparing import Asked
 
 NAME = "compare"
 HELP = "say what changed between runs: beyond the noise, and large enough to matter"
@@ -21,7 +26,7 @@ examples:
 Runs are those of one measurement: pattern, message size, ranks, cadence. Nodes are known by their identity.
 
 exit status: 0 nothing is worse; 1 something is, or the machine failed; 2 wrong usage, or runs that may not
-be compared; 130 interrupted
+be compared; 3 undecided, as the machine that emulates the network was the limit; 130 interrupted
 """
 
 
@@ -43,15 +48,32 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("crosscut compare: name two runs at least, the older one first")
     if not 0 < args.error_rate < 0.5:
         raise UsageError("--error-rate: between 0 and 50 %, without them")
-    from crosscut.analysis import find  # numpy and xarray take a second to import
-    from crosscut.analysis.comparing import Asked, compare
+    # numpy and xarray take a second to import
+    from crosscut.analysis.comparing import Asked
+    from crosscut.analysis.conditions import UntoldError
+    from crosscut.reports import json_compare, terminal_compare
+    from crosscut.reports.screen import screen_for
+
+    asked = Asked(error_rate=args.error_rate, matters=args.matters)
+    try:
+        return _compare(args, asked)
+    except UntoldError as error:
+        if args.json:
+            print(json.dumps(json_compare.untold(error)))
+        else:
+            terminal_compare.render_untold(screen_for(), error)
+        return EXIT_UNDECIDED
+
+
+def _compare(args: argparse.Namespace, asked: Asked) -> int:
+    from crosscut.analysis import find
+    from crosscut.analysis.comparing import compare
     from crosscut.analysis.trend import trends
     from crosscut.grouped import groups_of
     from crosscut.reports import json_compare, terminal_compare
     from crosscut.reports.screen import screen_for
     from crosscut.run import Run
 
-    asked = Asked(error_rate=args.error_rate, matters=args.matters)
     runs = [Run.open(path) for path in args.runs]
     groups = groups_of(runs[0])
     found = None
@@ -66,6 +88,8 @@ def execute(args: argparse.Namespace) -> int:
         print(json.dumps(json_compare.document(comparison, asked, names, found), allow_nan=False))
         return EXIT_FAILED if worse else EXIT_OK
     screen = screen_for()
+    # A trend's runs are also those of the comparison.
+    terminal_compare.render_conditions(screen, (found or comparison).conditions)
     if found is not None:
         terminal_compare.render_trend(screen, found, asked, names)
         screen.title(f"{runs[0].path.name} → {runs[-1].path.name}")

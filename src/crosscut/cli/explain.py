@@ -16,7 +16,7 @@ from crosscut.cli.parser import quantity
 from crosscut.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from crosscut.analysis.explain import Bottleneck
+    from crosscut.analysis.explain import Bottleneck, Way
     from crosscut.run import Run
 
 NAME = "explain"
@@ -82,12 +82,12 @@ def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], 
     samples = find.chosen(run, index)
     assert samples is not None
     observed = of_samples(samples)
-    described = _description(run, args.network)
+    described, way = _description(run, args.network)
     if described is not None and described.graph is not None:
         hosts = {vertex.name: at for at, vertex in enumerate(described.graph.vertices[: described.hosts])}
         of_rank = [hosts.get(name, -1) for name in run.node_names]
         if min(of_rank) >= 0:
-            found = explain.by_network(observed, described.graph, of_rank)
+            found = explain.by_network(observed, described.graph, of_rank, way)
             if found is not None:
                 return found, f"of the network {described.name}"
         elif args.network:
@@ -104,23 +104,38 @@ def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], 
     return explain.by_structure(observed, structure), "as the run itself shows them"
 
 
-def _description(run: Run, named: str | None) -> network.Network | None:
-    """The network that was named, or that the run carries."""
+def _description(run: Run, named: str | None) -> tuple[network.Network | None, Way | None]:
+    """The network that was named, or that the run carries; and the ways of its messages, where its graph
+    alone does not say them."""
+    by_tables = run.attributes.get("place") == "lab"
     if named:
-        return network.load(named, graph=True)
+        found = network.load(named, graph=True)
+        return found, _ways(found, named, by_tables=by_tables)
     recorded = run.attributes.get("network")
     text = recorded.get("description") if isinstance(recorded, dict) else None
     if not isinstance(recorded, dict) or not isinstance(text, str):
-        return None
+        return None, None
     with tempfile.TemporaryDirectory(prefix="crosscut-") as folder:
         path = Path(folder) / "network.toml"
         path.write_text(text, encoding="utf-8")
         try:
             found = network.load(str(path), graph=True)
         except UsageError:
-            return None  # of another version: the run's own figures are left
+            return None, None  # of another version: the run's own figures are left
+        way = _ways(found, str(path), by_tables=by_tables)
     name = recorded.get("name")
-    return network.Network({**found.figures, "name": name}, found.graph) if isinstance(name, str) else found
+    return network.Network({**found.figures, "name": name}, found.graph) if isinstance(
+        name, str
+    ) else found, way
+
+
+def _ways(found: network.Network, file: str, *, by_tables: bool) -> Way | None:
+    from crosscut import message_ways
+    from crosscut.analysis import explain
+
+    if found.graph is None or found.hosts > message_ways.MOST_HOSTS or explain.single_ways(found.graph):
+        return None
+    return message_ways.of_file(file, by_tables=by_tables)
 
 
 def sentences(found: Sequence[Bottleneck]) -> list[str]:

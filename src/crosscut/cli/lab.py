@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -15,7 +17,7 @@ from crosscut import units
 from crosscut.cli import lab_fault, lab_walk
 from crosscut.cli.parser import dilation, quantity
 from crosscut.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
-from crosscut.lab import describe, enter, lifecycle, state, switch_choice
+from crosscut.lab import describe, enter, lifecycle, spelling, state, switch_choice, switch_words
 
 NAME = "lab"
 HELP = "build a cluster on this machine out of kernel parts, break it, remove it"
@@ -49,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
     one.add_argument("--json", action="store_true", help="one JSON object on standard output")
     one.set_defaults(act=_status)
-    one = commands.add_parser("exec", help="run a program on a node")
+    one = commands.add_parser(
+        "exec",
+        help="run a program on a node",
+        epilog="exit status: the program's own; 127 there is no such program",
+    )
     _add_node(one)
     one.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="program and arguments"
@@ -65,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one.add_argument(
         "--all", action="store_true", help="every lab of this user, but not those of runs under way"
     )
+    one.add_argument("--force", action="store_true", help="also one on which a run is under way, which fails")
     one.set_defaults(act=_down)
 
 
@@ -130,14 +137,21 @@ def _up(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(about))
         return EXIT_OK
-    carried = _count(len(about["bridges"]), "bridge") if record.switch_process is None else "crosscut-switch"
-    nodes = len(about["nodes"])
     took = units.seconds(record.seconds_to_build, 2)
-    print(f"lab {record.name} is up: {_count(nodes, 'node')}, {carried}, built in {took}")
+    nodes = _count(len(about["nodes"]), "node")
+    print(f"lab {record.name} is up: {nodes}, {_carried(record, about)}, built in {took}")
     _print_unlike(record)
     print(f"measure it:  crosscut run aapc --on lab:{record.name}")
     print(f"remove it:   crosscut lab down {record.name}")
     return EXIT_OK
+
+
+def _carried(record: state.Record, about: Mapping[str, Any]) -> str:
+    """By what. How slowly is told with what else is unlike its file."""
+    words = switch_words.clause(record.switch)
+    if record.switch_process is not None:
+        return words
+    return _count(len(about["bridges"]), "bridge") + (f", {words}" if words else "")
 
 
 def _count(number: int, what: str) -> str:
@@ -166,9 +180,10 @@ def _status(args: argparse.Namespace) -> int:
     else:
         from crosscut.reports.screen import Rows, screen_for
 
-        rows = Rows("<lab", "<condition", "<network", "faults")
+        rows = Rows("<lab", "<condition", "<network", "<--switch", "rates", "faults")
         for lab in labs:
-            rows.add(lab["name"], lab["condition"], lab["network"], str(lab["faults"]))
+            rates = {0.0: "", 1.0: "full"}.get(lab["dilation"], f"1/{lab['dilation']:g}")
+            rows.add(lab["name"], lab["condition"], lab["network"], lab["switch"], rates, str(lab["faults"]))
         screen_for().table(rows)
     return _judged(labs)
 
@@ -189,11 +204,16 @@ def _short(name: str) -> dict[str, Any]:
     try:
         record = state.read(name)
     except CrosscutError:
-        return {"name": name, "condition": describe.condition_of_name(name), "network": "", "faults": 0}
+        condition = describe.condition_of_name(name)
+        return {
+            "name": name, "condition": condition, "network": "", "switch": "", "dilation": 0.0, "faults": 0
+        }  # fmt: skip
     return {
         "name": name,
         "condition": describe.condition(record),
         "network": record.network,
+        "switch": record.switch,
+        "dilation": record.dilation,
         "faults": len(record.faults),
     }
 
@@ -215,6 +235,8 @@ def _print_one(record: state.Record, about: dict[str, Any]) -> None:
         if record.switch_process is None:
             bridges = about["bridges"]
             print(f"  bridges     {', '.join(bridges[:8])}{', …' if len(bridges) > 8 else ''}")
+            if served := switch_words.clause(record.switch):
+                print(f"              {served}")
         else:
             _print_switch(record, about["switch_statistics"])
     for fault in record.faults:
@@ -231,8 +253,7 @@ def further_adapters(nodes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _print_switch(record: state.Record, said: dict[str, Any]) -> None:
-    settings = record.switch.partition(",")[2]
-    print("  switch      crosscut-switch" + (f" ({settings})" if settings else ""))
+    print(f"  switch      {switch_words.noun(record.switch)}")
     if "error" in said:
         print(f"              {said['error']}")
         return
@@ -245,15 +266,33 @@ def _print_switch(record: state.Record, said: dict[str, Any]) -> None:
 
 def _on_node(args: argparse.Namespace, words: list[str]) -> int:
     record = found(args.lab)
-    if args.node != enter.FABRIC and lifecycle.plan_of(record).host_number(args.node) is None:
+    hosts = lifecycle.plan_of(record).hosts
+    if args.node not in (enter.FABRIC, *hosts):
         raise UsageError(
-            f"{args.node}: lab {record.name} has no such node; crosscut lab status {record.name}"
+            f"{args.node}: lab {record.name} has no such node; there are {hosts[0]} to {hosts[-1]}, and "
+            f"{enter.FABRIC}{spelling.hint(args.node, (*hosts, enter.FABRIC))}"
         )
     if (condition := describe.condition(record)).startswith("broken"):
         raise CrosscutError(f"lab {record.name} is {condition}; {describe.remedy(record.name, condition)}")
+    _refuse_missing(args.node, words[0])
     command = enter.command(record, state.folder(record.name), args.node, words)
     sys.stdout.flush()
     os.execvp(command[0], command)  # noqa: S606  # the program takes this one's place, and its terminal
+
+
+class NoProgram(CrosscutError):
+    """As shells have it."""
+
+    exit_code = 127
+
+
+def _refuse_missing(node: str, program: str) -> None:
+    """Files are the machine's on every node, but for its own /dev/shm."""
+    if shutil.which(program) is not None or program.startswith("/dev/shm/"):  # noqa: S108
+        return
+    if "/" in program and Path(program).exists():
+        raise NoProgram(f"{node}: {program} cannot be run: it is a folder, or not executable (chmod +x)")
+    raise NoProgram(f"{node}: no program {program}" + ("" if "/" in program else " on PATH"))
 
 
 def _exec(args: argparse.Namespace) -> int:
@@ -274,12 +313,13 @@ def _down(args: argparse.Namespace) -> int:
         raise UsageError("say which lab, or --all; crosscut lab status lists them")
     names = state.names() if args.all else [lifecycle.name_of(args.lab) or args.lab]
     for name in names:
-        if args.all and (pid := lifecycle.busy_with(name)):
-            print(
-                f"crosscut: lab {name} was left up: process {pid} built it for a run, after which it goes; "
-                f"crosscut lab down {name} does it now",
-                file=sys.stderr,
+        if not args.force and (why := lifecycle.why_busy(name)):
+            text = (
+                f"lab {name} was left up: {why}; crosscut lab down {name} --force takes it down all the same"
             )
+            if not args.all:
+                raise CrosscutError(text)
+            print(f"crosscut: {text}", file=sys.stderr)
             continue
         lifecycle.down(name)
         print(f"lab {name} is down")

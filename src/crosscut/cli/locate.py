@@ -7,6 +7,7 @@ import json
 import math
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Phases at most, but for those of one-byte messages. Without it as many as an AAPC has.",
     )
     group.add_argument(
+        "--least-phases",
+        type=whole(1),
+        metavar="N",
+        help="Permutations at least, also where nothing is slow: limits that these seldom fill show late. "
+        "Without it as many as there are doublings of the ranks.",
+    )
+    group.add_argument(
         "--confidence",
         type=_probability,
         metavar="P",
@@ -102,22 +110,25 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("crosscut locate: name a run to look at, or --on PLACE (or -n RANKS) to measure")
     if args.network is not None and not args.network.absolute().parent.is_dir():
         raise UsageError(f"-o {args.network}: the folder {args.network.absolute().parent} does not exist")
+    if args.run is None and args.switch_counters:
+        raise UsageError("--switch-counters: of what was measured before; name that run")
     cabling = options.cabling_of(args)  # before anything is measured
     if args.run is not None:
         if typed.on:
             raise UsageError(f"--on {typed.on} measures, and {args.run} was measured: give one of them")
-        found, structure = _of_run(args)
+        found, structure, planted = _of_run(args)
         interrupted = False
     else:
-        found, structure, interrupted = _measured(args, given)
+        found, structure, planted, interrupted = _measured(args, given)
     if cabling is not None:
         found, structure = naming.named(found, structure, cabling)
-    _tell(args, found, structure)
+    _tell(args, found, structure, planted)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK
 
 
-def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None]:
+def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, Sequence[str]]:
     from crosscut.analysis import find
+    from crosscut.reports import check_cautions
     from crosscut.run import Run
 
     run = Run.open(args.run)
@@ -127,35 +138,49 @@ def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None]:
             f"{args.run}: its pattern says nothing about single routes under load; try a run of aapc or "
             f"all-pairs"
         )
-    return found, structure
+    return found, structure, check_cautions.planted([run])
 
 
-def _measured(args: argparse.Namespace, given: dict[str, Any]) -> tuple[list[Finding], Structure, bool]:
+def _measured(
+    args: argparse.Namespace, given: dict[str, Any]
+) -> tuple[list[Finding], Structure | None, Sequence[str], bool]:
     from crosscut import locating
-    from crosscut.analysis import find
+    from crosscut.analysis import counters, find, located
     from crosscut.analysis.search import SURE
 
     decided = decide(core.load(), options.launch(given))
     repetitions = given.get("repetitions") or (1 if decided.options.backend == "sim" else _REPETITIONS)
     how = locating.How(
         size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
-        most_phases=given.get("most_phases", 0), seed=args.seed,
+        most_phases=given.get("most_phases", 0), least_phases=given.get("least_phases", 0), seed=args.seed,
         confidence=given.get("confidence", SURE), most_seconds=given.get("time_limit", math.inf),
         metadata={"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks},
     )  # fmt: skip
 
-    def told(measured: int, next_phases: int) -> None:
+    def told(measured: int, next_phases: int, again: bool) -> None:
         if not args.quiet:
-            print(f"crosscut: {measured} phases measured, {next_phases} to come", file=sys.stderr)
+            why = " once more: this machine limited all of these" if again else ""
+            print(f"crosscut: {measured} phases measured, {next_phases} to come{why}", file=sys.stderr)
 
     with ExitStack() as stack:
         folder = _folder(args.keep, stack)
         session = stack.enter_context(open_session(decided, stack.enter_context(reporter(quiet=True))))
         stack.enter_context(session.interruptible())
+        if (remark := session.remark()) and not args.quiet:
+            print(f"crosscut: {remark}", file=sys.stderr)
         session.wait_ready()
-        located, names = locating.locate(session, decided, folder, how, told)
+        searched = locating.locate(session, decided, folder, how, told)
         interrupted = session.interrupted
-    return find.of_located(located, names), located.structure, interrupted
+    if searched.located is None:
+        return (
+            counters.tied([find.machine_only(searched.limited)], searched.gained, searched.nodes),
+            None,
+            searched.planted,
+            interrupted,
+        )
+    found = find.of_located(searched.located, searched.names, searched.gained, searched.nodes)
+    found, structure = located.after_search(found, searched.located.structure)
+    return found, structure, searched.planted, interrupted
 
 
 def _folder(keep: Path | None, stack: ExitStack) -> Path:
@@ -170,7 +195,9 @@ def _folder(keep: Path | None, stack: ExitStack) -> Path:
     return folder
 
 
-def _tell(args: argparse.Namespace, found: list[Finding], structure: Structure | None) -> None:
+def _tell(
+    args: argparse.Namespace, found: list[Finding], structure: Structure | None, planted: Sequence[str]
+) -> None:
     from crosscut import inferred_network
     from crosscut.analysis import findings
     from crosscut.reports import terminal_findings
@@ -178,11 +205,12 @@ def _tell(args: argparse.Namespace, found: list[Finding], structure: Structure |
 
     if args.network is not None:
         if structure is None:
-            raise UsageError(f"-o {args.network}: too little was measured to infer a network")
+            why = "; ".join(finding.what for finding in found)
+            raise UsageError(f"-o {args.network}: too little was measured to infer a network: {why}")
         source = "crosscut locate" + (f" of {args.run.name}" if args.run else "")
         args.network.write_text(inferred_network.text(structure, source), encoding="utf-8")
     if args.json:
-        print(json.dumps(findings.as_json(found, structure), allow_nan=False))
+        print(json.dumps(findings.as_json(found, structure) | {"faults": list(planted)}, allow_nan=False))
         return
     screen = screen_for()
     if structure is not None:
@@ -191,6 +219,8 @@ def _tell(args: argparse.Namespace, found: list[Finding], structure: Structure |
             f"looked at",
             "bold",
         )
+    if planted:
+        screen.line(f"planted: {'; '.join(planted)}", "dim")
     terminal_findings.render(screen, found, structure)
     if args.network is not None:
         screen.command(f"written: {args.network}; try: crosscut network show {args.network}")

@@ -9,13 +9,15 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from crosscut import units
 from crosscut.cabling.model import Cabling
-from crosscut.cli.parser import quantity, whole
+from crosscut.cli.parser import dilation, quantity, whole
 from crosscut.core import Backend, Core, Parameter, Pattern
+from crosscut.errors import UsageError
 from crosscut.lab import switch_choice
 from crosscut.measure import Launch
 from crosscut.places import PLACES
@@ -44,13 +46,25 @@ def add_cabling(parser: argparse._ActionsContainer) -> None:
         "lldpctl (or a folder of it, a file for each host) or of ibnetdiscover, Slurm's topology.conf. "
         "Several add up.",
     )  # fmt: skip
+    parser.add_argument(
+        "--switch-counters", type=Path, nargs=2, default=None, metavar=("BEFORE", "AFTER"),
+        help="What switches' ports counted, read before and after the measurement: two CSV lists of "
+        "switch,port,counter,value, told beside findings. Needs --cabling.",
+    )  # fmt: skip
 
 
 def cabling_of(args: argparse.Namespace) -> Cabling | None:
     """None where no file was named. UsageError names file and line."""
-    from crosscut.cabling import reading
+    from crosscut.cabling import reading, switch_counters
 
-    return reading.read(args.cabling) if args.cabling else None
+    if not args.cabling:
+        if args.switch_counters:
+            raise UsageError("--switch-counters: give --cabling with it, for it says what is on which port")
+        return None
+    found = reading.read(args.cabling)
+    if not args.switch_counters:
+        return found
+    return replace(found, counted=switch_counters.read(*args.switch_counters))
 
 
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
@@ -86,6 +100,13 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
         type=quantity(switch_choice.checked),
         metavar=switch_choice.METAVAR,
         help="With --on lab:NETWORK: what carries its frames. Default kernel (docs/howto-lab.md).",
+    )
+    _add(
+        group,
+        "--dilate",
+        type=quantity(dilation),
+        metavar="N",
+        help="With --on lab:NETWORK that is built for this: divide all rates by N.",
     )
     _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
     _add(
@@ -305,6 +326,7 @@ def launch(given: Mapping[str, Any]) -> Launch:
         core_path=given.get("core_path", ""),
         ranks_per_host=given.get("ranks_per_host", 0),
         switch=given.get("switch", ""),
+        dilation=given.get("dilate", 0.0),
     )
 
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -21,6 +22,7 @@ examples:
   crosscut price xibalba-er16 xibalba-e7-config1 --nodes 16-128:16
   crosscut price leaf-spine-100g-64 --book my-quotes.toml --nodes 32-2048
   crosscut price xibalba-er16 --performance hpl.json       dollars per MFlop, of HPL measured there
+  crosscut price xibalba-er16 xibalba-e7-config1 --performance cg.profile     of a traced program
   crosscut price xibalba-er16 xibalba-e7-config1 xibalba-maintenance --mix mix.toml -o front.svg
 
 More in docs/howto-price.md.
@@ -47,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--performance", action="append", default=[], metavar="[NETWORK=]FILE",
         help="What `crosscut workload hpl --json` measured on it: also the price of a MFlop/s, for as many "
-        "nodes. May be repeated.",
+        "nodes. Or the folder of a trace (crosscut profile --trace): the program's predicted time on each "
+        "network against its price, as --mix has it. May be repeated.",
     )  # fmt: skip
     parser.add_argument(
         "--mix", type=Path, metavar="FILE",
@@ -55,18 +58,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "-o", "--out", type=Path, metavar="FILE",
-        help="A picture, .svg, .png or .html: with --mix the Pareto front, else a node's price over --nodes.",
+        help="A picture, .svg, .png or .html: with --mix or a trace the Pareto front, else a node's price "
+        "over --nodes.",
     )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="Replace the picture if it exists.")
     parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.pricing import showing
+    from crosscut.pricing import replaying, showing
 
     if args.out:
         showing.check(args.out, overwrite=args.force)
-    return _judge(args) if args.mix else _price(args)
+    traces = [path for word in args.performance if replaying.is_trace(path := Path(word))]
+    return _judge(args, traces) if args.mix or traces else _price(args)
 
 
 def _price(args: argparse.Namespace) -> int:
@@ -95,16 +100,23 @@ def _price(args: argparse.Namespace) -> int:
     return EXIT_OK if any(one.bill for one in priced) else EXIT_FAILED
 
 
-def _judge(args: argparse.Namespace) -> int:
-    from crosscut.pricing import judging, mix, showing, telling_mix
+def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
+    from crosscut.pricing import judging, mix, replaying, showing, telling_mix
     from crosscut.progress import reporter
     from crosscut.reports.screen import screen_for
 
-    if args.performance:
-        raise UsageError("--performance: with --mix, name the files in the mix (hpl = { NETWORK = … })")
+    if args.mix and args.performance:
+        raise UsageError(
+            "--performance: with --mix, name the files in the mix (hpl = { NETWORK = … }, trace = …)"
+        )
+    if len(traces) < len(args.performance):
+        raise UsageError("--performance: traces and results of HPL together are a mix; write one (--mix)")
     if args.nodes:
-        raise UsageError("--nodes: with --mix the mix says how many ranks there are (ranks = 64)")
-    asked = mix.load(args.mix)
+        raise UsageError(
+            "--nodes: the mix says how many ranks there are (ranks = 64), or the trace does, and each "
+            "network gets as many nodes as they take"
+        )
+    asked = mix.load(args.mix) if args.mix else replaying.mix_of(traces)
     books = asking.named_books(args.books)
 
     def told(text: str) -> None:

@@ -110,11 +110,14 @@ def _need_something(folder: Path, words: str, ran: profiler.Ran) -> None:
 
 
 def _trace(folder: Path, command: list[str], ran: profiler.Ran, flops_per_second: float) -> None:
-    written = profile_tit.write(profile.load(folder), flops_per_second)
+    found = profile.load(folder)
+    written = profile_tit.write(found, flops_per_second)
     about = {"file": written.file.name, "flops_per_second": flops_per_second, "actions": written.actions}
     profiler.write_about(folder, command, ran, about)
     print(f"trace: {written.file}: {count(written.actions, 'action')}, a second of computing is "
           f"{flops_per_second:g} operations", file=sys.stderr)  # fmt: skip
+    if lacks := profile_tit.lacks(found):
+        print(f"trace: without {lacks}", file=sys.stderr)
 
 
 def _report(found: profile.Profile, *, as_json: bool) -> None:

@@ -24,6 +24,7 @@ examples:
   crosscut report evaluation                          the runs of `crosscut evaluate`
   crosscut report aapc.zarr --size 100KB              details first of another size than the largest
   crosscut report aapc.zarr --spec acceptance.toml    verdicts first, each with the picture that proves it
+  crosscut report kept/*.zarr --verdicts check.json -o acceptance.html --redact    for the vendor
 
 The page says first what is the case, then shows it: every route as a heat map, rates by phase, histograms.
 Every picture can be saved as SVG or PNG, and its figures as CSV.
@@ -55,22 +56,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="what was promised (of `crosscut check`): the page begins with a verdict for each promise",
     )
+    parser.add_argument(
+        "--verdicts",
+        type=options.folder,
+        metavar="FILE",
+        help="in place of --spec: verdicts that `crosscut check --json` reached on these runs",
+    )
     options.add_cabling(parser)
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        help="numbers in place of the names of nodes; no addresses, command, network and folders",
+    )
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut import spec
     from crosscut.reports.html import write  # numpy and xarray take a second to import
 
+    if args.spec and args.verdicts:
+        raise UsageError("--spec judges anew, --verdicts tells what was judged: give one of them")
+    if args.redact and args.cabling:
+        raise UsageError("--redact hides names, --cabling tells them: give one of them")
     runs = _runs(args.runs)
-    out = args.out or _named_after(args.runs)
+    out = args.out or (Path("redacted.html") if args.redact else _named_after(args.runs))
     found = _findings(args.findings) if args.findings else None
     if found is not None and len(runs) > 1:
         raise UsageError(f"--findings is of one run, and here are {len(runs)}: name the one it was found in")
     write.write(
         runs, out, size_bytes=args.size, found={runs[0]: found} if found else {}, overwrite=args.force,
-        cabling=options.cabling_of(args), spec=spec.read(args.spec) if args.spec else None,
+        cabling=options.cabling_of(args), spec=args.spec, verdicts=args.verdicts, redact=args.redact,
     )  # fmt: skip
     print(f"wrote {out} ({units.about_size(out.stat().st_size)})")
     return EXIT_OK

@@ -175,6 +175,7 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[str, ..
         return EXIT_OK
     screen = screen_for()
     telling.render(screen, read, rows, summaries, measured)
-    screen.command(f"picture: {drawn}")
+    for path in drawn:
+        screen.command(f"picture: {path}")
     screen.command(f"runs, result.json: {folder}")
     return EXIT_OK

@@ -122,6 +122,7 @@ def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
         "interface": decided.options.interface,
         "pin": decided.options.pin,
         "switch": decided.options.switch,
+        "dilation": decided.options.dilation,
     }
 
 
@@ -177,6 +178,7 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         launcher_arguments=typed.launcher_arguments,
         core_path=typed.core_path,
         switch=typed.switch or str(before.get("switch", "")),
+        dilation=typed.dilation or _recorded_dilation(before),
     )
     decided = decide(known, launch)
     members = {
@@ -197,6 +199,12 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
 def _recorded_ranks(before: Mapping[str, Any]) -> int | None:
     ranks = before.get("ranks")
     return ranks if isinstance(ranks, int) else None
+
+
+def _recorded_dilation(before: Mapping[str, Any]) -> float:
+    """0: the lab was up, or its rates were not divided."""
+    dilation = before.get("dilation")
+    return float(dilation) if isinstance(dilation, int | float) and dilation >= 1 else 0.0
 
 
 def recorded_job(out: Path) -> dict[str, Any]:

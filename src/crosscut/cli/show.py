@@ -53,8 +53,8 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.screen import screen_for
     from crosscut.reports.view import open_view
 
-    if args.cabling and not args.findings:
-        raise UsageError("--cabling names findings: give --findings with it")
+    if (args.cabling or args.switch_counters) and not args.findings:
+        raise UsageError("--cabling and --switch-counters are told with findings: give --findings with them")
     screen, status = screen_for(), EXIT_OK
     for index, path in enumerate(args.runs):
         if index and not args.json:

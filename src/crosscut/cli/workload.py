@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import shlex
-import signal
 import sys
+import time
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
-from crosscut import units, workload_places, workloads
-from crosscut.cli import workload_hpl
+from crosscut import workload_places, workloads
+from crosscut.cli import interrupts, workload_hpl
+from crosscut.cli.launcher_options import add_mpi_place
 from crosscut.cli.parser import quantity, whole
 from crosscut.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
-from crosscut.reports import workload_figures
-from crosscut.reports.screen import Rows, screen_for
+from crosscut.reports import workload_tables
+from crosscut.reports.screen import screen_for
 
 NAME = "workload"
 HELP = "run applications that communicate (NAS Parallel Benchmarks and others), verified and timed"
@@ -68,18 +69,12 @@ def _add_run(commands: Any) -> None:
         "that it can use. Default 4.",
     )
     one.add_argument("--repeat", type=whole(1), default=1, metavar="N", help="Runs of each. Default 1.")
-    one.add_argument(
-        "--on",
-        default="local",
-        metavar="PLACE",
-        help=f"Where: {', '.join(workload_places.PLACES)}. Default local.",
-    )
-    one.add_argument(
-        "--ranks-per-host",
-        type=whole(1),
-        default=0,
-        metavar="N",
-        help="On a simulated or emulated network: ranks on each host. Without it, as few as possible.",
+    add_mpi_place(
+        one,
+        workload_places.PLACES,
+        "The mpiexec or srun. Without it, the one on PATH.",
+        networks="a simulated or emulated network",
+        limited="one run",
     )
     one.add_argument(
         "--compute",
@@ -89,28 +84,11 @@ def _add_run(commands: Any) -> None:
         "or so many times as long.",
     )
     one.add_argument(
-        "--launcher", default="", metavar="PATH", help="The mpiexec or srun. Without it, the one on PATH."
-    )
-    one.add_argument(
-        "--launcher-args",
-        type=shlex.split,
-        default=[],
-        metavar="WORDS",
-        help="Further words for the launcher, as one argument: '--partition=debug'.",
-    )
-    one.add_argument(
         "--options",
         type=shlex.split,
         default=[],
         metavar="WORDS",
         help="Further options of the workload, as one argument: '--waiting sleep'; its own --help has them.",
-    )
-    one.add_argument(
-        "--time-limit",
-        type=quantity(units.parse_seconds),
-        default=3600.0,
-        metavar="TIME",
-        help="Of one run, which is ended then. Default 1h.",
     )
     one.add_argument("--json", action="store_true", help="one JSON object for each run, a line each")
     one.set_defaults(act=_run)
@@ -137,16 +115,12 @@ def _list(args: argparse.Namespace) -> int:
         )
         return EXIT_OK
     screen = screen_for()
-    screen.title("Workloads: crosscut workload run NAME")
-    rows = Rows("<name", "<what it computes", "<what it sends", "<ranks")
-    for one in workloads.WORKLOADS:
-        rows.add(one.name, one.summary, one.messages, one.ranks)
-    screen.table(rows)
+    workload_tables.listing(screen, workloads.WORKLOADS)
     for reason in dict.fromkeys(filter(None, map(_unavailable, workloads.WORKLOADS))):
         screen.line(f"not here: {reason}", "yellow")
-    screen.line()
-    screen.line(f"bt to sp: {workloads.NPB_SOURCE}", "dim")
     workload_hpl.tell(screen)
+    screen.title("Copies down a chain, as Dolly makes them")
+    screen.command("crosscut clone SOURCE TARGET --on PLACE")
     return EXIT_OK
 
 
@@ -158,14 +132,30 @@ def _unavailable(workload: workloads.Workload) -> str:
     return ""
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 def _run(args: argparse.Namespace) -> int:
     chosen = workloads.find(args.names)
     counts, ranged = args.ranks
-    where = workload_places.Where(
+    fitting = {one: workloads.fitting(one, counts, ranged=ranged) for one in chosen}
+    for workload, few in fitting.items():
+        if not few:
+            raise UsageError(f"{workload.name} takes {workload.ranks} of ranks; there is none in -n")
+        if not args.on.startswith("sim:"):  # for which it is compiled
+            workloads.find_executable(workload)
+    interrupts.as_ctrl_c()
+    began = time.monotonic()
+    curves: list[workloads.Curve] = []
+    try:
+        with workload_places.opened(_where(args)) as runner:
+            for workload, problem_class in itertools.product(chosen, args.classes):
+                curves.append(_curve(args, runner, workload, problem_class, fitting[workload]))
+    finally:
+        if len(curves) > 1 and not args.json:
+            workload_tables.summary(screen_for(), curves, time.monotonic() - began)
+    return EXIT_OK if all(curve.verified for curve in curves) else EXIT_FAILED
+
+
+def _where(args: argparse.Namespace) -> workload_places.Where:
+    return workload_places.Where(
         on=args.on,
         launcher=args.launcher,
         launcher_arguments=tuple(args.launcher_args),
@@ -174,16 +164,6 @@ def _run(args: argparse.Namespace) -> int:
         time_limit_seconds=args.time_limit,
         options=tuple(args.options),
     )
-    signal.signal(signal.SIGTERM, _interrupt)
-    failed = 0
-    with workload_places.opened(where) as runner:
-        for workload in chosen:
-            fitting = workloads.fitting(workload, counts, ranged=ranged)
-            if not fitting:
-                raise UsageError(f"{workload.name} takes {workload.ranks} of ranks; there is none in -n")
-            for problem_class in args.classes:
-                failed += _curve(args, runner, workload, problem_class, fitting)
-    return EXIT_FAILED if failed else EXIT_OK
 
 
 def _curve(
@@ -192,21 +172,42 @@ def _curve(
     workload: workloads.Workload,
     problem_class: str,
     counts: Sequence[int],
-) -> int:
-    """One workload and class over numbers of ranks: a table. Returns how many rows were not verified."""
+) -> workloads.Curve:
+    """One workload and class over numbers of ranks: a table of what was run, however it ends. At a run that
+    fails it ends, so that a hundred more that wait for their time limit are not begun; other curves go on."""
     rows: list[workloads.Row] = []
-    for ranks in counts:
-        results = []
-        for _ in range(args.repeat):
-            result = runner(workload, problem_class, ranks)
-            results.append(result)
-            if args.json:
-                print(json.dumps(as_json(result, args.on)), flush=True)
+    failed: list[int] = []
+    results: list[workloads.Result] = []
+    try:
+        for ranks in counts:
+            _tell_progress(args, f"{workload.name} {problem_class}: {ranks} of {counts[-1]} ranks")
+            try:
+                for _ in range(args.repeat):
+                    results.append(runner(workload, problem_class, ranks))
+                    if args.json:
+                        print(json.dumps(as_json(results[-1], args.on)), flush=True)
+            except UsageError:
+                if not args.ranks[1] or (ranks == counts[-1] and not rows):
+                    raise
+                # Of a range what this class is too small for is passed over.
+            _close(rows, results)
+    except workloads.WorkloadError as error:
+        failed.append(ranks)
+        _tell_progress(args, "")
+        print(f"crosscut: error: {error}", file=sys.stderr, flush=True)
+    finally:
+        _close(rows, results)
+        _tell_progress(args, "")
+        if rows and not args.json:
+            workload_tables.curve(screen_for(), workload, problem_class, rows)
+    return workloads.Curve(workload, problem_class, tuple(rows), tuple(failed))
+
+
+def _close(rows: list[workloads.Row], results: list[workloads.Result]) -> None:
+    """What was run on a number of ranks becomes a row."""
+    if results:
         rows.append(workloads.Row(tuple(results)))
-        _tell_progress(args, f"{workload.name} {problem_class}", ranks, counts)
-    if not args.json:
-        _print_table(workload, problem_class, rows)
-    return sum(not row.verified for row in rows)
+        results.clear()
 
 
 def as_json(result: workloads.Result, on: str) -> dict[str, object]:
@@ -227,36 +228,7 @@ def as_json(result: workloads.Result, on: str) -> dict[str, object]:
     }
 
 
-def _tell_progress(args: argparse.Namespace, what: str, ranks: int, counts: Sequence[int]) -> None:
-    """On a terminal, what was done last; gone when the table comes."""
-    if args.json or len(counts) == 1 or not sys.stderr.isatty():
-        return
-    last = ranks == counts[-1]
-    print(
-        "\r\033[K" + ("" if last else f"{what}: {ranks} of {counts[-1]} ranks"),
-        end="",
-        file=sys.stderr,
-        flush=True,
-    )
-
-
-def _print_table(workload: workloads.Workload, problem_class: str, rows: Sequence[workloads.Row]) -> None:
-    screen = screen_for()
-    first = rows[0].first
-    screen.title(f"{workload.name.upper()}, class {problem_class}: {first.size}")
-    repeated = any(row.deviation_seconds is not None for row in rows)
-    headings = ["ranks", "time", *(["deviation"] if repeated else []), "Mop/s"]
-    headings += [*(["speed-up"] if len(rows) > 1 else []), "communicating", "<verified", "?<layout"]
-    table = Rows(*headings)
-    for row in rows:
-        cells = [str(row.first.ranks), units.seconds(row.seconds)]
-        if repeated:
-            deviation = row.deviation_seconds
-            cells.append("" if deviation is None else units.percent(deviation / row.seconds))
-        cells.append(f"{row.mops:,.4g}" if row.mops < 1e4 else f"{row.mops:,.0f}")
-        if len(rows) > 1:
-            cells.append(f"{workloads.speed_up(row, rows[0]):.2f}")
-        cells += [units.percent(row.communication_share), "yes" if row.verified else "NO", row.first.layout]
-        table.add(*cells, style="" if row.verified else "red")
-    screen.table(table)
-    workload_figures.show(screen, rows)
+def _tell_progress(args: argparse.Namespace, what: str) -> None:
+    """On a terminal, what is being run; empty: gone, as a table or a complaint comes."""
+    if not args.json and sys.stderr.isatty():
+        print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import signal
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from crosscut import units
+from crosscut.cli import interrupts
+from crosscut.cli.launcher_options import add_mpi_place
 from crosscut.cli.parser import quantity, whole
 from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.hpl import asking, output, program, running, telling
@@ -54,25 +53,8 @@ def add_to(commands: Any) -> None:
 
 
 def _add_where(one: argparse.ArgumentParser) -> None:
-    one.add_argument(
-        "--on", default="local", metavar="PLACE", help=f"Where: {', '.join(running.PLACES)}. Default local."
-    )
-    one.add_argument(
-        "--ranks-per-host", type=whole(1), default=0, metavar="N",
-        help="On a lab: ranks on each host. Without it, as few as possible.",
-    )  # fmt: skip
-    one.add_argument(
-        "--launcher", default="", metavar="PATH",
-        help="The mpiexec. Without it, that of the MPI which hpcc is linked with.",
-    )  # fmt: skip
-    one.add_argument(
-        "--launcher-args", type=shlex.split, default=[], metavar="WORDS",
-        help="Further words for the launcher, as one argument.",
-    )  # fmt: skip
-    one.add_argument(
-        "--time-limit", type=quantity(units.parse_seconds), default=3600.0, metavar="TIME",
-        help="Of hpcc, which is ended then. Default 1h.",
-    )  # fmt: skip
+    launcher = "The mpiexec. Without it, that of the MPI which hpcc is linked with."
+    add_mpi_place(one, running.PLACES, launcher, networks="a lab", limited="hpcc")
     one.add_argument("--keep", type=Path, metavar="FILE", help="Copy hpcc's own output to this file.")
     one.add_argument(
         "--read", type=Path, metavar="FILE",
@@ -98,7 +80,7 @@ def act(args: argparse.Namespace) -> int:
     if args.read is not None:
         ran = Ran(str(args.read), 0, output.load(args.read))
     else:
-        signal.signal(signal.SIGTERM, _interrupt)
+        interrupts.as_ctrl_c()
         ran = running.run(_asked(args), _where(args))
     if args.json:
         print(json.dumps(telling.as_json(ran), allow_nan=False))
@@ -144,7 +126,3 @@ def _where(args: argparse.Namespace) -> running.Where:
         time_limit_seconds=args.time_limit,
         keep=args.keep,
     )
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

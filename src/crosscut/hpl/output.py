@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut.errors import UsageError, plainly
+from crosscut import bounded_file
+from crosscut.errors import UsageError
 from crosscut.hpl.asking import BROADCASTS
 
 LARGEST_FILE_BYTES = 16 << 20
@@ -110,13 +111,7 @@ class _Lines:
 
 
 def load(file: Path) -> Output:
-    try:
-        with file.open("rb") as stream:
-            content = stream.read(LARGEST_FILE_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{file}: {plainly(error)}") from error
-    if len(content) > LARGEST_FILE_BYTES:
-        raise UsageError(f"{file}: is larger than any hpcc writes ({LARGEST_FILE_BYTES >> 20} MiB)")
+    content = bounded_file.read(file, LARGEST_FILE_BYTES, "an output of hpcc")
     return parse(content.decode("utf-8", "replace"), str(file))
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,23 +15,14 @@ from crosscut.errors import CrosscutError, PlaceError, UsageError, plainly
 from crosscut.hpl import output, program
 from crosscut.hpl.asking import INPUT, OUTPUT, Asked, input_file
 from crosscut.hpl.output import Output
-from crosscut.places import lab
+from crosscut.places import lab, lab_mpi
 from crosscut.places.base import STDERR_LINES_KEPT
+from crosscut.places.host_file import Host, read_host_file, share_out
 from crosscut.places.local import cores
-from crosscut.places.mpi import YIELDING, Launcher, environment_for, stays_here
+from crosscut.places.mpi import Launcher, environment_for, stays_here
 from crosscut.workloads import WorkloadError
 
-PLACES = ("local", "lab:NETWORK")
-LABS_NETWORK = {
-    # Links of a lab are Ethernet: messages between nodes go over TCP, through the adapter.
-    "OMPI_MCA_btl": "self,vader,tcp",
-    "OMPI_MCA_pml": "ob1",
-    "OMPI_MCA_btl_tcp_if_include": lab.INTERFACE,
-    "OMPI_MCA_oob_tcp_if_include": lab.INTERFACE,
-    # Every node believes that the machine's cores are its own, and would bind its first rank to the first.
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-}
-
+PLACES = ("local", "hosts:FILE", "lab:NETWORK")
 _ALONE = (
     "If its MPI is another than the launcher's, each rank ran alone: leave --launcher out, or name that MPI's"
 )
@@ -65,26 +54,39 @@ _Start = Callable[[Path], _Started]
 
 def run(asked: Asked, where: Where) -> Ran:
     """Raises WorkloadError where hpcc fails; a residual above the threshold is for the caller to refuse."""
-    if where.on != "local" and not where.on.startswith("lab:"):
+    if where.on != "local" and not where.on.startswith(("hosts:", "lab:")):
         raise UsageError(f"--on {where.on}: HPL runs on {', '.join(PLACES)}")
     if where.keep is not None and where.keep.exists():
         raise UsageError(f"--keep {where.keep}: it exists; name another file")
     hpcc = program.find()
     launcher = program.launcher_for(hpcc, where.launcher)
-    with (
-        tempfile.TemporaryDirectory(prefix="crosscut-hpl-") as folder,
-        _place(asked, where, hpcc.path, launcher) as start,
-    ):
-        command, environment, hosts = start(Path(folder))
-        (Path(folder) / INPUT).write_text(input_file(asked), encoding="ascii")
-        complained = _run(command, environment, where, Path(folder))
-        return Ran(where.on, hosts, _result(asked, where, Path(folder) / OUTPUT, complained))
+    with _folder(where) as folder, _place(asked, where, hpcc.path, launcher) as start:
+        command, environment, hosts = start(folder)
+        (folder / INPUT).write_text(input_file(asked), encoding="ascii")
+        complained = _run(command, environment, where, folder)
+        return Ran(where.on, hosts, _result(asked, where, folder / OUTPUT, complained))
+
+
+@contextmanager
+def _folder(where: Where) -> Iterator[Path]:
+    """Ranks on other hosts begin in it: then it is where one is, which they mostly share."""
+    above = Path.cwd() if where.on.startswith("hosts:") else Path(tempfile.gettempdir())
+    try:
+        made = tempfile.TemporaryDirectory(prefix="crosscut-hpl-", dir=above)
+    except OSError as error:
+        raise PlaceError(f"no folder can be made in {above}: {plainly(error)}") from error
+    with made as name:
+        yield Path(name)
 
 
 @contextmanager
 def _place(asked: Asked, where: Where, hpcc: Path, launcher: Launcher) -> Iterator[_Start]:
     if where.on == "local":
         yield lambda folder: _local(asked, where, hpcc, launcher, folder)
+        return
+    if where.on.startswith("hosts:"):
+        found = read_host_file(Path(where.on.partition(":")[2]))
+        yield lambda folder: _on_hosts(asked, where, hpcc, launcher, found, folder)
         return
     from crosscut.lab import lifecycle
 
@@ -94,73 +96,48 @@ def _place(asked: Asked, where: Where, hpcc: Path, launcher: Launcher) -> Iterat
     try:
         yield lambda folder: _on_lab(asked, where, hpcc, launcher, site, folder)
     finally:
-        if site.release is not None:
-            site.release()
+        site.release()
 
 
 def _local(asked: Asked, where: Where, hpcc: Path, launcher: Launcher, folder: Path) -> _Started:
     words = [launcher.program, "-n", str(asked.ranks), *where.launcher_arguments, str(hpcc)]
     here = stays_here(launcher, where.launcher_arguments)
     environment = environment_for(here and asked.ranks > cores(), os.environ)
-    return words, {**_own(folder), **environment}, 1 if here else 0
+    return words, {**lab_mpi.open_mpi_settings(folder), **environment}, 1 if here else 0
 
 
-def _own(folder: Path) -> dict[str, str]:
-    """Open MPI's files go where ours do, so that none is left. It refuses root unless told twice: labs need
-    it, containers have nobody else, and hpcc writes nothing outside its folder."""
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return {"OMPI_MCA_orte_tmpdir_base": str(folder), **(root if os.geteuid() == 0 else {})}
+def _on_hosts(
+    asked: Asked, where: Where, hpcc: Path, launcher: Launcher, hosts: Sequence[Host], folder: Path
+) -> _Started:
+    shares = share_out(asked.ranks, hosts)
+    words = [launcher.program, "-n", str(asked.ranks), *launcher.on_hosts(shares), *where.launcher_arguments]
+    environment = {**lab_mpi.open_mpi_settings(folder), **environment_for(False, os.environ)}
+    return [*words, str(hpcc)], environment, len(shares)
 
 
 def _on_lab(
     asked: Asked, where: Where, hpcc: Path, launcher: Launcher, site: lab.Site, folder: Path
 ) -> _Started:
-    per_host = where.ranks_per_host or -(-asked.ranks // len(site.hosts))
-    if asked.ranks > (most := per_host * len(site.hosts)):
-        raise UsageError(
-            f"-n {asked.ranks}: the lab has room for {most} at {per_host} a host; more with --ranks-per-host"
-        )
-    shares = lab.blocks(asked.ranks, site.hosts, per_host)
-    first = [launcher.program, "-n", str(asked.ranks), *where.launcher_arguments]
-    if launcher.is_hydra():
-        first += ["-wdir", str(folder)]
-        command, environment = lab.mpi_command(site, first, asked.ranks, per_host, [str(hpcc)])
-        return list(map(str, command)), environment, len(shares)
-    script = str(site.folder / "enter")
-    places = ",".join(f"{share.host}:{share.count}" for share in shares)
-    words = [*first, "--host", places, "--wdir", str(folder), str(hpcc)]
-    settings = {**_own(folder), **LABS_NETWORK, **YIELDING, "OMPI_MCA_plm_rsh_agent": script}
-    return [script, shares[0].host, shlex.join(words)], {**settings, **os.environ}, len(shares)
+    shares = lab.spread(asked.ranks, site.hosts, where.ranks_per_host)
+    places = [(share.host, share.count) for share in shares]
+    words = [launcher.program, "-n", str(asked.ranks), *where.launcher_arguments]
+    command, environment = lab_mpi.command(site, launcher, words, places, [str(hpcc)], folder)
+    return list(map(str, command)), environment, len(shares)
 
 
 def _run(command: Sequence[str], environment: Mapping[str, str], where: Where, folder: Path) -> str:
-    """What it complained of. In a process group of its own, so that nothing of it is left."""
+    """What it and its launcher said: its result is in a file."""
     try:
-        process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=dict(environment),
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise PlaceError(f"cannot start {command[0]}: {plainly(error)}") from error
-    with process:
-        try:
-            said, _ = process.communicate(timeout=where.time_limit_seconds)
-        except subprocess.TimeoutExpired as error:
-            raise WorkloadError(
-                f"hpcc was ended after {where.time_limit_seconds:g} s; more with --time-limit, or a smaller "
-                "-N. Its RandomAccess, which comes first, takes two minutes at most, all else grows with -N"
-            ) from error
-        finally:
-            process_group.end(process)
-    text = said.decode("utf-8", "replace").strip()
-    if process.returncode != 0:
+        done = process_group.run(command, environment, where.time_limit_seconds, folder)
+    except process_group.Overran as error:
+        raise WorkloadError(
+            f"hpcc was ended after {where.time_limit_seconds:g} s; more with --time-limit, or a smaller "
+            "-N. Its RandomAccess, which comes first, takes two minutes at most, all else grows with -N"
+        ) from error
+    text = f"{done.printed}\n{done.complained}".strip()
+    if done.status != 0:
         tail = "\n".join(text.splitlines()[-STDERR_LINES_KEPT:])
-        raise WorkloadError(f"hpcc ended with status {process.returncode}" + (f":\n{tail}" if tail else ""))
+        raise WorkloadError(f"hpcc ended with status {done.status}" + (f":\n{tail}" if tail else ""))
     return text
 
 

@@ -12,7 +12,7 @@ from crosscut.lab.plan import host_bits_per_second
 from crosscut.lab.user_switch import UserSwitchError, trust_of
 
 # Conditions in which nothing is wrong.
-SOUND = ("up", "being built")
+SOUND = ("up", "being built", "being taken down")
 
 
 def attributes(record: state.Record, ranks_per_host: int) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def condition(record: state.Record) -> str:
     if record.holder is not None and not record.holder.alive():
         return "broken: the process that kept it is gone"
     if record.condition != "up":
-        return "broken: it was never finished" if _is_free(record.name) else "being built"
+        return _unsettled(record)
     if (lost := _lost_namespaces(record, folder)) is not None:
         return f"broken: {lost}"
     if (failure := switch_process.failure(record)) is not None:
@@ -109,6 +109,14 @@ def condition(record: state.Record) -> str:
     if record.owner is not None and not record.owner.alive():
         return "left behind: the run that made it is gone"
     return "up"
+
+
+def _unsettled(record: state.Record) -> str:
+    """Of a lab that is not up: somebody works on it, or was killed meanwhile."""
+    leaves = record.condition == "leaving"
+    if _is_free(record.name):
+        return "broken: it was not taken down to the end" if leaves else "broken: it was never finished"
+    return "being taken down" if leaves else "being built"
 
 
 def _lost_namespaces(record: state.Record, folder: Path) -> str | None:

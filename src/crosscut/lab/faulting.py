@@ -5,18 +5,29 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import addresses, bulk, enter, holder, lifecycle, namespaces, state, switch_choice
+from crosscut.lab import (
+    addresses,
+    bulk,
+    enter,
+    holder,
+    lifecycle,
+    namespaces,
+    state,
+    switch_choice,
+    switch_faults,
+    switch_process,
+)
 from crosscut.lab.faults import Fault, cable_of, cabled, check, from_json
 from crosscut.lab.plan import End, Entry, Plan
 from crosscut.lab.shaping import Bucket
 
-# What needs no port.
+# What is no matter of cables and switches.
 _OF_NODES = ("mtu", "compute")
 _WORKERS = ("flap", "loss", "compute")
 
@@ -26,14 +37,17 @@ def plant(name: str, fault: Fault) -> Mapping[str, Any]:
     with state.locked(name) as folder:
         record = state.read(name)
         made = lifecycle.plan_of(record)
-        check(fault, made)
-        _refuse_without_ports(record, fault)
+        in_kernel = switch_choice.parse(record.switch).in_kernel
+        check(fault, made, in_kernel=in_kernel)
         refuse_overlap(record, fault)
-        holder.inside(record, partial(apply, made, folder, fault))
+        if _is_of_switch(record, fault):
+            _tell_switch(record, made, folder, [*_faults(record), fault])
+        else:
+            holder.inside(record, partial(apply, made, folder, fault))
         taken = {entry["id"] for entry in record.faults}
         number = next(number for number in range(1, len(taken) + 2) if f"f{number}" not in taken)
         entry: dict[str, Any] = {"id": f"f{number}", **fault.as_json()}
-        if fault.kind in _WORKERS:
+        if fault.kind in _WORKERS and not _is_of_switch(record, fault):
             worker = _start_worker(record, folder, fault)
             entry["worker"] = {"pid": worker.pid, "start_ticks": worker.start_ticks}
         state.with_faults(record, (*record.faults, entry))
@@ -51,20 +65,30 @@ def lift(name: str, which: str) -> list[Mapping[str, Any]]:
             raise UsageError(
                 f"lab {name} has no fault {which}; " + (f"planted is {there}" if there else "none is planted")
             )
+        kept = tuple(entry for entry in record.faults if entry not in chosen)
         for entry in chosen:
             _end_worker(entry)
-            holder.inside(record, partial(undo, made, folder, from_json(entry)))
-        state.with_faults(record, tuple(entry for entry in record.faults if entry not in chosen))
+            if not _is_of_switch(record, from_json(entry)):
+                holder.inside(record, partial(undo, made, folder, from_json(entry)))
+        if any(_is_of_switch(record, from_json(entry)) for entry in chosen):
+            _tell_switch(record, made, folder, map(from_json, kept))
+        state.with_faults(record, kept)
         return chosen
 
 
-def _refuse_without_ports(record: state.Record, fault: Fault) -> None:
-    """Most faults are of a port of a bridge, or of its bucket."""
-    if not switch_choice.parse(record.switch).in_kernel and fault.kind not in _OF_NODES:
-        raise UsageError(
-            f"{fault.kind}: lab {record.name} has no bridges, crosscut-switch carries its frames; there only "
-            f"{' and '.join(_OF_NODES)} can be planted (a link's rate can be changed in the network's file)"
-        )
+def _is_of_switch(record: state.Record, fault: Fault) -> bool:
+    """crosscut-switch plants it; else the parts of the kernel."""
+    return not switch_choice.parse(record.switch).in_kernel and fault.kind not in _OF_NODES
+
+
+def _faults(record: state.Record) -> list[Fault]:
+    return [from_json(entry) for entry in record.faults]
+
+
+def _tell_switch(record: state.Record, made: Plan, folder: Path, faults: Iterable[Fault]) -> None:
+    if record.switch_process is None or not record.switch_process.alive():
+        raise CrosscutError(f"lab {record.name} has no switch any more; crosscut lab down {record.name}")
+    switch_process.set_faults(record.switch_process, folder, switch_faults.text(faults, made))
 
 
 def refuse_overlap(record: state.Record, fault: Fault) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from crosscut.errors import UsageError
+from crosscut.lab import spelling
 from crosscut.lab.plan import Cable, End, Plan
 
 DIRECTIONS = ("both", "in", "out")
@@ -109,13 +109,14 @@ def check_options(kind: str, given: Mapping[str, str]) -> None:
             raise UsageError(f"{kind} has no {typed}, which is for {others}; leave it out")
 
 
-def check(fault: Fault, made: Plan) -> None:
-    """UsageError for what cannot be planted in this lab, with the reason."""
+def check(fault: Fault, made: Plan, *, in_kernel: bool = True) -> None:
+    """UsageError for what cannot be planted in this lab, with the reason. Not `in_kernel`: crosscut-switch
+    carries it."""
     _check_nodes(fault, made)
     _check_values(fault, made)
     if fault.kind in ("flap", "swap", "miswire", "half-duplex"):
         for node in fault.nodes:
-            _check_port(fault, made, node)
+            _check_port(fault, made, node, in_kernel)
 
 
 def _check_nodes(fault: Fault, made: Plan) -> None:
@@ -130,10 +131,8 @@ def _check_nodes(fault: Fault, made: Plan) -> None:
     for node in fault.nodes:
         number = made.host_number(node)
         if number is None:
-            near = difflib.get_close_matches(node, made.hosts, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
             there = f"nodes are {made.hosts[0]} to {made.hosts[-1]}"
-            raise UsageError(f"there is no node {node}; {there}{hint}")
+            raise UsageError(f"there is no node {node}; {there}{spelling.hint(node, made.hosts)}")
         if not 0 <= fault.one_adapter < made.adapters[number]:
             raise UsageError(f"{node} has no adapter {fault.one_adapter}; it has {made.adapters[number]}")
 
@@ -147,17 +146,20 @@ def _check_values(fault: Fault, made: Plan) -> None:
         raise UsageError(f"an MTU of {fault.bytes} is no fault; from 68 to {made.frames.mtu_bytes - 1} bytes")
 
 
-def _check_port(fault: Fault, made: Plan, node: str) -> None:
-    """What needs a port of a switch."""
+def _check_port(fault: Fault, made: Plan, node: str, in_kernel: bool) -> None:
+    """What needs a port of a switch; of the kernel's, one that nothing else is redirected at."""
     cable, _, far = cable_of(made, node, fault.one_adapter)
-    if far.host is not None:
+    moves = fault.kind in ("swap", "miswire")
+    if far.host is not None and (in_kernel or moves):
         raise UsageError(f"{fault.kind}: the cable of {node} leads to a host; it takes a switch")
-    if fault.kind == "half-duplex" and (cable.half_duplex or is_shared(made, far)):
+    if fault.kind == "half-duplex" and cable.half_duplex:
+        raise UsageError(f"half-duplex: the link of {node} is so already, by the network's file")
+    if fault.kind == "half-duplex" and in_kernel and is_shared(made, far):
         raise UsageError(
-            "half-duplex: the port's switch has a capacity of its own (or the link is half-duplex already); "
-            "the kernel redirects what passes a port once"
+            "half-duplex: the port's switch has a capacity of its own, and the kernel redirects what passes "
+            "a port once; in a lab of --switch user it can be planted"
         )
-    if fault.kind in ("swap", "miswire") and made.hosts.index(node) in made.forwarding:
+    if moves and made.hosts.index(node) in made.forwarding:
         raise UsageError(f"{fault.kind}: {node} forwards; routes through it would lead elsewhere")
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from crosscut.errors import CrosscutError
 from crosscut.lab import namespaces
@@ -15,34 +15,57 @@ from crosscut.lab.state import Process, Record, start_ticks
 
 Result = TypeVar("Result")
 
+_GO = b"g"
+
 
 def needed() -> bool:
     return os.geteuid() != 0
 
 
-def start() -> Process:
-    """Waits until its namespace is made; CrosscutError where the kernel allows none."""
+def start(note: Callable[[Process], None] | None = None) -> Process:
+    """Waits until its namespace is made; CrosscutError where the kernel allows none. `note` writes down who
+    it is: were this process killed before that, nobody would find the other, so it ends with it."""
     reading, writing = os.pipe()
+    waiting, going = os.pipe()
     identity = (os.geteuid(), os.getegid())
     child = os.fork()
     if child == 0:
         os.close(reading)
-        try:
-            os.setsid()
-            _settle(*identity)
-            os.write(writing, b"up")
-        except OSError as error:
-            os.write(writing, f"no user namespace can be made here: {error.strerror}".encode())
-            os._exit(1)
-        os.set_inheritable(writing, False)
-        _sleep()
+        os.close(going)
+        _run(identity, writing, waiting)
     os.close(writing)
-    with os.fdopen(reading, "rb") as stream:
-        said = stream.read()
-    if said != b"up":
+    os.close(waiting)
+    try:
+        with os.fdopen(reading, "rb") as stream:
+            said = stream.read()
+        if said != b"up":
+            raise CrosscutError(said.decode() + "; a lab needs root, or sysctl user.max_user_namespaces > 0")
+        keeper = Process(child, start_ticks(child) or 0)
+        if note is not None:
+            note(keeper)
+        os.write(going, _GO)
+    except BaseException:
+        os.close(going)
         os.waitpid(child, 0)
-        raise CrosscutError(said.decode() + "; a lab needs root, or sysctl user.max_user_namespaces > 0")
-    return Process(child, start_ticks(child) or 0)
+        raise
+    os.close(going)
+    return keeper
+
+
+def _run(identity: tuple[int, int], writing: int, waiting: int) -> NoReturn:
+    try:
+        os.setsid()
+        _settle(*identity)
+        os.write(writing, b"up")
+        os.close(writing)
+        if os.read(waiting, 1) == _GO:
+            os.close(waiting)
+            _sleep()
+    except OSError as error:
+        with contextlib.suppress(OSError):  # closed: it was up, and cannot sleep
+            os.write(writing, f"no user namespace can be made here: {error.strerror}".encode())
+    finally:
+        os._exit(1)
 
 
 def _settle(user: int, group: int) -> None:

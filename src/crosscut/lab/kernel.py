@@ -26,7 +26,7 @@ _SIOCETHTOOL, _ETHTOOL_SET_GRO = 0x8946, 0x2C  # linux/sockios.h, linux/ethtool.
 _PRIORITY = 10
 _BUCKET = 0x10000
 """Handle of every bucket: with it, another rate leaves what is below in its place."""
-_LEAST_BUNDLES = 16
+_LEAST_BUNDLES = 8
 
 
 class Kernel:
@@ -101,9 +101,11 @@ class Kernel:
 
     def take_turns(self, index: int, bucket: Bucket, senders: int, bundle_bytes: int) -> None:
         """Below the bucket: each of so many senders has a queue of its own."""
-        # A class's queue is as long as the device's when it is made, counted in bundles.
-        self.change(index, txqlen=max(_LEAST_BUNDLES, bucket.limit_bytes // bundle_bytes))
-        bulk.send(turns.in_turn(index, senders, bundle_bytes))
+        # A class's queue is as long as the device's when it is made, counted in bundles. It is a short one:
+        # who may not have more than a part of the link is to learn it soon, and not after a megabyte.
+        room = bucket.limit_bytes // turns.QUEUES_IN_ONE // bundle_bytes
+        self.change(index, txqlen=max(_LEAST_BUNDLES, room))
+        bulk.send(turns.in_turn(index, senders, bundle_bytes, bucket.limit_bytes))
 
     def delay(self, index: int, seconds: float) -> None:
         """Needs the kernel's netem."""

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import addresses, enter, holder, removal, state, switch_choice, switch_process, ways
+from crosscut.lab import addresses, enter, holder, removal, state, switch_choice, switch_process, users, ways
 from crosscut.lab.plan import Plan, plan
 from crosscut.lab.unlike import differences
 
@@ -58,6 +58,7 @@ def up(file: str, choices: Choices) -> state.Record:
     switch = switch_choice.parse(choices.switch)
     in_kernel = switch.in_kernel
     made = plan(described, choices.dilation, shaped=in_kernel, queues=switch.queues)
+    switch_choice.refuse_small_buffer(switch, made.frames.bundle_bytes(1))
     unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)
     if choices.exact and unlike:
         raise UsageError(f"--exact: a lab of {file} would not be like it: " + "; ".join(unlike))
@@ -78,7 +79,7 @@ def up(file: str, choices: Choices) -> state.Record:
             state.write(record)
             return _build(record, made, document, folder)
         except BaseException:
-            removal.remove(folder, _holder_of(name))
+            _remove(name, folder)
             raise
 
 
@@ -90,8 +91,8 @@ def _build(record: state.Record, made: Plan, document: dict[str, object], folder
     names = [(addresses.ip(host, 0), name) for host, name in enumerate(made.hosts)]
     (folder / "hosts").write_text(enter.hosts_file(names), encoding="ascii")
     if holder.needed():
-        record = replace(record, holder=holder.start())
-        state.write(record)
+        keeper = holder.start(lambda keeper: state.write(replace(record, holder=keeper)))
+        record = replace(record, holder=keeper)
     if switch_choice.parse(record.switch).in_kernel:
         holder.inside(record, partial(build.build, made, folder))
     else:
@@ -113,21 +114,44 @@ def _build(record: state.Record, made: Plan, document: dict[str, object], folder
 def down(name: str) -> None:
     """Also of one that is broken, half built or half removed."""
     with state.locked(name) as folder:
-        helpers: list[state.Process] = []
-        with contextlib.suppress(CrosscutError):
-            helpers += state.read(name).helpers()
-        removal.remove(folder, _holder_of(name))
-        for helper in helpers:
-            helper.end()
+        with contextlib.suppress(CrosscutError, OSError):
+            # Who measures on it sees why its ranks end: `is_gone`.
+            state.write(replace(state.read(name), condition="leaving"))
+        _remove(name, folder)
 
 
-def busy_with(name: str) -> int:
-    """The process of the run that a lab was built for, which is not over; 0: none."""
-    try:
+def _remove(name: str, folder: Path) -> None:
+    """Also what this process started of it, where it did."""
+    keeper = _holder_of(name)
+    started = [keeper] if keeper else []
+    with contextlib.suppress(CrosscutError, OSError):
+        started += state.read(name).helpers()
+    removal.remove(folder, keeper)
+    for helper in started:
+        helper.end()
+
+
+def why_busy(name: str) -> str:
+    """The run that would lose its lab, with its process; empty: none is under way."""
+    with contextlib.suppress(CrosscutError):  # a broken record names nobody
         owner = state.read(name).owner
+        if owner is not None and owner.alive():
+            return f"process {owner.pid} built it for a run, after which it goes"
+    pids = [str(process.pid) for process in users.measuring(name)]
+    if not pids:
+        return ""
+    several = len(pids) > 1
+    return (
+        f"{'runs are' if several else 'a run is'} under way on it (process{'es' * several} {', '.join(pids)})"
+    )
+
+
+def is_gone(name: str) -> bool:
+    """Whether a lab that was there was taken down, or is on its way."""
+    try:
+        return state.read(name).condition == "leaving"
     except CrosscutError:
-        return 0
-    return owner.pid if owner is not None and owner.alive() else 0
+        return True
 
 
 def plan_of(record: state.Record) -> Plan:
@@ -168,10 +192,11 @@ def name_of(argument: str) -> str:
     return stem if state.exists(stem) and state.read(stem).network == argument else ""
 
 
-def for_one_run(argument: str, switch: str = switch_choice.KERNEL) -> Choices:
+def for_one_run(argument: str, switch: str = switch_choice.KERNEL, dilation: float = 1.0) -> Choices:
     """A lab beside any other, which its owner takes down."""
     stem = _as_name(Path(argument).name.removesuffix(".toml"))
-    return Choices(name=f"{stem[:48]}-{os.getpid()}", owner=state.this_process(), switch=switch)
+    name = f"{stem[:48]}-{os.getpid()}"
+    return Choices(name=name, dilation=dilation, owner=state.this_process(), switch=switch)
 
 
 def taking_down(record: state.Record) -> Callable[[], None]:

@@ -134,7 +134,7 @@ def plan(ways: Ways, dilation: float = 1.0, *, shaped: bool = True, queues: Queu
         neighbours=tuple(_neighbours(ways)),
         routes=tuple(_ip_routes(ways)),
         frames=frames,
-        segments=shaping.segments(min(rates), frames.mtu_bytes, host_bits_per_second(cables))
+        segments=shaping.segments(min(rates), frames.mtu_bytes, host_bits_per_second(cables), dilation)
         if shaped
         else 1,
         dilation=dilation,

@@ -18,6 +18,7 @@ from crosscut.errors import CrosscutError
 from crosscut.lab import namespaces, state
 
 PATIENCE_SECONDS = 2.0
+_KILLING_ROUNDS = 3
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -43,15 +44,20 @@ def remove(folder: Path, holder: state.Process | None) -> None:
 
 
 def mounts_under(folder: Path, holder: state.Process | None = None) -> list[str]:
-    """As mountinfo has them, of this process or the holder (proc(5): the fifth field, blanks as octal
-    numbers)."""
-    found = []
-    table = Path(f"/proc/{holder.pid if holder else 'self'}/mountinfo")
+    """Of this process or the holder."""
     try:
-        lines = table.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        return _mounts_of(str(holder.pid) if holder else "self", folder)
     except OSError:  # the holder ended just now
         return []
-    for line in lines:
+
+
+def _mounts_of(process: str, folder: Path) -> list[str]:
+    """As mountinfo has them (proc(5): the fifth field, blanks as octal numbers)."""
+    found = []
+    table = Path(f"/proc/{process}/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    for line in table.splitlines():
+        if folder.name not in line:  # there may be thousands of other labs'
+            continue
         path = _OCTAL.sub(lambda match: chr(int(match[1], 8)), line.split()[4])
         if Path(path).is_relative_to(folder):
             found.append(path)
@@ -60,10 +66,11 @@ def mounts_under(folder: Path, holder: state.Process | None = None) -> list[str]
 
 def processes(folder: Path, holder: state.Process | None) -> list[int]:
     """Everybody who is in the lab: in one of its network namespaces, or in its holder's user namespace."""
-    if holder is not None:
+    if holder is not None and holder.alive():
         with contextlib.suppress(OSError):
             return sorted(_with_namespace("user", {Path(f"/proc/{holder.pid}/ns/user").stat().st_ino}))
-        return []
+    if holder is not None or os.geteuid() != 0:
+        return sorted(_who_sees_mounts(folder))
     pinned = set()
     for path in mounts_under(folder):
         with contextlib.suppress(OSError):
@@ -71,32 +78,46 @@ def processes(folder: Path, holder: state.Process | None) -> list[int]:
     return sorted(_with_namespace("net", pinned)) if pinned else []
 
 
+def _who_sees_mounts(folder: Path) -> Iterator[int]:
+    """Without root, what is mounted in a lab is seen by those who are in it, and by nobody else: so they are
+    found when their holder is gone. The number of its namespace may be another's by then."""
+    # Whether it is one of the lab, by the number of a namespace of mounts. Here nothing of it is seen.
+    known = {Path("/proc/self/ns/mnt").stat().st_ino: False}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):  # another user's, or gone
+                namespace = (entry / "ns" / "mnt").stat().st_ino
+                if namespace not in known:
+                    known[namespace] = bool(_mounts_of(entry.name, folder))
+                if known[namespace]:
+                    yield int(entry.name)
+
+
 def _with_namespace(kind: str, inodes: set[int]) -> Iterator[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with contextlib.suppress(OSError):
-                if (entry / "ns" / kind).stat().st_ino in inodes:
+                # A corpse keeps its user namespace until its parent looks, which may be never.
+                inside = (entry / "ns" / kind).stat().st_ino in inodes
+                if inside and state.start_ticks(int(entry.name)) is not None:
                     yield int(entry.name)
 
 
 def _end_processes(folder: Path, holder: state.Process | None) -> None:
     """Asks, then kills. New ones may be born meanwhile, hence by rounds."""
-    if holder is not None and not holder.alive():
-        return
     deadline = time.monotonic() + PATIENCE_SECONDS
-    number = signal.SIGTERM
+    killed = 0
     while found := processes(folder, holder):
         late = time.monotonic() > deadline
-        if time.monotonic() > deadline + 5 * PATIENCE_SECONDS:
+        # A round takes long on a busy machine.
+        if killed > _KILLING_ROUNDS and time.monotonic() > deadline + 5 * PATIENCE_SECONDS:
             raise CrosscutError(
                 f"processes {', '.join(map(str, found))} of the lab in {folder} cannot be ended"
             )
+        killed += late
         # The sleeping holder goes last: without it nothing can be entered any more.
         others = [pid for pid in found if holder is None or pid != holder.pid]
         for pid in others or found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL if late else number)
-            # Where this process started it (the holder, the switch), it is found until it was waited for.
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, os.WNOHANG)
+                os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
         time.sleep(0.02)

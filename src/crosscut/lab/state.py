@@ -8,7 +8,9 @@
     NAME/ipc/NODE         shared memory and semaphores of System V
     NAME/shm/NODE/      the node's /dev/shm
     NAME/hosts          every node's /etc/hosts
+    NAME/users/         who measures on it (users.py)
     NAME/taps.json      with `--switch user`: the list of adapters that crosscut-switch was given,
+    NAME/faults.json      the cables that are bad,
     NAME/switch.said      its answers,
     NAME/switch.errors    and its last words
     NAME/enter          runs a command on a node, as ssh would
@@ -32,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from crosscut.errors import CrosscutError, UsageError, plainly
+from crosscut.lab import spelling
 
 VARIABLE = "CROSSCUT_LABS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -71,7 +74,7 @@ class Record:
     switch: str = "kernel"
     """As typed: switch_choice.py."""
     condition: str = "building"
-    """`building` or `up`"""
+    """`building`, `up` or `leaving`"""
     description: str = ""
     """Text of the network's file."""
     unlike: tuple[str, ...] = ()
@@ -144,7 +147,10 @@ def read(name: str) -> Record:
     path = folder(name) / "lab.json"
     if not path.parent.is_dir():
         there = ", ".join(names())
-        raise UsageError(f"there is no lab {name}; " + (f"there is {there}" if there else "none is up"))
+        raise UsageError(
+            f"there is no lab {name}; "
+            + (f"there is {there}{spelling.hint(name, names())}" if there else "none is up")
+        )
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found.get("version") != VERSION:

@@ -96,6 +96,18 @@ def parse(text: str) -> Choice:
     return Choice(kind, tuple(words))
 
 
+def refuse_small_buffer(choice: Choice, frame_bytes: int) -> None:
+    """`frame_bytes`: of a full frame, with its header. Without room for one hardly anything passes."""
+    if "--buffer" not in choice.options:
+        return
+    given = int(choice.options[choice.options.index("--buffer") + 1])
+    if given < frame_bytes:
+        raise UsageError(
+            f"--switch {choice.kind},buffer={given}: no frame of this network fits into so few bytes (it has "
+            f"{frame_bytes:,}); give more, with a unit: buffer=64KiB"
+        )
+
+
 def _queues(settings: list[str]) -> Queues:
     found = Queues.ROUTERS
     for setting in settings:

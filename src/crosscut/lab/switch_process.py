@@ -28,7 +28,7 @@ from crosscut.lab.user_switch import (
     taps_list,
 )
 
-_SAID, _ERRORS, _TAPS = "switch.said", "switch.errors", "taps.json"
+_SAID, _ERRORS, _TAPS, _FAULTS = "switch.said", "switch.errors", "taps.json", "faults.json"
 _POLL_SECONDS = 0.005
 _WORDS_KEPT_BYTES = 4096
 
@@ -36,7 +36,9 @@ _WORDS_KEPT_BYTES = 4096
 def start(record: state.Record, folder: Path, made: Plan, network: Path) -> state.Process:
     """Waits until all adapters are there; UserSwitchError has the program's own words."""
     (folder / _TAPS).write_text(taps_list(_taps(made, folder)), encoding="ascii")
+    (folder / _FAULTS).write_text("", encoding="utf-8")
     words = [str(find_switch()), str(network.absolute()), "--taps", str(folder / _TAPS)]
+    words += ["--faults", str(folder / _FAULTS)]
     words += ["--dilate", repr(record.dilation), *switch_choice.parse(record.switch).options]
     command = enter.command(record, folder, enter.FABRIC, words)
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -75,13 +77,37 @@ def statistics(record: state.Record) -> Mapping[str, Any]:
     """What has passed since the lab was built, and how late it was. One asks at a time."""
     if record.switch_process is None:
         raise UserSwitchError(f"lab {record.name} is carried by the kernel, which keeps no such statistics")
-    folder = state.folder(record.name)
+    return _ask(record.switch_process, state.folder(record.name), signal.SIGUSR1, "statistics")
+
+
+def set_faults(process: state.Process, folder: Path, lines: str) -> None:
+    """All that are planted (switch_faults.py). Where the switch refuses them it has those of before."""
+    file = folder / _FAULTS
+    before = file.read_text(encoding="utf-8")
+    try:
+        _tell_faults(process, folder, lines)
+    except UserSwitchError:
+        if process.alive():
+            _tell_faults(process, folder, before)
+        raise
+
+
+def _tell_faults(process: state.Process, folder: Path, lines: str) -> None:
+    unfinished = folder / f"{_FAULTS}.unfinished"
+    unfinished.write_text(lines, encoding="utf-8")
+    unfinished.replace(folder / _FAULTS)
+    answer = _ask(process, folder, signal.SIGUSR2, "faults")
+    if "refused" in answer:
+        raise UserSwitchError(f"the lab's switch cannot: {answer['refused']}")
+
+
+def _ask(process: state.Process, folder: Path, number: signal.Signals, event: str) -> Mapping[str, Any]:
     with (folder / _SAID).open("r+b") as said:
         fcntl.flock(said, fcntl.LOCK_EX)
         said.truncate(0)  # it appends: what it says next stands at the beginning
-        if record.switch_process.alive():
-            os.kill(record.switch_process.pid, signal.SIGUSR1)
-        return _answer(folder, record.switch_process, "statistics", ANSWER_SECONDS)
+        if process.alive():
+            os.kill(process.pid, number)
+        return _answer(folder, process, event, ANSWER_SECONDS)
 
 
 def failure(record: state.Record) -> str | None:

@@ -19,6 +19,9 @@ from crosscut.lab.watch import Window
 # Of all cores' time. Beyond it somebody waits for a core most of the time, be it a rank or the emulator.
 # Nice processes should make room, and count where wake-ups are so late that a bucket lies idle.
 LIMITING_SHARE = 0.9
+# Of one core's time, by the frames that pass it: more of them wait, even where other cores are idle. The
+# kernel moves no queue from one core to another.
+FULL_CORE_SHARE = 0.95
 # A phase is limited if more than this share of the time in which it was measured was.
 LIMITED_SHARE_OF_PHASE = 0.5
 
@@ -82,8 +85,9 @@ def busy(windows: Sequence[Window], begin: float, end: float) -> float:
 
 
 def _is_limiting(window: Window) -> bool:
-    _, _, ours, _, filled, latest = window
-    return ours >= LIMITING_SHARE or (filled >= LIMITING_SHARE and latest > BURST_SECONDS)
+    _, _, ours, _, filled, latest, frames = window
+    late = filled >= LIMITING_SHARE and latest > BURST_SECONDS
+    return ours >= LIMITING_SHARE or late or frames >= FULL_CORE_SHARE
 
 
 def limited_share(windows: Sequence[Window], begin: float, end: float) -> float:
@@ -148,6 +152,7 @@ def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
         "cpu_busy_share_max": max((window[2] for window in inside), default=None),
         "cpu_stolen_share": _known(sum(window[1] * window[3] for window in inside) / seconds),
         "cpu_filled_share": _known(sum(window[1] * window[4] for window in inside) / seconds),
+        "fullest_core_share": _known(sum(window[1] * window[6] for window in inside) / seconds),
         "timer_lateness_seconds": {
             "median": _known(quantile(seen.late_microseconds, 0.5)),
             "p90": _known(quantile(seen.late_microseconds, 0.9)),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from crosscut import units
 from crosscut.errors import UsageError
-from crosscut.lab import addresses, holder, namespaces, probing, state, ways
+from crosscut.lab import addresses, holder, namespaces, probing, spelling, state, ways
 from crosscut.lab.probing import Probe, Way
 from crosscut.lab.ways import Ways
 
@@ -149,7 +149,7 @@ def nothing_to_walk(network: Ways, source: str, to: str) -> str:
         return f"has no node {source}: --from takes a node, not an adapter: {source.partition('/')[0]}"
     if wrong := [name for name in (source, node) if name and name not in hosts]:
         first, *_, last = [host.name for host in (*network.hosts, *network.hosts[-1:])]
-        return f"has no node {wrong[0]}; there is {first} to {last}"
+        return f"has no node {wrong[0]}; there is {first} to {last}{spelling.hint(wrong[0], sorted(hosts))}"
     known = [name for name in names_of(network).values() if name.partition("/")[0] == node]
     if to and not any(is_meant(name, to) for name in known):
         return f"has no address of its own for {to}; of this node there is {', '.join(known)}"

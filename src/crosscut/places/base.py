@@ -60,6 +60,8 @@ class PlaceOptions:
     """`sim`: ranks on each host of the network; 0: as it says."""
     switch: str = ""
     """`lab`: what carries its frames (lab/switch_choice.py); empty: the place's own choice."""
+    dilation: float = 0.0
+    """`lab`: by what all rates of one that is built are divided; 0: they are not, or one is up."""
     secret: str = field(default_factory=new_secret, repr=False)
 
 
@@ -120,18 +122,20 @@ class Launched:
         release: Callable[[], None] | None = None,
         attributes: Callable[[], Mapping[str, object]] | None = None,
         remark: Callable[[], str] | None = None,
+        gone: Callable[[], str] | None = None,
     ) -> None:
         """`attributes` is what a place adds to every run, asked for when a job begins. `remark` is what a
         person should know who reads a figure or an error from there (faults that are planted), asked for
-        when a session begins and when it fails; empty: nothing. `observe` gets every
-        event before the session acts on it (a place that starts further nodes waits for `listening`);
-        `release` ends whatever else was started (ssh, a batch job), called once, after the process has
-        ended."""
+        when a session begins and when it fails; empty: nothing. `gone` is why nothing can run there any
+        more, asked for when ranks have ended early; empty: it can. `observe` gets every event before the
+        session acts on it (a place that starts further nodes waits for `listening`); `release` ends
+        whatever else was started (ssh, a batch job), called once, after the process has ended."""
         self.process = process
         self._observe = observe
         self._release = release
         self._attributes = attributes
         self._remark = remark
+        self._gone = gone
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
         self._drain.start()
@@ -154,6 +158,10 @@ class Launched:
     def remark(self) -> str:
         """What the place knows that may explain what is measured, or a failure; empty: nothing."""
         return "" if self._remark is None else self._remark()
+
+    def gone(self) -> str:
+        """Why the place is there no more, which explains every other failure; empty: it is there."""
+        return "" if self._gone is None else self._gone()
 
     def stderr_tail(self) -> list[str]:
         """The last lines that the started processes wrote for people."""
@@ -201,6 +209,7 @@ def spawn(
     release: Callable[[], None] | None = None,
     attributes: Callable[[], Mapping[str, object]] | None = None,
     remark: Callable[[], str] | None = None,
+    gone: Callable[[], str] | None = None,
 ) -> Launched:
     """Starts `command` with pipes, in a process group of its own (Ctrl-C reaches crosscut alone, which
     then stops the session in order), and writes the session's first line."""
@@ -215,7 +224,9 @@ def spawn(
         )
     except OSError as error:
         raise PlaceError(f"cannot start {command[0]}: {error.strerror or error}") from error
-    launched = Launched(process, observe=observe, release=release, attributes=attributes, remark=remark)
+    launched = Launched(
+        process, observe=observe, release=release, attributes=attributes, remark=remark, gone=gone
+    )
     assert process.stdin is not None
     # A process that died at once is reported by the session, with its standard error.
     with contextlib.suppress(BrokenPipeError, OSError):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosscut import bounded_file
 from crosscut.errors import PlaceError, UsageError
 
 LARGEST_FILE_BYTES = 16 << 20
@@ -37,13 +38,7 @@ class Share:
 def read_host_file(path: Path) -> list[Host]:
     """The hosts, in the file's order; a host named twice has the sum of its slots. Raises UsageError
     that names file and line."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"host file {path}: {error.strerror}") from error
-    if len(content) > LARGEST_FILE_BYTES:
-        raise UsageError(f"host file {path}: larger than {LARGEST_FILE_BYTES >> 20} MiB; is it a host file?")
+    content = bounded_file.read(path, LARGEST_FILE_BYTES, "a host file")
     slots: dict[str, int] = {}
     for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
         try:

@@ -1,29 +1,27 @@
 """Ranks on the nodes of a lab: one that is up, or one that is built for this run and removed after it.
 
 Over tcp (and udp) the nodes are started as a tree, as hosts are, with the lab's `enter` in the place of ssh;
-over MPI the first node runs mpiexec, with `enter` as its remote shell. Either way a rank is one process.
+over MPI the first node runs mpiexec (lab_mpi.py). Either way a rank is one process.
 """
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut import network
+from crosscut import network, units
 from crosscut.errors import CrosscutError, PlaceError, UsageError
+from crosscut.places import lab_mpi
 from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
-from crosscut.places.host_file import Share
-from crosscut.places.mpi import YIELDING, Launcher, find_hydra
+from crosscut.places.host_file import Host, Share, share_out
+from crosscut.places.lab_mpi import INTERFACE
 
 if TYPE_CHECKING:
-    from crosscut.lab import ways
+    from crosscut.lab import state, ways
 
 FANOUT = 16
-INTERFACE = "eth0"
 _MOST_FAULTS_TOLD = 4
 
 
@@ -34,8 +32,8 @@ class Site:
     name: str
     folder: Path
     hosts: tuple[str, ...]
-    release: Callable[[], None] | None
-    """Takes it down, where it was built for this session."""
+    release: Callable[[], None]
+    """Takes it down, where it was built for this session; else says that nobody of here measures any more."""
     adapters: int = 1
     """On which every host has an address: rail k of a pattern is the host's adapter k, as in a simulation
     with one rank on each host."""
@@ -67,24 +65,16 @@ class LabPlace:
     def start(self, options: PlaceOptions) -> Launched:
         from crosscut.lab.observer import Observer
 
-        site = open_site(options.argument, options.switch)
-        per_host = options.ranks_per_host or -(-options.ranks // len(site.hosts))
-        observer = Observer(site.name, per_host)
+        site = open_site(options.argument, options.switch, options.dilation)
+        observer = Observer(site.name, options.ranks_per_host or -(-options.ranks // len(site.hosts)))
 
         def release() -> None:
             observer.end()
-            if site.release is not None:
-                site.release()
+            site.release()
 
         try:
-            if options.ranks > per_host * len(site.hosts):
-                raise UsageError(
-                    f"-n {options.ranks}: there are {len(site.hosts)} hosts, with {per_host} ranks on each "
-                    f"{per_host * len(site.hosts)} in all; more with --ranks-per-host"
-                )
-            command, line, environment = (_mpi if options.backend == "mpi" else _tree)(
-                options, site, per_host
-            )
+            shares = spread(options.ranks, site.hosts, options.ranks_per_host)
+            command, line, environment = (_mpi if options.backend == "mpi" else _tree)(options, site, shares)
             return spawn(
                 command,
                 line,
@@ -93,30 +83,41 @@ class LabPlace:
                 observe=observer.observe,
                 attributes=observer.begin,
                 remark=lambda: planted(site.name),
+                gone=lambda: taken_down(site.name),
             )
         except BaseException:
             release()
             raise
 
 
-def open_site(argument: str, switch: str = "") -> Site:
-    """The caller calls its `release`."""
-    from crosscut.lab import lifecycle, state, switch_choice, ways
+def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Site:
+    """The caller calls its `release`. Empty and 0: as the lab that is up, or as labs are by default."""
+    from crosscut.lab import lifecycle, state, switch_choice, users, ways
 
     name = _standing(argument)
-    release = None
-    if name and switch not in ("", there := state.read(name).switch):
-        raise UsageError(
-            f"--switch {switch}: lab {name} is up with --switch {there}; leave --switch out, or "
-            f"crosscut lab down {name}"
-        )
-    if not name:
-        chosen = lifecycle.for_one_run(argument, switch or switch_choice.KERNEL)
+    if name:
+        _refuse_other(state.read(name), switch, dilation)
+        release = users.enlist(name)
+    else:
+        chosen = lifecycle.for_one_run(argument, switch or switch_choice.KERNEL, dilation or 1.0)
         record = lifecycle.up(argument, chosen)
         name = record.name
         release = lifecycle.taking_down(record)
     hosts = ways.parse(state.read_network(name)).hosts
     return Site(name, state.folder(name), tuple(host.name for host in hosts), release, rails(hosts))
+
+
+def _refuse_other(there: state.Record, switch: str, dilation: float) -> None:
+    """One that is up stays as it is."""
+    for option, asked, has in (
+        ("--switch", switch, there.switch),
+        ("--dilate", f"{dilation:g}" if dilation else "", f"{there.dilation:g}"),
+    ):
+        if asked not in ("", has):
+            raise UsageError(
+                f"{option} {asked}: lab {there.name} is up with {option} {has}; leave {option} out, or "
+                f"crosscut lab down {there.name}"
+            )
 
 
 def planted(name: str) -> str:
@@ -133,6 +134,13 @@ def planted(name: str) -> str:
     rest = len(told) - _MOST_FAULTS_TOLD
     more = f"; and {rest} more (crosscut lab fault list {name})" if rest > 0 else ""
     return f"planted in lab {name}: {'; '.join(told[:_MOST_FAULTS_TOLD])}{more}"
+
+
+def taken_down(name: str) -> str:
+    """That the lab is there no more; empty: it is."""
+    from crosscut.lab import lifecycle
+
+    return f"lab {name} was taken down while it was measured on" if lifecycle.is_gone(name) else ""
 
 
 def _standing(argument: str) -> str:
@@ -160,8 +168,17 @@ def rails(hosts: Sequence[ways.Host]) -> int:
     return max(1, min(1 if host.forwards != "no" else len(host.adapters) for host in hosts))
 
 
-def blocks(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
-    """Rank r is on host r // per_host, as in a simulation."""
+def spread(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
+    """Consecutive ranks on each host. `per_host`, where it was asked for: rank r is on host r // per_host, as
+    in a simulation; 0: no host has two more than another, so that none is left out. UsageError: no room."""
+    if not per_host:
+        most = -(-ranks // len(hosts))
+        return share_out(ranks, [Host(host, most) for host in hosts])
+    if ranks > (room := per_host * len(hosts)):
+        raise UsageError(
+            f"-n {ranks}: there are {len(hosts)} hosts, with {units.count(per_host, 'rank')} on each "
+            f"{room} in all; more with --ranks-per-host"
+        )
     return [
         Share(hosts[first // per_host], first, min(per_host, ranks - first))
         for first in range(0, ranks, per_host)
@@ -177,10 +194,9 @@ def _line(options: PlaceOptions, interfaces: str) -> dict[str, object]:
 _Started = tuple[list[str | Path], dict[str, object], Mapping[str, str] | None]
 
 
-def _tree(options: PlaceOptions, site: Site, per_host: int) -> _Started:
+def _tree(options: PlaceOptions, site: Site, shares: Sequence[Share]) -> _Started:
     from crosscut.lab import addresses
 
-    shares = blocks(options.ranks, site.hosts, per_host)
     script = str(site.folder / "enter")
     core = str(options.executable.absolute())
     head, *others = ({"host": one.host, "first_rank": one.first_rank, "count": one.count} for one in shares)
@@ -191,42 +207,15 @@ def _tree(options: PlaceOptions, site: Site, per_host: int) -> _Started:
     return [script, shares[0].host, f"{core} node"], line, None
 
 
-def _mpi(options: PlaceOptions, site: Site, per_host: int) -> _Started:
+def _mpi(options: PlaceOptions, site: Site, shares: Sequence[Share]) -> _Started:
     if options.mpi_executable is None:
         raise PlaceError("crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`")
-    launcher = launcher_of(options.launcher, options.mpi_executable)
+    launcher = lab_mpi.launcher_of(options.launcher, options.mpi_executable)
     program = [str(options.mpi_executable.absolute()), "mpi-rank"]
+    places = [(share.host, share.count) for share in shares]
     words = [*launcher.command(options.ranks), *options.launcher_arguments]
-    command, environment = mpi_command(site, words, options.ranks, per_host, program)
+    command, environment = lab_mpi.command(site, launcher, words, places, program)
     return command, _line(options, INTERFACE), environment
 
-
-def launcher_of(named: str, mpi_executable: Path | None) -> Launcher:
-    found = find_hydra(named, mpi_executable)
-    if found is None:
-        raise PlaceError(
-            "a lab needs MPICH's mpiexec"
-            + (f", and {named} is none" if named else "")
-            + "; `pip install 'crosscut[mpich]'`, or name it with --launcher"
-        )
-    return found
-
-
-def mpi_command(
-    site: Site, launcher: Sequence[str], ranks: int, per_host: int, program: Sequence[str]
-) -> tuple[list[str | Path], Mapping[str, str]]:
-    """MPICH's mpiexec, with its words, on the first node, and the environment of it all."""
-    shares = blocks(ranks, site.hosts, per_host)
-    script = str(site.folder / "enter")
-    places = ",".join(f"{share.host}:{share.count}" for share in shares)
-    words = [
-        *launcher, "-launcher", "rsh", "-launcher-exec", script, "-iface", INTERFACE,
-        "-hosts", places, *program,
-    ]  # fmt: skip
-    return [script, shares[0].host, shlex.join(words)], {**_MPI_SETTINGS, **YIELDING, **os.environ}
-
-
-# The lab's links are Ethernet: MPI's messages go over TCP, through the adapter.
-_MPI_SETTINGS = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
 
 PLACE = LabPlace()

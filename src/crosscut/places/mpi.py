@@ -18,6 +18,7 @@ from pathlib import Path
 
 from crosscut.errors import PlaceError, UsageError
 from crosscut.places.base import Launched, PlaceOptions, configuration, new_secret, spawn
+from crosscut.places.host_file import Share
 from crosscut.places.local import LocalPlace, cores
 from crosscut.places.mpi_without import without
 
@@ -61,6 +62,15 @@ class Launcher:
         except (OSError, subprocess.TimeoutExpired):
             return False
         return b"HYDRA" in said.upper()
+
+    def on_hosts(self, shares: Sequence[Share]) -> list[str]:
+        """Words that put so many ranks on each. UsageError: srun takes none."""
+        if self.is_srun:
+            raise UsageError(
+                "--on hosts: srun has hosts of its own; --on slurm, or name mpiexec with --launcher"
+            )
+        option = "-hosts" if self.is_hydra() else "--host"
+        return [option, ",".join(f"{one.host}:{one.count}" for one in shares)]
 
     def command(self, ranks: int) -> list[str]:
         if self.is_srun:

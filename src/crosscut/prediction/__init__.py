@@ -1,1 +1,1 @@
-"""What a traced program would take on other networks: its trace replayed by SMPI, its time taken apart."""
+"""What a traced program would take on other networks: its trace replayed, its time taken apart."""

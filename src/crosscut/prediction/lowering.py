@@ -1,4 +1,4 @@
-"""A checked trace once more, with its collective calls as messages: what SMPI is given to replay."""
+"""A checked trace once more, with its collective calls as messages: what a simulator is given to replay."""
 
 from __future__ import annotations
 

@@ -98,12 +98,7 @@ Replaying = Callable[[Variant], Replayed]
 
 def predict(trace: Trace, asked: Asked, folder: Path, told: Told = lambda _: None) -> Predicted:
     """`folder`: for the files of replays, with a name without blanks. Raises CrosscutError, UsageError."""
-    for network in asked.networks:
-        check_room(trace, asked, network)
-    index = lowering.write(trace, folder)
-    prepare = _own if asked.engine == OWN else _smpi
-    # All are prepared before any replay: what is wrong with the last is said first.
-    replaying = [prepare(trace, asked, network, index, at) for at, network in enumerate(asked.networks)]
+    replaying = _prepared(trace, asked, folder)
     computing = computing_seconds(trace, asked)
     wall = 0.0
 
@@ -126,6 +121,20 @@ def predict(trace: Trace, asked: Asked, folder: Path, told: Told = lambda _: Non
         others = tuple(replayed(at, one, variants.words(one)).seconds for one in asked.what_if)
         found.append(Prediction(network, whole.seconds, parts, others, whole.ended))
     return Predicted(trace, computing, ideal, tuple(found), wall)
+
+
+def seconds(trace: Trace, asked: Asked, folder: Path) -> tuple[float, ...]:
+    """On each network, without what it goes into: one replay each. As `predict`."""
+    return tuple(replayed(variants.AS_IT_IS).seconds for replayed in _prepared(trace, asked, folder))
+
+
+def _prepared(trace: Trace, asked: Asked, folder: Path) -> list[Replaying]:
+    """All are prepared before any replay: what is wrong with the last is said first."""
+    for network in asked.networks:
+        check_room(trace, asked, network)
+    index = lowering.write(trace, folder)
+    prepare = _own if asked.engine == OWN else _smpi
+    return [prepare(trace, asked, network, index, at) for at, network in enumerate(asked.networks)]
 
 
 def check_room(trace: Trace, asked: Asked, network: str) -> None:

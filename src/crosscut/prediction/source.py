@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crosscut import profile
+from crosscut import profile, profile_tit
 from crosscut.errors import UsageError
 from crosscut.prediction.trace import Trace
 
@@ -22,6 +22,8 @@ class Source:
     """The program took where it was traced; None where nothing says so."""
     inside_seconds: float | None = None
     """Between MPI_Init and MPI_Finalize, mean of the ranks."""
+    lacks: str = ""
+    """What the program did there that is not in the trace."""
 
 
 def _ends(found: profile.Profile) -> npt.NDArray[np.float64]:
@@ -36,15 +38,15 @@ def _ends(found: profile.Profile) -> npt.NDArray[np.float64]:
 def find(trace: Trace, flops: float | None) -> Source:
     """`flops`: as typed, or None. Raises UsageError where nobody says it."""
     folder = trace.index.parent
-    about, seconds, inside = folder / profile.ABOUT, None, None
-    made: object = None
+    about, seconds, inside, lacks = folder / profile.ABOUT, None, None, ""
     if any(folder.glob("rank-*.profile")):
         found = profile.load(folder)
         seconds = float(found.seconds.max())
         inside = float(np.mean(found.seconds - _ends(found)))
-        made = found.about.get("trace")
+        lacks = profile_tit.lacks(found)
     if flops is not None:
-        return Source(flops, seconds, inside)
+        return Source(flops, seconds, inside, lacks)
+    made = profile.read_about(folder).get("trace")
     if not isinstance(made, dict):
         raise UsageError(
             f"{trace.index}: no profile beside it says how many operations a second of computing counts for; "
@@ -55,4 +57,4 @@ def find(trace: Trace, flops: float | None) -> Source:
         raise UsageError(
             f"{about}: trace.flops_per_second is {rate!r}, which is no rate; say it with --flops"
         )
-    return Source(float(rate), seconds, inside)
+    return Source(float(rate), seconds, inside, lacks)

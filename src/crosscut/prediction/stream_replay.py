@@ -29,6 +29,9 @@ class Transport:
     (tcp_wmem) while nothing is lost."""
     header_bytes: int = 32
     """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h of libfabric."""
+    window_bytes: int = 10 * 1448
+    """Of a connection that is on its way at once, at least: TCP begins with ten segments (RFC 6928). Where a
+    host's link is full they are ahead of what another of its connections sends later."""
     deep_queues: bool = False
     """Switches lose nothing, so that links are shared as fast as senders send."""
 
@@ -75,6 +78,7 @@ def _options(job: Job, variant: Variant) -> Iterator[str]:
     yield from ("--ranks-per-host", str(job.ranks_per_host))
     transport = job.transport
     yield from ("--eager", str(transport.eager_bytes), "--header", str(transport.header_bytes))
+    yield from ("--window", str(transport.window_bytes))
     if transport.send_buffer_bytes is not None:
         yield from ("--send-buffer", str(transport.send_buffer_bytes))
     if transport.deep_queues:

@@ -39,6 +39,8 @@ def tell(asked: Asked, predicted: Predicted, made: Source, noise: Fitted | None 
     screen.field("replayed", _engine(asked))
     if made.seconds is not None:
         screen.field("traced", f"took {units.seconds(made.seconds)} where it was traced")
+    if made.lacks:
+        screen.field("left out", made.lacks)
     if noise is not None:
         screen.field("noise", _noise(noise))
     _times(screen, predicted)
@@ -140,6 +142,7 @@ def as_json(
             "collective_calls": trace.collectives,
             "operations_per_second": asked.operations_per_second,
             "traced_seconds": made.seconds,
+            "lacks": made.lacks or None,
         },
         "compute_scale": asked.compute_scale,
         "computing_seconds": list(predicted.computing),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.errors import UsageError
-from crosscut.pricing import asking, choosing, performing, replaying
+from crosscut.pricing import asking, choosing, performing, replaying, workload_results
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.bill import Bill
@@ -54,7 +54,7 @@ def judge(
     with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
         sites = performing.sites(files, mix, Path(folder))
         if len(sites) < 2:
-            raise UsageError("--mix compares networks: name at least two")
+            raise UsageError("a mix, or a trace, compares networks: name at least two")
         # All prices before any simulation: what is missing is said first.
         priced = [asking.price(site.plant.file, site.plant.nodes, books, node_price) for site in sites]
         bills = [_bill(one) for one in priced]
@@ -62,6 +62,8 @@ def judge(
             raise UsageError(f"prices are in {' and in '.join(sorted(currencies))}: convert one of the books")
         prices = _prices(bills)
         times = []
+        replayed = replaying.replaying(mix.simulation_error)
+        workload = workload_results.measured()
         for site in sites:
             with performing.simulating(site, mix, listener) as simulated:
                 told(f"{site.name}: {len(mix.works)} of work, {site.ranks} ranks")
@@ -69,7 +71,8 @@ def judge(
                     "pattern": simulated,
                     "runs": performing.measured,
                     "hpl": performing.computed,
-                    "trace": replaying.replaying(mix.simulation_error),
+                    "workload": workload,
+                    "trace": replayed,
                     "seconds": performing.said,
                 }
                 times.append(performing.times(mix, site, sources))

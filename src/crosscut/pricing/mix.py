@@ -25,9 +25,9 @@ WITHIN = "10%"
 _TOP = ("title", "ranks", "within", "simulation_error", "work")
 _WORK = (
     "name", "weight", "note", "pattern", "size", "parameters", "seconds", "rates", "runs", "trace",
-    "hpl", "operations_per_second",
+    "hpl", "workload", "operations_per_second", "traced_on",
 )  # fmt: skip
-_SOURCES = ("pattern", "seconds", "rates", "runs", "trace", "hpl")
+_SOURCES = ("pattern", "seconds", "rates", "runs", "trace", "hpl", "workload")
 _BETWEEN = re.compile(r"\s*([^\s-][^-]*?)\s*-\s*([0-9].*)")
 
 
@@ -47,8 +47,12 @@ class Work:
     """Measured, by network."""
     hpl: Mapping[str, Path] = field(default_factory=dict)
     """Measured, by network: what `crosscut workload hpl --json` wrote."""
+    workload: Mapping[str, Path] = field(default_factory=dict)
+    """Measured, by network: what `crosscut workload run --json` wrote."""
     trace: Path | None = None
     """Replayed on each candidate."""
+    traced_on: str = ""
+    """Where the trace was made: the noise of its processors is fitted there."""
     operations_per_second: float | None = None
     """Of the trace, where its profile does not say."""
     where: str = ""
@@ -110,11 +114,13 @@ def _work(entry: Table, folder: Path) -> Work:
         for key in ("size", "parameters"):
             if key in entry:
                 entry.fail(key, "only a pattern has one")
-    if given != ["trace"] and "operations_per_second" in entry:
-        entry.fail("operations_per_second", "only a trace has it")
-    runs, hpl = (
+    if given != ["trace"]:
+        for key in ("operations_per_second", "traced_on"):
+            if key in entry:
+                entry.fail(key, "only a trace has it")
+    runs, hpl, workload = (
         {name: folder / Path(text).expanduser() for name, text in entry.table(key).texts().items()}
-        for key in ("runs", "hpl")
+        for key in ("runs", "hpl", "workload")
     )
     trace = folder / Path(entry.text("trace")).expanduser() if "trace" in entry else None
     flops = entry.number("operations_per_second", None, 1, 1e18) if "operations_per_second" in entry else None
@@ -128,10 +134,19 @@ def _work(entry: Table, folder: Path) -> Work:
         or _inverted(_times(entry, "rates", parse_rate)),
         runs=runs,
         hpl=hpl,
+        workload=workload,
         trace=trace,
+        traced_on=_network(entry, folder) if "traced_on" in entry else "",
         operations_per_second=flops,
         where=f"{entry.file}:{entry.line()}",
     )  # fmt: skip
+
+
+def _network(entry: Table, folder: Path) -> str:
+    """A file from where the mix is, or a name of the catalogue."""
+    name = words.line(entry, "traced_on")
+    file = folder / Path(name).expanduser()
+    return str(file) if file.exists() else name
 
 
 def _inverted(rates: Mapping[str, Interval]) -> dict[str, Interval]:

@@ -71,7 +71,9 @@ def times(mix: Mix, site: Site, sources: dict[str, Source]) -> list[Interval]:
     """Of each work, in the mix's order."""
     found = []
     for work in mix.works:
-        kind = next(kind for kind in ("pattern", "runs", "trace", "hpl", "seconds") if getattr(work, kind))
+        kind = next(
+            kind for kind in ("pattern", "runs", "trace", "hpl", "workload", "seconds") if getattr(work, kind)
+        )
         value = sources[kind](work, site)
         if not 0 < value.low <= value.high or not math.isfinite(value.high):
             raise SessionError(

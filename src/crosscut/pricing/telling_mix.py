@@ -87,7 +87,7 @@ def conditions(found: Judgement) -> list[str]:
         f"simulated, ratios of times off by up to {100 * found.mix.simulation_error:g} %": [
             work.name for work in found.mix.works if work.pattern or work.trace
         ],
-        "measured": [work.name for work in found.mix.works if work.runs],
+        "measured": [work.name for work in found.mix.works if work.runs or work.hpl or work.workload],
         "as given in the mix": [work.name for work in found.mix.works if work.seconds],
     }
     lines = [f"{how}: {', '.join(names)}" for how, names in kinds.items() if names]

@@ -11,6 +11,7 @@ from crosscut.analysis import cautions
 from crosscut.analysis.cautions import Caution, Kind
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.slowdown import early_ends
+from crosscut.lab import switch_words
 from crosscut.reports import costs
 from crosscut.reports.trust import emulations
 from crosscut.reports.view import View, dig, items, number, text
@@ -28,7 +29,8 @@ def what(view: View) -> str:
 
 
 def where(view: View) -> str:
-    """`local: n001 (8 ranks)`"""
+    """`local: n001`; of a lab also what is unlike its plain one: `lab: 4 nodes (…), …, carried by …; in slow
+    motion …`"""
     place = text(view.attributes, "place") or "?"
     if simulated(view):
         name = text(view.attributes, "network", "name") or "?"
@@ -36,14 +38,37 @@ def where(view: View) -> str:
         return f"simulated network {name}: {len(view.nodes):,} of its {units.count(hosts, 'host')}"
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
     if len(view.nodes) == 1:
-        return f"{place}: {view.nodes[0]}"
+        return f"{place}: {view.nodes[0]}{unlike_plain(view)}"
     shares = set(counts.tolist())
     each = (
         f"{units.count(int(counts[0]), 'rank')} on each"
         if len(shares) == 1
         else f"{min(shares)} to {max(shares)} ranks on each"
     )
-    return f"{place}: {len(view.nodes)} nodes ({view.nodes[0]} … {view.nodes[-1]}), {each}"
+    return (
+        f"{place}: {len(view.nodes)} nodes ({view.nodes[0]} … {view.nodes[-1]}), {each}{unlike_plain(view)}"
+    )
+
+
+def unlike_plain(view: View) -> str:
+    """Of a lab: what carried it, and how slowly, where it is not the plain default."""
+    return carried(view) + dilated(view)
+
+
+def carried(view: View) -> str:
+    """`, carried by crosscut-switch (forwarding=cut)`, or by the kernel's with settings of its own."""
+    if text(view.attributes, "place") != "lab":
+        return ""
+    words = switch_words.clause(text(view.attributes, "lab", "switch"))
+    return f", {words}" if words else ""
+
+
+def dilated(view: View) -> str:
+    """`; in slow motion: rates × 10 are the network's`, of a lab that had them divided."""
+    times = number(view.attributes, "lab", "dilation")
+    if not math.isfinite(times) or times in (0, 1):
+        return ""
+    return f"; in slow motion: rates × {times:g} are the network's"
 
 
 def when(view: View) -> str:
@@ -72,6 +97,15 @@ def skew_seconds(view: View) -> float:
     """Median skew with which ranks leave the barrier, to hold against medians of phases; the largest of the
     trials is one scheduling accident."""
     return number(view.attributes, "sync", "skew_median_seconds")
+
+
+def clock_step_seconds(view: View) -> float:
+    """Its resolution, or what reading it costs, whichever is more; NaN where the run tells neither."""
+    known = [
+        number(view.attributes, "clock", name)
+        for name in ("resolution_seconds", "resolution", "cost_seconds")
+    ]
+    return max((value for value in known if math.isfinite(value)), default=math.nan)
 
 
 def how(view: View) -> list[str]:
@@ -137,7 +171,7 @@ def repetitions(view: View) -> str:
 
 def beware(view: View, shown: list[Samples]) -> list[Caution]:
     """Everything a reader must know, worst first."""
-    found = _state(view) + [each for one in emulations(view) for each in cautions.of_emulation(shown, one)]
+    found = _state(view) + cautions.of_emulations(shown, emulations(view))
     cores = [number(node, "cores") for node in items(view.attributes, "nodes")]
     cores += [math.nan] * (len(view.nodes) - len(cores))
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()
@@ -149,6 +183,8 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         # Every repetition of a simulation is the same.
         if not (simulated(view) and caution.kind is Kind.FEW_REPETITIONS)
     ]
+    if not simulated(view) and text(view.attributes, "backend", "name") != "null":
+        found += cautions.of_clock(shown, clock_step_seconds(view))
     repeated = int(view.dataset["repetitions_done"].max()) if "repetitions_done" in view.dataset else 0
     found += cautions.of_summaries(view.summarised, number(view.attributes, "job", "interval"), repeated)
     if view.pattern == "congestor":

@@ -6,10 +6,13 @@ import math
 from pathlib import Path
 from typing import TextIO
 
+import numpy as np
+
 from crosscut.analysis import summary
 from crosscut.analysis.pingpong import sweep
 from crosscut.analysis.samples import Samples
-from crosscut.reports import about, costs, figures, size_table
+from crosscut.analysis.variation import Variation, variation
+from crosscut.reports import about, costs, figures, loggp_words, size_table
 from crosscut.reports.screen import screen_for
 from crosscut.reports.sentences import figures_of
 from crosscut.reports.terminal import BODIES
@@ -62,6 +65,7 @@ def as_json(path: Path) -> dict[str, object]:
         ],
         "latency_by_hops": costs.hops_json(costs.latency_by_hops(view)),
         "effort": costs.effort_json(view),
+        "loggp": loggp_words.as_json(view, sweep(measured)) if measured else None,
         "sizes": [_size_json(view, samples) for samples in measured],
     }
 
@@ -69,6 +73,9 @@ def as_json(path: Path) -> dict[str, object]:
 def _size_json(view: View, samples: Samples) -> dict[str, object]:
     rates, routes = summary.phase_rates(samples), summary.routes(samples)
     formula, found = summary.formula_rates(samples), sweep([samples])
+    steady = variation(
+        summary.phase_seconds(samples) if not samples.summarised else np.zeros((0, len(rates.median)))
+    )
     return {
         "size_bytes": samples.size_bytes,
         "message_seconds": figures.at(found.seconds, 0).as_json(),
@@ -80,15 +87,44 @@ def _size_json(view: View, samples: Samples) -> dict[str, object]:
                 "label": view.phase_labels[index] if index < len(view.phase_labels) else "",
                 "bytes_per_second": figures.at(rates, index).as_json(),
                 "formula_bytes_per_second": figures.at(formula, index).as_json(),
+                **_steady(steady, index),
             }
             for index in range(len(samples.phase))
         ],
+        "ranks": [] if samples.of_phases else _ranks_json(view, samples),
         "slowest_routes": [
             {
                 "source": view.rank_name(int(routes.source[index])),
                 "destination": view.rank_name(int(routes.destination[index])),
                 "bytes_per_second": figures.at(routes.rates, int(index)).as_json(),
+                **_steady(_of_route(samples, int(routes.source[index]), int(routes.destination[index])), 0),
             }
             for index in routes.slowest(SLOWEST_IN_JSON)
         ],
     }
+
+
+def _ranks_json(view: View, samples: Samples) -> list[dict[str, object]]:
+    rates, seconds = summary.rank_rates(samples), summary.rank_spent(samples)[1]
+    steady = variation(seconds if not samples.summarised else seconds[:0])
+    return [
+        {
+            "rank": view.rank_name(rank),
+            "bytes_per_second": figures.at(rates, rank).as_json(),
+            **_steady(steady, rank),
+        }
+        for rank in range(samples.ranks)
+    ]
+
+
+def _of_route(samples: Samples, source: int, destination: int) -> Variation:
+    """Of all its messages of this size together."""
+    phase, slot = np.nonzero(samples.peer[:, destination] == source)
+    taken = samples.message_seconds[:, phase, destination, slot]
+    return variation(taken.reshape(-1, 1) if not samples.summarised else taken[:0, :1])
+
+
+def _steady(found: Variation, index: int) -> dict[str, float | None]:
+    """Interquartile range, and the 99th percentile (of fewer than 100 repetitions the longest), over the
+    median."""
+    return {"spread": _number(float(found.spread[index])), "tail": _number(float(found.tail[index]))}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crosscut.analysis.comparing import Asked, Change, Comparison
+from crosscut.analysis.conditions import UntoldError
 from crosscut.analysis.series import Subject
 from crosscut.analysis.trend import Trends
 
@@ -23,6 +24,7 @@ def document(
         "tests": comparison.tests,
         "repetitions": list(comparison.repetitions),
         "computed": comparison.computed,
+        "conditions": list(found.conditions if found else comparison.conditions),
         "notes": list(comparison.notes),
         "classes": [_change(change, names) for change in comparison.classes],
         "changes": [_change(change, names) for change in comparison.changes],
@@ -46,6 +48,12 @@ def document(
         value["starts"] = list(found.starts)
     value["worse"] = comparison.worse or bool(found and any(t.worse(asked) for t in found.series))
     return value
+
+
+def untold(error: UntoldError) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA, "undecided": str(error), "conditions": list(error.conditions), "worse": None
+    }  # fmt: skip
 
 
 def _change(change: Change, names: Sequence[str]) -> dict[str, Any]:

@@ -6,15 +6,18 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+from crosscut.analysis.cautions import Caution
 from crosscut.analysis.promises import Judged, Verdict
-from crosscut.reports import words_check
+from crosscut.reports import check_cautions, words_check
 from crosscut.spec import Spec
 
 # Characters that XML 1.0 has no way to write (section 2.2).
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def document(spec: Spec, judged: Sequence[Judged], names: Sequence[str]) -> str:
+def document(
+    spec: Spec, judged: Sequence[Judged], names: Sequence[str], cautions: Sequence[Caution] = ()
+) -> str:
     count = {verdict: sum(one.verdict is verdict for one in judged) for verdict in Verdict}
     suites = ET.Element("testsuites")
     suite = ET.SubElement(
@@ -31,6 +34,11 @@ def document(spec: Spec, judged: Sequence[Judged], names: Sequence[str]) -> str:
             ET.SubElement(case, "skipped", message=_fit(f"undecided: {text}"))
         else:
             ET.SubElement(case, "system-out").text = text
+        if said := words_check.left_out(one):
+            ET.SubElement(case, "system-err").text = _fit(said)
+    if cautions:
+        told = "\n".join(map(check_cautions.words, cautions))
+        ET.SubElement(suite, "system-err").text = _fit(told)
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 
 from crosscut import units
 from crosscut.analysis import loggp
 from crosscut.analysis.effort import Effort
-from crosscut.analysis.loggp import Parts
+from crosscut.analysis.loggp import LogGP, Parts
 from crosscut.analysis.pingpong import Sweep, sweep
 from crosscut.reports import costs
 from crosscut.reports.view import View, text
@@ -18,6 +19,33 @@ from crosscut.reports.view import View, text
 
 def mode(view: View) -> str:
     return text(view.attributes, "pattern", "parameters", "mode") or "pingpong"
+
+
+def of_sweep(found: Sweep, how: str) -> LogGP | None:
+    """Of a ping-pong or a stream; messages both ways at once it does not describe."""
+    if how == "bidirectional":
+        return None
+    if how != "stream":
+        return loggp.loggp(found.size_bytes, found.seconds.median)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds = np.asarray(found.size_bytes) / found.rates.median  # from one message to the next
+    return loggp.loggp(found.size_bytes, seconds)
+
+
+def as_json(view: View, found: Sweep) -> dict[str, object] | None:
+    """What one run tells; seconds. L + 2 o of a ping-pong, of a stream g (or o, the longer)."""
+    model = of_sweep(found, mode(view)) if view.pattern == "pingpong" else None
+    if model is None:
+        return None
+    send, receive = overhead(view)
+    return {
+        "mode": mode(view),
+        "short_seconds": model.short_seconds,
+        "gap_per_byte_seconds": model.seconds_per_byte,
+        "send_overhead_seconds": send if math.isfinite(send) else None,
+        "receive_overhead_seconds": receive if math.isfinite(receive) else None,
+        "line": {**asdict(model.line), "adequate": model.line.adequate},
+    }
 
 
 def overhead(view: View) -> tuple[float, float]:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crosscut import __version__, units
+from crosscut.analysis.cautions import Caution
 from crosscut.analysis.promises import Judged, Verdict
 from crosscut.checking import Checked
-from crosscut.errors import CrosscutError
-from crosscut.reports import words_check
+from crosscut.errors import CrosscutError, UsageError
+from crosscut.reports import check_cautions, words_check
 from crosscut.reports.html import assets
 from crosscut.reports.html.markup import Markup, element, join, text, tight
 from crosscut.reports.view import dig
@@ -25,10 +26,13 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _PDF_SECONDS = 60
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
+_NOT_BUILT = {"sim": "computed by the simulator", "lab": "emulated on one machine"}
 _SIGNS = {Verdict.FAIL: "✗ fail", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ pass"}
 
 
-def page(spec: Spec, checked: Checked, names: Sequence[str], *, redact: bool) -> str:
+def page(
+    spec: Spec, checked: Checked, names: Sequence[str], *, redact: bool, cautions: Sequence[Caution] = ()
+) -> str:
     judged = checked.judged
     worst = max((one.verdict for one in judged), key=[Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL].index)
     body = join(
@@ -36,6 +40,7 @@ def page(spec: Spec, checked: Checked, names: Sequence[str], *, redact: bool) ->
         element("h1", spec.title),
         element("p", f"{_RESULT[worst]}: {words_check.sentence(judged)}.", class_=f"result {worst.value}"),
         _table(judged, names),
+        _cautions(cautions),
         element("h2", "What was measured"),
         _conditions(checked.runs, redact=redact),
         element("h2", "How it was judged"),
@@ -73,11 +78,7 @@ def _table(judged: Sequence[Judged], names: Sequence[str]) -> Markup:
             element(
                 "td",
                 tight(words_check.measured(one, names)),
-                *(
-                    element("p", tight(said), class_="small")
-                    for said in (words_check.broken(one, names), words_check.undecided(one))
-                    if said
-                ),
+                *(element("p", tight(said), class_="small") for said in words_check.notes(one, names)),
             ),
             element("td", _SIGNS[one.verdict], class_=f"verdict {one.verdict.value}"),
             element(
@@ -90,6 +91,15 @@ def _table(judged: Sequence[Judged], names: Sequence[str]) -> Markup:
         "table", element("thead", element("tr", [element("th", head, scope="col") for head in heads])),
         element("tbody", rows),
     )  # fmt: skip
+
+
+def _cautions(found: Sequence[Caution]) -> Markup | None:
+    if not found:
+        return None
+    return join(
+        element("h2", "Before relying on it"),
+        element("ul", [element("li", check_cautions.words(one)) for one in found], class_="cautions"),
+    )
 
 
 def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
@@ -107,6 +117,7 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
         ),
         ("Over", ", ".join(filter(None, (text_of(first, "backend", "name"), text_of(first, "place"))))),
         ("Cadence", text_of(first, "cadence")),
+        ("Planted", "; ".join(check_cautions.planted(runs))),
     ]
     if not redact:
         facts += [
@@ -119,10 +130,8 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
                 else "",
             ),
         ]
-    if text_of(first, "place") == "sim":
-        facts.insert(
-            0, ("Beware", "computed by the simulator: this says nothing of a network that was built")
-        )
+    if beware := _NOT_BUILT.get(text_of(first, "place")):
+        facts.insert(0, ("Beware", f"{beware}: this says nothing of a network that was built"))
     rows = [join(element("dt", name), element("dd", value)) for name, value in facts if value.strip()]
     return element("dl", rows)
 
@@ -155,17 +164,34 @@ def _spec(spec: Spec, *, redact: bool) -> Markup:
     return join(told, element("details", element("summary", "The file"), element("pre", spec.text)))
 
 
-def write(path: Path, spec: Spec, checked: Checked, names: Sequence[str], *, redact: bool) -> None:
-    content = page(spec, checked, names, redact=redact).encode("utf-8", "replace")
-    if path.suffix.lower() != ".pdf":
-        _place(path, content)
-        return
-    browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    if browser is None:
+def refuse(path: Path) -> None:
+    """Before anything is measured for it."""
+    ending = path.suffix.lower()
+    if ending not in (".html", ".pdf"):
+        raise UsageError(f"--protocol {path}: a protocol is an .html or a .pdf file")
+    if ending == ".pdf":
+        _browser(path)
+
+
+def _browser(path: Path) -> str:
+    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if found is None:
         raise CrosscutError(
             f"--protocol {path}: a PDF is printed by Chromium, which is not here; name a file that ends in "
             ".html"
         )
+    return found
+
+
+def write(
+    path: Path, spec: Spec, checked: Checked, names: Sequence[str], *, redact: bool,
+    cautions: Sequence[Caution] = (),
+) -> None:  # fmt: skip
+    content = page(spec, checked, names, redact=redact, cautions=cautions).encode("utf-8", "replace")
+    if path.suffix.lower() != ".pdf":
+        _place(path, content)
+        return
+    browser = _browser(path)
     with tempfile.TemporaryDirectory(prefix="crosscut-protocol-") as folder:
         made = _print(browser, Path(folder), content)
     _place(path, made)

@@ -41,6 +41,8 @@ def _pingpong(_view: View, measured: list[Samples]) -> list[str]:
 
 def _loaded(_view: View, measured: list[Samples]) -> list[str]:
     _, seconds = messages(measured)
+    if len(seconds) == 0:
+        return ["no message was measured"]
     median, p99, longest = np.median(seconds), np.percentile(seconds, 99), seconds.max()
     return [
         f"half round trip of {units.count(len(seconds), 'message')} under load: "

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from crosscut import units
+from crosscut.analysis.cautions import Caution
 from crosscut.analysis.comparing import Asked, Comparison
 from crosscut.analysis.promises import Judged, Verdict
-from crosscut.reports import terminal_compare, words_check
+from crosscut.reports import check_cautions, terminal_compare, words_check
 from crosscut.reports.screen import Rows, Screen
 from crosscut.spec import Spec
 
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.UNDECIDED: "yellow"}
 
 
-def render(screen: Screen, spec: Spec, judged: Sequence[Judged], names: Sequence[str]) -> None:
+def render(
+    screen: Screen, spec: Spec, judged: Sequence[Judged], names: Sequence[str],
+    cautions: Sequence[Caution] = (), planted: Sequence[str] = (),
+) -> None:  # fmt: skip
     worst = max((one.verdict for one in judged), key=[Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL].index)
     screen.line(f"{spec.title}: {words_check.sentence(judged)}.", _STYLES[worst])
     rows = Rows("<verdict", "<promise", "<measured", "?wrong by chance", "?repetitions")
@@ -26,8 +31,11 @@ def render(screen: Screen, spec: Spec, judged: Sequence[Judged], names: Sequence
     screen.console.print()
     screen.table(rows)
     for one in judged:
-        for text in filter(None, (words_check.broken(one, names), words_check.undecided(one))):
+        for text in words_check.notes(one, names):
             screen.line(f"{one.promise.name}: {text}")
+    warn(screen, cautions)
+    if planted:
+        screen.line(f"planted: {'; '.join(planted)}", "dim")
     screen.line(
         f"Any verdict wrong: at most {units.percent(spec.error_rate)}, whenever one stops measuring "
         "(betting on the median, "
@@ -35,12 +43,26 @@ def render(screen: Screen, spec: Spec, judged: Sequence[Judged], names: Sequence
     )  # fmt: skip
 
 
+def warn(screen: Screen, cautions: Sequence[Caution]) -> None:
+    for one in cautions:
+        screen.line(f"{screen.glyphs.warning} {check_cautions.words(one)}", "yellow")
+
+
 def render_quick(
     screen: Screen, found: Comparison, asked: Asked, names: Sequence[str], drain: Sequence[tuple[str, str]]
 ) -> None:
+    terminal_compare.render_conditions(screen, found.conditions)
     terminal_compare.render(screen, found, asked, names)
     screen.title("To drain")
     if not drain:
         screen.line("no node is worse than in the baseline")
     for node, why in drain:
-        screen.command(f"scontrol update nodename={node} state=drain reason='crosscut: {why}'")
+        screen.command(_drain_command(node, why))
+
+
+def _drain_command(node: str, why: str) -> str:
+    """A line for a shell, whatever the node is called."""
+    name = "".join(character if character.isprintable() else "?" for character in node)
+    return (
+        f"scontrol update nodename={shlex.quote(name)} state=drain reason={shlex.quote(f'crosscut: {why}')}"
+    )

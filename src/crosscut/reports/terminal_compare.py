@@ -6,12 +6,26 @@ from collections.abc import Sequence
 
 from crosscut import units
 from crosscut.analysis.comparing import Asked, Change, Comparison
+from crosscut.analysis.conditions import UntoldError
 from crosscut.analysis.series import Family
 from crosscut.analysis.trend import Trend, Trends
 from crosscut.reports import words_change as words
 from crosscut.reports.screen import Rows, Screen
 
 SHOWN = 12
+
+
+def render_untold(screen: Screen, error: UntoldError) -> None:
+    render_conditions(screen, error.conditions)
+    screen.line(f"Undecided: {error}.", "bold yellow")
+
+
+def render_conditions(screen: Screen, said: Sequence[str]) -> None:
+    """First of all: what is read below may be this and not the network."""
+    for sentence in said:
+        screen.line(f"{screen.glyphs.warning} {sentence}", "yellow")
+    if said:
+        screen.line()
 
 
 def render(screen: Screen, found: Comparison, asked: Asked, names: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from crosscut.analysis import summary
 from crosscut.analysis.intervals import Floats, Medians, medians
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.summary import Routes
-from crosscut.reports import about, figures, size_table
+from crosscut.reports import about, figures, size_table, terminal_steady
 from crosscut.reports.screen import Rows, Screen
 from crosscut.reports.terminal_plot import Columns, column_plot, histogram_plot
 from crosscut.reports.view import View, text
@@ -34,9 +34,10 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     if detailed.of_phases:
         _phase_histograms(screen, detailed, rates)
         _slowest_phases(screen, view, detailed, rates)
-        return
-    _histograms(screen, found, rates)
-    slowest(screen, view, found)
+    else:
+        _histograms(screen, found, rates)
+        slowest(screen, view, found)
+    terminal_steady.render(screen, view, detailed)
 
 
 def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
@@ -173,7 +174,7 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
             view.rank_name(int(found.destination[index])),
             median,
             interval,
-            units.percent(figure.median / middle),
+            units.percent(figure.median / middle) if middle else "–",
             f"{figure.count:,}",
             "same node" if found.same_node[index] and len(view.nodes) > 1 else "",
         )

@@ -12,7 +12,9 @@ from crosscut.reports.screen import Screen
 
 FINDINGS_SHOWN = 10
 GROUPS_SHOWN = 8
-_FAULTS = (Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE, Kind.COUNTED)
+_FAULTS = (
+    Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.COUNTED,
+)  # fmt: skip
 
 
 def render(screen: Screen, found: Sequence[Finding], structure: Structure | None) -> None:
@@ -23,10 +25,15 @@ def render(screen: Screen, found: Sequence[Finding], structure: Structure | None
             f"{screen.glyphs.warning if fault else '–'} {_sentence(finding.what)}{_doubt(finding)}",
             "bold yellow" if fault else "",
         )
-        if finding.advice and (fault or finding.kind is Kind.DRIFT):
+        if finding.advice and (fault or finding.kind in (Kind.DRIFT, Kind.NOTHING)):
             screen.line(f"  {finding.advice}", "dim")
     if len(found) > FINDINGS_SHOWN:
         screen.line(f"  and {len(found) - FINDINGS_SHOWN} more; --json has all", "dim")
+    if any(math.isfinite(finding.false_alarm) and finding.kind in _FAULTS for finding in found):
+        screen.line(
+            "False alarm: the chance of such a finding, or a clearer one, anywhere in a network without "
+            "faults; all that was tested is counted in.", "dim",
+        )  # fmt: skip
     if structure is not None:
         _structure(screen, structure)
 
@@ -39,7 +46,7 @@ def _doubt(finding: Finding) -> str:
     if not math.isfinite(finding.false_alarm):
         return ""
     if finding.false_alarm <= SMALLEST_CLAIMED:
-        return ""
+        return f" False alarm: below {SMALLEST_CLAIMED:.0e}." if finding.kind in _FAULTS else ""
     return f" False alarm: {finding.false_alarm:.1g}."
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from crosscut import units
 from crosscut.analysis import summary
 from crosscut.analysis.intervals import Floats, medians
+from crosscut.analysis.loggp import line
 from crosscut.analysis.samples import Samples
 from crosscut.reports import figures
 from crosscut.reports.screen import Rows, Screen
@@ -31,8 +32,26 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     )  # fmt: skip
     screen.show(screen.drawing([screen.glyphs.plain(line) for line in lines]))
     _by_size(screen, sizes, seconds)
+    _model(screen, sizes, seconds)
     screen.line("The tail is what a program waits for: compare with a ping-pong on the idle network.", "dim")
     slowest(screen, view, summary.routes(detailed, timed=True))
+
+
+def _model(screen: Screen, sizes: Floats, seconds: Floats) -> None:
+    """How far single messages are from a line: what Salmon, Stein and Sterling find it inadequate for."""
+    found = line(sizes, seconds)
+    if found is None:
+        return
+    beta = units.rate(1 / found.seconds_per_byte) if found.seconds_per_byte > 0 else "none"
+    verdict = (
+        "it describes these messages" if found.adequate else "it does not describe single messages under load"
+    )
+    screen.field(
+        "t = α + m/β",
+        f"α {units.seconds(found.alpha_seconds)}, β {beta}: half of the messages are off by more than "
+        f"{units.percent(found.misfit_median)}, one by {units.percent(found.misfit_largest)} "
+        f"({units.size(found.misfit_bytes)}); {verdict}",
+    )
 
 
 def messages(measured: list[Samples]) -> tuple[Floats, Floats]:

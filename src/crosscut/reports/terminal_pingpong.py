@@ -8,7 +8,6 @@ import numpy as np
 
 from crosscut import units
 from crosscut.analysis import summary
-from crosscut.analysis.loggp import loggp
 from crosscut.analysis.pingpong import Sweep, sweep
 from crosscut.analysis.samples import Samples
 from crosscut.reports import costs, figures, loggp_words
@@ -58,13 +57,8 @@ def _headline(screen: Screen, found: Sweep, timed: str) -> None:
 
 def _model(screen: Screen, view: View, found: Sweep, mode: str) -> None:
     """LogGP, as far as this mode tells it; messages both ways at once it does not describe."""
-    if mode == "bidirectional":
-        return
     stream = mode == "stream"
-    # Of a stream the time from one message to the next.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        seconds = np.asarray(found.size_bytes) / found.rates.median if stream else found.seconds.median
-    model = loggp(found.size_bytes, seconds)
+    model = loggp_words.of_sweep(found, mode)
     if model is None:
         return
     short = "g (or o, the longer)" if stream else "L + 2 o"
@@ -131,7 +125,7 @@ def _table(screen: Screen, found: Sweep, timed: str) -> None:
             f"{median} {unit[1]}",
             interval,
             units.rate(figures.at(found.rates, index).median),
-            bar(float(found.rates.median[index]) / peak, 16 if wide else 8, screen.glyphs),
+            bar(float(found.rates.median[index]) / peak if peak > 0 else 0, 16 if wide else 8, screen.glyphs),
         )
     screen.console.print()
     screen.table(table)

@@ -46,8 +46,8 @@ def _column(low: float, high: float, top: float, height: int, glyphs: Glyphs) ->
     if not (math.isfinite(low) and math.isfinite(high)):
         return [" "] * height
     steps = len(glyphs.eighths) - 1
-    solid = round(max(low, 0) / top * height * steps)
-    shaded = round(max(high, 0) / top * height)
+    solid = round(float(max(low, 0)) / top * height * steps)
+    shaded = round(float(max(high, 0)) / top * height)
     cells = []
     for row in range(height):
         filled = min(max(solid - row * steps, 0), steps)
@@ -65,7 +65,9 @@ def column_plot(
     if len(finite) == 0 or finite.max() <= 0:
         return []
     step = nice_step(float(finite.max()) / unit[0], 4) * unit[0]
-    top = math.ceil(float(finite.max()) / step - 1e-9) * step
+    top = math.ceil(float(finite.max()) / step - 1e-9) * step if step > 0 else 0
+    if top <= 0:  # too near to nothing for numbers
+        return []
     labels = [f"{value / unit[0]:g}" for value in np.arange(0, top + step / 2, step)]
     margin = max(map(len, labels)) + 1
     room = max(width - margin - 3 - len(x_label), 8)  # the axis is named at its end

@@ -12,16 +12,6 @@ from crosscut.spec import Kind, Promise
 BROKEN_NAMED = 8
 
 
-def redacted(names: Sequence[str]) -> tuple[str, ...]:
-    """`node 1`, `node 2`, …: the same node by the same number throughout, in the order of ranks."""
-    numbers: dict[str, int] = {}
-    found = []
-    for name in names:
-        node, colon, rank = name.partition(":")
-        found.append(f"node {numbers.setdefault(node, len(numbers) + 1)}{colon}{rank}")
-    return tuple(found)
-
-
 def label(promise: Promise, of: Sequence[int], names: Sequence[str]) -> str:
     if not of:
         return "all routes"
@@ -50,7 +40,7 @@ def what(promise: Promise) -> str:
         Kind.LATENCY: "latency of every pair",
         Kind.SPREAD: "spread of routes (5th to 95th percentile over median)",
     }[promise.kind]
-    words = [noun, promise.routes]
+    words = [noun, promise.routes, f"of {', '.join(promise.nodes)}" if promise.nodes else ""]
     often = "" if promise.of_the_time == 0.5 else f", {units.percent(promise.of_the_time)} of the time"
     return f"{' '.join(filter(None, words))}; {promise.pattern}, {units.size(promise.size_bytes)}{often}"
 
@@ -87,6 +77,16 @@ def chance(one: Judged) -> str:
     if one.verdict is Verdict.UNDECIDED:
         return ""
     return f"{one.doubt:.1g}" if one.doubt >= 1e-12 else "< 1e-12"
+
+
+def left_out(one: Judged) -> str:
+    """What was not looked at, unless the verdict's reason says so."""
+    return f"{one.left_out}, which are left out" if one.left_out and not one.reason else ""
+
+
+def notes(one: Judged, names: Sequence[str]) -> list[str]:
+    """Below a verdict."""
+    return [said for said in (broken(one, names), left_out(one), undecided(one)) if said]
 
 
 def undecided(one: Judged) -> str:

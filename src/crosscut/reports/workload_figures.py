@@ -15,18 +15,39 @@ _SHOWN: dict[str, Callable[[float], str]] = {
     "1/s": lambda value: f"{value:,.0f} /s" if value >= 1000 else f"{value:.3g} /s",
 }
 
+# Between two columns of a table.
+_GAP = 3
+
 
 def show(screen: Screen, rows: Sequence[Row]) -> None:
-    """A column for each number of ranks; figures that have several places get a table for each number."""
+    """A column for each number of ranks, and as many tables as it takes; figures that have several places get
+    a table for each number."""
     single = [one for row in rows for one in row.figures if not one.at]
     names = tuple(dict.fromkeys(one.name for one in single))
-    if names:
-        table = Rows("<", *(units.count(row.first.ranks, "rank") for row in rows))
-        for name in names:
-            table.add(name, *(_find(row, name, "") for row in rows))
+    columns = [
+        [units.count(row.first.ranks, "rank"), *(_find(row, one, "") for one in names)] for row in rows
+    ]
+    for some in _fitting(columns if names else [], screen.width - max(map(len, names), default=0)):
+        table = Rows("<", *(column[0] for column in some))
+        for index, name in enumerate(names, start=1):
+            table.add(name, *(column[index] for column in some))
         screen.table(table)
     for row in rows:
         _show_places(screen, row, many=len(rows) > 1)
+
+
+def _fitting(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
+    """Neighbours together as long as they fit; one alone always does."""
+    groups: list[list[list[str]]] = []
+    room = 0
+    for column in columns:
+        needed = max(map(len, column)) + _GAP
+        if not groups or needed > room:
+            groups.append([])
+            room = width
+        groups[-1].append(column)
+        room -= needed
+    return groups
 
 
 def _show_places(screen: Screen, row: Row, *, many: bool) -> None:

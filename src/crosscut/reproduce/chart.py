@@ -16,6 +16,7 @@ _DASHES = {
     "dashed": ' stroke-dasharray="6 4"',
     "dotted": ' stroke-dasharray="0.1 5" stroke-linecap="round"',
 }
+_MOST_OWN_TICKS = 10
 _INK, _FAINT, _GRID = "#1f2933", "#6b7785", "#e4e8ec"
 
 
@@ -29,7 +30,7 @@ class Mark:
     colour: int
     look: str
     """Lines: `line`, `dashed`, `dotted`. Points: `dots`, `rings`, `pale`, `crosses`, `saltires`, `specks`.
-    `bars`, of width `bar`."""
+    `bars`, of width `bar`. `colour`: none, in the legend alone."""
     bar: float = 0.0
 
 
@@ -64,7 +65,7 @@ def svg(title: str, subtitle: Sequence[str], marks: Sequence[Mark], x: Axis, y: 
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         _text(LEFT, 30, title, size=18, weight="bold"),
         *(_text(LEFT, 50 + 15 * at, line, colour=_FAINT) for at, line in enumerate(subtitle)),
-        *_axes(across, up, x, y),
+        *_axes(across, up, x, y, _own_ticks(marks, x)),
         *(part for mark in marks for part in _mark(mark, across, up)),
         *_legend(marks),
         "</svg>",
@@ -103,12 +104,18 @@ def ticks(low: float, high: float, is_log: bool) -> list[float]:
     return [step * at for at in range(first, math.floor(high / step) + 1)]
 
 
-def _axes(across: _Scale, up: _Scale, x: Axis, y: Axis) -> Iterator[str]:
+def _own_ticks(marks: Sequence[Mark], x: Axis) -> list[float]:
+    """Few numbers that were chosen, as ranks or sizes, are named themselves; empty: they are many."""
+    own = sorted({value for mark in marks for value in mark.x if value > 0})
+    return own if x.is_log and 2 <= len(own) <= _MOST_OWN_TICKS else []
+
+
+def _axes(across: _Scale, up: _Scale, x: Axis, y: Axis, across_ticks: Sequence[float]) -> Iterator[str]:
     for value in ticks(up.low, up.high, up.is_log):
         at = up(value)
         yield f'<path d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}" stroke="{_GRID}"/>'
         yield _text(LEFT - 8, at + 4, _number(value), anchor="end", colour=_FAINT)
-    for value in ticks(across.low, across.high, across.is_log):
+    for value in across_ticks or ticks(across.low, across.high, across.is_log):
         at = across(value)
         yield f'<path d="M{at:.1f} {HEIGHT - BOTTOM}v5" stroke="{_FAINT}"/>'
         yield _text(at, HEIGHT - BOTTOM + 20, _number(value), anchor="middle", colour=_FAINT)
@@ -155,8 +162,9 @@ def _point(look: str, x: float, y: float, colour: str) -> str:
         return f'<path d="M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8" stroke="{colour}" stroke-width="1.5"/>'
     if look == "crosses":
         return f'<path d="M{x - 5:.1f} {y:.1f}h10m-5 -5v10" stroke="{colour}" stroke-width="2"/>'
-    fill = "#ffffff" if look == "rings" else colour
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{fill}" stroke="{colour}" stroke-width="2"/>'
+    if look == "rings":  # empty: what agrees with it is seen inside
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>'
 
 
 def _legend(marks: Sequence[Mark]) -> Iterator[str]:
@@ -167,6 +175,8 @@ def _legend(marks: Sequence[Mark]) -> Iterator[str]:
         colour = COLOURS[mark.colour % len(COLOURS)]
         if mark.look in _DASHES:
             yield f'<path d="M{left - 9} {y}h20" stroke="{colour}" stroke-width="2"{_DASHES[mark.look]}/>'
+        elif mark.look == "colour":
+            yield f'<rect x="{left - 6}" y="{y - 5}" width="13" height="10" rx="2" fill="{colour}"/>'
         elif mark.look == "bars":
             box = f'x="{left - 6}" y="{y - 6}" width="13" height="12"'
             yield f'<rect {box} fill="{colour}" fill-opacity="0.55"/>'

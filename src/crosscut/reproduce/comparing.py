@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from crosscut.reproduce import trusting
+from crosscut.reproduce import joint, trusting
 from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Kind, Values, scaled, unevenness
 from crosscut.reproduce.running import Measured
@@ -115,11 +115,11 @@ def curve(measured: Measured) -> Curve:
     phase_rates: list[float] = []
     limited: list[bool] = []
     phase_limited: list[bool] = []
-    phase_rate = QUANTITIES["phase rate"].of
+    phase_rate, figures_of = QUANTITIES["phase rate"].of, _figures_of(series, runs)
     for run in runs:
         sizes = range(len(run.sizes_bytes)) if series.by_size else (0,)
         for size in sizes:
-            found = _scaled(series, measured, run, series.quantity.of(run, size), size)
+            found = _scaled(series, measured, run, figures_of(run, size), size)
             values += found.tolist()
             x += _places_on_x(series, run, size)
             limited += trusting.figures(series.quantity, trusting.phases(run, size))
@@ -139,9 +139,16 @@ def curve(measured: Measured) -> Curve:
     )  # fmt: skip
 
 
+def _figures_of(series: Series, runs: Sequence[Run]) -> Callable[[Run, int], Values]:
+    if series.quantity.step != "joint":
+        return series.quantity.of
+    route_rate = joint.pace(runs)
+    return lambda run, size: joint.rates(run, size, series.limits, route_rate)
+
+
 def _named(series: Series) -> tuple[float, ...]:
     """Of a step's figures."""
-    return series.x or tuple(float(phase) for phase in series.phases)
+    return series.x or tuple(map(float, series.rank_counts or series.phases)) or (0.0,)
 
 
 def _places_on_x(series: Series, run: Run, size: int) -> list[float]:
@@ -190,9 +197,10 @@ def rows(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[Row]:
         for at, x in enumerate(wanted):
             published = series.published[at] if series.published else None
             reckoned = series.reckoned[at] if series.reckoned else None
+            is_named = len(wanted) > 1 or series.phases or series.x
             yield Row(
-                series.name, series.where, x if len(wanted) > 1 or series.phases else None, series.unit,
-                published, reckoned, _at(lab, x), _at(sim, x),
+                series.name, series.where, x if is_named else None, series.unit, published,
+                reckoned, _at(lab, x), _at(sim, x),
                 (published or reckoned) is not None and x not in series.outside_the_aim, series.note,
                 _limited(lab, x), _at(here, x),
             )  # fmt: skip

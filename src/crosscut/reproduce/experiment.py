@@ -7,23 +7,31 @@ from pathlib import Path
 
 from crosscut import units
 from crosscut.errors import UsageError
-from crosscut.reproduce import fields, settings
+from crosscut.lab import spelling
+from crosscut.reproduce import application, fields, settings
 from crosscut.reproduce.fields import Table
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
 from crosscut.reproduce.settings import Settings
 
-FORMS = ("points", "phases", "histogram", "scatter")
+FORMS = ("points", "phases", "histogram", "phase histogram", "scatter")
 PLACES = ("lab", "sim", "local")
 _BOTH = ("lab", "sim")
 _MOST = 1 << 20
+_MOST_DILATION = 1e9
+_OF_NETWORKS = ("generator", "hosts", "host", "switches", "links")
 _TOP = ("title", "source", "note", "lab", "aim", "picture", "series")
 _SERIES = (
     "name", "where", "network", "pattern", "parameters", "lab_parameters", "ranks", "ranks_per_host",
     "message", "lab_message", "phases", "sizes", "x", "quantity", "unit", "published", "reckoned",
-    "outside_the_aim", "note", "repetitions", "warm_up", "on", *settings.KEYS,
+    "outside_the_aim", "note", "repetitions", "warm_up", "on", "limits", "dilation", *settings.KEYS,
 )  # fmt: skip
 _WALK = ("name", "where", "network", "switch", "quantity", "x", "unit", "published", "reckoned",
          "outside_the_aim", "note", "on")  # fmt: skip
+_APPLICATION = ("name", "where", "network", "ranks", "ranks_per_host", "quantity", "x", "unit", "published",
+                "reckoned", "outside_the_aim", "note", "repetitions", "on", "wait",
+                *application.KEYS)  # fmt: skip
+# Steps that run no pattern, and the keys of their series.
+_WITHOUT_PATTERN = {"walk": _WALK, application.STEP: _APPLICATION}
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,10 @@ class Series:
     by_size: bool
     rank_counts: tuple[int, ...] = ()
     """Where figures are by the number of ranks: in place of `ranks`."""
+    limits: tuple[tuple[int, int], ...] = ()
+    """Of `joint rate`: first and last of the ranks that receive behind one limit, for each (joint.py)."""
+    dilation: float = 1.0
+    """Of its lab."""
     settings: Settings = field(default_factory=Settings)
 
     @property
@@ -87,7 +99,7 @@ class Picture:
     x: str
     y: str
     y_scale: str = "linear"
-    """Or `log`: of points."""
+    """Or `log`: of points and phases."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +108,15 @@ class Experiment:
     title: str
     source: str
     note: str
-    dilation: float
-    """Of the lab."""
     mean_aim: float | None
     worst_aim: float | None
-    picture: Picture
+    pictures: tuple[Picture, ...]
     series: tuple[Series, ...]
+
+    @property
+    def picture(self) -> Picture:
+        """The first, whose axes name what the figures are by."""
+        return self.pictures[0]
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -111,13 +126,19 @@ class Experiment:
 
 def read(path: Path) -> Experiment:
     top = fields.document(path)
+    if "series" not in top and any(key in top for key in _OF_NETWORKS):
+        raise UsageError(
+            f"{path}: a network file, not an experiment, which names networks in its [[series]]; measure it: "
+            f"crosscut run aapc --on lab:{path} (or sim:{path})"
+        )
     top.only(_TOP)
     lab, aim = top.table("lab"), top.table("aim")
     lab.only(("dilation", "repetitions"))
     aim.only(("mean", "worst"))
     repetitions = lab.whole("repetitions", 5, 1, 10_000)
     tables = top.tables("series")
-    series = tuple(_series(table, repetitions) for table in tables)
+    dilation = lab.number("dilation", 1.0, 1.0, _MOST_DILATION)
+    series = tuple(_series(table, repetitions, dilation) for table in tables)
     if not series:
         top.fail("series", "there is none; an experiment has at least one [[series]]")
     names = [one.name for one in series]
@@ -129,12 +150,20 @@ def read(path: Path) -> Experiment:
         title=top.text("title"),
         source=top.text("source"),
         note=top.text("note", ""),
-        dilation=lab.number("dilation", 1.0, 1.0, 1e9),
         mean_aim=aim.number("mean", None, 0.0, 10.0) if "mean" in aim else None,
         worst_aim=aim.number("worst", None, 0.0, 10.0) if "worst" in aim else None,
-        picture=_picture(top.table("picture"), top.text("title")),
+        pictures=_pictures(top),
         series=series,
     )
+
+
+def _pictures(top: Table) -> tuple[Picture, ...]:
+    """One as [picture], or several as [[picture]]."""
+    several = isinstance(top.values.get("picture"), list)
+    tables = top.tables("picture") if several else (top.table("picture"),)
+    if not tables:
+        top.fail("picture", "is an empty list")
+    return tuple(_picture(table, top.text("title")) for table in tables)
 
 
 def _picture(table: Table, title: str) -> Picture:
@@ -144,12 +173,13 @@ def _picture(table: Table, title: str) -> Picture:
     return Picture(form, table.text("title", title), table.text("x", ""), table.text("y", ""), y_scale)
 
 
-def _series(table: Table, repetitions: int) -> Series:
+def _series(table: Table, repetitions: int, dilation: float) -> Series:
     table.only(_SERIES)
     quantity = table.text("quantity", choices=QUANTITIES)
-    is_walk = QUANTITIES[quantity].step == "walk"
-    if is_walk:
-        table.only(_WALK)
+    step = QUANTITIES[quantity].step
+    has_pattern = step not in _WITHOUT_PATTERN
+    if not has_pattern:
+        table.only(_WITHOUT_PATTERN[step])
     unit = table.text("unit", choices=UNITS)
     if not fits(unit, QUANTITIES[quantity].kind):
         table.fail("unit", f"'{unit}' does not go with '{quantity}'")
@@ -159,7 +189,7 @@ def _series(table: Table, repetitions: int) -> Series:
     messages = (
         table.quantities("sizes", units.parse_bytes)
         if by_size
-        else (table.quantity("message", units.parse_bytes, "1B" if is_walk else None),)
+        else (table.quantity("message", units.parse_bytes, None if has_pattern else "1B"),)
     )
     if not messages:
         table.fail("sizes", "is empty")
@@ -175,7 +205,7 @@ def _series(table: Table, repetitions: int) -> Series:
         name=table.text("name"),
         where=table.text("where", ""),
         network=_network(table),
-        pattern=table.text("pattern", "" if is_walk else None),
+        pattern=table.text("pattern", None if has_pattern else ""),
         parameters=(parameters := table.table("parameters").texts()),
         lab_parameters=parameters | table.table("lab_parameters").texts(),
         ranks=0 if rank_counts else table.whole("ranks", 0, 0, _MOST),
@@ -195,6 +225,8 @@ def _series(table: Table, repetitions: int) -> Series:
         on=_places(table),
         by_size=by_size,
         rank_counts=rank_counts,
+        limits=table.ranges("limits", 0, _MOST),
+        dilation=table.number("dilation", dilation, 1.0, _MOST_DILATION),
         settings=settings.read(table),
     ))  # fmt: skip
 
@@ -221,6 +253,10 @@ def _checked(table: Table, series: Series) -> Series:
     if series.phases and series.by_size:
         table.fail("phases", "excludes 'sizes': figures are by phase, or by size")
     settings.check(table, series.settings, series.on, series.quantity.step)
+    counts = series.rank_counts or (series.ranks,)
+    application.check(table, series.settings.application, series.on, series.quantity.step, counts)
+    if series.limits and series.quantity.step != "joint":
+        table.fail("limits", "goes with 'joint rate' alone")
     figures = _figures(table, series)
     if series.by_size and each:
         table.fail("quantity", f"'{series.quantity_name}' is of each phase; figures by size are of a run")
@@ -277,6 +313,9 @@ def find(text: str) -> Path:
             raise UsageError(f"{text}: there is no such file")
         return Path(text)
     where = folder()
-    if where is None or text not in names():
-        raise UsageError(f"{text}: there is no such experiment; there is {', '.join(names()) or 'none here'}")
+    if where is None or text not in (there := names()):
+        if Path(f"{text}.toml").is_file():
+            raise UsageError(f"{text}: there is no such experiment; did you mean the file ./{text}.toml?")
+        near = spelling.hint(text, there) or f"; there is {', '.join(there) or 'none here'}"
+        raise UsageError(f"{text}: there is no such experiment{near}")
     return where / f"{text}.toml"

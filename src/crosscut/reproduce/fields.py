@@ -77,6 +77,18 @@ class Table:
     def wholes(self, key: str, least: int, most: int) -> tuple[int, ...]:
         return tuple(self._whole(key, value, least, most) for value in self._list(key))
 
+    def ranges(self, key: str, least: int, most: int) -> tuple[tuple[int, int], ...]:
+        """`[[16, 47], [48, 79]]`: first and last of each."""
+        found = []
+        for value in self._list(key):
+            if not isinstance(value, list) or len(value) != 2:
+                self.fail(key, f"{_shown(value)} is not a pair of numbers in square brackets: first, last")
+            first, last = (self._whole(key, one, least, most) for one in value)
+            if last < first:
+                self.fail(key, f"{last:,} is below {first:,}")
+            found.append((first, last))
+        return tuple(found)
+
     def number(self, key: str, default: float | None, least: float, most: float) -> float:
         return self._number(key, self._get(key, default), least, most)
 

@@ -42,13 +42,20 @@ def _measurable(table: Table, series: Series, place: str, core: Core) -> None:
     room = _ranks(series.network, series.ranks_per_host) if series.network else 0
     if series.settings.worker and series.settings.worker not in _nodes(series.network):
         table.fail("worker", f"{series.network} has no node {series.settings.worker}")
+    if place == "sim" and (application := series.settings.application) is not None:
+        _fits(table, series, max(*series.rank_counts, series.ranks, application.base_ranks), room)
     if not series.pattern:
         return
     for asked in series.rank_counts or (series.ranks,):
-        if place == "sim" and asked > room:
-            table.fail("ranks", f"{asked} do not fit: {series.network} has {room}; see ranks_per_host")
+        if place == "sim":
+            _fits(table, series, asked, room)
         ranks = asked or room or find_place("local")[0].default_ranks("")
         _phases(table, series, place, ranks, core)
+
+
+def _fits(table: Table, series: Series, asked: int, room: int) -> None:
+    if asked > room:
+        table.fail("ranks", f"{asked} do not fit: {series.network} has {room}; see ranks_per_host")
 
 
 def _phases(table: Table, series: Series, place: str, ranks: int, core: Core) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import compress
 from pathlib import Path
 
@@ -22,9 +23,18 @@ LIMITED = "emulated, machine was the limit"
 _PLACES = {"lab": "emulated", "sim": "simulated", "local": "this machine"}
 
 
-def write(experiment: Experiment, rows: Sequence[Row], curves: Sequence[Curve], folder: Path) -> Path:
-    path = folder / "picture.svg"
-    text = _FORMS[experiment.picture.form](experiment, rows, curves)
+def write(experiment: Experiment, rows: Sequence[Row], curves: Sequence[Curve], folder: Path) -> list[Path]:
+    """`picture.svg`, `picture-2.svg` and so on."""
+    return [
+        _written(
+            _FORMS[one.form](replace(experiment, pictures=(one,)), rows, curves),
+            folder / ("picture.svg" if number == 1 else f"picture-{number}.svg"),
+        )
+        for number, one in enumerate(experiment.pictures, 1)
+    ]
+
+
+def _written(text: str, path: Path) -> Path:
     path.write_text(text, encoding="utf-8")
     try:
         import resvg_py
@@ -41,7 +51,7 @@ def _subtitle(experiment: Experiment, also: str) -> list[str]:
 
 
 def _points(experiment: Experiment, rows: Sequence[Row], _curves: Sequence[Curve]) -> str:
-    """Published rings, emulated dots, simulated dashed lines, over the row's x."""
+    """Published rings, emulated dots in them, simulated crosses (many: a line) on top, over the row's x."""
     marks = []
     for colour, series in enumerate(dict.fromkeys(row.series for row in rows)):
         own = [row for row in rows if row.series == series]
@@ -50,15 +60,15 @@ def _points(experiment: Experiment, rows: Sequence[Row], _curves: Sequence[Curve
         emulated = _held(own, [None if row.emulated_limited else row.emulated for row in own])
         limited = _held(own, [row.emulated if row.emulated_limited else None for row in own])
         simulated = _held(own, [row.simulated for row in own])
-        marks += [
-            Mark("", *simulated, colour, "dashed" if len(simulated[0]) > MOST_CROSSES else "crosses"),
-            Mark("", *reckoned, colour, "dotted" if len(reckoned[0]) > MOST_CROSSES else "saltires"),
+        drawn = [
+            Mark("", *published, colour, "rings"),
             Mark("", *emulated, colour, "dots"),
             *(Mark("", *_held(own, [row.here for row in own]), colour, look) for look in ("line", "dots")),
             Mark("", *limited, colour, "pale"),
-            Mark("", *published, colour, "rings"),
-            Mark(series, (), (), colour, "line"),
+            Mark("", *simulated, colour, "dashed" if len(simulated[0]) > MOST_CROSSES else "crosses"),
+            Mark("", *reckoned, colour, "dotted" if len(reckoned[0]) > MOST_CROSSES else "saltires"),
         ]
+        marks += [*drawn, Mark(series, (), (), colour, "colour")] if any(mark.x for mark in drawn) else []
     looks = {
         "rings": "published", "dotted": "reckoned", "saltires": "reckoned", "dots": "emulated",
         "pale": LIMITED, "crosses": "simulated", "dashed": "simulated",
@@ -97,12 +107,12 @@ def _phases(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve
     ]
     marks += [Mark("", *_limited_phases(one), names.index(one.series), "pale") for one in drawn]
     used = dict.fromkeys(one.series for one in drawn)
-    marks += [Mark(name, (), (), names.index(name), "dots") for name in used]
+    marks += [Mark(name, (), (), names.index(name), "colour") for name in used]
     places = dict.fromkeys(one.place for one in drawn)
     marks += [Mark(_PLACES[place], (), (), -1, looks[place]) for place in places]
     if any(mark.look == "pale" and mark.x for mark in marks):
         marks.append(Mark(LIMITED, (), (), -1, "pale"))
-    return _drawn(experiment, marks)
+    return _drawn(experiment, marks, log_y=experiment.picture.y_scale == "log")
 
 
 def _limited_phases(one: Curve) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -115,11 +125,21 @@ def _limited_phases(one: Curve) -> tuple[tuple[float, ...], tuple[float, ...]]:
 def _histogram(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
     """How many routes have which rate."""
     held = [one for one in curves if one.routes]
-    top = max((max(one.routes) for one in held), default=1.0)
+    return _counted(experiment, held, [one.routes for one in held])
+
+
+def _phase_histogram(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
+    """How many phases have which rate, of the slowest rank in each."""
+    held = [one for one in curves if one.phase_rates]
+    return _counted(experiment, held, [one.phase_rates for one in held])
+
+
+def _counted(experiment: Experiment, held: Sequence[Curve], rates: Sequence[Sequence[float]]) -> str:
+    top = max((max(one) for one in rates), default=1.0)
     edges = np.linspace(0, top * 1.02, BINS + 1)
     marks = []
-    for colour, one in enumerate(held):
-        counts, _ = np.histogram(one.routes, bins=edges)
+    for colour, (one, values) in enumerate(zip(held, rates, strict=True)):
+        counts, _ = np.histogram(values, bins=edges)
         marks.append(Mark(f"{one.series}, {_PLACES[one.place]}", tuple(edges[:-1].tolist()),
                           tuple(float(c) for c in counts), colour, "bars", float(edges[1])))  # fmt: skip
     return _drawn(experiment, marks, also=_limited_said(held))
@@ -150,5 +170,6 @@ _FORMS: dict[str, Callable[[Experiment, Sequence[Row], Sequence[Curve]], str]] =
     "points": _points,
     "phases": _phases,
     "histogram": _histogram,
+    "phase histogram": _phase_histogram,
     "scatter": _scatter,
 }

@@ -41,7 +41,8 @@ class Quantity:
     of_few_phases: bool = False
     """One figure of a run that one or two of its phases decide."""
     step: str = ""
-    """What makes the figure, where no run does alone: `walk` (steps.py) or `computing` (computing.py)."""
+    """What makes the figure, where no run does alone: `walk` (steps.py), `computing` (computing.py),
+    `workload` (applying.py), or all runs of a series: `joint` (joint.py)."""
 
 
 def _slowest_seconds(run: Run, size: int) -> Values:
@@ -100,6 +101,12 @@ QUANTITIES = {
         "a message over the time of the slowest rank",
     ),
     "sum of rates": Quantity(Kind.RATE, True, _sum_of_rates, "of all routes, each at its own pace"),
+    "joint rate": Quantity(
+        Kind.RATE, True, _of_a_step,
+        "of all routes together while they fill what they share: what must have passed by a moment, at "
+        "least, over the time until then",
+        step="joint",
+    ),
     "median time": Quantity(Kind.LATENCY, True, _median_seconds, "median over all routes of a phase"),
     "median of all": Quantity(
         Kind.RATE, False, lambda run, size: _one(float(np.nanmedian(run.message_rates(size).values))),
@@ -145,6 +152,9 @@ QUANTITIES = {
     "rate left": Quantity(
         Kind.SHARE, True, _of_a_step, "of the slowest rank while the worker computes, as a share of without",
         step="computing",
+    ),
+    "time left": Quantity(
+        Kind.SHARE, False, _of_a_step, "of a workload's run, as a share of what `base` takes", step="workload"
     ),
 }  # fmt: skip
 

@@ -10,10 +10,13 @@ from pathlib import Path
 from crosscut import __version__, core
 from crosscut.errors import Interrupted, PlaceError, SessionError, UsageError
 from crosscut.job import Job
+from crosscut.lab import switch_words
+from crosscut.lab.switch_choice import KERNEL
 from crosscut.measure import Launch, decide, open_session
-from crosscut.reproduce import computing, steps
+from crosscut.reproduce import applying, computing, steps
 from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.session import Listener, Session
+from crosscut.workloads import WorkloadError
 
 Told = Callable[[str], None]
 
@@ -31,6 +34,8 @@ class Measured:
     """Figures of a step, in the series' own order; None: they are in the runs."""
     limited: tuple[bool, ...] = ()
     """Of these: the machine was the limit."""
+    switch: str = KERNEL
+    """What carried the lab, as typed: crosscut.lab.switch_choice."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +56,22 @@ class How:
 def measure(experiment: Experiment, place: str, how: How) -> list[Measured]:
     """All series at one place, in the file's order; those of one network share a lab."""
     wanted = [one for one in experiment.series if place in one.on]
-    dilation = (how.dilation or experiment.dilation) if place == "lab" else 1.0
     found: dict[str, Measured] = {}
-    for network, switch in dict.fromkeys((one.network, one.settings.switch) for one in wanted):
-        there = [one for one in wanted if (one.network, one.settings.switch) == (network, switch)]
-        with _site(network, how.switch or switch, place, dilation, how) as on:
-            for one in _at(there, place, on, dilation, how):
+    for site in dict.fromkeys(_wanted_site(one, place, how) for one in wanted):
+        there = [one for one in wanted if _wanted_site(one, place, how) == site]
+        network, switch, dilation = site
+        with _site(network, switch, place, dilation, how) as on:
+            for one in (replace(each, switch=switch) for each in _at(there, place, on, dilation, how)):
                 before = found.get(one.series.name)
                 found[one.series.name] = one if before is None else _together(before, one)
     by_name = {one.name: one for one in wanted}
     return [replace(found[name], series=one) for name, one in by_name.items() if name in found]
+
+
+def _wanted_site(series: Series, place: str, how: How) -> tuple[str, str, float]:
+    """Network, switch, dilation: what a lab is built of."""
+    dilation = (how.dilation or series.dilation) if place == "lab" else 1.0
+    return series.network, how.switch or series.settings.switch, dilation
 
 
 def _together(one: Measured, other: Measured) -> Measured:
@@ -74,7 +85,9 @@ def _at(series: list[Series], place: str, on: str, dilation: float, how: How) ->
         if one.quantity.step == "walk":
             how.told(f"{one.name} on {place}")
             yield Measured(one, place, (), dilation, 0.0, steps.walk(one, on))
-    for group in _sessions([one for one in series if one.quantity.step != "walk"]):
+        elif one.settings.application is not None:
+            yield from _applied(one, place, on, how)
+    for group in _sessions([one for one in series if one.pattern]):
         try:
             yield from _group(group, place, on, dilation, how)
         except (UsageError, PlaceError) as error:
@@ -82,6 +95,18 @@ def _at(series: list[Series], place: str, on: str, dilation: float, how: How) ->
                 raise
             # Not every machine has an MPI; what is measured without one stands by itself.
             how.told(f"left out: {', '.join(one.name for one in group)}: {error}")
+
+
+def _applied(series: Series, place: str, on: str, how: How) -> Iterator[Measured]:
+    how.told(f"{series.name} on {place}")
+    kept = how.out / f"{_stem(series)}-{place}.json"
+    try:
+        done = applying.measure(series, on or "local", kept, how.repetitions or series.repetitions)
+    except (UsageError, PlaceError, WorkloadError) as error:
+        # Not every machine has SimGrid, or an MPI, or as many processors as are asked for.
+        how.told(f"left out: {series.name}: {error}")
+        return
+    yield Measured(series, place, (done.results,), 1.0, done.seconds, done.shares)
 
 
 @contextmanager
@@ -93,7 +118,8 @@ def _site(network: str, switch: str, place: str, dilation: float, how: How) -> I
     from crosscut.lab import lifecycle, state
 
     choices = replace(lifecycle.for_one_run(network, switch), dilation=dilation, owner=state.this_process())
-    how.told(f"lab of {network}" + (f", all rates divided by {dilation:g}" if dilation != 1 else ""))
+    slowly = f"all rates divided by {dilation:g}" if dilation != 1 else ""
+    how.told(", ".join(part for part in (f"lab of {network}", switch_words.clause(switch), slowly) if part))
     record = lifecycle.up(network, choices)
     try:
         yield f"lab:{record.name}"

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from crosscut.errors import UsageError
 from crosscut.lab import switch_choice
+from crosscut.reproduce import application
+from crosscut.reproduce.application import Application
 from crosscut.reproduce.fields import Table
 
-KEYS = ("backend", "switch", "wait", "worker")
+KEYS = ("backend", "switch", "wait", "worker", *application.KEYS)
 _BACKENDS = ("tcp", "mpi")
 _WAITS = ("auto", "block", "poll")
 
@@ -22,6 +24,8 @@ class Settings:
     wait: str = "auto"
     worker: str = ""
     """A node of the lab on which a process computes, beside the ranks: computing.py."""
+    application: Application | None = None
+    """In place of a pattern: applying.py."""
 
     def options(self) -> dict[str, object]:
         """Members of a live job, where they differ from the core's defaults."""
@@ -39,6 +43,7 @@ def read(table: Table) -> Settings:
         switch=switch,
         wait=table.text("wait", "auto", _WAITS),
         worker=table.text("worker", ""),
+        application=application.read(table),
     )
 
 
@@ -48,7 +53,7 @@ def check(table: Table, settings: Settings, places: tuple[str, ...], step: str) 
         table.fail("worker", "names a node, and goes with 'computing left' and 'rate left' alone")
     if settings.worker and places != ("lab",):
         table.fail("on", 'a worker computes on a node of a lab: on = "lab"')
-    if "sim" in places and settings != Settings(switch=settings.switch):
+    if "sim" in places and settings != Settings(switch=settings.switch, application=settings.application):
         table.fail("on", "neither 'backend' nor 'wait' nor 'worker' goes with the simulator")
     if "local" in places and settings.switch != switch_choice.KERNEL:
         table.fail("switch", "only a lab has one")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from crosscut import units
+from crosscut.lab import switch_words
 from crosscut.reports.screen import Rows, Screen
 from crosscut.reproduce.comparing import Curve, Row, Summary
 from crosscut.reproduce.experiment import Experiment, Series
+from crosscut.reproduce.quantities import QUANTITIES
 from crosscut.reproduce.running import Measured
 
 PLACES = ("lab", "sim", "local")
@@ -35,10 +37,12 @@ def render(
     screen.table(_table(rows, places, {one.name for one in experiment.series if sizes_on_x(one)}))
     if about := places_on_x(experiment, rows):
         screen.line(f"at: {about}", "dim")
+    for sentence in compared(experiment):
+        screen.line(sentence, "dim")
     if any(not row.in_aim and row.held_against is not None for row in rows):
         screen.line(f"{OUTSIDE} {OUTSIDE_SAYS}", "dim")
     if any(row.emulated_limited for row in rows):
-        screen.line(f"{LIMITED} {LIMITED_SAYS}: all its cores were busy meanwhile", "yellow")
+        screen.line(f"{LIMITED} {LIMITED_SAYS}: its cores were busy meanwhile", "yellow")
     for note in dict.fromkeys(f"{row.series}: {row.note}" for row in rows if row.note):
         screen.line(note, "dim")
     for one in found:
@@ -60,6 +64,12 @@ def places_on_x(experiment: Experiment, rows: Sequence[Row]) -> str:
         return experiment.picture.x
     kinds = ["ranks" if one.rank_counts else "phase" for one in there if not one.x]
     return ", or ".join(dict.fromkeys(kinds))
+
+
+def compared(experiment: Experiment) -> list[str]:
+    """What the figures are, a sentence for each quantity."""
+    names = dict.fromkeys(one.quantity_name for one in experiment.series)
+    return [f"{name}: {QUANTITIES[name].help}" for name in names]
 
 
 def shown_x(x: float, is_size: bool) -> str:
@@ -132,10 +142,7 @@ def conditions(measured: Sequence[Measured]) -> list[str]:
     lab = [one for one in measured if one.place == "lab"]
     if not lab:
         return []
-    found = []
-    if lab[0].dilation != 1:
-        factor = f"{lab[0].dilation:g}"
-        found.append(f"emulated: all rates divided by {factor}, rates shown times {factor}")
+    found = [*_switches(lab), *_dilations(lab)]
     shorter = {
         (one.series.messages[0], one.series.lab_messages[0])
         for one in lab
@@ -155,6 +162,27 @@ def conditions(measured: Sequence[Measured]) -> list[str]:
     return found
 
 
+def _switches(lab: Sequence[Measured]) -> Iterator[str]:
+    """Where it is not the plain one: a sentence for all, or one for each switch with its series."""
+    by_words: dict[str, list[str]] = {}
+    for one in lab:
+        by_words.setdefault(switch_words.clause(one.switch), []).append(one.series.name)
+    for words, names in by_words.items():
+        if words:
+            yield f"emulated: {words}" + ("" if len(by_words) == 1 else f", of {', '.join(names)}")
+
+
+def _dilations(lab: Sequence[Measured]) -> Iterator[str]:
+    """A sentence for all, or one for each factor with the series that it is of."""
+    by_factor: dict[float, list[str]] = {}
+    for one in lab:
+        by_factor.setdefault(one.dilation, []).append(one.series.name)
+    for factor, names in by_factor.items():
+        which = "all rates" if len(by_factor) == 1 else f"rates of {', '.join(names)}"
+        if factor != 1:
+            yield f"emulated: {which} divided by {factor:g}, rates shown times {factor:g}"
+
+
 def as_json(
     experiment: Experiment, rows: Sequence[Row], found: Sequence[Summary], curves: Sequence[Curve],
     measured: Sequence[Measured],
@@ -164,6 +192,8 @@ def as_json(
         "title": experiment.title,
         "source": experiment.source,
         "conditions": conditions(measured),
+        "quantities": {one.name: one.quantity_name for one in experiment.series},
+        "compared": compared(experiment),
         "rows": [
             asdict(row)
             | {"emulated_error": row.error(row.emulated), "simulated_error": row.error(row.simulated)}
@@ -181,6 +211,7 @@ def as_json(
         ],
         "runs": [
             {"series": one.series.name, "place": one.place, "seconds": one.seconds, "dilation": one.dilation,
+             "switch": one.switch if one.place == "lab" else None,
              "paths": [path.name for path in one.runs]}
             for one in measured
         ],

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
 from crosscut import units
 from crosscut.analysis.intervals import Floats
 from crosscut.reports.html.picture import Axis, Picture, time_axis
+from crosscut.reports.terminal_loaded import classes
 
 MOST_POINTS = 4000
 CELLS = (96, 64)  # of the counted picture: across, up
@@ -38,6 +42,54 @@ def picture(sizes: Floats, seconds: Floats, name: str) -> Picture | None:
         columns=columns,
         x=Axis("message size, bytes", log=True),
         y=time_axis("half round trip", float(np.median(seconds)), log=True),
+    )
+
+
+def laid_over(named: Sequence[tuple[str, Floats, Floats]], name: str) -> Picture | None:
+    """Several runs: the median by size, shaded to the 99th percentile; points would hide each other."""
+    columns: dict[str, list[float | int | str | None]] = {
+        key: [] for key in ("run", "messages", "size_bytes", "seconds", "seconds_low", "seconds_high", "rate")
+    }
+    captions = []
+    for label, sizes, seconds in named:
+        there = np.isfinite(seconds) & (seconds > 0)
+        if not there.any():
+            continue
+        whole, times = np.maximum(sizes[there], 1.0), seconds[there]
+        for low, high in classes(whole):
+            mine = times[(whole >= low) & (whole <= high)]
+            if not len(mine):
+                continue
+            size, middle = math.sqrt(low * high), float(np.median(mine))
+            most = float(np.percentile(mine, 99))
+            row: list[float | int | str | None] = [
+                label,
+                len(mine),
+                size,
+                middle,
+                middle,
+                most,
+                size / middle,
+            ]
+            for key, value in zip(columns, row, strict=True):
+                columns[key].append(value)
+        half, nearly_all = (units.seconds(float(value)) for value in np.percentile(times, (50, 99)))
+        count = units.count(len(times), "message")
+        captions.append(f"{label}: {count}, half of them within {half}, 99 % within {nearly_all}.")
+    if len(captions) < 2:
+        return None
+    middles = [value for value in columns["seconds"] if isinstance(value, float)]
+    return Picture(
+        kind="sweep",
+        name=name,
+        title="Half round trip under load, by message size",
+        caption="\n".join(
+            [*captions, "Shaded: from the median to the 99th percentile of messages of a size."]
+        ),
+        columns=columns,
+        x=Axis("message size, bytes", log=True),
+        y=time_axis("half round trip, median", min(middles), log=True),
+        more={"value": "seconds"},
     )
 
 

@@ -15,6 +15,7 @@ from crosscut.reports.html.picture import Picture
 from crosscut.reports.view import View, number, text
 
 LARGEST_BYTES = 600_000
+MOST_LINKS = 5_000
 MOST_HOSTS = 20_000  # beyond, the drawing is a grey band
 # The drawing's own colours as the page's: only where they stand as an attribute, never in a name.
 _COLOURS = {
@@ -43,9 +44,23 @@ def picture(view: View, name: str) -> Picture | None:
         title="The network",
         caption=f"{title}: {counts['hosts']:,} hosts, {counts['switches']:,} switches; colours and widths of "
         "links are their rates, figures beside switches their own capacities.",
+        columns=_links(found.graph),
         body=element("div", _themed(svg, title), class_="drawing scroll", tabindex="0", role="region",
                      aria_label=f"drawing of the network {title}"),
     )  # fmt: skip
+
+
+def _links(graph: network.Graph | None) -> dict[str, list[float | int | str | None]]:
+    """What each cable joins; of very many the description in the run has them."""
+    edges = graph.edges if graph is not None and len(graph.edges) <= MOST_LINKS else ()
+    if graph is None or not edges:
+        return {}
+    return {
+        "from": [graph.vertices[edge.a].name for edge in edges],
+        "to": [graph.vertices[edge.b].name for edge in edges],
+        "cables": [edge.cables for edge in edges],
+        "bits_per_second": [edge.bits_per_second for edge in edges],
+    }
 
 
 def _loaded(description: str, name: str) -> network.Network:

@@ -10,7 +10,15 @@ import numpy as np
 from crosscut import units
 from crosscut.analysis import summary
 from crosscut.analysis.intervals import Floats
-from crosscut.reports.html.picture import Axis, Picture, Series, rate_axis, repeated
+from crosscut.reports.html.picture import (
+    LOGARITHMIC,
+    Axis,
+    Picture,
+    Series,
+    far_apart,
+    rate_axis,
+    repeated,
+)
 
 FEWEST = 5  # fewer are better read in a table
 MOST_BINS = 40
@@ -37,10 +45,12 @@ def _histogram(named: Sequence[tuple[str, Floats]], name: str, noun: str) -> Pic
     if not shown:
         return None
     whole = np.concatenate([values for _, values in shown])
+    log = far_apart([values for _, values in shown])
     # Twice the root of the number of values, as far as that can be told apart on a page.
     most = int(np.clip(2 * max(len(values) for _, values in shown) ** 0.5, 8, MOST_BINS))
-    bins = summary.histogram(whole, most)
-    edges = bins.edges
+    edges = (
+        10 ** summary.histogram(np.log10(whole), most).edges if log else summary.histogram(whole, most).edges
+    )
     counts = [np.histogram(values, edges)[0] for _, values in shown]
     kept = [np.nonzero(found)[0] for found in counts]
     outside = [
@@ -61,14 +71,14 @@ def _histogram(named: Sequence[tuple[str, Floats]], name: str, noun: str) -> Pic
         kind="histogram",
         name=name,
         title=f"{noun.capitalize()}s by rate",
-        caption="\n".join([_caption(shown, noun), *notes]),
+        caption="\n".join([_caption(shown, noun), *notes, *([LOGARITHMIC] if log else [])]),
         columns={
             "run": repeated([(label, len(there)) for (label, _), there in zip(shown, kept, strict=True)]),
             "from": np.concatenate([edges[there] for there in kept]),
             "to": np.concatenate([edges[there + 1] for there in kept]),
             "count": np.concatenate([found[there] for found, there in zip(counts, kept, strict=True)]),
         },
-        x=rate_axis(f"rate of the {noun}", float(edges[-1])),
+        x=rate_axis(f"rate of the {noun}", float(edges[-1]), log=log),
         y=Axis(f"{noun}s"),
         more={"from": float(edges[0]), "to": float(edges[-1])},
     )
@@ -95,6 +105,7 @@ def curve(series: Sequence[Series], name: str) -> Picture | None:
     if not shown:
         return None
     points = [_curve(values) for _, values in shown]
+    log = far_apart([values for _, values in shown])
     worst = [
         f"{label + ': the' if len(shown) > 1 else 'The'} slowest tenth of routes stays below "
         f"{units.rate(float(np.percentile(values, 10)))}, half below {units.rate(float(np.median(values)))}."
@@ -104,7 +115,7 @@ def curve(series: Sequence[Series], name: str) -> Picture | None:
         kind="curve",
         name=name,
         title="Share of routes below a rate",
-        caption="\n".join(worst),
+        caption="\n".join([*worst, *([LOGARITHMIC] if log else [])]),
         columns={
             "run": repeated(
                 [(label, len(rates)) for (label, _), (rates, _) in zip(shown, points, strict=True)]
@@ -112,7 +123,7 @@ def curve(series: Sequence[Series], name: str) -> Picture | None:
             "rate": np.concatenate([rates for rates, _ in points]),
             "share": np.concatenate([shares for _, shares in points]),
         },
-        x=rate_axis("rate of the route", max(float(values[-1]) for _, values in shown)),
+        x=rate_axis("rate of the route", max(float(values[-1]) for _, values in shown), log=log),
         y=Axis("share of routes no faster", (0.01, "%")),
     )
 

@@ -70,9 +70,10 @@ def render(
         for index, (view, name) in enumerate(zip(views, names, strict=True))
     ]  # fmt: skip
     together = run_pictures.side_by_side([chapter.series for chapter in chapters], "together")
+    beside = _together(chapters, together) if len(chapters) > 1 else Markup("")
     body = join(
         _opening(chapters, judgement),
-        _together(chapters, together) if len(chapters) > 1 else None,
+        beside,
         *(_run(chapter, alone=len(chapters) == 1) for chapter in chapters),
         _part("method", "How it was measured", _measured, chapters),
         _part("tables", "Tables", _tables, chapters),
@@ -84,7 +85,7 @@ def render(
         "sizes": sizes.as_json(choices, pictures),
     }
     described = verdicts.headline(judgement) if judgement else chapters[0].told[0].text
-    return _document(_title(chapters), body, data_, chapters, described)
+    return _document(_title(chapters), body, data_, chapters, described, beside=bool(beside))
 
 
 def distinct_names(views: Sequence[View]) -> list[str]:
@@ -314,7 +315,13 @@ def _tables(chapter: Chapter, named: bool) -> Markup:
 
 
 def _document(
-    title: str, body: Markup, shown: Mapping[str, object], chapters: Sequence[Chapter], description: str
+    title: str,
+    body: Markup,
+    shown: Mapping[str, object],
+    chapters: Sequence[Chapter],
+    description: str,
+    *,
+    beside: bool,
 ) -> str:
     scripts, policy = assets.scripts()
     head = join(
@@ -330,7 +337,7 @@ def _document(
     page = element(
         "body",
         element("a", "Skip to the pictures", href=f"#{_anchor(chapters[0])}", class_="skip"),
-        _bar(chapters),
+        _bar(chapters, beside=beside),
         element("main", body),
         element("footer", element("p", f"Made by crosscut {__version__}. {_licences()}")),
         element(
@@ -343,9 +350,9 @@ def _document(
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{page}</html>\n'
 
 
-def _bar(chapters: Sequence[Chapter]) -> Markup:
+def _bar(chapters: Sequence[Chapter], *, beside: bool) -> Markup:
     several = len(chapters) > 1
-    links = [("together", "Side by side")] if several else []
+    links = [("together", "Side by side")] if beside else []
     links += [(_anchor(chapter), chapter.series.name if several else "Pictures") for chapter in chapters]
     links += [("method", "How it was measured"), ("tables", "Tables")]
     return element(

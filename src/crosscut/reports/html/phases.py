@@ -13,7 +13,15 @@ import numpy as np
 from crosscut import units
 from crosscut.analysis.intervals import Medians
 from crosscut.reports import figures
-from crosscut.reports.html.picture import Axis, Picture, Series, rate_axis, repeated
+from crosscut.reports.html.picture import (
+    LOGARITHMIC,
+    Axis,
+    Picture,
+    Series,
+    far_apart,
+    rate_axis,
+    repeated,
+)
 
 FEWEST = 2
 # Patterns whose phases are numbers on an axis, by what a phase's label says before or after its number.
@@ -30,6 +38,7 @@ def picture(series: Sequence[Series], name: str) -> Picture | None:
     shown = [one for one in series if np.isfinite(_rates(one).median).sum() >= FEWEST]
     if not shown:
         return None
+    log = far_apart([_rates(one).median for one in shown])
     typical = max(float(np.nanmax(_rates(one).median)) for one in shown)
     what = "by the pattern's formula" if shown[0].by_formula else "per rank and direction"
     places = [positions(one) for one in shown]
@@ -60,10 +69,16 @@ def picture(series: Sequence[Series], name: str) -> Picture | None:
         kind="phases",
         name=name,
         title="Rate by communication distance" if "distance" in words else "Rate by phase",
-        caption="\n".join([*(_caption(one, len(shown) > 1) for one in shown), *_legend(shown)]),
+        caption="\n".join(
+            [
+                *(_caption(one, len(shown) > 1) for one in shown),
+                *_legend(shown),
+                *([LOGARITHMIC] if log else []),
+            ]
+        ),
         columns={"run": repeated(parts), **columns},
         x=axis,
-        y=rate_axis(f"rate of the phase, {what}", typical),
+        y=rate_axis(f"rate of the phase, {what}", typical, log=log),
         more={"messages": len(shown) == 1 and not shown[0].by_formula},
     )
 

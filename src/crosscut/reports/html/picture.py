@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from crosscut import units
 from crosscut.analysis.digest import Digest
+from crosscut.analysis.intervals import Floats
 from crosscut.analysis.samples import Samples
 from crosscut.reports.html.markup import NOTHING, Markup
 from crosscut.reports.view import View, text
@@ -28,8 +29,20 @@ class Axis:
         return {"label": self.label, "factor": self.unit[0], "unit": self.unit[1], "log": self.log}
 
 
-def rate_axis(label: str, typical: float) -> Axis:
-    return Axis(label, units.rate_unit(typical))
+def rate_axis(label: str, typical: float, *, log: bool = False) -> Axis:
+    return Axis(label, units.rate_unit(typical), log)
+
+
+# Of runs laid over each other: with more between their middles the slow ones would lie on the axis.
+_FARTHEST_APART = 5.0
+LOGARITHMIC = "The runs are so far apart that the axis of rates is logarithmic."
+
+
+def far_apart(rates: Sequence[Floats]) -> bool:
+    """Whether runs' rates (each with some that are finite) ask for a logarithmic axis, and allow it."""
+    middles = [float(np.nanmedian(values)) for values in rates]
+    lowest = min(float(np.nanmin(values)) for values in rates)
+    return len(middles) > 1 and lowest > 0 and max(middles) > _FARTHEST_APART * min(middles)
 
 
 def time_axis(label: str, typical: float, *, log: bool = False) -> Axis:

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from crosscut import units
 from crosscut.analysis.intervals import Floats
-from crosscut.reports.html.picture import Axis, Picture, Series, rate_axis, repeated
+from crosscut.reports.html.picture import (
+    LOGARITHMIC,
+    Axis,
+    Picture,
+    Series,
+    far_apart,
+    rate_axis,
+    repeated,
+)
 
 FEWEST = 3
 
@@ -22,6 +30,8 @@ def picture(series: Sequence[Series], name: str) -> Picture | None:
     found = [one.digest.rank_rates.median[ranks] for one, ranks in zip(shown, there, strict=True)]
     parts = zip(shown, there, found, strict=True)
     captions = [_caption(one, ranks, rates, len(shown) > 1) for one, ranks, rates in parts]
+    if log := far_apart(found):
+        captions.append(LOGARITHMIC)
     return Picture(
         kind="ranks",
         name=name,
@@ -38,7 +48,9 @@ def picture(series: Sequence[Series], name: str) -> Picture | None:
             "rate": np.concatenate(found),
         },
         x=Axis("rank"),
-        y=rate_axis("received, over the time of all phases", max(float(rates.max()) for rates in found)),
+        y=rate_axis(
+            "received, over the time of all phases", max(float(rates.max()) for rates in found), log=log
+        ),
     )
 
 

@@ -104,7 +104,7 @@ _BY_PATTERN: dict[str, Drawer] = {
 
 def side_by_side(series: Sequence[Series], name: str, *, sweeps: bool = True) -> list[Picture]:
     """Several runs in one picture: each kind of picture over the runs that have it. `sweeps`: those over all
-    sizes as well."""
+    sizes as well, which no choice of a size changes."""
     if len(series) < 2:
         return []
     sweeping = [one for one in series if one.view.pattern == "pingpong"]
@@ -115,6 +115,12 @@ def side_by_side(series: Sequence[Series], name: str, *, sweeps: bool = True) ->
             for one in sweeping
         ]
         found += sweep.pictures(lines, f"{name}-sweep")
+    if sweeps and (under_load := [one for one in series if one.view.pattern == "loaded-pingpong"]):
+        each = [
+            (one.name, *messages([one.view.samples(index) for index in one.view.measured_sizes()]))
+            for one in under_load
+        ]
+        found += _there(cloud.laid_over(each, f"{name}-loaded"))
     # One axis for one question: only runs of the same pattern are laid over each other.
     patterns = dict.fromkeys(one.view.pattern for one in series)
     for pattern in patterns:

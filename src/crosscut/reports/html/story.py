@@ -18,7 +18,16 @@ from crosscut.reports.terminal import BODIES
 # From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
 ALIKE = 0.9
 _FAULTS = frozenset(
-    {Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE, Kind.COUNTED, Kind.DRIFT}
+    {
+        Kind.SLOW_HOST,
+        Kind.SLOW_ROUTE,
+        Kind.SLOW_TRUNK,
+        Kind.UNSTABLE,
+        Kind.COUNTED,
+        Kind.DRIFT,
+        Kind.STEP,
+        Kind.PERIODIC,
+    }
 )
 _EXPLAINING = frozenset({Kind.GROUPS, Kind.SHARED_LIMIT})
 # Which picture proves what, best first.
@@ -31,6 +40,8 @@ _PROOFS: dict[Kind, tuple[str, ...]] = {
     Kind.UNSTABLE: ("phase-histogram", "phases"),
     Kind.COUNTED: ("routes", "ranks"),
     Kind.DRIFT: ("phases",),
+    Kind.STEP: ("phase-histogram", "phases"),
+    Kind.PERIODIC: ("phase-histogram", "phases"),
     Kind.NOTHING: ("routes", "phases"),
 }
 

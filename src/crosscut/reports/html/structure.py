@@ -24,11 +24,26 @@ def picture(structure: Structure | None, name: str) -> Picture | None:
         name=name,
         title="The network as inferred from the measurements",
         caption="\n".join([_caption(structure), *structure.notes]),
+        columns=_columns(structure),
         body=element(
             "div", _svg(structure), class_="drawing scroll", tabindex="0", role="region",
             aria_label="drawing of the inferred groups",
         ),
     )  # fmt: skip
+
+
+def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
+    """Groups with their hosts, then the capacities that they share: all, also what is not drawn."""
+    rows: list[tuple[float | int | str | None, ...]] = []
+    for group in structure.groups:
+        for one in (group, *group.parts):
+            hosts = [structure.hosts[rank] for rank in one.ranks if rank < len(structure.hosts)]
+            rows.append(("group", one.name, len(one.ranks), ", ".join(hosts), None, None, None))
+    for limit in structure.limits:
+        of = " → ".join(limit.groups) or "all groups"
+        rows.append((limit.reach.value, of, None, None, limit.bytes_per_second, limit.low, limit.high))
+    keys = ("what", "of", "ranks", "hosts", "bytes_per_second", "low", "high")
+    return {key: [row[at] for row in rows] for at, key in enumerate(keys)}
 
 
 def _caption(structure: Structure) -> str:

@@ -74,7 +74,7 @@ def section(judgement: Judgement, pictures: Mapping[Path, Sequence[Picture]]) ->
 
 def _entry(one: Judged, judgement: Judgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
     promise, names = one.promise, judgement.names
-    said = [words_check.broken(one, names), words_check.undecided(one)]
+    said = words_check.notes(one, names)
     if chance := words_check.chance(one):
         said.append(
             f"wrong by chance: {chance}" if chance.startswith("<") else f"wrong by chance: ≤ {chance}"
@@ -87,7 +87,7 @@ def _entry(one: Judged, judgement: Judgement, pictures: Mapping[Path, Sequence[P
             tight(f": promised {promise.said}; {_measured(one, names)}."),
         ),
         element("p", tight(words_check.what(promise)), class_="doubt"),
-        element("p", tight(" · ".join(filter(None, said))), class_="doubt") if any(said) else None,
+        element("p", tight(" · ".join(said)), class_="doubt") if said else None,
         _links(promise, there),
         class_=one.verdict.value,
     )  # fmt: skip

@@ -5,30 +5,72 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from crosscut import checking
+from crosscut import checking, redaction
 from crosscut.analysis import find, promises
+from crosscut.analysis.promises import Judged
 from crosscut.cabling.model import Cabling
 from crosscut.errors import CrosscutError, UsageError, plainly
+from crosscut.reports import verdicts_file
 from crosscut.reports.html.page import Found, render
 from crosscut.reports.html.verdicts import Judgement
 from crosscut.reports.view import View, open_view
 from crosscut.run import Run
 from crosscut.spec import Spec
+from crosscut.spec import read as read_spec
 
 
-def judged(spec: Spec, views: Sequence[View]) -> Judgement:
-    """The verdicts of `crosscut check` on these runs."""
+def judged(spec: Spec, views: Sequence[View], verdicts: Sequence[Judged] | None = None) -> Judgement:
+    """Verdicts as they were reached; without any those of `crosscut check` on these runs."""
     runs = [Run(view.path, view.dataset) for view in views]
-    checked = checking.verdicts(spec, runs)
+    found = tuple(verdicts) if verdicts is not None else checking.verdicts(spec, runs).judged
     largest = max(runs, key=lambda run: run.ranks)
     seen = {
         promise.name: next(run.path for run in runs if promises.measures(run, promise))
         for promise in spec.promises
         if any(promises.measures(run, promise) for run in runs)
     }
-    return Judgement(spec, checked.judged, find.rank_names(largest), seen)
+    return Judgement(spec, found, find.rank_names(largest), seen)
+
+
+def _judgement(views: Sequence[View], spec: Path | None, verdicts: Path | None) -> Judgement | None:
+    if verdicts is not None:
+        promised, found = verdicts_file.read(verdicts, max(view.ranks for view in views))
+        return judged(promised, views, found)
+    return judged(read_spec(spec), views) if spec is not None else None
+
+
+@dataclass(frozen=True)
+class _Shown:
+    views: Sequence[View]
+    found: Mapping[Path, Found]
+    judgement: Judgement | None
+
+
+def _without_names(of: _Shown) -> _Shown:
+    """Judged and searched before: what a network's description tells of groups goes with its names."""
+    known = redaction.aliases([Run(view.path, view.dataset) for view in of.views])
+    views = redaction.views(of.views, known)
+    path_of = {old.path: new.path for old, new in zip(of.views, views, strict=True)}
+    found = {
+        path_of[path]: Found(
+            [redaction.finding(one, known) for one in given.findings],
+            redaction.structure(given.structure, known),
+        )
+        for path, given in of.found.items()
+    }
+    if of.judgement is None:
+        return _Shown(views, found, None)
+    judgement = replace(
+        of.judgement,
+        spec=redaction.spec(of.judgement.spec, known),
+        judged=redaction.judged(of.judgement.judged, known),
+        names=tuple(map(known.text, of.judgement.names)),
+        measured_by={known.text(name): path_of[path] for name, path in of.judgement.measured_by.items()},
+    )
+    return _Shown(views, found, judgement)
 
 
 def write(
@@ -39,17 +81,21 @@ def write(
     found: Mapping[Path, Found] | None = None,
     overwrite: bool = False,
     cabling: Cabling | None = None,
-    spec: Spec | None = None,
+    spec: Path | None = None,
+    verdicts: Path | None = None,
+    redact: bool = False,
 ) -> None:
     if out.is_dir():
         raise UsageError(f"{out} is a directory; name a file with -o, such as {out / 'report.html'}")
     if out.exists() and not overwrite:
         raise UsageError(f"{out} exists; --force replaces it, -o names another file")
     views = [open_view(run) for run in runs]
+    shown = _Shown(views, found or {}, _judgement(views, spec, verdicts))
+    if redact:
+        shown = _without_names(shown)
     page = render(
-        views, size_bytes=size_bytes, found=found, cabling=cabling,
-        judgement=judged(spec, views) if spec is not None else None,
-    )  # fmt: skip
+        shown.views, size_bytes=size_bytes, found=shown.found, cabling=cabling, judgement=shown.judgement
+    )
     # A lone surrogate (of a file name that is no UTF-8) has no place in a page.
     content = page.encode("utf-8", "replace")
     try:

@@ -1,5 +1,6 @@
 // Files made in the page: SVG and PNG of what is drawn, CSV of what it is drawn from.
 
+import { drawInto } from "./legend.js";
 import { resolved } from "./theme.js";
 
 // Presentation that a picture inherits from the page's styles, and would lack as a file.
@@ -23,7 +24,13 @@ export function standalone(svg) {
   copy.querySelectorAll("[aria-label='tip']").forEach((tip) => tip.remove());
   const box = svg.viewBox.baseVal;
   const width = box?.width || svg.clientWidth;
-  const height = box?.height || svg.clientHeight;
+  let height = box?.height || svg.clientHeight;
+  const legend = svg.parentElement.querySelector(".runs");
+  if (legend) {
+    const added = drawInto(copy, legend, width);
+    copy.setAttribute("viewBox", `0 ${-added} ${width} ${height + added}`);
+    height += added;
+  }
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);

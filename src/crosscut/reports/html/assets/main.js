@@ -3,8 +3,9 @@
 import { bars } from "./bars.js";
 import { csv, table } from "./columns.js";
 import { canvasBlob, png, save, standalone } from "./download.js";
+import { runsLegend } from "./legend.js";
 import { matrix } from "./matrix.js";
-import { cloud, colourOf, curve, histogram, phases, ranks, runsOf, sweep } from "./plots.js";
+import { cloud, curve, histogram, phases, ranks, runsOf, sweep } from "./plots.js";
 import { Sizes } from "./sizes.js";
 import { startTheme } from "./theme.js";
 
@@ -80,20 +81,8 @@ function plot(picture, host) {
   const width = Math.max(280, host.clientWidth);
   const parts = [PLOTS[picture.kind](picture, width)];
   const runs = runsOf(picture);
-  if (runs.length > 1 && picture.kind !== "histogram") parts.unshift(legend(runs));
+  if (runs.length > 1 && picture.kind !== "histogram") parts.unshift(runsLegend(runs, picture.kind));
   host.replaceChildren(...parts);
-}
-
-function legend(runs) {
-  const list = document.createElement("ul");
-  list.className = "runs";
-  for (const run of runs) {
-    const item = document.createElement("li");
-    item.style.setProperty("--mark", colourOf(runs, run));
-    item.textContent = run;
-    list.append(item);
-  }
-  return list;
 }
 
 function redrawAll() {
@@ -133,13 +122,14 @@ function tools(figure) {
   if (sizes) bar.append(sizes);
   if (kind !== "matrix") add("SVG", "Save as SVG", ({ name }) => save(`${name}.svg`, standalone(svgOf(figure)).text, "image/svg+xml"));
   add("PNG", "Save as PNG", async ({ name }) => save(`${name}.png`, await pngOf(figure)));
-  if (kind !== "drawing") add("CSV", "Save figures as CSV", (picture) => save(`${picture.name}.csv`, csv(columnsOf(figure, picture)), "text/csv"));
+  const counted = kind !== "drawing" || Object.keys(CHOICES.picture(figure.id).columns).length > 0;
+  if (counted) add("CSV", "Save figures as CSV", (picture) => save(`${picture.name}.csv`, csv(columnsOf(figure, picture)), "text/csv"));
   figure.querySelector("h3").after(bar);
-  if (kind !== "drawing") figure.append(asTable(figure));
+  if (counted) figure.append(asTable(figure));
 }
 
 function svgOf(figure) {
-  return figure.querySelector(".plot svg");
+  return figure.querySelector(".plot svg:not(.runs svg)");
 }
 
 function pngOf(figure) {

@@ -13,7 +13,11 @@ export function runsOf(picture) {
 export const colourOf = (runs, run) => SERIES[runs.indexOf(run) % SERIES.length];
 
 // Told apart without colours too: every run has its own dash.
-const dashOf = (runs, run) => DASHES[Math.floor(runs.indexOf(run)) % DASHES.length];
+export const dashOf = (runs, run) => DASHES[runs.indexOf(run) % DASHES.length];
+
+// Of dots the symbol.
+const symbols = () => [d3.symbolCircle, d3.symbolTriangle, d3.symbolSquare, d3.symbolDiamond, d3.symbolStar, d3.symbolWye, d3.symbolCross];
+export const symbolOf = (runs, run) => symbols()[runs.indexOf(run) % symbols().length];
 
 function frame(picture, width, height) {
   const narrow = width < 480;
@@ -53,6 +57,22 @@ function upright(axis, more = {}) {
   return scaled(axis, { labelAnchor: "top", labelOffset: 54, grid: true, nice: true, ...more });
 }
 
+// 1, 2, 5, 10, 20, … in the axis's unit; over more decades 1, 3, 10, 30, …, for of those D3 leaves words out.
+function logTicks(axis, low, high) {
+  const digitsOf = high < 100 * low ? [1, 2, 5] : [1, 3];
+  const decades = d3.range(Math.floor(Math.log10(low / axis.factor)), Math.ceil(Math.log10(high / axis.factor)) + 1);
+  return decades.flatMap((decade) => digitsOf.map((digit) => digit * 10 ** decade * axis.factor)).filter((value) => value >= low && value <= high);
+}
+
+// Rates from 0 on; where runs are far apart from the lowest on, on a logarithmic axis.
+function rates(axis, lowest, highest) {
+  if (!axis.log) return { domain: domainTo(axis, highest) };
+  const domain = [lowest / 1.15, highest * 1.15];
+  return { domain, nice: false, ticks: logTicks(axis, ...domain) };
+}
+
+const ground = (axis) => (axis.log ? null : Plot.ruleY([0], { stroke: "var(--faint)" }));
+
 function narrowed(values, width) {
   return width < 480 ? Math.min(values, 4) : values;
 }
@@ -80,7 +100,7 @@ export function phases(picture, width) {
   const runs = runsOf(picture);
   const data = rows(picture.columns).sort((a, b) => a.at - b.at);
   const highest = d3.max(data, (row) => Math.max(row.rate, row.high ?? 0, picture.more.messages ? row.fastest_message ?? 0 : 0, furthest(picture)));
-  const marks = [Plot.ruleY([0], { stroke: "var(--faint)" })];
+  const marks = [ground(picture.y)];
   const numbers = new Set(data.map((row) => row.at)).size;
   if (picture.more.messages) {
     marks.push(
@@ -104,7 +124,7 @@ export function phases(picture, width) {
   return Plot.plot({
     ...frame(picture, width, 320),
     x: { label: picture.x.label, labelArrow: "none", labelAnchor: "center", ticks: integerTicks(data.map((row) => row.at), narrowed(10, width)), tickFormat: (value) => count(value) },
-    y: upright(picture.y, { domain: domainTo(picture.y, highest) }),
+    y: upright(picture.y, rates(picture.y, d3.min(data, (row) => row.rate), highest)),
     marks,
   });
 }
@@ -135,7 +155,7 @@ export function histogram(picture, width) {
   return Plot.plot({
     ...frame(picture, width, height),
     ...(several ? { marginRight: 16, fy: { domain: runs, axis: null, padding: 0.18 } } : {}),
-    x: { ...scaled(picture.x, { ticks: narrowed(8, width) }), domain: [picture.more.from, picture.more.to] },
+    x: { ...scaled(picture.x, { ticks: across(picture, width) }), domain: [picture.more.from, picture.more.to] },
     y: { label: `number of ${picture.y.label}`, labelArrow: "none", labelOffset: 54, labelAnchor: "top", grid: true, ticks: several ? 3 : 5, nice: true, tickFormat: (value) => (Number.isInteger(value) ? count(value) : "") },
     marks: [
       Plot.rectY(data, {
@@ -151,12 +171,16 @@ export function histogram(picture, width) {
   });
 }
 
+const across = ({ x, more }, width) => (x.log ? logTicks(x, more.from, more.to) : narrowed(8, width));
+
 export function curve(picture, width) {
   const runs = runsOf(picture);
   const data = rows(picture.columns);
+  const [lowest, highest] = d3.extent(data, (row) => row.rate);
+  const domain = picture.x.log ? rates(picture.x, lowest, highest) : { domain: [0, Math.max(furthest(picture), highest) * 1.02] };
   return Plot.plot({
     ...frame(picture, width, 300),
-    x: scaled(picture.x, { ticks: narrowed(8, width), domain: [0, Math.max(furthest(picture), d3.max(data, (row) => row.rate)) * 1.02] }),
+    x: scaled(picture.x, { ticks: narrowed(8, width), ...domain }),
     y: upright(picture.y, { domain: [0, 1] }),
     marks: [
       Plot.ruleY([0], { stroke: "var(--faint)" }),
@@ -181,9 +205,10 @@ export function ranks(picture, width) {
   return Plot.plot({
     ...frame(picture, width, 260),
     x: { label: picture.x.label, labelArrow: "none", labelAnchor: "center", ticks: integerTicks(data.map((row) => row.rank), narrowed(10, width)), tickFormat: (value) => count(value) },
-    y: upright(picture.y, { domain: domainTo(picture.y, d3.max(data, (row) => row.rate)) }),
+    y: upright(picture.y, rates(picture.y, ...d3.extent(data, (row) => row.rate))),
+    symbol: { domain: runs, range: runs.map((run) => symbolOf(runs, run)) },
     marks: [
-      Plot.ruleY([0], { stroke: "var(--faint)" }),
+      ground(picture.y),
       Plot.dot(data, {
         x: "rank", y: "rate", fill: (row) => colourOf(runs, row.run), fillOpacity: many ? 0.45 : 0.9, r: many ? 1.4 : 3,
         symbol: runs.length > 1 ? "run" : "circle",

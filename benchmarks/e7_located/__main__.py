@@ -1,0 +1,183 @@
+"""`python -m benchmarks.e7_located`: the E7, ranks numbered at random, simulated and emulated.
+
+Of each cluster (clusters.py) a network file is written whose hosts are in random order. `crosscut locate`
+searches it knowing nothing; then all-to-all is measured, and `crosscut explain` says of it, by the network
+that was found, which limit is full in which phase. A lab is slowed down (--dilate) so that this machine
+carries it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
+from benchmarks.e7_located.clusters import CLUSTERS, Cluster, shuffled
+from benchmarks.e7_located.scoring import Explained, Score, explained, score
+from benchmarks.processes import BenchmarkError
+from crosscut.analysis.findings import from_json
+from crosscut.errors import CrosscutError
+from crosscut.lab import lifecycle
+from crosscut.run import Run
+
+# Of a full frame of 1538 bytes on the wire, 1448 are payload beside time stamps (IEEE 802.3, RFC 7323);
+# simulated, the file says nothing of a protocol, and all is.
+LAB_PAYLOAD_SHARE = 1448 / 1538
+LIMIT_SECONDS = 3600
+
+
+@dataclass(frozen=True)
+class How:
+    dilation: float
+    size: str
+    repetitions: int
+    phases: str
+    """Of the lab's all-to-all, as `--phases` has them."""
+    switch: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    cluster: Cluster
+    place: str
+    modules: int
+    score: Score
+    explained: Explained
+    phases: int
+    """Those of one-byte messages too."""
+    seconds: float
+    """Of the search."""
+
+
+def measure(cluster: Cluster, place: str, how: How, folder: Path) -> Outcome:
+    stem = f"{cluster.name}-{place}"
+    file, inferred, run = (folder / f"{stem}.toml", folder / f"{stem}-found.toml", folder / f"{stem}.zarr")
+    shutil.rmtree(run, ignore_errors=True)  # of an earlier time, where it was kept
+    truth = shuffled(cluster, file, how.seed)
+    lab_only = ["--repetitions", str(how.repetitions)] if place == "lab" else []
+    with _site(file, place, how) as on:
+        longer = ["--least-phases", str(cluster.least_phases)] if cluster.least_phases else []
+        began = time.monotonic()
+        said = _crosscut(
+            "locate", "--on", on, "--size", how.size, *lab_only, *longer, "--json", "--quiet",
+            "-o", str(inferred),
+        )  # fmt: skip
+        seconds = time.monotonic() - began
+        once = ["--warm-up", "1", "--iterations", "1", "--phases", how.phases] if place == "lab" else []
+        _crosscut(
+            "run", "aapc", "--on", on, "--size", how.size, *lab_only, *once, "--quiet", "--out", str(run)
+        )
+    _, structure = from_json(json.loads(said))
+    if structure is None:
+        raise BenchmarkError(f"{stem}: nothing was inferred")
+    told = json.loads(_crosscut("explain", str(run), "--network", str(inferred), "--json"))["bottlenecks"]
+    coordinates = Run.open(run).message_rates(0).coords
+    sources = np.asarray(coordinates["peer"].values[:, :, 0], np.int64)
+    phases = np.asarray(coordinates["phase"].values, np.int64)
+    share = LAB_PAYLOAD_SHARE / how.dilation if place == "lab" else 1.0
+    return Outcome(
+        cluster, place, len(structure.groups), score(structure, truth, share),
+        explained(told, structure, truth, phases, sources), structure.phases_used, seconds,
+    )  # fmt: skip
+
+
+@contextmanager
+def _site(file: Path, place: str, how: How) -> Iterator[str]:
+    """What to write after `--on`; a lab is gone afterwards."""
+    if place == "sim":
+        yield f"sim:{file}"
+        return
+    choices = replace(lifecycle.for_one_run(str(file), how.switch), dilation=how.dilation)
+    record = lifecycle.up(str(file), choices)
+    try:
+        yield f"lab:{record.name}"
+    finally:
+        lifecycle.taking_down(record)()
+
+
+def _crosscut(*words: str) -> str:
+    command = [sys.executable, "-m", "crosscut", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    if done.returncode != 0:
+        raise BenchmarkError(f"crosscut {' '.join(words)}: {done.stderr.strip()[-600:]}")
+    return done.stdout
+
+
+HEAD = (
+    "cluster", "where", "hosts", "modules", "Rand", "misplaced", "Rand of ASICs", "limits", "error", "worst",
+    "explained", "wrongly", "phases", "of AAPC's",
+)  # fmt: skip
+
+
+def row(one: Outcome) -> tuple[str, ...]:
+    errors, ranks = one.score.errors, len(one.cluster.hosts)
+    shown = ["", ""]
+    if errors:
+        shown = [f"{100 * error:.1f} %" for error in (np.mean(np.abs(errors)), max(errors, key=abs))]
+    asics = one.score.asics_rand
+    return (
+        one.cluster.about, "emulated" if one.place == "lab" else "simulated", str(ranks), str(one.modules),
+        f"{one.score.rand:.3f}", str(one.score.misplaced), "" if np.isnan(asics) else f"{asics:.3f}",
+        f"{len(errors)} of {one.score.limits}", *shown,
+        f"{one.explained.named} of {one.explained.full}", str(one.explained.wrong), str(one.phases),
+        f"{one.phases / (ranks - 1):.2f}",
+    )  # fmt: skip
+
+
+def _options(words: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.e7_located", description="The E7, ranks at random.")
+    parser.add_argument("--places", nargs="+", choices=("sim", "lab"), default=["sim", "lab"])
+    parser.add_argument("--only", nargs="+", choices=[one.name for one in CLUSTERS], metavar="NAME",
+                        help="of " + ", ".join(one.name for one in CLUSTERS))  # fmt: skip
+    parser.add_argument("--dilate", type=float, default=10.0, metavar="N", help="of labs (%(default)g)")
+    parser.add_argument("--size", default="1MB", help="of messages (%(default)s)")
+    parser.add_argument("--repetitions", type=int, default=3, metavar="R", help="in labs (%(default)s)")
+    parser.add_argument("--phases", default="1-8", help="of the labs' all-to-all (%(default)s)")
+    parser.add_argument("--switch", default="kernel", help="of labs (%(default)s)")
+    parser.add_argument("--seed", type=int, default=3, help="of the order of hosts (%(default)s)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="network files and runs stay there")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="all figures, as JSON")
+    return parser.parse_args(words)
+
+
+def main(words: list[str] | None = None) -> int:
+    options = _options(words)
+    how = How(options.dilate, options.size, options.repetitions, options.phases, options.switch, options.seed)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no lab is left
+    machine = describe()
+    print(sentence(machine), flush=True)
+    wanted = [one for one in CLUSTERS if options.only is None or one.name in options.only]
+    found: list[Outcome] = []
+    try:
+        with preferred(), tempfile.TemporaryDirectory(prefix="crosscut-e7-") as scratch:
+            folder = options.keep or Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            for place in options.places:
+                for cluster in wanted:
+                    if place == "sim" or cluster.emulated:
+                        found.append(measure(cluster, place, how, folder))
+                        print(f"{cluster.name} on {place}: {found[-1].seconds:.0f} s", flush=True)
+    except (BenchmarkError, CrosscutError, subprocess.TimeoutExpired) as error:
+        print(f"e7_located: {error}", file=sys.stderr)
+        return 1
+    finally:
+        print_table(HEAD, [row(one) for one in found])
+    write_json(options.out, {"machine": machine, **asdict(how), "found": [asdict(one) for one in found]})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

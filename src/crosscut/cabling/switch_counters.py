@@ -1,0 +1,102 @@
+"""Counters of switches' ports, before and after a measurement: what the switch saw that the hosts could not.
+
+Two lists as CSV, of columns `switch,port,counter,value`, from whatever the switch's own tools write (`show
+interfaces counters errors`, ethtool -S on an open switch, SNMP's ifInErrors, perfquery): names as in the
+cabling. Only
+counters that tell of errors, loss, pauses or links that went down are looked at, and of these only what grew.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from crosscut import bounded_file
+from crosscut.cabling.model import MOST_PORTS
+from crosscut.errors import UsageError
+
+COLUMNS = ("switch", "port", "counter", "value")
+LARGEST_FILE_BYTES = 64 << 20
+Ports = Mapping[tuple[str, str], Mapping[str, int]]
+"""By switch and port: counter and by how much it grew."""
+
+# Beside bytes and packets; as Ethernet's and InfiniBand's counters are called (RFC 2863, RFC 3635, IBTA
+# vol. 1, 16.1.3).
+_TELLING = re.compile(
+    r"err|crc|fcs|align|symbol|jabber|runt|fragment|collision|carrier|discard|drop|lost|miss|fifo|pause|down|flap",
+    re.IGNORECASE,
+)
+# What a sound link has under load as well: told only beside a finding about what is plugged in there.
+_LOAD = re.compile(r"discard|drop|lost|miss|fifo|pause|xmit_?wait", re.IGNORECASE)
+
+
+def read(before: Path, after: Path) -> Ports:
+    """UsageError names file and line."""
+    first, second = _of_file(before), _of_file(after)
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for (switch, port, counter), now in second.items():
+        # A counter that is not listed before was zero, as switches leave out what is; one that fell was
+        # reset.
+        if now > (was := first.get((switch, port, counter), 0)):
+            found.setdefault((switch, port), {})[counter] = now - was
+    if not set(first) & set(second):
+        raise UsageError(f"{before} and {after} have no counter of a port in common")
+    return _uncommon(found, {(switch, port) for switch, port, _ in second})
+
+
+def of_wire(grown: Mapping[str, int]) -> dict[str, int]:
+    """Those that a sound link never counts."""
+    return {name: count for name, count in grown.items() if not _LOAD.search(name)}
+
+
+def words(grown: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} +{count}" for name, count in sorted(grown.items()))
+
+
+def _uncommon(found: Mapping[tuple[str, str], Mapping[str, int]], ports: set[tuple[str, str]]) -> Ports:
+    """Without counters that grew at half of the ports: the place's, not a cable's."""
+    often = Counter(name for grown in found.values() for name in grown)
+    kept = {
+        port: {name: count for name, count in grown.items() if 2 * often[name] <= max(len(ports), 2)}
+        for port, grown in found.items()
+    }
+    return {port: grown for port, grown in kept.items() if grown}
+
+
+def _of_file(path: Path) -> dict[tuple[str, str, str], int]:
+    content = bounded_file.read(path, LARGEST_FILE_BYTES, "a list of counters")
+    return parse(content.decode("utf-8-sig", "replace"), str(path))
+
+
+def parse(text: str, name: str) -> dict[tuple[str, str, str], int]:
+    """By switch, port and counter; the telling ones alone."""
+    rows = _rows(text, name)
+    number, head = next(rows, (1, []))
+    if sorted(cell.lower() for cell in head) != sorted(COLUMNS):
+        raise UsageError(f"{name}:{number}: the first line must name the columns {','.join(COLUMNS)}")
+    places = [[cell.lower() for cell in head].index(column) for column in COLUMNS]
+    found: dict[tuple[str, str, str], int] = {}
+    for number, row in rows:
+        if len(row) != len(head):
+            raise UsageError(f"{name}:{number}: {len(row)} cells, and the head has {len(head)}")
+        switch, port, counter, value = (row[place] for place in places)
+        if not re.fullmatch(r"[0-9]{1,20}", value):
+            raise UsageError(f"{name}:{number}: '{value[:40]}' is no count")
+        if _TELLING.search(counter):
+            found[switch, port, counter] = int(value)
+        if len(found) > MOST_PORTS:
+            raise UsageError(f"{name}:{number}: more than {MOST_PORTS} counters")
+    return found
+
+
+def _rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            yield number, [cell.strip() for cell in next(csv.reader([line], strict=True))]
+        except csv.Error as error:
+            raise UsageError(f"{name}:{number}: {error}") from error

@@ -1,0 +1,67 @@
+// Which run is drawn how: by its colour, and for whom colours look alike by its dash or its symbol.
+
+import { colourOf, dashOf, symbolOf } from "./plots.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const SAMPLE = { width: 30, height: 12 };
+const MARGIN_ABOVE = 5;
+const GAP = 18; // between entries, and a line's height
+
+export function runsLegend(runs, kind) {
+  const list = document.createElement("ul");
+  list.className = "runs";
+  for (const run of runs) {
+    const item = document.createElement("li");
+    const sample = svgElement("svg", { ...SAMPLE, "aria-hidden": "true" });
+    sample.append(kind === "ranks" ? dotSample(runs, run) : lineSample(runs, run));
+    item.append(sample, run);
+    list.append(item);
+  }
+  return list;
+}
+
+function lineSample(runs, run) {
+  const dash = dashOf(runs, run);
+  return svgElement("line", {
+    x1: 0, x2: SAMPLE.width, y1: SAMPLE.height / 2, y2: SAMPLE.height / 2, "stroke-width": 2.4,
+    stroke: colourOf(runs, run), "stroke-dasharray": dash,
+  });
+}
+
+function dotSample(runs, run) {
+  const at = `translate(${SAMPLE.width / 2} ${SAMPLE.height / 2})`;
+  return svgElement("path", { d: d3.symbol(symbolOf(runs, run), 50)(), transform: at, fill: colourOf(runs, run) });
+}
+
+function svgElement(name, attributes) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+// On the page the legend stands above the picture; a file has it inside, above as well. Returns its height.
+export function drawInto(copy, list, width) {
+  const { color, fontFamily, fontSize } = getComputedStyle(list);
+  const group = svgElement("g", { fill: color, "font-family": fontFamily, "font-size": fontSize });
+  const places = [];
+  let [x, row] = [0, 0];
+  for (const item of list.children) {
+    if (x > 0 && x + item.offsetWidth > width) [x, row] = [0, row + 1];
+    places.push([item, x, row]);
+    x += item.offsetWidth + GAP;
+  }
+  const height = (row + 1) * (GAP + 4) + MARGIN_ABOVE;
+  for (const [item, left, at] of places) {
+    const top = at * (GAP + 4) + MARGIN_ABOVE - height;
+    const entry = svgElement("g", { transform: `translate(${left} ${top})` });
+    const from = item.querySelector("svg > *");
+    const mark = from.cloneNode(true);
+    for (const name of ["stroke", "fill"]) mark.setAttribute(name, getComputedStyle(from).getPropertyValue(name));
+    const words = svgElement("text", { x: SAMPLE.width + 7, y: SAMPLE.height - 1, "text-anchor": "start" });
+    words.textContent = item.textContent;
+    entry.append(mark, words);
+    group.append(entry);
+  }
+  copy.append(group);
+  return height;
+}

@@ -1,0 +1,71 @@
+"""Of a series that runs a workload in place of a pattern: which, how, and what it is held against."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from crosscut import workloads
+from crosscut.errors import UsageError
+from crosscut.reproduce.fields import Table
+
+KEYS = ("workload", "class", "options", "base")
+STEP = "workload"
+_BASE = ("ranks", "options")
+
+
+@dataclass(frozen=True)
+class Application:
+    workload: workloads.Workload
+    problem_class: str
+    options: tuple[str, ...]
+    """Further words for it."""
+    base_ranks: int
+    base_options: tuple[str, ...]
+
+
+def read(table: Table) -> Application | None:
+    if "workload" not in table:
+        return None
+    base = table.table("base")
+    base.only(_BASE)
+    options = _words(table)
+    return Application(
+        workload=_workload(table),
+        problem_class=table.text("class", "S", workloads.CLASSES),
+        options=options,
+        base_ranks=base.whole("ranks", None, 1, workloads.MOST_RANKS),
+        base_options=_words(base) if "options" in base else options,
+    )
+
+
+def _workload(table: Table) -> workloads.Workload:
+    try:
+        return workloads.find([table.text("workload", choices=[one.name for one in workloads.WORKLOADS])])[0]
+    except UsageError as error:
+        table.fail("workload", str(error))
+
+
+def _words(table: Table) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(table.text("options", "")))
+    except ValueError as error:  # a quotation that does not end
+        table.fail("options", str(error))
+
+
+def check(
+    table: Table, application: Application | None, places: tuple[str, ...], step: str, counts: tuple[int, ...]
+) -> None:
+    """What does not go together."""
+    if (step == STEP) != (application is not None):
+        table.fail("workload", "names an application, and goes with 'time left' alone")
+    if application is None:
+        return
+    if "lab" in places:
+        table.fail(
+            "on", "nodes of a lab share this machine's cores, so that computing takes longer: sim or local"
+        )
+    workload = application.workload
+    for ranks in (*counts, application.base_ranks):
+        if not workload.takes(ranks):
+            table.fail("ranks", f"{workload.name} takes {workload.ranks} of ranks, not {ranks}")

@@ -1,0 +1,96 @@
+"""Workloads as steps of an experiment: run time as a share of that of a base, which runs by turns with them,
+so that what else the machine does meanwhile falls on both."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from crosscut import workload_places
+from crosscut.errors import SessionError
+from crosscut.reproduce.application import Application
+from crosscut.reproduce.experiment import Series
+from crosscut.workloads import Result
+
+TIME_LIMIT_SECONDS = 1800.0
+"""Of one run."""
+# MPICH's own defaults, in place of what is set for more ranks than cores (places/mpi.py): its waits poll.
+AS_IT_COMES = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
+
+
+@dataclass(frozen=True)
+class Applied:
+    shares: tuple[float, ...]
+    """For each number of ranks the median over repetitions."""
+    seconds: float
+    """That all runs took, as they tell it."""
+    results: Path
+
+
+def measure(series: Series, on: str, out: Path, repetitions: int) -> Applied:
+    """`on`: as of `crosscut workload run`. What each run said is kept in `out`."""
+    application = series.settings.application
+    assert application is not None
+    counts = series.rank_counts or (series.ranks,)
+    with ExitStack() as stack:
+        if series.settings.wait == "poll":
+            stack.enter_context(_environment(AS_IT_COMES))
+        base, own = (
+            stack.enter_context(workload_places.opened(_where(series, on, options)))
+            for options in (application.base_options, application.options)
+        )
+        asked = [(base, application.base_ranks), *((own, ranks) for ranks in counts)]
+        turns = [[_verified(run, application, ranks) for run, ranks in asked] for _ in range(repetitions)]
+    _keep(out, application, turns)
+    by_count = list(zip(*(_shares(turn) for turn in turns), strict=True))
+    return Applied(
+        tuple(statistics.median(shares) for shares in by_count),
+        sum(result.seconds for turn in turns for result in turn),
+        out,
+    )
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Inside, of this process and those that it starts; what a person has set stays."""
+    added = [name for name in variables if name not in os.environ]
+    os.environ.update({name: variables[name] for name in added})
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
+
+
+def _where(series: Series, on: str, options: tuple[str, ...]) -> workload_places.Where:
+    return workload_places.Where(
+        on=on, ranks_per_host=series.ranks_per_host, options=options, time_limit_seconds=TIME_LIMIT_SECONDS
+    )
+
+
+def _verified(run: workload_places.Runner, application: Application, ranks: int) -> Result:
+    result = run(application.workload, application.problem_class, ranks)
+    if not result.verified or result.seconds <= 0:
+        raise SessionError(f"{result.name} on {ranks} ranks did not come to the right result")
+    return result
+
+
+def _shares(turn: list[Result]) -> Iterator[float]:
+    base, *others = turn
+    return (one.seconds / base.seconds for one in others)
+
+
+def _keep(out: Path, application: Application, turns: list[list[Result]]) -> None:
+    """Every time, in the order in which they were taken; the first of each turn is the base's."""
+    document = {
+        "workload": application.workload.name,
+        "options": list(application.options),
+        "base_options": list(application.base_options),
+        "turns": [[asdict(result) for result in turn] for turn in turns],
+    }
+    out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

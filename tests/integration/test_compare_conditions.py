@@ -1,0 +1,63 @@
+"""`crosscut compare` of runs that say what was unlike, or that their machine was the limit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from crosscut.cli import main
+
+FOUR = '[generator]\nkind = "crossbar"\nhosts = 4\nrate = "100 Mbit/s"\n'
+FAULTS = [{"id": "f1", "says": "nothing gets to n1 or away from it"}]
+
+
+def emulated(folder: Path, name: str, limited: bool = False, **attributes: object) -> str:
+    """A run as the core writes it, with the attributes that a lab adds."""
+    network, out = folder / "four.toml", folder / name
+    network.write_text(FOUR)
+    words = ["--size", "100KB", "--repetitions", "6", "--out", str(out), "--quiet"]
+    assert main(["run", "aapc", "--on", f"sim:{network}", *words]) == 0
+    document = json.loads((out / "zarr.json").read_text())
+    spans = [{"size": 100_000, "phases": [[1, 3]]}] if limited else []
+    document["attributes"] |= {"place": "lab", "trust": [{"limited": spans}], **attributes}
+    (out / "zarr.json").write_text(json.dumps(document))
+    return str(out)
+
+
+def said(capsys: pytest.CaptureFixture[str], status: int, *words: str) -> str:
+    capsys.readouterr()
+    assert main(["compare", *words]) == status
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_switches_and_faults_are_said_before_what_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = emulated(tmp_path, "a.zarr", lab={"switch": "kernel"})
+    other = emulated(tmp_path, "b.zarr", lab={"switch": "user,forwarding=cut"}, faults=FAULTS)
+    text = said(capsys, 0, one, other)
+    assert "crosscut-switch (forwarding=cut)" in text
+    told = [text.index(words) for words in ("different switches", "different faults", "Nothing changed")]
+    assert told == sorted(told)
+    found = json.loads(said(capsys, 0, one, other, "--json"))
+    assert [sentence.split(" (")[0] for sentence in found["conditions"]] == [
+        "measured on different switches",
+        "with different faults planted",
+    ]
+
+
+def test_where_the_machine_limited_a_run_throughout_it_is_undecided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = emulated(tmp_path, "a.zarr")
+    other = emulated(tmp_path, "b.zarr", limited=True, faults=FAULTS)
+    text = said(capsys, 3, one, other)
+    assert text.index("different faults") < text.index("Undecided: nothing is told of the network")
+    assert "changed by" not in text
+    assert json.loads(said(capsys, 3, one, other, "--json"))["worse"] is None
+    assert "every phase of all runs but" in said(capsys, 3, one, other, other)
+    text = said(capsys, 0, one, one, other)
+    assert "limited every phase at 100 KB" in text
+    assert "Nothing changed" in text

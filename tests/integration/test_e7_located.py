@@ -1,0 +1,48 @@
+"""The E7 (Kurmann, Rauch and Stricker, TR 391) with ranks at random: its modules, limits, and what explains
+each phase; simulated, and emulated at the size that a test may take."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from labs import needs_lab
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks are no part of the installation
+
+from benchmarks.e7_located import __main__ as e7
+from benchmarks.e7_located.clusters import CLUSTERS, Cluster
+from benchmarks.processes import BenchmarkError
+
+HOW = e7.How(dilation=20.0, size="500KB", repetitions=1, phases="1-4", switch="kernel", seed=3)
+# Of configuration 1: two modules of 20, of which 10 send to the other in most permutations; 8 fill the way.
+SMALL = Cluster("small", "two modules of 20", "xibalba-e7-config1", (*range(20), *range(32, 52)), True)
+
+
+@pytest.mark.parametrize("name", [one.name for one in CLUSTERS])
+def test_modules_members_and_limits_of_the_simulated_e7_are_found_and_named_for_each_phase(name, tmp_path):
+    (cluster,) = (one for one in CLUSTERS if one.name == name)
+    found = e7.measure(cluster, "sim", HOW, tmp_path)
+    assert (found.score.rand, found.score.misplaced) == (1, 0)
+    assert np.isnan(found.score.asics_rand) or found.score.asics_rand == 1
+    assert len(found.score.errors) == found.score.limits
+    assert np.abs(found.score.errors).max() < 0.05
+    assert found.phases <= len(cluster.hosts) - 1
+    assert found.explained.full > 0
+    assert (found.explained.named, found.explained.wrong) == (found.explained.full, 0)
+
+
+@needs_lab
+@pytest.mark.usefixtures("own_labs")
+def test_modules_and_their_limit_of_an_emulated_e7_are_found_over_tcp(tmp_path):
+    try:
+        found = e7.measure(SMALL, "lab", HOW, tmp_path)
+    except BenchmarkError as error:
+        if "nothing is told of the network: this machine limited" not in str(error):
+            raise
+        pytest.skip(str(error).splitlines()[-1])
+    assert (found.modules, found.score.rand, found.score.misplaced) == (2, 1, 0)
+    assert len(found.score.errors) == found.score.limits == 2
+    assert np.abs(found.score.errors).max() < 0.1

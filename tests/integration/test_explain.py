@@ -1,0 +1,130 @@
+"""`explain`, `locate` and the network file they lead to, where the truth is known: simulated, and emulated
+by the kernel."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from labs import FAST_ETHERNET, lab, needs_lab
+
+from crosscut import cli
+from crosscut.analysis.findings import Reach, from_json
+from crosscut.analysis.machine import limited_phases
+from crosscut.run import Run
+
+BOOK = """
+title = "made up"
+currency = "USD"
+year = 2026
+source = "nobody"
+[[part]]
+name = "adapter"
+kind = "interface"
+price = "40 USD"
+[[part]]
+name = "switch"
+kind = "switch"
+ports = 48
+price = "900 USD"
+[[part]]
+name = "cable"
+kind = "cable"
+per = "cable"
+price = "5 USD"
+"""
+
+
+def crosscut(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    status = cli.main(list(words))
+    said = capsys.readouterr()
+    assert status == 0, said.err
+    return " ".join(said.out.split())
+
+
+def chassis(folder: Path) -> Path:
+    """The E7 in small: modules of six hosts, of which three fill the way to another module."""
+    file = folder / "small-e7.toml"
+    file.write_text(
+        '[generator]\nkind = "module-chassis"\nmodules = 3\nasics_per_module = 1\nhosts_per_asic = 6\n'
+        f'rate = "20 Mbit/s"\nmodule_rate = "60 Mbit/s"\n{FAST_ETHERNET}'
+    )
+    return file
+
+
+def slowest_and_median(run: Path) -> tuple[float, float]:
+    """Rates of messages, bytes per second."""
+    with xr.open_zarr(run) as data:
+        seconds = data["message_seconds"].median("repetition").values
+    rates = 1 / seconds[np.isfinite(seconds)]
+    return float(np.percentile(rates, 5)), float(np.median(rates))
+
+
+def test_explain_names_links_that_forwarding_hosts_share(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Salmon, Stein and Sterling's cluster: between its switches messages pass hosts, and those hosts'
+    links."""
+    out = str(tmp_path / "run.zarr")
+    crosscut(
+        capsys,
+        "run",
+        "aapc",
+        "--on",
+        "sim:beowulf-routed-4x9",
+        "-n",
+        "36",
+        "--size",
+        "1MB",
+        "--out",
+        out,
+        "--quiet",
+    )
+    found = json.loads(crosscut(capsys, "explain", out, "--json"))
+    assert found["basis"] == "of the network beowulf-routed-4x9"
+    links = [one["what"] for one in found["bottlenecks"]]
+    assert links
+    assert all(one["most_flows"] >= 2 for one in found["bottlenecks"])
+
+
+@needs_lab
+def test_the_limit_between_modules_of_an_emulated_chassis_is_explained_found_and_built_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, again, file = tmp_path / "first.zarr", tmp_path / "again.zarr", tmp_path / "found.toml"
+    words = ("--size", "400KB", "--repetitions", "2", "--quiet")  # far more than a shaper's burst
+    with lab(chassis(tmp_path)):
+        crosscut(capsys, "run", "aapc", "--on", "lab:test", *words, "--out", str(first))
+    said = crosscut(capsys, "explain", str(first))
+    assert "from module0 to module1" in said
+    limited = limited_phases(Run.open(first).attributes, 400_000)
+    if len(limited) > 5:  # of 17: the rest is too little to infer anything from
+        pytest.skip(f"this machine was busy during {len(limited)} of 17 phases")
+    # Of 60 Mbit/s 94.9 % is payload, and a shaper's burst adds to what passes.
+    told = re.search(r"up to [3-6] messages share (\d+(?:\.\d+)?) Mbit/s of payload", said)
+    assert told is not None, said
+    assert 50 <= float(told[1]) <= 60
+    document = crosscut(capsys, "locate", str(first), "--json", "-o", str(file))
+    _, structure = from_json(json.loads(document))
+    assert structure is not None
+    assert structure.labels() == [0] * 6 + [1] * 6 + [2] * 6
+    between = [limit.bytes_per_second for limit in structure.limits if limit.reach is Reach.BETWEEN]
+    assert len(between) == 6
+    assert between == pytest.approx([60e6 / 8 * 0.949] * 6, rel=0.1)
+
+    assert "no mistakes" in crosscut(capsys, "network", "check", str(file))
+    (tmp_path / "book.toml").write_text(BOOK)
+    bill = json.loads(crosscut(capsys, "price", str(file), "--book", str(tmp_path / "book.toml"), "--json"))
+    assert bill
+    with lab(file):
+        crosscut(capsys, "run", "aapc", "--on", "lab:test", *words, "--out", str(again))
+    assert slowest_and_median(again) == pytest.approx(slowest_and_median(first), rel=0.2)
+    computed = tmp_path / "computed.zarr"
+    crosscut(
+        capsys, "run", "aapc", "--on", f"sim:{file}", "--size", "400KB", "--quiet", "--out", str(computed)
+    )
+    assert slowest_and_median(computed) == pytest.approx(slowest_and_median(first), rel=0.2)

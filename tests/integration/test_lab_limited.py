@@ -1,0 +1,80 @@
+"""Commands that judge a lab whose machine was the limit: all say so, none blames the network."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from labs import crossbar, lab, needs_lab
+
+from crosscut import cli
+from crosscut.lab import faulting, trust
+from crosscut.lab.faults import Fault
+from crosscut.run import Run
+
+pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
+UNTOLD = "nothing is told of the network: this machine limited every phase"
+
+
+@pytest.fixture(autouse=True)
+def busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any machine counts as too slow: what is seen of it is held against nothing."""
+    monkeypatch.setattr(trust, "LIMITING_SHARE", 0.0)
+
+
+def said(capsys: pytest.CaptureFixture[str], status: int, *words: object) -> tuple[str, str]:
+    found = cli.main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    assert found == status, err + out
+    return " ".join(out.split()), err
+
+
+def test_run_locate_and_check_agree_that_a_busy_machine_tells_nothing(tmp_path, capsys):
+    spec, page = tmp_path / "spec.toml", tmp_path / "protocol.html"
+    spec.write_text('[[promise]]\nname = "fast"\nkind = "route"\nsize = "100KB"\nat_least = "1 GB/s"\n')
+    base = tmp_path / "base.zarr"
+    with lab(crossbar(tmp_path, 4, "50 Mbit/s")):
+        faulting.plant("test", Fault("slow", ("n0003",), share=0.5))
+        small = ("--size", "100KB", "--on", "lab:test")
+        said(capsys, 0, "run", "aapc", *small, "--repetitions", 20, "--quiet", "--out", base)
+        assert UNTOLD in said(capsys, 0, "show", base, "--findings")[0]
+
+        out, err = said(capsys, 0, "locate", *small)
+        assert UNTOLD in out
+        assert "False alarm" not in out
+        assert "planted: f1: the cable of n0003" in out
+        assert "planted in lab test" in err
+        assert "once more: this machine limited all of these" in err
+        found = json.loads(said(capsys, 0, "locate", *small, "--json", "--quiet")[0])
+        assert [one["kind"] for one in found["findings"]] == ["nothing found"]
+        assert found["structure"] is None
+        assert "f1: the cable of n0003" in found["faults"][0]
+
+        measured = ("check", spec, "--on", "lab:test", "--most-repetitions", 10)
+        out, err = said(capsys, 3, *measured, "--protocol", page)
+        assert UNTOLD in out
+        assert "cores of this machine were busy" in out
+        assert "planted in lab test" in err
+        assert "Undecided: 1 of 1 promise undecided" in page.read_text(encoding="utf-8")
+        found = json.loads(said(capsys, 3, *measured, "--json", "--quiet")[0])
+        assert found["promises"][0]["reason"] == UNTOLD
+
+        quick = ("check", "--quick", "--baseline", base, "--on", "lab:test", "--quiet", "--time-limit", "20s")
+        out, _ = said(capsys, 3, *quick)
+        assert "Undecided: nothing is told of the network" in out
+        assert "scontrol" not in out
+        redacted = json.loads(said(capsys, 3, *quick, "--redact", "--json")[0])
+        assert redacted["drain"] == []
+        assert str(base) not in redacted["undecided"]
+
+
+def test_a_resumed_run_names_what_the_machine_limited_once(tmp_path, capsys):
+    """Every session that measured part of it recorded the same."""
+    out = tmp_path / "run.zarr"
+    with lab(crossbar(tmp_path, 4, "50 Mbit/s")):
+        words = ("run", "aapc", "--size", "100KB", "--on", "lab:test", "--repetitions", 40)
+        said(capsys, 0, *words, "--quiet", "--time-limit", "1s", "--out", out)
+        assert Run.open(out).attributes["state"] == "stopped"
+        resumed, _ = said(capsys, 0, "run", "--resume", out)
+    assert len(Run.open(out).attributes["trust"]) == 2
+    assert resumed.count("cores of this machine were busy") == 1

@@ -1,0 +1,115 @@
+"""Programs of either MPI on a lab, several ranks on each node: where they are, what crosses the links."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from labs import crossbar, crosscut, lab, needs_lab, on_node
+
+from crosscut import core, process_group
+from crosscut.lab import state
+from crosscut.places import lab_mpi
+from crosscut.places.lab import open_site
+from crosscut.places.mpi_library import MPICH, OPEN_MPI, linked_with, mpi_of
+
+pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
+LIMIT_SECONDS = 120
+MESSAGE_BYTES = 2_000_000
+# Everybody sends to the rank that is so many further, and says which host it is on.
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, ranks, further = atoi(argv[1]), bytes = atoi(argv[2]);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  char host[256], *out = calloc(1, bytes), *in = malloc(bytes);
+  gethostname(host, sizeof host);
+  printf("%d %s\\n", rank, host);
+  MPI_Sendrecv(out, bytes, MPI_CHAR, (rank + further) % ranks, 0, in, bytes, MPI_CHAR,
+               (rank + ranks - further) % ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return MPI_Finalize();
+}
+"""
+
+
+# Of MPICH the one that crosscut comes with: Debian's has UCX, which takes all nodes of a lab for one host.
+WITH_CROSSCUT = str(Path(sys.executable).parent / "mpicc")
+
+
+@pytest.fixture(params=[(MPICH, WITH_CROSSCUT, "mpich"), (OPEN_MPI, "mpicc.openmpi", "libopenmpi-dev")],
+                ids=["mpich", "openmpi"])  # fmt: skip
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Compiled with an MPI that the system has."""
+    mpi, compiler, package = request.param
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}: apt-get install {package}")
+    source, made = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(PROGRAM)
+    subprocess.run([compiler, str(source), "-o", str(made)], check=True)
+    assert linked_with(made) == mpi
+    return made
+
+
+def received_bytes(record: state.Record, node: str) -> int:
+    return int(on_node(record, node, "cat", "/sys/class/net/eth0/statistics/rx_bytes"))
+
+
+@pytest.mark.parametrize(("further", "crosses"), [(1, False), (2, True)])
+def test_two_ranks_of_a_node_share_memory_and_others_the_links(
+    further: int, crosses: bool, program: Path, tmp_path: Path
+) -> None:
+    """Of four ranks on two nodes: to the next one half of the messages stay on their node."""
+    with lab(crossbar(tmp_path, 2)) as record:
+        launcher = lab_mpi.launcher_of("", program)
+        assert mpi_of(launcher) == linked_with(program)
+        words = [launcher.program, "-n", "4"]
+        shares = [("n0000", 2), ("n0001", 2)]
+        started = [str(program), str(further), str(MESSAGE_BYTES)]
+        command, environment = lab_mpi.command(open_site("test"), launcher, words, shares, started, tmp_path)
+        before = received_bytes(record, "n0001")
+        done = process_group.run(command, environment, LIMIT_SECONDS)
+        assert done.status == 0, done.complained
+        received = received_bytes(record, "n0001") - before
+    said = sorted(line.split() for line in done.printed.splitlines())
+    assert said == [["0", "n0000"], ["1", "n0000"], ["2", "n0001"], ["3", "n0001"]]
+    over_the_link = MESSAGE_BYTES * (2 if crosses else 1)
+    assert over_the_link < received < over_the_link + MESSAGE_BYTES / 2
+
+
+def test_three_ranks_on_each_node_measure_over_mpi(tmp_path: Path) -> None:
+    if core.load().mpi_executable is None:
+        pytest.skip("no MPI here")
+    with lab(crossbar(tmp_path, 3)) as record:
+        before = received_bytes(record, "n0002")
+        words = ["run", "aapc", "--on", "lab:test", "--backend", "mpi", "--ranks-per-host", "3"]
+        words += ["--size", "100KB", "--repetitions", "5", "--out", "run.zarr"]
+        done = crosscut(*words, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        # Six ranks elsewhere, each with a message to each of the three here, five times.
+        assert received_bytes(record, "n0002") - before > 6 * 3 * 5 * 100_000
+    said = " ".join(done.stdout.split())
+    assert "9 ranks, 8 phases (lab: 3 nodes (n0000 … n0002), 3 ranks on each)" in said
+
+
+def test_open_mpi_leaves_no_files_on_the_machine(program: Path, tmp_path: Path) -> None:
+    if linked_with(program) != OPEN_MPI:
+        pytest.skip("of Open MPI alone")
+    before = {path.name for path in Path("/tmp").glob(f"ompi.*.{os.geteuid()}")}
+    with lab(crossbar(tmp_path, 2)):
+        launcher = lab_mpi.launcher_of("", program)
+        command, environment = lab_mpi.command(
+            open_site("test"), launcher, [launcher.program, "-n", "2"], [("n0000", 1), ("n0001", 1)],
+            [str(program), "1", "1000"],
+        )  # fmt: skip
+        assert process_group.run(command, environment, LIMIT_SECONDS).status == 0
+    assert {path.name for path in Path("/tmp").glob(f"ompi.*.{os.geteuid()}")} <= before

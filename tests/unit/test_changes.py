@@ -1,0 +1,108 @@
+"""Steps, trends and dips in time: told where they were put, and nowhere else."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from timed_samples import all_to_all
+
+from crosscut.analysis import changes, dips, stability
+from crosscut.analysis.deviations import deviations
+from crosscut.analysis.doubt import FALSE_ALARMS
+from crosscut.analysis.findings import Direction, Finding, Kind
+from crosscut.analysis.samples import Samples
+
+
+def told(samples: Samples) -> list[Finding]:
+    return stability.findings(samples, lambda rank: f"n{rank}")
+
+
+def test_a_host_that_sends_at_half_rate_from_a_repetition_on_is_told_with_that_repetition() -> None:
+    (one,) = told(all_to_all(1, slower=lambda r, s, d: np.where((s == 5) & (r >= 12), 2.0, 1.0)))
+    assert (one.kind, one.ranks, one.direction) == (Kind.STEP, (5,), Direction.OUT)
+    assert "it sends from repetition 13 of 20 on at 50 % of the rate before" in one.what
+    assert one.false_alarm < FALSE_ALARMS
+
+
+def test_a_host_that_recovers_while_it_is_measured_is_told_as_well() -> None:
+    (one,) = told(all_to_all(2, slower=lambda r, s, d: np.where((d == 3) & (r < 6), 1.5, 1.0)))
+    assert (one.kind, one.ranks, one.direction) == (Kind.STEP, (3,), Direction.IN)
+    assert re.search("from repetition 7 of 20 on at 1(4[5-9]|5[0-5]) %", one.what)
+
+
+def test_a_host_that_slows_down_bit_by_bit_drifts() -> None:
+    (one,) = told(all_to_all(3, slower=lambda r, s, d: np.where(s == 2, 1 + 0.02 * r, 1.0)))
+    assert (one.kind, one.ranks) == (Kind.DRIFT, (2,))
+
+
+def test_everything_that_slows_down_at_once_is_one_finding() -> None:
+    (one,) = told(all_to_all(4, slower=lambda r, s, d: np.where(r >= 8, 1.25, 1.0)))
+    assert (one.kind, one.ranks) == (Kind.STEP, ())
+    assert "all messages change at once: from repetition 9 of 20 on at 80 %" in one.what
+
+
+def test_a_route_that_changes_while_its_hosts_do_not_is_told() -> None:
+    (one,) = told(all_to_all(5, slower=lambda r, s, d: np.where((s == 1) & (d == 6) & (r >= 10), 3.0, 1.0)))
+    assert (one.kind, one.routes) == (Kind.STEP, ((1, 6),))
+
+
+def test_steps_of_very_few_repetitions_are_not_told() -> None:
+    few = all_to_all(6, repetitions=8, slower=lambda r, s, d: np.where((s == 5) & (r >= 4), 2.0, 1.0))
+    found = deviations(few)
+    assert found is not None
+    assert changes.findings(found, few.ranks, str) == []
+
+
+@pytest.mark.parametrize("stalls", [0.0, 0.02])
+def test_steady_networks_raise_no_alarm(stalls: float) -> None:
+    alarms = [one for seed in range(60) for one in told(all_to_all(100 + seed, noise=0.05, stalls=stalls))]
+    assert len(alarms) <= 1  # one in a hundred is what each kind may
+
+
+def test_dips_that_come_back_are_told_with_their_period() -> None:
+    """Every 0.7 s for 30 ms, to half; each repetition takes about 70 ms."""
+    found = told(all_to_all(7, repetitions=120, at=lambda t: np.where(t % 0.7 < 0.03, 2.0, 1.0)))
+    (one,) = [one for one in found if one.kind is Kind.PERIODIC]
+    assert one.ranks == ()
+    assert "all messages dip every 700 ms, to 50 %" in one.what or "every 0.70 s" in one.what
+
+
+def test_a_host_whose_own_dips_come_back_is_named() -> None:
+    made = all_to_all(8, repetitions=100)
+    began = dips.moments(made)
+    slow = (began % 0.5) < 0.025
+    seconds = made.message_seconds.copy()
+    seconds[..., 4, 0] = np.where(slow, 2.0, 1.0) * seconds[..., 4, 0]
+    found = deviations(Samples(**{**made.__dict__, "message_seconds": seconds}))
+    assert found is not None
+    (one,) = dips.findings(made, found, lambda rank: f"n{rank}")
+    assert one.ranks == (4,)
+    assert one.false_alarm < FALSE_ALARMS
+
+
+def test_dips_at_random_times_are_not_periodic() -> None:
+    """Bursts, too: a dip makes the next one likelier."""
+    alarms = 0
+    for seed in range(16):
+        random = np.random.default_rng(seed)
+        at = np.cumsum(0.01 * (1 + 0.1 * random.random(800)))
+        state, values = False, np.zeros(800)
+        for place in range(800):
+            state = random.random() < (0.6 if state else 0.02)
+            values[place] = -0.5 if state else 0.01 * random.standard_normal()
+        found = dips.regular(at, values)
+        alarms += found is not None and found.doubt < FALSE_ALARMS
+    assert alarms <= 1
+
+
+@pytest.mark.parametrize("period", [0.11, 0.37, 1.0])
+def test_the_period_is_that_of_the_dips_and_no_multiple(period: float) -> None:
+    random = np.random.default_rng(1)
+    at = np.cumsum(0.01 * (1 + 0.3 * random.random(1500)))
+    values = 0.02 * random.standard_normal(1500) - 0.4 * (at % period < 0.02)
+    found = dips.regular(at, values)
+    assert found is not None
+    assert found.doubt < FALSE_ALARMS
+    assert found.period_seconds == pytest.approx(period, rel=0.02)

@@ -1,0 +1,138 @@
+"""What was made unlike on purpose is told before the changes; of what the machine limited nothing is."""
+
+from __future__ import annotations
+
+import pytest
+from changed_runs import aapc, halves
+
+from crosscut.analysis.comparing import Asked, compare
+from crosscut.analysis.conditions import UntoldError
+from crosscut.analysis.route_class import NO_GROUPS
+from crosscut.analysis.series import Family
+from crosscut.analysis.trend import trends
+
+ASKED = Asked()
+MB = 1_000_000
+PHASES = 7  # of an AAPC of eight ranks
+DEAD = {"id": "f1", "says": "nothing gets to n1 or away from it"}
+
+
+def on_lab(seed, *, limited=(), sizes=(MB,), switch="kernel", dilation=1.0, faults=(), start="", **more):
+    """`limited`: (size, first phase, last phase) of each span."""
+    trust = [{"cpu_busy_share": 1.0, "limited": [{"size": s, "phases": [[a, b]]} for s, a, b in limited]}]
+    lab = {"switch": switch, "dilation": dilation}
+    attributes = {"place": "lab", "lab": lab, "faults": list(faults), "trust": trust}
+    attributes |= {"start": start} if start else {}
+    return aapc(seed, attributes=attributes, sizes=sizes, **more)
+
+
+def conditions(one, other):
+    return compare(one, other, NO_GROUPS, ASKED).conditions
+
+
+def test_runs_under_like_conditions_have_no_caution():
+    same = {"switch": "user,forwarding=cut", "dilation": 10.0, "faults": [DEAD]}
+    assert conditions(on_lab(1, **same), on_lab(2, **same)) == ()
+    assert conditions(aapc(1), aapc(2)) == ()
+
+
+def test_different_switches_are_told_with_which_run_had_which():
+    (said,) = conditions(on_lab(1), on_lab(2, switch="user,forwarding=cut"))
+    assert said == (
+        "measured on different switches (run1.zarr: the kernel's; run2.zarr: crosscut-switch "
+        "(forwarding=cut)): what changed may be the switch alone"
+    )
+
+
+def test_different_faults_are_told():
+    (said,) = conditions(on_lab(1), on_lab(2, faults=[DEAD]))
+    assert said.startswith("with different faults planted (run1.zarr: none; run2.zarr: nothing gets to n1")
+
+
+def test_the_same_fault_planted_anew_is_no_difference():
+    assert conditions(on_lab(1, faults=[DEAD]), on_lab(2, faults=[{**DEAD, "id": "f9"}])) == ()
+
+
+def test_different_slow_motion_is_told():
+    (said,) = conditions(on_lab(1, dilation=10.0), on_lab(2))
+    assert "run1.zarr: all rates divided by 10; run2.zarr: none" in said
+
+
+@pytest.mark.parametrize("broken", [None, 7, "x", [3], {"says": 3}])
+def test_attributes_that_make_no_sense_are_passed_over(broken):
+    other = aapc(2, attributes={"place": "lab", "lab": broken, "faults": broken, "trust": broken})
+    assert conditions(on_lab(1), other) == ()
+
+
+def test_a_switch_whose_core_was_full_is_told():
+    def carried(seed, share):
+        lab = {"switch": "user", "dilation": 1.0}
+        trust = [{"limited": [], "switch": {"cpu_share": share}}]
+        return aapc(seed, attributes={"place": "lab", "lab": lab, "trust": trust})
+
+    (said,) = conditions(carried(1, 0.5), carried(2, 0.97))
+    assert said.startswith("crosscut-switch used 97 % of its core during run2.zarr")
+    assert conditions(carried(1, 0.5), carried(2, None)) == ()
+
+
+def test_of_phases_that_the_machine_limited_nothing_is_told():
+    slow = on_lab(2, factor=0.5, limited=[(MB, 1, 3)])
+    found = compare(on_lab(1), slow, halves(), ASKED)
+    told = {c.subject.phase for c in found.changes if c.subject.family is Family.PHASE}
+    assert told == {4, 5, 6, 7}
+    (said,) = found.conditions
+    assert said.startswith("this machine, not the network, limited 3 of 7 phases at 1 MB of run2.zarr")
+
+
+def test_a_size_that_the_machine_limited_is_left_out_and_others_are_not():
+    sizes = (1000, MB)
+    limited = on_lab(2, factor=0.5, sizes=sizes, limited=[(1000, 1, PHASES)])
+    found = compare(on_lab(1, sizes=sizes), limited, halves(), ASKED)
+    assert {change.subject.size_bytes for change in found.changes} == {MB}
+    assert "limited every phase at 1 KB of run2.zarr" in found.conditions[0]
+
+
+def test_a_run_that_the_machine_limited_throughout_is_not_compared():
+    limited = on_lab(2, factor=0.5, limited=[(MB, 1, PHASES)], switch="user")
+    with pytest.raises(UntoldError, match=r"limited every phase of run2\.zarr; measure again") as refused:
+        compare(on_lab(1), limited, NO_GROUPS, ASKED)
+    assert refused.value.conditions[0].startswith("measured on different switches")
+
+
+def test_runs_that_the_machine_limited_in_turn_are_not_compared():
+    one, other = on_lab(1, limited=[(MB, 1, 4)]), on_lab(2, limited=[(MB, 5, PHASES)])
+    with pytest.raises(UntoldError, match="every phase of one of the two or the other"):
+        compare(one, other, NO_GROUPS, ASKED)
+
+
+def days(count, **of_day):
+    """`of_day`: d3={...} says what is unlike on the fourth."""
+    return [
+        on_lab(
+            day,
+            start=f"2025-01-{day + 1:02}T00:00:00Z",
+            repetitions=6,
+            **of_day.get(f"d{day}", {}),
+        )
+        for day in range(count)
+    ]
+
+
+def test_a_trend_leaves_out_the_run_that_the_machine_limited_and_says_so():
+    slowed = {"factor": 0.3, "limited": [(MB, 1, PHASES)]}
+    found, ordered = trends(days(4, d3=slowed), halves(), ASKED)
+    assert [run.path.name for run in ordered] == ["run0.zarr", "run1.zarr", "run2.zarr"]
+    assert all(min(trend.rates) > 0.9 * max(trend.rates) for trend in found.series)
+    assert any("limited every phase at 1 MB of run3.zarr" in said for said in found.conditions)
+
+
+def test_a_trend_names_the_runs_of_each_switch():
+    found, _ = trends(days(3, d1={"switch": "user"}), halves(), ASKED)
+    (said,) = found.conditions
+    assert "(run0.zarr, run2.zarr: the kernel's; run1.zarr: crosscut-switch)" in said
+
+
+def test_no_trend_is_told_where_the_machine_limited_all_runs_but_one():
+    limited = {"limited": [(MB, 1, PHASES)]}
+    with pytest.raises(UntoldError, match=r"every phase of all runs but run1\.zarr"):
+        trends(days(3, d0=limited, d2=limited), halves(), ASKED)

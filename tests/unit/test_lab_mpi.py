@@ -1,0 +1,70 @@
+"""How the two MPIs' launchers are told where in a lab ranks go."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from crosscut.errors import PlaceError, UsageError
+from crosscut.places import lab_mpi
+from crosscut.places.lab import Site
+from crosscut.places.mpi import Launcher
+
+SITE = Site("x", Path("/run/x"), ("a", "b"), None)
+SHARES = [("a", 2), ("b", 1)]
+
+
+def program(folder: Path, name: str, says: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where nothing is but what a test puts there; `ldd` says Open MPI's library."""
+    program(tmp_path, "ldd", "libmpi.so.40 => /lib/libmpi.so.40 (0x1)")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in [name for name in os.environ if name.startswith(("OMPI_", "FI_"))]:
+        monkeypatch.delenv(name)
+    return tmp_path
+
+
+def test_mpich_gets_its_hosts_and_the_lab_s_remote_shell(machine: Path) -> None:
+    hydra = Launcher(str(program(machine, "mpiexec", "HYDRA build details:")))
+    words, settings = lab_mpi.command(SITE, hydra, [hydra.program, "-n", "3"], SHARES, ["./program", "a b"])
+    assert words[:2] == ["/run/x/enter", "a"]
+    assert words[2] == (
+        f"{hydra.program} -n 3 -launcher rsh -launcher-exec /run/x/enter -iface eth0 -hosts a:2,b:1 "
+        "./program 'a b'"
+    )
+    assert settings["FI_PROVIDER"] == "tcp"
+
+
+def test_open_mpi_gets_them_in_its_own_words_and_yields_when_idle(machine: Path) -> None:
+    launcher = Launcher(str(program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")))
+    words, settings = lab_mpi.command(SITE, launcher, [launcher.program], SHARES, ["./p"], Path("/tmp/f"))
+    assert words[2] == f"{launcher.program} --host a:2,b:1 --wdir /tmp/f ./p"
+    assert settings["OMPI_MCA_plm_rsh_agent"] == "/run/x/enter"
+    assert settings["OMPI_MCA_mpi_yield_when_idle"] == "1"
+    assert settings["OMPI_MCA_btl_tcp_if_include"] == "eth0"
+    assert settings["OMPI_MCA_orte_tmpdir_base"] == "/tmp/f"
+
+
+def test_what_a_person_has_set_stays(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "0")
+    launcher = Launcher(str(program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")))
+    assert lab_mpi.command(SITE, launcher, [], SHARES, [])[1]["OMPI_MCA_mpi_yield_when_idle"] == "0"
+
+
+def test_the_launcher_is_that_of_the_mpi_which_the_core_is_linked_with(machine: Path) -> None:
+    with pytest.raises(PlaceError, match="linked with Open MPI, whose mpiexec is not on PATH"):
+        lab_mpi.launcher_of("", machine / "crosscut-core-mpi")
+    program(machine, "mpiexec", "HYDRA build details:")
+    own = program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")
+    assert lab_mpi.launcher_of("", machine / "crosscut-core-mpi").program == str(own)
+    with pytest.raises(UsageError, match=r"is MPICH's, and .* is linked with Open MPI"):
+        lab_mpi.launcher_of("mpiexec", machine / "crosscut-core-mpi")

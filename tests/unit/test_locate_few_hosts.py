@@ -1,0 +1,50 @@
+"""The search among the few hosts of a first try: two switches of three, and a trunk as fast as a host."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.agreement.sharing import max_min
+from numpy.typing import NDArray
+
+from crosscut.analysis import find
+from crosscut.analysis.findings import Kind
+from crosscut.analysis.observed import Route
+from crosscut.analysis.search import Search
+
+RANKS, SLOW, SHARE = 6, 5, 0.4
+HOST_RATE, LATENCY_SECONDS, HOP_SECONDS = 12e6, 20e-6, 10e-6
+
+
+def crosses(source: int, destination: int) -> bool:
+    return (source < 3) != (destination < 3)
+
+
+def rates(phase: list[Route]) -> NDArray[np.float64]:
+    passes = np.zeros((len(phase), 2 * RANKS + 2), bool)
+    capacity = np.ones(2 * RANKS + 2)
+    capacity[[SLOW, RANKS + SLOW]] = SHARE
+    for number, (source, destination) in enumerate(phase):
+        passes[number, [source, RANKS + destination]] = True
+        if crosses(source, destination):
+            passes[number, 2 * RANKS + (source < 3)] = True
+    return HOST_RATE * max_min(passes, capacity)[0]
+
+
+@pytest.mark.parametrize("seed", range(1, 11))
+@pytest.mark.parametrize("hop_seconds", [0, HOP_SECONDS])
+def test_a_slow_host_behind_a_full_trunk_is_named(seed: int, hop_seconds: float) -> None:
+    random, search = np.random.default_rng(seed), Search(RANKS, seed=seed)
+    while phases := search.propose():
+        if search.asks_latency:
+            exact = np.array(
+                [LATENCY_SECONDS + hop_seconds * crosses(*way) for phase in phases for way in phase]
+            )
+            seen = 1 / (exact * (1 + 0.02 * random.standard_normal(len(exact))))
+        else:
+            exact = np.concatenate([rates(phase) for phase in phases])
+            seen = exact * (1 + 0.005 * random.standard_normal(len(exact)))
+        search.learn(seen)
+    found = find.of_located(search.located(), tuple(f"n{rank}" for rank in range(RANKS)))
+    slow = [finding for finding in found if finding.kind is Kind.SLOW_HOST]
+    assert [finding.hosts for finding in slow] == [(f"n{SLOW}",)]

@@ -1,0 +1,74 @@
+"""What a search tells where the machine that emulated the network was the limit, and what it advises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.truth import networks, oracle
+from changed_runs import aapc
+
+from crosscut.analysis import find, located, slow_routes, structure
+from crosscut.analysis.findings import LOCATE_ON, Kind
+from crosscut.analysis.observed import of_phases
+from crosscut.analysis.search import Search
+from crosscut.locating import _Gathered, _located
+
+RANKS = 8
+PHASES = [[(rank, (rank + distance) % RANKS) for rank in range(RANKS)] for distance in range(1, RANKS)]
+
+
+def limited(*spans):
+    trust = [{"limited": [{"size": 1_000_000, "phases": list(spans)}]}]
+    faults = [{"id": "f1", "says": "n003 is slow"}]
+    return aapc(1, attributes={"place": "lab", "trust": trust, "faults": faults})
+
+
+def test_only_rates_of_the_network_are_learnt_and_what_is_left_out_is_counted():
+    gathered = _Gathered()
+    seen = gathered.learn(limited([2, 3]), PHASES)
+    assert seen is not None
+    assert np.nonzero(np.isnan(seen).reshape(7, 8).all(axis=1))[0].tolist() == [1, 2]
+    assert np.isnan(seen).sum() == 2 * RANKS
+    assert gathered.told_limited == "this machine limited 2 of 7 phases"
+    assert gathered.learn(limited([1, 7]), PHASES) is None
+    assert gathered.told_limited == "this machine limited 9 of 14 phases"
+    assert gathered.planted == ("f1: n003 is slow",)
+
+
+@pytest.mark.parametrize(("spoilt", "told"), [(0, True), (8, True), (16, False)])
+def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spoilt, told):
+    found = _located(_searched(), replace(_Gathered(), measured=20, limited=spoilt), ended=False)
+    assert (found is not None) == told
+    if found is not None:
+        notes = [note for note in found.structure.notes if "this machine limited" in note]
+        assert len(notes) == (spoilt > 0)
+
+
+def test_a_search_that_the_machine_ended_says_so():
+    found = _located(_searched(), replace(_Gathered(), measured=20, limited=3), ended=True)
+    assert found is not None
+    assert "a whole step of the search, which ended there" in found.structure.notes[-1]
+
+
+def _searched() -> Search:
+    """All steps on a crossbar without faults."""
+    truth, random = networks.crossbar(16, np.random.default_rng(1)), np.random.default_rng(1)
+    search = Search(truth.ranks, seed=2)
+    while phases := search.propose():
+        search.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
+    return search
+
+
+def test_what_is_found_by_a_search_does_not_advise_that_search():
+    met = of_phases(RANKS, PHASES, np.full(RANKS * 7, 1e8))
+    crowd = slow_routes.crowds(met, 0.5)
+    outline = structure.structure(structure.infer(met), tuple("abcdefgh"), 7)
+    noted = replace(outline, notes=("slow by what nobody knows", f"slow: {LOCATE_ON}"))
+    assert LOCATE_ON in crowd.advice
+    found, after = located.after_search([crowd, find.machine_only("it did")], noted)
+    assert [each.kind for each in found] == [Kind.SHARED_LIMIT, Kind.NOTHING]
+    assert found[0].advice == ""
+    assert found[1].advice != ""
+    assert after.notes == ("slow by what nobody knows", "slow")

@@ -1,0 +1,170 @@
+"""Limits that permutations seldom fill are looked for where there is a trace of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.truth import networks, oracle
+from benchmarks.truth.networks import HOST_RATE, Truth
+from benchmarks.truth.score import adjusted_rand
+
+from crosscut.analysis import pursuing
+from crosscut.analysis.located import Located
+from crosscut.analysis.observed import Observed, of_phases
+from crosscut.analysis.pursuing import Pursuit
+from crosscut.analysis.search import Search
+
+
+def chassis(modules: int, each: int, flows: float, *, in_order: bool = False) -> Truth:
+    """Each module wired to each other, `flows` hosts' worth; no latency tells them apart."""
+    labels = np.repeat(np.arange(modules), each)
+    if not in_order:
+        labels = np.random.default_rng(1).permutation(labels)
+    builder = networks._Builder.of(labels.astype(np.int64))
+    wires = {(a, b): builder.add(flows * HOST_RATE) for a in range(modules) for b in range(modules) if a != b}
+    builder.through(lambda s, d: [wires[labels[s], labels[d]]] if labels[s] != labels[d] else [])
+    limits = {("between", a, b): flows * HOST_RATE for a, b in wires}
+    idle = np.full((builder.ranks, builder.ranks), 0.5e-6)
+    capacities = np.array(builder.capacities)
+    return Truth("chassis", builder.ranks, labels, builder.padded(), capacities, idle, limits, ())
+
+
+def searched(truth: Truth, seed: int, *, least_phases: int = 0, noise: float = 0.02) -> Located:
+    random = np.random.default_rng(seed)
+    searching = Search(truth.ranks, seed=seed, least_phases=least_phases)
+    while phases := searching.propose():
+        if searching.asks_latency:
+            searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, noise, random))
+        else:
+            searching.learn(oracle.measure(truth.ways, truth.capacities, phases, noise, random))
+    return searching.located()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_whose_limit_one_permutation_in_eight_fills_are_found_within_an_aapc(seed):
+    """Three modules of 16, eight flows from each to each: as 48 hosts of the E7 (TR 391, section 5.1)."""
+    truth = chassis(3, 16, 8.0)
+    located = searched(truth, seed, least_phases=30)
+    assert adjusted_rand(truth.labels, located.inferred.grouping.labels) == 1
+    known = [capacity.bytes_per_second for capacity in located.inferred.capacities]
+    assert len(known) == 6
+    assert known == pytest.approx([8 * HOST_RATE] * 6, rel=0.05)
+
+
+def test_hosts_numbered_as_they_hang_are_grouped_though_no_random_permutation_fills_a_limit():
+    """Four modules of 16: about one random permutation in thirty shows anything."""
+    truth = chassis(4, 16, 8.0, in_order=True)
+    located = searched(truth, 2)
+    assert adjusted_rand(truth.labels, located.inferred.grouping.labels) == 1
+
+
+def test_a_healthy_switch_costs_no_more_phases_than_before_and_is_left_whole():
+    for seed in range(10):
+        located = searched(networks.crossbar(64, np.random.default_rng(seed)), seed)
+        assert located.inferred.grouping.count == 1
+        assert located.phases_used <= 6
+
+
+def test_least_phases_are_measured_where_nothing_is_slow():
+    located = searched(networks.crossbar(16, np.random.default_rng(1)), 1, least_phases=9, noise=0.0)
+    assert located.observed.phases >= 9
+
+
+def seen(slow_routes: int, ranks: int = 64) -> tuple[Observed, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+    """Six permutations; in the fourth so many routes are slow."""
+    phases = [[(rank, (rank + d) % ranks) for rank in range(ranks)] for d in range(1, 7)]
+    observed = of_phases(ranks, phases, np.ones(6 * ranks))
+    slow = (observed.phase == 3) & (observed.source < slow_routes)
+    return observed, slow
+
+
+def test_nine_slow_routes_of_one_phase_are_a_company_and_two_are_chance():
+    assert pursuing.company(*seen(2)) is None
+    found = pursuing.company(*seen(9))
+    assert found is not None
+    assert (found.phase, found.sources.tolist()) == (3, list(range(9)))
+    assert found.destinations.tolist() == list(range(4, 13))
+
+
+def test_as_many_slow_messages_in_different_phases_are_no_company():
+    observed, _ = seen(0)
+    slow = np.zeros(len(observed), bool)
+    slow[::43] = True  # nine
+    assert pursuing.company(observed, slow) is None
+
+
+def test_a_company_that_is_not_slow_again_is_forgotten():
+    observed, slow = seen(9)
+    pursuit = Pursuit(64, np.random.default_rng(1))
+    pursuit.notice(observed, slow)
+    assert pursuit.on
+    phases = pursuit.phases(observed, slow, 4)
+    again = of_phases(64, [*([[]] * 6), *phases], np.ones(64 * len(phases)))
+    both = Observed(64, *(np.concatenate([getattr(one, name) for one in (observed, again)])
+                          for name in ("phase", "source", "destination", "rate")))  # fmt: skip
+    pursuit.notice(both, np.concatenate([slow, np.zeros(len(again), bool)]))
+    assert not pursuit.on
+    assert pursuit.phases(observed, slow, 4) == []
+
+
+@pytest.mark.parametrize("most", [0, 4])
+@pytest.mark.parametrize("turn", range(6))
+def test_in_phases_that_concentrate_everybody_sends_once_and_groups_send_as_a_whole(turn, most):
+    labels = np.repeat([0, 1, 2], [5, 5, 9])
+    routes = pursuing.concentrated(labels, turn, most, np.random.default_rng(turn))
+    for ends in zip(*routes, strict=True):
+        assert len(set(ends)) == len(ends)
+    assert all(source != destination for source, destination in routes)
+    assert len(routes) >= 18
+    to = [int(labels[d]) for s, d in routes if labels[s] == 0]
+    if most and turn % 3 < 2:
+        assert to.count(1) >= most  # and whoever is left over, anywhere
+    else:
+        assert to == [(turn // 3 if most else turn) % 3] * 5
+
+
+def test_who_is_slow_towards_a_group_that_others_fill_joins_the_other():
+    """Of two groups of six, four are known each; phase 1 is full, phase 2 is not."""
+    labels = np.array([0] * 4 + [2] * 2 + [1] * 4 + [2] * 2 + [2] * 4)
+    full = [(0, 6), (1, 7), (4, 8), (12, 9), (2, 10), (3, 13)]
+    seen = of_phases(16, [[], full, [(0, 6), (5, 7)]], np.ones(8))
+    slow = np.array([True, True, True, False, True, False, False, False])
+    found = pursuing.joined(labels, seen, slow)
+    assert (found[4], found[10]) == (0, 1)
+    assert found[[5, 12, 13]].tolist() == [2, 2, 2]
+
+
+def test_who_was_in_the_same_phase_by_chance_is_of_no_company():
+    found = pursuing.Company(0, np.arange(4), np.arange(8, 12))
+    routes = pursuing.again(found, 16, 3, np.random.default_rng(1))
+    seen = of_phases(16, [[], *routes], np.ones(3 * 16))
+    slow = np.isin(seen.source, [0, 1, 2]) & np.isin(seen.destination, [8, 9, 10])
+    kept = pursuing.steady(found, seen, slow)
+    assert (kept.sources.tolist(), kept.destinations.tolist()) == ([0, 1, 2], [8, 9, 10])
+
+
+def test_nearly_in_order_ranks_send_to_about_their_distance_and_never_the_same_way_twice():
+    random = np.random.default_rng(2)
+    first, second = (pursuing.nearly_in_order(64, 16, random) for _ in range(2))
+    assert len(set(first) & set(second)) < 20
+    assert all(9 <= (d - s) % 64 <= 23 for s, d in first)
+    for ends in zip(*first, strict=True):
+        assert sorted(ends) == list(range(64))
+
+
+def test_the_company_sends_again_in_other_orders_and_back():
+    found = pursuing.Company(0, np.arange(4), np.arange(8, 12))
+    phases = pursuing.again(found, 16, 3, np.random.default_rng(1))
+    assert len({route for routes in phases for route in routes if route[0] < 4}) == 12
+    for routes in phases:
+        assert {d for s, d in routes if s < 4} == {8, 9, 10, 11}
+        assert {d for s, d in routes if 8 <= s < 12} == {0, 1, 2, 3}
+        assert all(s != d for s, d in routes)
+
+
+def test_the_order_of_numbers_is_believed_where_far_more_is_slow_in_it():
+    slow = np.repeat([False, True, False], [60, 30, 30])
+    ordered = np.repeat([False, True], [60, 60])
+    assert pursuing.numbered_so(slow, ordered)
+    assert not pursuing.numbered_so(slow, ~ordered)
+    assert not pursuing.numbered_so(slow, np.ones(120, bool))

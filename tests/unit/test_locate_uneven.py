@@ -1,0 +1,94 @@
+"""What labs add to the picture: shares as uneven as TCP's, and receivers that begin late."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.truth.score import adjusted_rand
+from numpy.typing import NDArray
+
+from crosscut.analysis import limits, structure
+from crosscut.analysis.observed import of_phases
+from crosscut.analysis.unshared import possible, unshared
+
+Floats = NDArray[np.float64]
+
+
+def finished(weights: Floats, capacity: float) -> Floats:
+    """Rates over whole messages of size 1 that share a capacity by weight, none faster than 1; whoever is
+    done leaves room to the others."""
+    left, now = np.ones(len(weights)), 0.0
+    ended = np.zeros(len(weights))
+    while (left > 0).any():
+        rate, free, room = np.zeros(len(weights)), left > 0, capacity
+        while free.any() and room > 1e-12:
+            share = room * weights / weights[free].sum()
+            capped = free & (share >= 1)
+            if not capped.any():
+                rate[free] = share[free]
+                break
+            rate[capped], free, room = 1.0, free & ~capped, room - capped.sum()
+        step = (left[left > 0] / rate[left > 0]).min()
+        now += step
+        left = np.where(left > 0, left - rate * step, left)
+        done = (left < 1e-9) & (ended == 0)
+        ended[done], left[done] = now, 0.0
+    return 1 / ended
+
+
+@pytest.mark.parametrize("flows", [9, 12, 16, 32])
+@pytest.mark.parametrize("spread", [0.1, 0.3])
+def test_a_capacity_is_what_was_carried_while_it_was_full_however_uneven_the_shares(flows, spread):
+    for seed in range(5):
+        weights = np.exp(spread * np.random.default_rng(seed).standard_normal(flows))
+        rates = finished(weights, 8.0)
+        assert limits.while_full(rates, 1.0) == pytest.approx(8.0, rel=0.01)
+    assert rates.sum() > 8.0  # what whole messages add up to is more
+
+
+def test_equal_shares_carry_what_their_rates_add_up_to():
+    assert limits.while_full(np.full(16, 0.5), 1.0) == pytest.approx(8.0)
+    assert limits.while_full(np.ones(4), 1.0) == pytest.approx(4.0)
+
+
+def test_capacities_of_uneven_shares_are_inferred_from_what_was_carried_at_once():
+    ranks, random = 32, np.random.default_rng(4)
+    labels = random.permutation(np.repeat([0, 1], 16))
+    phases, rates = [], []
+    for _ in range(12):
+        order = random.permutation(ranks)
+        routes = [(int(order[at]), int(order[at - 1])) for at in range(ranks)]
+        rate = np.exp(0.01 * random.standard_normal(ranks))
+        for a in (0, 1):
+            across = np.array([labels[s] == a != labels[d] for s, d in routes])
+            if across.sum() > 4:
+                rate[across] = finished(np.exp(0.3 * random.standard_normal(across.sum())), 4.0)
+        phases.append(routes)
+        rates.append(rate)
+    found = structure.infer(of_phases(ranks, phases, np.concatenate(rates)))
+    assert adjusted_rand(labels, found.grouping.labels) == 1
+    carried = [capacity.bytes_per_second for capacity in found.capacities]
+    assert len(carried) >= 2
+    assert carried == pytest.approx([4.0] * len(carried), rel=0.05)
+
+
+def late(ranks: int, share: float, seed: int) -> Floats:
+    """Logarithms of rates: half of the messages at 1, half slowed; some seem 4 to 500 times as fast."""
+    random = np.random.default_rng(seed)
+    values = np.concatenate([np.zeros(3 * ranks), -random.uniform(0.3, 1.2, 3 * ranks)])
+    values += 0.01 * random.standard_normal(len(values))
+    strays = random.choice(len(values), round(share * len(values)), replace=False)
+    values[strays] = random.uniform(np.log(4), np.log(500), len(strays))
+    return values
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_messages_that_seem_faster_than_any_link_do_not_set_the_hosts_rate(seed):
+    values = late(64, 0.015, seed)
+    routes = [[(rank, (rank + d) % 64) for rank in range(64)] for d in range(1, 7)]
+    assert unshared(of_phases(64, routes, np.exp(values))).nominal == pytest.approx(1.0, rel=0.02)
+
+
+def test_a_few_fast_messages_above_no_large_heap_are_taken_for_what_they_are():
+    few = np.sort(np.concatenate([[0.0, 0.01], -np.linspace(0.7, 3.0, 198)]))
+    assert possible(few) is few

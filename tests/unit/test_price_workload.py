@@ -1,0 +1,94 @@
+"""Times of a workload in a mix: from what `crosscut workload run --json` writes, and from nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crosscut.cli import workload as command
+from crosscut.errors import UsageError
+from crosscut.pricing import mix, workload_results
+from crosscut.pricing.amounts import Interval
+from crosscut.workloads import Result
+
+
+def line(taken: float, **other: Any) -> str:
+    """The command's own words."""
+    what = Result("cg", "A", 4, "14,000 rows", "2 x 2", 15, taken, 1000.0, True, (0.1, 0.2, 0.3))
+    return json.dumps(command.as_json(what, "lab:a.toml") | other)
+
+
+class Site:
+    """Of a site a measured time looks at these alone."""
+
+    def __init__(self, name: str, ranks: int = 4) -> None:
+        self.name, self.ranks = name, ranks
+
+
+def work(folder: Path, **files: list[str]) -> mix.Work:
+    for name, lines in files.items():
+        (folder / f"{name}.json").write_text("".join(f"{one}\n" for one in lines), encoding="utf-8")
+    named = ", ".join(f'{name} = "{name}.json"' for name in files)
+    text = folder / "mix.toml"
+    text.write_text(f'[[work]]\nname = "CG"\nworkload = {{ {named} }}\n', encoding="utf-8")
+    return mix.load(text).works[0]
+
+
+def time(one: mix.Work, name: str, ranks: int = 4) -> Interval:
+    return workload_results.measured()(one, Site(name, ranks))  # type: ignore[arg-type]
+
+
+def test_the_time_is_from_the_shortest_run_to_the_longest(tmp_path: Path) -> None:
+    one = work(tmp_path, a=[line(2.5), line(2.0), line(3.0)])
+    assert time(one, "a") == Interval(2.0, 3.0)
+
+
+def test_of_many_runs_it_is_the_interval_of_their_median(tmp_path: Path) -> None:
+    """Of nine, the second smallest to the second largest hold the median with 96 %."""
+    one = work(tmp_path, a=[line(float(seconds)) for seconds in (1, 2, 3, 4, 5, 6, 7, 8, 90)])
+    assert time(one, "a") == Interval(2.0, 8.0)
+
+
+def test_of_a_speed_up_curve_the_runs_on_as_many_ranks_count(tmp_path: Path) -> None:
+    one = work(tmp_path, a=[line(8.0, ranks=1), line(2.0), line(1.0, ranks=8)])
+    assert time(one, "a") == Interval(2.0, 2.0)
+    with pytest.raises(UsageError, match=r"a\.json is of 1, 4, 8 ranks, and the mix of 16"):
+        time(one, "a", ranks=16)
+
+
+def test_another_class_elsewhere_is_no_comparison(tmp_path: Path) -> None:
+    one = work(tmp_path, a=[line(2.0)], b=[line(1.0, **{"class": "W"})])
+    source = workload_results.measured()
+    source(one, Site("a"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"mix\.toml:1: .*class W.*class A.*like with like"):
+        source(one, Site("b"))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="has no result of c; it has of a, b"):
+        source(one, Site("c"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], r"a\.json: is empty"),
+        (["{}"], r"a\.json:1: is no result"),
+        (["[" * 10_000], r"a\.json:1: is no result"),
+        ([line(1.0), "{"], r"a\.json:2: is no result"),
+        ([line(1.0, verified=False)], r"a\.json:1: .*did not verify"),
+        ([line(1.0, seconds=-1)], r"a\.json:1: is no result"),
+        ([line(1.0, ranks="4")], r"a\.json:1: is no result"),
+        ([line(1.0), line(1.0, name="mg")], r"a\.json has cg, class A .* and mg, class A"),
+    ],
+)
+def test_what_is_no_such_result_is_refused(tmp_path: Path, lines: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        time(work(tmp_path, a=lines), "a")
+
+
+def test_a_file_that_is_not_there_says_what_writes_one(tmp_path: Path) -> None:
+    one = work(tmp_path, a=[line(1.0)])
+    (tmp_path / "a.json").unlink()
+    with pytest.raises(UsageError, match=r"a\.json: .*crosscut workload run"):
+        time(one, "a")

@@ -1,0 +1,37 @@
+"""Programs under a time limit: what they said, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from crosscut import process_group
+from crosscut.errors import PlaceError
+
+
+def test_what_it_printed_complained_and_ended_with_is_returned(tmp_path: Path) -> None:
+    words = ["sh", "-c", 'pwd; echo "$WORD" >&2; cat; exit 7']
+    done = process_group.run(words, {**os.environ, "WORD": "so"}, 60, tmp_path)
+    assert (done.status, done.printed, done.complained) == (7, f"{tmp_path.resolve()}\n", "so\n")
+
+
+def test_bytes_that_are_no_text_are_no_trouble() -> None:
+    done = process_group.run(["printf", r"a\377b"], os.environ, 60)
+    assert done.printed == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    told = tmp_path / "child"
+    words = ["sh", "-c", 'sleep 600 & echo $! > "$0"; wait', told]
+    with pytest.raises(process_group.Overran, match=r"^sh was ended after 0.5 s"):
+        process_group.run(words, os.environ, 0.5)
+    while Path(f"/proc/{told.read_text().strip()}/exe").exists():  # nobody else waits for it
+        time.sleep(0.001)
+
+
+def test_what_is_no_program_is_named() -> None:
+    with pytest.raises(PlaceError, match="cannot start /nowhere/program: No such file"):
+        process_group.run([Path("/nowhere/program")], os.environ, 1)

@@ -1,0 +1,109 @@
+"""Verdicts read from the JSON of `crosscut check`: as they were reached, whoever wrote the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from changed_runs import aapc
+
+from crosscut import checking, cli, spec
+from crosscut.analysis import find
+from crosscut.errors import UsageError
+from crosscut.reports import json_check, verdicts_file
+from crosscut.reports.html import verdicts, write
+from crosscut.reports.view import View
+
+SPEC = (
+    'title = "E7"\nlink_rate = "1 Gbit/s"\n'
+    '[[promise]]\nname = "routes"\nkind = "route"\nat_least = "90 MB/s"\nnodes = ["n00*"]\n'
+    '[[promise]]\nname = "nodes"\nkind = "node"\nat_least = "70%"\nof_the_time = "60%"\n'
+    '[[promise]]\nname = "phases"\nkind = "phase"\nat_least = "1 MB/s"\n'
+    '[[promise]]\nname = "spread"\nkind = "spread"\nat_most = "20%"\n'
+    '[[promise]]\nname = "latency"\nkind = "latency"\nat_most = "1 us"\nparameters = { pairs = "all" }\n'
+)
+
+
+@pytest.fixture
+def judged():
+    run = aapc(1, repetitions=30, out={2: 0.5}, into={5: 0.5})
+    promised = spec.parse(SPEC, Path("spec.toml"))
+    return promised, checking.verdicts(promised, [run])
+
+
+@pytest.fixture
+def document(judged):
+    promised, checked = judged
+    value = json_check.document(promised, checked.judged, find.rank_names(checked.runs[0]))
+    return json.loads(json.dumps(value, allow_nan=False))
+
+
+def stored(tmp_path, value) -> Path:
+    file = tmp_path / "check.json"
+    file.write_text(json.dumps(value), encoding="utf-8")
+    return file
+
+
+def test_what_check_wrote_is_read_as_it_was_reached(tmp_path, judged, document):
+    promised, checked = judged
+    read, found = verdicts_file.read(stored(tmp_path, document), 8)
+    assert (read.title, read.error_rate) == (promised.title, promised.error_rate)
+    for one, other in zip(found, checked.judged, strict=True):
+        for name in ("verdict", "doubt", "repetitions", "quantities", "broken", "worst_label", "reason"):
+            assert getattr(one, name) == getattr(other, name), name
+        for name in ("name", "kind", "bound", "said", "parameters", "routes", "nodes", "of_the_time"):
+            assert getattr(one.promise, name) == getattr(other.promise, name), name
+    assert [one.broken != () for one in found] == [True, True, False, True, False]
+
+
+def test_a_page_tells_them_without_judging_anew(tmp_path, document):
+    few = aapc(2, repetitions=3)  # by itself it would leave everything undecided
+    view = View(few.path, few.dataset, few.attributes)
+    read, found = verdicts_file.read(stored(tmp_path, document), 8)
+    judgement = write.judged(read, [view], found)
+    assert verdicts.headline(judgement) == "Not accepted: 3 of 5 promises broken."
+    assert set(judgement.measured_by) == {"routes", "nodes", "phases", "spread"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d.update(schema={"name": "crosscut-check", "version": 2}), "no verdicts of"),
+        (lambda d: d.update(promises=[]), "promises: .*: it should be a list"),
+        (lambda d: d.update(error_rate=7), "error_rate: 7.*between 0 and 0.5"),
+        (lambda d: d["promises"].__setitem__(1, 5), "promise 2: .*missing"),
+        (lambda d: d["promises"][0].update(verdict="maybe"), "promise 1: verdict: 'maybe'.*one of pass"),
+        (lambda d: d["promises"][0].update(kind=["route"]), "promise 1: kind"),
+        (lambda d: d["promises"][0].update(bound=-1), "promise 1: bound"),
+        (lambda d: d["promises"][0].update(bound=True), "promise 1: bound"),
+        (lambda d: d["promises"][0].update(doubt=1e400), "promise 1: doubt"),
+        (lambda d: d["promises"][0].update(worst_label=[1]), "promise 1: worst_label"),
+        (lambda d: d["promises"][0].update(worst_label=[-1, 2]), "promise 1: worst_label"),
+        (lambda d: d["promises"][0].update(broken_labels=[[0, 8]]), "rank 8, and the runs have 8 ranks"),
+        (lambda d: d["promises"][1].update(worst_label=[]), "promise 2: worst_label"),
+        (lambda d: d["promises"][1].update(worst_label=[-1]), "promise 2: worst_label"),
+        (lambda d: d["promises"][2].update(worst_label=[3]), "promise 3: worst_label"),
+        (lambda d: d["promises"][3].update(worst_label=[3]), "promise 4: worst_label"),
+        (lambda d: d["promises"][0].update(parameters={"a": 1}), "promise 1: parameters"),
+        (lambda d: d["promises"][0].pop("broken_labels"), "promise 1: broken_labels: missing"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_it_is_named(tmp_path, document, change, said):
+    change(document)
+    with pytest.raises(UsageError, match=said):
+        verdicts_file.read(stored(tmp_path, document), 8)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "nan", "[" * 100_000, "\ud800"])
+def test_what_is_no_json_is_refused(tmp_path, text):
+    file = tmp_path / "check.json"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(UsageError, match=r"check\.json"):
+        verdicts_file.read(file, 8)
+
+
+def test_judging_anew_and_telling_what_was_judged_are_not_asked_for_together(tmp_path, capsys):
+    words = ["report", "x.zarr", "--spec", "s.toml", "--verdicts", str(tmp_path / "c.json")]
+    assert cli.main(words) == 2
+    assert "give one of them" in capsys.readouterr().err
