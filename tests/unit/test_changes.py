@@ -106,3 +106,13 @@ def test_the_period_is_that_of_the_dips_and_no_multiple(period: float) -> None:
     assert found is not None
     assert found.doubt < FALSE_ALARMS
     assert found.period_seconds == pytest.approx(period, rel=0.02)
+
+
+@pytest.mark.parametrize("moments", [24, 25, 26, 27, 30, 37, 48, 61, 100, 1537, 3001])
+def test_any_number_of_moments_can_be_asked(moments: int) -> None:
+    random = np.random.default_rng(moments)
+    at = np.cumsum(0.01 * (1 + 0.5 * random.random(moments)))
+    values = 0.01 * random.standard_normal(moments)
+    values[:: max(3, moments // 12)] -= 0.5
+    found = dips.regular(at, values)
+    assert found is None or 0 < found.period_seconds <= (at[-1] - at[0]) / dips.FEWEST_PERIODS

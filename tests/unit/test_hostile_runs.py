@@ -16,6 +16,7 @@ from rich.console import Console
 
 from crosscut import inferred_network
 from crosscut.analysis import (
+    binning,
     cautions,
     changes,
     digest,
@@ -62,8 +63,8 @@ def test_medians_rates_and_histograms_of_any_run(run: Run) -> None:
         summary.rank_rates(one)
         routes = summary.routes(one)
         assert len(routes.slowest(3)) <= 3
-        summary.histogram(routes.rates.median)
-        summary.histogram(rates.median)
+        binning.histogram(routes.rates.median)
+        binning.histogram(rates.median)
         for timed in (True, False):
             assert np.isfinite(summary.routes(one, timed=timed).rates.count).all()
         variation.variation(summary.phase_seconds(one))
@@ -94,9 +95,9 @@ def test_stability_of_any_run(run: Run) -> None:
     for one in each_size(run):
         told = stability.findings(one, lambda rank: f"n{rank}")
         assert all(0 < finding.false_alarm <= 1 for finding in told)
-        stability.unstable(one, str)
-        stability.drift(one)
         if (found := deviations(one)) is not None:
+            stability.unstable(one, found, str)
+            stability.drift(found)
             changes.findings(found, one.ranks, str)
             dips.findings(one, found, str)
 

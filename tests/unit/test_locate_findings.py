@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from crosscut.analysis import find, stability, structure
+from crosscut.analysis.deviations import Deviations, deviations
 from crosscut.analysis.doubt import FALSE_ALARMS, holm, outliers_below
 from crosscut.analysis.findings import (
     Direction,
@@ -141,20 +142,26 @@ def flapping(repetitions: int, slow_rank: int | None, trend: float = 0.0) -> Sam
     )  # fmt: skip
 
 
+def watched(samples: Samples) -> tuple[Samples, Deviations]:
+    found = deviations(samples)
+    assert found is not None
+    return samples, found
+
+
 def test_a_host_that_is_slow_in_some_repetitions_is_unstable():
-    found = stability.unstable(flapping(12, 5), lambda rank: f"n{rank}")
+    found = stability.unstable(*watched(flapping(12, 5)), lambda rank: f"n{rank}")
     assert [(f.kind, f.ranks) for f in found] == [(Kind.UNSTABLE, (5,))]
     assert "in 4 of 12 repetitions" in found[0].what
 
 
 def test_steady_hosts_are_not_unstable_and_nothing_drifts():
-    steady = flapping(12, None)
-    assert stability.unstable(steady, str) == []
+    samples, steady = watched(flapping(12, None))
+    assert stability.unstable(samples, steady, str) == []
     assert stability.drift(steady) == []
 
 
 def test_messages_that_slow_down_from_repetition_to_repetition_drift():
-    (finding,) = stability.drift(flapping(12, None, trend=0.02))
+    (finding,) = stability.drift(watched(flapping(12, None, trend=0.02))[1])
     assert "slower" in finding.what
     assert finding.effect is not None
     assert finding.effect.share < 0.9

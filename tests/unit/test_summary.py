@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from made_runs import aapc_view, pingpong_view
 
 from crosscut.analysis import samples as samples_module
@@ -91,45 +89,6 @@ def test_a_sweep_gives_latency_peak_and_half_rate_size() -> None:
     assert found.seconds.median[found.latency_index()] == pytest.approx(10.001e-6)
     assert found.peak_index() == 3
     assert found.half_rate_bytes() == 10_000  # 10 us + 1 ns a byte: half of 1 GB/s at 10 KB
-
-
-@given(st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=200))
-def test_a_histogram_counts_every_value_once_in_at_most_so_many_bins(values: list[float]) -> None:
-    histogram = summary.histogram(np.array(values), most_bins=12)
-    assert histogram.counts.sum() + len(histogram.below) + len(histogram.above) == len(values)
-    assert len(histogram.counts) <= 13
-    inside = np.array(sorted(values))[len(histogram.below) : len(values) - len(histogram.above)]
-    assert histogram.edges[0] <= inside.min() * (1 + 1e-12)
-    assert histogram.edges[-1] >= inside.max() * (1 - 1e-12)
-
-
-def test_few_values_far_out_leave_the_body_readable() -> None:
-    body = np.linspace(95e6, 105e6, 100)
-    histogram = summary.histogram(np.concatenate([body, [12e6, 850e6, 900e6]]))
-    assert histogram.below.tolist() == [12e6]
-    assert histogram.above.tolist() == [850e6, 900e6]
-    assert len(histogram.counts) >= 6
-    assert histogram.counts.max() <= 20
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.concatenate([np.linspace(99e6, 101e6, 80), np.linspace(49e6, 51e6, 20)]),  # a second heap
-        np.append(np.linspace(40e6, 100e6, 50), 130e6),  # far, but not beyond the plot
-    ],
-)
-def test_what_is_no_outlier_is_drawn_to_scale(values: np.ndarray) -> None:
-    histogram = summary.histogram(values)
-    assert len(histogram.below) + len(histogram.above) == 0
-    assert histogram.counts.sum() == len(values)
-
-
-@pytest.mark.parametrize(
-    ("span", "most", "step"), [(100, 4, 25), (99, 4, 25), (7, 4, 2), (10, 4, 2.5), (1, 1, 1)]
-)
-def test_steps_are_round_numbers(span: float, most: int, step: float) -> None:
-    assert summary.nice_step(span, most) == pytest.approx(step)
 
 
 @pytest.mark.parametrize("timed", [False, True])

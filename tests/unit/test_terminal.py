@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from made_runs import SAMPLE, aapc_view, pingpong_view
 from rich.console import Console
 
-from crosscut.analysis import summary
+from crosscut.analysis import binning
 from crosscut.analysis.cautions import Kind
 from crosscut.errors import UsageError
 from crosscut.reports import about, headline, sentences, terminal
@@ -152,7 +152,7 @@ def test_congestors_are_compared_with_idle_by_raw_values() -> None:
 
 def test_values_far_out_share_a_row_that_names_the_furthest() -> None:
     values = np.concatenate([np.linspace(95.0, 105.0, 100), [12.0]])
-    lines = histogram_plot(summary.histogram(values), unit=(1.0, "B/s"), width=60, glyphs=UNICODE)
+    lines = histogram_plot(binning.histogram(values), unit=(1.0, "B/s"), width=60, glyphs=UNICODE)
     assert lines[1].split()[:2] == ["<", "95"]
     assert lines[1].endswith(" 1  least 12")
     assert max(map(len, lines)) <= 60

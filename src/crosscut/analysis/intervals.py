@@ -58,8 +58,9 @@ def medians(values: Floats) -> Medians:
     counts = there.sum(axis=0, dtype=np.int64)
     low = np.full(counts.shape, np.nan)
     high, middle = low.copy(), low.copy()
-    for count in np.unique(counts):
-        cells = counts == count
+    there_are = np.unique(counts)
+    for count in there_are:
+        cells: NDArray[np.bool_] | slice = counts == count if len(there_are) > 1 else slice(None)
         if count == 0:
             continue
         column = ordered[:, cells]

@@ -34,18 +34,15 @@ def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True
     told = {rank for one in (*changed, *regular) for rank in one.ranks}
     stepped = any(one.kind is Kind.STEP and not one.ranks for one in changed)
     return [
-        *(one for one in unstable(samples, name) if not told & set(one.ranks)),
+        *(one for one in unstable(samples, found, name) if not told & set(one.ranks)),
         *changed,
         *regular,
-        *([] if stepped else drift(samples)),
+        *([] if stepped else drift(found)),
     ]
 
 
-def unstable(samples: Samples, name: Callable[[int], str]) -> list[Finding]:
+def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
     """Hosts of which the same messages take now this, now that time, while those of others do not."""
-    found = deviations(samples)
-    if found is None:
-        return []
     spreads = {
         Direction.OUT: _spread(found.logs, found.source, samples.ranks),
         Direction.IN: _spread(found.logs, found.destination, samples.ranks),
@@ -111,11 +108,10 @@ def _doubts(spread: Floats) -> Floats:
     return doubts
 
 
-def drift(samples: Samples) -> list[Finding]:
+def drift(found: Deviations) -> list[Finding]:
     """Everything becoming faster or slower from repetition to repetition (Mann, Econometrica 13, 1945;
     Kendall)."""
-    found = deviations(samples)
-    middle = found.common() if found is not None else np.zeros(0)
+    middle = found.common()
     middle = middle[np.isfinite(middle)]
     count = len(middle)
     if count < FEWEST_FOR_INTERVAL:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from crosscut import units
-from crosscut.analysis import summary
+from crosscut.analysis import binning, summary
 from crosscut.analysis.intervals import Floats, Medians, medians
 from crosscut.analysis.samples import Samples
 from crosscut.analysis.summary import Routes
@@ -109,7 +109,7 @@ def _phase_histograms(screen: Screen, samples: Samples, rates: Medians) -> None:
         ("Phases by rate", found, units.rate_unit(_middle(found))),
         ("Phases by time of the median message", times, units.time_unit(_middle(times))),
     ):
-        histogram = summary.histogram(values if len(values) >= FEWEST_FOR_HISTOGRAM else values[:0])
+        histogram = binning.histogram(values if len(values) >= FEWEST_FOR_HISTOGRAM else values[:0])
         lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
         plots.append((f"{title} ({len(values):,})", lines))
     screen.beside(plots[0], plots[1])
@@ -149,7 +149,7 @@ def _histograms(screen: Screen, found: Routes, rates: Medians) -> None:
     plots = []
     for title, figures_ in (("Routes by rate", values), ("Phases by rate", phase_values)):
         unit = units.rate_unit(float(np.median(figures_))) if len(figures_) else (1.0, "B/s")
-        histogram = summary.histogram(figures_ if len(figures_) >= FEWEST_FOR_HISTOGRAM else figures_[:0])
+        histogram = binning.histogram(figures_ if len(figures_) >= FEWEST_FOR_HISTOGRAM else figures_[:0])
         lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
         plots.append((f"{title} ({len(figures_):,})", lines))
     screen.beside(plots[0], plots[1])

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crosscut.analysis.binning import Histogram, nice_step
 from crosscut.analysis.intervals import Floats
-from crosscut.analysis.summary import Histogram, nice_step
 from crosscut.reports.glyphs import Glyphs
 
 

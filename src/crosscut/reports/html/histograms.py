@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from crosscut import units
-from crosscut.analysis import summary
+from crosscut.analysis import binning
 from crosscut.analysis.intervals import Floats
 from crosscut.reports.html.picture import (
     LOGARITHMIC,
@@ -49,7 +49,7 @@ def _histogram(named: Sequence[tuple[str, Floats]], name: str, noun: str) -> Pic
     # Twice the root of the number of values, as far as that can be told apart on a page.
     most = int(np.clip(2 * max(len(values) for _, values in shown) ** 0.5, 8, MOST_BINS))
     edges = (
-        10 ** summary.histogram(np.log10(whole), most).edges if log else summary.histogram(whole, most).edges
+        10 ** binning.histogram(np.log10(whole), most).edges if log else binning.histogram(whole, most).edges
     )
     counts = [np.histogram(values, edges)[0] for _, values in shown]
     kept = [np.nonzero(found)[0] for found in counts]
