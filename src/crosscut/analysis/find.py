@@ -13,6 +13,7 @@ from crosscut.analysis import (
     counters,
     machine,
     many_routes,
+    shared_within,
     slow_parts,
     slow_routes,
     slow_trunks,
@@ -99,7 +100,8 @@ def of_located(
     all that was measured; `nodes`: [rank] name."""
     kept = _of_shared(located.observed, located.inferred, names)
     hosts = slow_parts.hosts_alone(located.alone, located.inferred, lambda rank: names[rank])
-    return ordered(counters.tied([*hosts, *kept], gained or {}, nodes or names), located.inferred)
+    told = [*hosts, *kept, *shared_within.findings(located)]
+    return ordered(counters.tied(told, gained or {}, nodes or names), located.inferred)
 
 
 def of_observed(

@@ -44,6 +44,24 @@ _OWN = (Reach.SENT, Reach.RECEIVED)
 
 
 @dataclass(frozen=True)
+class _Slack:
+    """Beyond noise, logarithms; and what totals are of."""
+
+    totals: float
+    """How far totals of one limit may lie apart."""
+    top: float
+    """How far below the fastest message of a limit others of it may be."""
+    while_full: bool
+    """Totals of what was carried while the limit was full, not of rates over whole messages."""
+
+
+_NONE = _Slack(totals=0.002, top=0.0, while_full=False)
+# TCP gives less than its share to a message that meets two limits, and leaves a little of each unused. Where
+# chips are looked for, numbers of senders differ so much that no other totals agree.
+_OF_CHIPS = _Slack(totals=0.02, top=0.1, while_full=True)
+
+
+@dataclass(frozen=True)
 class Capacity:
     reach: Reach
     groups: tuple[int, ...]
@@ -102,9 +120,7 @@ class Explained:
 def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int = 2) -> Explained:
     """Families of limits one after the other, each for what is still unexplained."""
     slow = alone.slowness(observed) < alone.threshold
-    uneven = unevenness(observed, labels, slow)
-    by_work = uneven > max(_TIMES_NOISE * alone.noise, _SMALLEST_UNEVENNESS)
-    alone = replace(alone, noise=max(alone.noise, uneven))
+    alone, by_work = _uneven(observed, alone, labels, slow)
     open_ = slow.copy()
     found: list[Capacity] = []
     for _ in range(rounds):
@@ -123,6 +139,15 @@ def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int =
         open_ &= ~best[1]
     share = 1 - float(open_.sum() / slow.sum()) if slow.any() else 1.0
     return Explained(tuple(found), share, slow & ~open_)
+
+
+def _uneven(
+    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_]
+) -> tuple[Unshared, bool]:
+    """With the noise of rates that one sharing should make equal; and whether that is the sharing's."""
+    uneven = unevenness(observed, labels, slow)
+    by_work = uneven > max(_TIMES_NOISE * alone.noise, _SMALLEST_UNEVENNESS)
+    return replace(alone, noise=max(alone.noise, uneven)), by_work
 
 
 def unevenness(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) -> float:
@@ -155,23 +180,25 @@ def _medians_by(values: Floats, kind: Integers, kinds: int) -> Floats:
 def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explained:
     """By what hosts of a group send and receive, all together: a switching chip's limits."""
     slow = alone.slowness(observed) < alone.threshold
-    capacities, explained = _family(observed, alone, families(labels, observed)[-1], slow)
+    alone, by_work = _uneven(observed, alone, labels, slow)
+    own = families(labels, observed)[-1]
+    capacities, explained = _family(observed, alone, own, slow, by_work=by_work, slack=_OF_CHIPS)
     share = float(explained.sum() / slow.sum()) if slow.any() else 0.0
     return Explained(tuple(capacities), share, explained)
 
 
 def _family(
     observed: Observed, alone: Unshared, candidates: Sequence[_Candidate], slow: NDArray[np.bool_],
-    *, by_work: bool = False,
+    *, by_work: bool = False, slack: _Slack = _NONE,
 ) -> tuple[list[Capacity], NDArray[np.bool_]]:  # fmt: skip
-    fitted = [_fit(observed, alone, candidate, slow) for candidate in candidates]
+    fitted = [_fit(observed, alone, candidate, slow, slack) for candidate in candidates]
     sure = [math.log(fit[0].bytes_per_second) for fit in fitted if fit is not None]
     explained = np.zeros(len(observed), bool)
     found = []
     for candidate, strict in zip(candidates, fitted, strict=True):
         fit = strict
         if fit is None and len(sure) >= FEWEST_OF_KIND and candidate.reach not in _OWN:
-            fit = _fit(observed, alone, candidate, slow, SMALLEST_SHARE_OF_KIND)
+            fit = _fit(observed, alone, candidate, slow, slack, SMALLEST_SHARE_OF_KIND)
             if fit is not None and abs(math.log(fit[0].bytes_per_second) - np.median(sure)) > ALIKE:
                 fit = None
         if fit is not None:
@@ -185,6 +212,7 @@ def _fit(
     alone: Unshared,
     candidate: _Candidate,
     slow: NDArray[np.bool_],
+    slack: _Slack,
     share_alike: float = SMALLEST_SHARE_ALIKE,
 ) -> tuple[Capacity, NDArray[np.bool_]] | None:
     """The capacity, and the messages it explains: slow, in a phase in which it is full, and none there much
@@ -195,11 +223,14 @@ def _fit(
     numbers, phase = np.unique(observed.phase[at], return_inverse=True)
     rates = observed.rate[at]
     totals: Floats = np.bincount(phase, weights=rates).astype(np.float64)
+    if slack.while_full:
+        nominal = float(np.median(alone.of(observed)[at]))
+        totals = np.array([while_full(rates[phase == one], nominal) for one in range(len(numbers))])
     counts = np.bincount(phase)
     fastest = np.zeros(len(numbers))
     np.maximum.at(fastest, phase, rates)
     # Those at the top of the phase's rates, by what noise leaves of equal ones.
-    at_top = rates > fastest[phase] * np.exp(-5 * alone.noise)
+    at_top = rates > fastest[phase] * np.exp(-5 * alone.noise - slack.top)
     slow_at_top = np.bincount(phase, weights=at_top & slow[at]) / np.maximum(
         np.bincount(phase, weights=at_top), 1
     )
@@ -210,9 +241,9 @@ def _fit(
         return None
     # Noise of a total of k about equal rates; it varies by phase, the middle will do.
     spread = alone.noise / np.sqrt(np.median(counts[full]))
-    middle = _plateau(np.log(totals[full]), spread)
+    middle = _plateau(np.log(totals[full]), 4 * spread + slack.totals)
     # What is known from several messages explains a single one as well.
-    at_limit = np.abs(np.log(totals) - middle) < 3.5 * alone.noise / np.sqrt(counts) + 0.002
+    at_limit = np.abs(np.log(totals) - middle) < 3.5 * alone.noise / np.sqrt(counts) + slack.totals
     near = full & at_limit
     if near.sum() < max(FEWEST_PHASES, share_alike * full.sum()) or not _shared(counts, near):
         return None
@@ -269,10 +300,9 @@ def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.b
     return len(np.unique(counts[near])) == 1 and bool(near.all()) and phases < 2 * FEWEST_PHASES
 
 
-def _plateau(values: Floats, spread: float) -> float:
-    """Where most values lie within noise of each other."""
+def _plateau(values: Floats, width: float) -> float:
+    """Where most values lie so near each other."""
     ordered = np.sort(values)
-    width = 4 * spread + 0.002
     ends = np.searchsorted(ordered, ordered + width, side="right")
     at = int(np.argmax(ends - np.arange(len(ordered))))
     return float(np.median(ordered[at : ends[at]]))

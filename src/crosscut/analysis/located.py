@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -21,19 +22,26 @@ class Located:
     """Not stopped by the budget: more of the same would not change it."""
     alone: Observed
     """Messages of ranks that were measured with few others."""
+    few_rate: float = math.nan
+    """Bytes per second that a few sound pairs reached alone, where that is more than all reach together; NaN:
+    it is not, or was not asked."""
 
 
 def with_parts(outline: Structure, within: Within) -> Structure:
     """The structure with the parts of its groups, and their limits."""
-    groups = outline.groups or (Group("group0", tuple(range(outline.ranks))),)
+    everybody = (Group("group0", tuple(range(outline.ranks))),) if within.groups else ()
+    groups = outline.groups or everybody
     divided = []
     for group in groups:
         parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
         divided.append(Group(group.name, group.ranks, parts if len(parts) > 1 else (), group.confidence))
-    kept = {part.name for group in divided for part in group.parts}
+    kept = {one.name for group in divided for one in group.walk()}
     limits: tuple[Limit, ...] = tuple(limit for limit in within.limits if set(limit.groups) <= kept)
+    # What all parts of a group send together is no limit besides.
+    known = {(limit.reach, name.split(".")[0]) for limit in limits for name in limit.groups}
+    others = tuple(limit for limit in outline.limits if (limit.reach, *limit.groups) not in known)
     return Structure(
-        tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
+        tuple(divided), others + limits, outline.host_out_bytes_per_second,
         outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,
     )  # fmt: skip
 

@@ -7,9 +7,10 @@ A state machine without clock or network: `propose` says which routes to measure
 1. Everybody sends by a permutation, newly numbered at random: shared limits show by who is slow together. No
 route is measured twice, and after N - 1 phases it would have been an AAPC (Kurmann, Rauch and Stricker 2003,
 section 4.2.2). 2. Within the groups so found everybody sends: limits between groups hide slow hosts.
-3. Hosts at the ends of slow messages are measured alone: only suspects, all of them at once (suspects.py).
+3. Hosts at the ends of slow messages are measured alone: only suspects, all of them at once (suspects.py);
+where nothing was slow, a few sound pairs, too: all may be slow alike (few.py).
 4. Where a group's hosts are slow among themselves, ever different parts of it send: the chips on which they
-are.
+are (chips.py).
 
 Where permutations leave groups open, short messages follow, by permutations as well: their latency tells who
 is near whom, and takes hardly any time. Where the noise blurs latencies, permutations go on first, every
@@ -23,11 +24,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis import filling, idle, pursuing, slow_messages, subgroups
+from crosscut.analysis import chips, filling, idle, pursuing, slow_messages, subgroups
+from crosscut.analysis.chips import Chips
+from crosscut.analysis.few import Few
 from crosscut.analysis.findings import Reach
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
@@ -77,9 +81,6 @@ _LONE = 2
 # Phases that fill all trunks between groups that latency told; and how much of what is slow these must
 # explain.
 _TOURS, _EXPLAINED = 3, 0.7
-# Phases with only part of a group sending, for the limits within groups.
-_PARTIAL_PHASES = 32
-_FEWEST_PARTIAL = 12
 _SMALLEST_GROUP_LOOKED_INTO = 8
 
 
@@ -117,7 +118,8 @@ class Search:
         self._by_number = False
         self._parts: Within | None = None
         self._sure = False
-        self._partial = False
+        self._looked_into = Chips(self._random)
+        self._few = Few(ranks, self._random)
 
     def propose(self) -> list[Phase]:
         """Phases to measure next; none: the search is over."""
@@ -143,7 +145,7 @@ class Search:
         if self._pending_stage == "full":
             self._full = joined(self._full, seen)
         elif self._pending_stage == "alone":
-            self._suspects.learn(seen)
+            self._suspects.learn(self._few.learn(seen))
         elif self._pending_stage == "idle":
             self._latency.learn(seen)
         else:
@@ -387,6 +389,8 @@ class Search:
         seen = self._within if len(self._within) else self._full
         forwarded = self._near is not None
         phases = self._suspects.phases(seen, self._slow_by_itself, self._inferred, forwarded=forwarded)
+        if not self._few.asked and self._quiet():
+            phases = self._few.beside(phases)
         if not phases:
             self._stage = self._chips
         return phases
@@ -401,29 +405,38 @@ class Search:
             ~np.isin(self._within.source, bad) & ~np.isin(self._within.destination, bad)
         )
         groups = self._groups(_SMALLEST_GROUP_LOOKED_INTO)
-        left = self._left()
-        if self._partial or not groups or self._share_of_slow(sound) < 4 * _QUIET or left < _FEWEST_PARTIAL:
-            if self._partial and self._inferred is not None:
-                alone = infer(self._full, out, back, near=self._near).alone
-                self._parts = subgroups.parts(self._within, alone, self._inferred.grouping.labels)
+        shared = self._share_of_slow(sound) >= 4 * _QUIET or self._few.faster_than(unshared(self._full))
+        if not self._looked_into.begun and not (groups and shared and self._left() >= chips.FEWEST // 2):
             self._stage = self._over
             return []
-        self._partial = True
-        shares = (0.5, 0.6, 0.7, 0.8)
-        count = min(left, _PARTIAL_PHASES)
-        return [subgroups.permutation(groups, shares[i % len(shares)], self._random) for i in range(count)]
+        labels = self._inferred.grouping.labels if self._inferred else np.zeros(self._ranks, np.int64)
+        known = self._few.known(out, back, unshared(self._full))
+        alone = infer(self._full, *known, near=self._near).alone
+        phases = self._looked_into.phases(groups, self._within, alone, labels, self._left())
+        if not phases:
+            self._parts = subgroups.parts(self._within, alone, labels)
+            self._stage = self._over
+        return phases
 
     def _over(self) -> list[Phase]:
         return []
 
     def located(self, names: Sequence[str] = ()) -> Located:
         """What is known so far."""
-        known = self._suspects.known(self._within, self._slow, unshared(self._full).nominal)
+        alone = unshared(self._full)
+        crowded = self._few.faster_than(alone)
+        known = self._suspects.known(self._within, self._slow, alone.nominal)
+        if crowded:
+            known = self._few.known(self._suspects.out, self._suspects.back, alone)
         found = infer(self._full, *known, divided=self._divided(), near=self._near)
         if doubtful(found) and self._near is None:
             found = infer(self._full, *known, divided=False)
+        explained = crowded and self._parts is not None and bool(self._parts.limits)
+        if explained:  # by limits within, of which others would only be sums
+            found = replace(found, capacities=())
         hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))
         outline = structure(found, hosts, self._used)
         if self._parts is not None:
-            outline = with_parts(outline, self._parts)
-        return Located(found, outline, self._full, self._used, self._sure, self._suspects.measured)
+            outline = with_parts(outline if not explained else replace(outline, notes=()), self._parts)
+        few = self._few.rate if crowded else math.nan
+        return Located(found, outline, self._full, self._used, self._sure, self._suspects.measured, few)

@@ -1,6 +1,9 @@
 """Limits within groups that all their hosts share, such as a switching chip's: everybody is slow, and who
 shares what shows only when ever different parts of a group send. Hosts of one chip then fare alike: their
 rates vary together.
+
+Parts chosen at random load all chips about alike, and differences are small. Once there is a guess, all of
+one chip sends, and so few of the others that they are fast: whoever was guessed wrongly stands out.
 """
 
 from __future__ import annotations
@@ -24,6 +27,13 @@ _SWEEPS = 20
 SMALLEST_SHARE = 0.5
 # Another part must explain so much more.
 WORTH_A_PART = 0.05
+# Of a group, and of the hosts beside a part that sends as a whole: by turns.
+_SHARES, _SHARES_OF_OTHERS = (0.5, 0.6, 0.7, 0.8), (0.4, 0.6, 0.5)
+
+
+def some(groups: Sequence[Sequence[int]], turn: int, random: np.random.Generator) -> list[Route]:
+    """Without a guess."""
+    return permutation(groups, _SHARES[turn % len(_SHARES)], random)
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,40 @@ def permutation(groups: Sequence[Sequence[int]], share: float, random: np.random
     return routes
 
 
+def leaning(
+    groups: Sequence[Sequence[int]], guess: Integers, turn: int, random: np.random.Generator
+) -> list[Route]:
+    """All of one guessed part of each group, and some of its others, each to another of these. `guess`:
+    [rank] part within its group; -1: none, and any of the group may be chosen."""
+    routes: list[Route] = []
+    for group in groups:
+        members = np.array(group)
+        of = guess[members]
+        count = int(of.max()) + 1
+        if count < 2:
+            routes += some([group], turn, random)
+            continue
+        whole = members[of == turn % count]
+        others = random.permutation(members[of != turn % count])
+        share = _SHARES_OF_OTHERS[turn // count % len(_SHARES_OF_OTHERS)]
+        active = random.permutation(np.concatenate([whole, others[: round(share * len(others))]])).tolist()
+        if len(active) > 1:
+            routes += [(active[i], active[(i + 1) % len(active)]) for i in range(len(active))]
+    return routes
+
+
+def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
+    """[rank] the part of its group that explains most so far, however little that is; -1: nothing does."""
+    guess = np.full(within.ranks, -1)
+    for number in np.unique(labels[within.source]).tolist():
+        members = np.nonzero(labels == number)[0]
+        mine = within.where(np.isin(within.source, members))
+        found = _parts_of(mine, alone, members, smallest=0.0)
+        if found is not None:
+            guess[members] = found[0]
+    return guess
+
+
 def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
     """Of every group that was looked into."""
     groups: list[Group] = []
@@ -53,7 +97,8 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
         if found is None:
             continue
         part_labels, explained = found
-        names = [f"group{number}.{part}" for part in range(int(part_labels.max()) + 1)]
+        count = int(part_labels.max()) + 1
+        names = [f"group{number}.{part}" for part in range(count)] if count > 1 else [f"group{number}"]
         groups += [
             Group(name, tuple(members[part_labels == part].tolist())) for part, name in enumerate(names)
         ]
@@ -66,20 +111,25 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
     return Within(tuple(groups), tuple(shared))
 
 
-def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
-    """Labels among `members`, by the number of parts whose limits explain most."""
+def _parts_of(
+    mine: Observed, alone: Unshared, members: Integers, smallest: float = SMALLEST_SHARE
+) -> tuple[Integers, limits.Explained] | None:
+    """Labels among `members`, by the number of parts whose limits explain most; one, where a limit that all
+    share does."""
     likeness = _likeness(mine, members)
-    best: tuple[Integers, limits.Explained] | None = None
     everybody = np.zeros(mine.ranks, np.int64)
 
     def explained_by(labels: Integers) -> limits.Explained:
         everybody[members] = labels
         return limits.explain_own(mine, alone, everybody)
 
+    whole = np.zeros(len(members), np.int64)
+    of_all = explained_by(whole)
+    best = (whole, of_all) if of_all.share > smallest else None
     for count in range(2, min(MOST_PARTS, len(members) // 3) + 1):
         labels = _refined(mine, members, _clusters(likeness, count))
         tried = _fewest(labels, explained_by(labels), explained_by)
-        enough = SMALLEST_SHARE if best is None else best[1].share + WORTH_A_PART
+        enough = smallest if best is None else best[1].share + WORTH_A_PART
         if tried[1].share > enough:
             best = tried
     return best

@@ -104,7 +104,11 @@ def _files(index: Path, named: Path) -> tuple[Path, ...]:
         except UnicodeDecodeError as error:
             raise UsageError(f"{index}:{number}: not the name of a file: {_shown(line)}") from error
         if "\0" in str(file) or not file.is_file():
-            raise UsageError(f"{index}:{number}: there is no file {file}, the trace of rank {len(files)}")
+            # Of a trace that was copied in part; the first line of anything else is no name either.
+            hint = "" if files else "; is it a trace at all? crosscut profile --trace makes one"
+            raise UsageError(
+                f"{index}:{number}: there is no file {file}, the trace of rank {len(files)}{hint}"
+            )
         files.append(file.absolute())
     if not files:
         raise UsageError(f"{index}: names no files of ranks; is it empty?")

@@ -1,0 +1,121 @@
+"""What slows every host alike, so that none stands out: told by what a few reach alone, and who shares it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from benchmarks.truth import networks, oracle
+from benchmarks.truth.networks import HOST_RATE, Truth
+from benchmarks.truth.score import adjusted_rand
+
+from crosscut.analysis import find, subgroups
+from crosscut.analysis.few import Few
+from crosscut.analysis.findings import Finding, Kind, Reach
+from crosscut.analysis.located import Located
+from crosscut.analysis.search import Search
+
+
+def crowded(chips: Sequence[int], flows: float, slow_host: int | None = None) -> Truth:
+    """A switch whose chips (`chips`: [rank] its own) carry `flows` hosts' worth of what their hosts send, and
+    of what they receive."""
+    of = np.array(chips)
+    builder = networks._Builder.of(np.zeros(len(of), np.int64))
+    sent, received = ([builder.add(flows * HOST_RATE) for _ in range(of.max() + 1)] for _ in range(2))
+    builder.through(lambda s, d: [sent[of[s]], received[of[d]]])
+    capacities = np.array(builder.capacities)
+    if slow_host is not None:
+        capacities[slow_host] = 0.1 * HOST_RATE
+    idle = np.full((len(of), len(of)), 50e-6)
+    return Truth("crowded", len(of), np.zeros(len(of), np.int64), builder.padded(), capacities, idle, {}, ())
+
+
+def searched(truth: Truth, seed: int, noise: float, uneven: float = 0.0) -> tuple[Located, list[Finding]]:
+    """`uneven`: standard deviation, logarithm, of what a message that shares something gets."""
+    random = np.random.default_rng(seed)
+    searching = Search(truth.ranks, seed=seed)
+    while phases := searching.propose():
+        if searching.asks_latency:
+            searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, noise, random))
+            continue
+        fair = oracle.measure(truth.ways, truth.capacities, phases, 0.0, random)
+        shares = np.where(fair < 0.99 * HOST_RATE, uneven * random.standard_normal(len(fair)), 0.0)
+        rates = np.minimum(fair * np.exp(shares), HOST_RATE) * np.exp(
+            noise * random.standard_normal(len(fair))
+        )
+        searching.learn(rates)
+    located = searching.located()
+    return located, find.of_located(located, located.structure.hosts)
+
+
+def totals(located: Located, reach: Reach) -> list[float]:
+    """In hosts' worth."""
+    return [one.bytes_per_second / HOST_RATE for one in located.structure.limits if one.reach is reach]
+
+
+@pytest.mark.parametrize("noise", [0.004, 0.02, 0.05])
+def test_a_switch_that_all_hosts_fill_is_told_though_all_are_as_fast_as_each_other(noise: float) -> None:
+    located, found = searched(crowded([0] * 16, 8), 1, noise)
+    assert found[0].kind is Kind.SHARED_LIMIT
+    assert found[0].what.startswith("everybody is slow alike")
+    assert found[0].effect is not None
+    assert found[0].effect.share == pytest.approx(0.5, rel=3 * noise)
+    for reach in (Reach.SENT, Reach.RECEIVED):
+        assert totals(located, reach) == [pytest.approx(8, rel=0.05)]
+
+
+@pytest.mark.parametrize(("noise", "uneven"), [(0.02, 0.0), (0.05, 0.0), (0.007, 0.05)])
+def test_chips_that_all_hosts_fill_are_told_apart_with_what_each_carries(noise: float, uneven: float) -> None:
+    """Two of 24 hosts, of which 16 fill it: a module of the E7 (TR 391, section 5.1)."""
+    for seed in range(3):
+        chips = np.random.default_rng(seed).permutation(np.repeat([0, 1], 24))
+        located, found = searched(crowded(chips.tolist(), 16), seed, noise, uneven)
+        assert adjusted_rand(chips, np.array(located.structure.labels(1))) == 1
+        for reach in (Reach.SENT, Reach.RECEIVED):
+            assert totals(located, reach) == [pytest.approx(16, rel=0.06)] * 2
+        assert located.phases_used < 47
+        assert any("what 24 hosts of one switch or chip send together, 2 times" in one.what for one in found)
+
+
+def test_a_switch_that_no_load_fills_is_not_said_to_be_full() -> None:
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        truth = networks.crossbar(int(random.choice([4, 6, 16, 48])), random)
+        located, found = searched(truth, seed, 0.05)
+        assert np.isnan(located.few_rate)
+        assert [one.kind for one in found] == [Kind.NOTHING]
+
+
+def test_a_slow_host_on_a_full_switch_is_told_as_well() -> None:
+    located, found = searched(crowded([0] * 32, 20, slow_host=5), 3, 0.02)
+    kinds = {one.kind: one for one in found}
+    assert kinds[Kind.SLOW_HOST].ranks == (5,)
+    assert Kind.SHARED_LIMIT in kinds
+    assert located.few_rate == pytest.approx(HOST_RATE, rel=0.05)
+
+
+def test_leaning_phases_have_all_of_one_part_and_each_rank_once() -> None:
+    random = np.random.default_rng(2)
+    group = random.permutation(40)[:30].tolist()
+    guess = np.full(40, -1)
+    guess[group] = random.integers(0, 3, 30)
+    for turn in range(9):
+        routes = subgroups.leaning([group], guess, turn, random)
+        senders, receivers = ({route[end] for route in routes} for end in (0, 1))
+        assert len(senders) == len(receivers) == len(routes) < 30
+        assert senders <= set(group)
+        assert set(np.nonzero(guess == turn % 3)[0].tolist()) <= senders
+        assert all(source != destination for source, destination in routes)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 9, 64])
+def test_the_few_are_beside_what_was_to_be_measured_and_of_other_hosts(ranks: int) -> None:
+    few = Few(ranks, np.random.default_rng(1))
+    suspects = [[(0, 1), (1, 0)]] if ranks > 1 else []
+    made = few.beside(suspects)
+    mine = [route for phase in made for route in phase if route not in [(0, 1), (1, 0)]]
+    used = [rank for route in mine for rank in route]
+    assert len(used) == len(set(used))
+    assert not set(used) & {0, 1}
+    assert len(mine) == (min(4, max(1, ranks // 8)) if ranks >= 4 else 0)
