@@ -75,14 +75,17 @@ def leaning(
 
 
 def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
-    """[rank] the part of its group that explains most so far, however little that is; -1: nothing does."""
+    """[rank] the part of its group, by the division that explains most so far; where none explains anything
+    two by likeness alone: phases that lean on these show whether it is one limit that all share. -1: of a
+    group that was not looked into."""
     guess = np.full(within.ranks, -1)
     for number in np.unique(labels[within.source]).tolist():
         members = np.nonzero(labels == number)[0]
         mine = within.where(np.isin(within.source, members))
-        found = _parts_of(mine, alone, members, smallest=0.0)
-        if found is not None:
-            guess[members] = found[0]
+        found = _divided(mine, alone, members)
+        guess[members] = (
+            _refined(mine, members, _clusters(_likeness(mine, members), 2)) if found is None else found[0]
+        )
     return guess
 
 
@@ -111,25 +114,32 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
     return Within(tuple(groups), tuple(shared))
 
 
-def _parts_of(
-    mine: Observed, alone: Unshared, members: Integers, smallest: float = SMALLEST_SHARE
-) -> tuple[Integers, limits.Explained] | None:
+def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
     """Labels among `members`, by the number of parts whose limits explain most; one, where a limit that all
-    share does."""
+    share explains as much."""
+    whole = np.zeros(len(members), np.int64)
+    of_all = limits.explain_own(mine, alone, np.zeros(mine.ranks, np.int64))
+    found = _divided(mine, alone, members)
+    least = max(SMALLEST_SHARE, of_all.share + WORTH_A_PART)
+    if found is not None and found[1].share > least:
+        return found
+    return (whole, of_all) if of_all.share > SMALLEST_SHARE else None
+
+
+def _divided(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
+    """Two parts or more; None: no limits of any explain anything."""
     likeness = _likeness(mine, members)
+    best: tuple[Integers, limits.Explained] | None = None
     everybody = np.zeros(mine.ranks, np.int64)
 
     def explained_by(labels: Integers) -> limits.Explained:
         everybody[members] = labels
         return limits.explain_own(mine, alone, everybody)
 
-    whole = np.zeros(len(members), np.int64)
-    of_all = explained_by(whole)
-    best = (whole, of_all) if of_all.share > smallest else None
     for count in range(2, min(MOST_PARTS, len(members) // 3) + 1):
         labels = _refined(mine, members, _clusters(likeness, count))
         tried = _fewest(labels, explained_by(labels), explained_by)
-        enough = smallest if best is None else best[1].share + WORTH_A_PART
+        enough = 0.0 if best is None else best[1].share + WORTH_A_PART
         if tried[1].share > enough:
             best = tried
     return best
