@@ -44,8 +44,8 @@ def _of_all(located: Located, known: Sequence[Limit]) -> Finding:
         f"{100 * share:.0f} % of the {units.rate(located.few_rate)} that a few reach"
     )
     advice = (
-        "all share something that is full: a switch, or the processors where hosts are ranks of one machine; "
-        "which hosts share it these phases do not tell"
+        "all share something that is full: a switch, or where several ranks run on a host its adapter or "
+        "processors; which hosts share it these phases do not tell"
     )
     return Finding(Kind.SHARED_LIMIT, what, effect=Effect(share), advice=_ADVICE if known else advice)
 
