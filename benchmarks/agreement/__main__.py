@@ -1,12 +1,12 @@
 """`python -m benchmarks.agreement`: ten random networks as labs, with the kernel's TCP, beside the simulator.
 
 Every network of networks.py is built as a lab and measured with `aapc`, and the same file is simulated.
-Routes of a phase that have one rate under every notion of fairness (sharing.py) are a class:
-uncontended, where that is what each has alone, or fairly shared. What a fluid model can know is the median of
-the uncontended, and what full links carry between the shared ones. What it cannot know is how unevenly TCP
-shares: the shared routes' median and slowest are shown beside. In the
-rest of a phase rates depend on how TCP weighs routes through several full links, and who ends early leaves
-capacity to others: there the slowest route alone is compared.
+Routes of a phase that have one rate under every notion of fairness (sharing.py) are a class: uncontended,
+where that is what each has alone, or fairly shared. What a fluid model can know is the median of the
+uncontended, and what full links carry between the shared ones. What it cannot know is how unevenly TCP
+shares: the shared routes' median and slowest are shown beside. In the rest of a phase rates depend on how TCP
+weighs routes through several full links, and who ends early leaves capacity to others: there the slowest
+route alone is compared.
 """
 
 from __future__ import annotations

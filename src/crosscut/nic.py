@@ -1,6 +1,5 @@
 """Network adapters of this machine, as Linux tells of them in /sys and /proc. Reads, and changes nothing but
-for a
-few packets over loopback."""
+for a few packets over loopback."""
 
 from __future__ import annotations
 

@@ -2,12 +2,10 @@
 
 A series has one number a repetition. The statistic is the largest standardised difference of the means before
 and after a cut, over all cuts (the scan of D. M. Hawkins, JASA 72, 1977). Its probability comes from
-permuting the repetitions, all series together, which holds for all of them at once, whatever the shape of
-the noise
-(Westfall and Young: `permutation`). Series that vary hardly more than the others are left out first: how
-much a series varies does not depend on its order, so leaving them out costs the test nothing. Whether a
-change is
-a step or a trend is told by which of the two fits better (least absolute residuals).
+permuting the repetitions, all series together, which holds for all of them at once, whatever the shape of the
+noise (Westfall and Young: `permutation`). Series that vary hardly more than the others are left out first:
+how much a series varies does not depend on its order, so leaving them out costs the test nothing. Whether a
+change is a step or a trend is told by which of the two fits better (least absolute residuals).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Many tests at once on few repetitions, by permuting which run a repetition belongs to.
 
 The step-down maximum of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing, Wiley 1993,
-algorithm
-2.8: the chance of any false alarm among all tests stays below the level, whatever the noise looks like and
-however the tests depend on each other. Unlike a correction by the number of tests, it costs no power where
-thousands of routes are looked at with six repetitions each. It takes the repetitions of a run to be
+algorithm 2.8: the chance of any false alarm among all tests stays below the level, whatever the noise looks
+like and however the tests depend on each other. Unlike a correction by the number of tests, it costs no power
+where thousands of routes are looked at with six repetitions each. It takes the repetitions of a run to be
 exchangeable.
 """
 
@@ -95,8 +94,7 @@ def _spread(values: Floats, of_first: Sides) -> tuple[Floats, Floats]:
 
 def _floor(values: Floats, observed: Sides) -> float:
     """Added to every standard error, so that a test whose few repetitions agree by chance does not outshine
-    all
-    others (Tusher, Tibshirani, Chu, PNAS 98, 2001: the `fudge factor`): the median one."""
+    all others (Tusher, Tibshirani, Chu, PNAS 98, 2001: the `fudge factor`): the median one."""
     return max(float(np.median(_spread(values, observed)[1])) if values.shape[1] else 0.0, _ROUNDING)
 
 

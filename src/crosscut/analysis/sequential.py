@@ -1,16 +1,12 @@
 """A test of a median that may be looked at after every repetition, and stopped whenever one likes.
 
 Each repetition is a coin: it meets the bound or not. Where the median misses the bound, the coin shows `met`
-with
-probability at most 1/2, whatever came before; then the stake of a gambler who bets on `met`, spread over
-several
-probabilities above 1/2, is a supermartingale that starts at 1. That it ever reaches 1/α has probability at
-most α
-(J. Ville, Étude critique de la notion de collectif, 1939; for confidence sequences of quantiles S. R. Howard
-and A. Ramdas,
-Bernoulli 28, 2022). So a verdict reached at any time is wrong with probability at most α, however often one
-looked.
-Nothing is assumed of the distribution of the times, nor of how routes depend on each other.
+with probability at most 1/2, whatever came before; then the stake of a gambler who bets on `met`, spread over
+several probabilities above 1/2, is a supermartingale that starts at 1. That it ever reaches 1/α has
+probability at most α (J. Ville, Étude critique de la notion de collectif, 1939; for confidence sequences of
+quantiles S. R. Howard and A. Ramdas, Bernoulli 28, 2022). So a verdict reached at any time is wrong with
+probability at most α, however often one looked. Nothing is assumed of the distribution of the times, nor of
+how routes depend on each other.
 """
 
 from __future__ import annotations
@@ -27,8 +23,7 @@ _BETS = 16
 
 def evidence(met: NDArray[np.int64], missed: NDArray[np.int64], share: float = 0.5) -> Floats:
     """[quantity] log of the stake: evidence that more than `share` of repetitions meet the bound. At most as
-    large
-    as α allows, with probability 1 - α, where they do not."""
+    large as α allows, with probability 1 - α, where they do not."""
     bets = share + (1 - share) * np.arange(1, _BETS + 1) / _BETS
     up = np.log(bets / share)
     down = np.log1p(-bets[:-1]) - math.log1p(-share)
@@ -41,8 +36,7 @@ def evidence(met: NDArray[np.int64], missed: NDArray[np.int64], share: float = 0
 
 def all_of(logs: Floats) -> float:
     """Evidence that every quantity meets its bound: the weakest. An intersection-union test needs no
-    correction for
-    their number (R. L. Berger, Technometrics 24, 1982)."""
+    correction for their number (R. L. Berger, Technometrics 24, 1982)."""
     return float(logs.min()) if len(logs) else 0.0
 
 

@@ -2,8 +2,7 @@
 routes.
 
 Numbers are logarithms of rates. Those of several routes are their median, so that one bad host does not pull
-its
-partners down: a halved link of one host in sixteen would else cost each of the others 4.5 %.
+its partners down: a halved link of one host in sixteen would else cost each of the others 4.5 %.
 """
 
 from __future__ import annotations
@@ -101,8 +100,7 @@ class Columns:
 
 def columns(samples: Samples, ranks: Ints, node: Ints, groups: Groups, *, single: bool = True) -> Columns:
     """All of one size. `node`: of each rank, in the numbering that `ranks` leads to; `single`: phases and
-    routes,
-    too."""
+    routes, too."""
     subjects: list[Subject] = []
     parts: list[Floats] = []
     size = samples.size_bytes

@@ -1,8 +1,8 @@
 """How far two samples are apart: the median of all pairwise differences, and its 95 % interval.
 
 J. L. Hodges and E. L. Lehmann, Annals of Mathematical Statistics 34, 1963; the interval is that of the test
-of Mann and
-Whitney (ibid. 18, 1947) turned round, exact up to 50 values a side. No distribution's shape is assumed.
+of Mann and Whitney (ibid. 18, 1947) turned round, exact up to 50 values a side. No distribution's shape is
+assumed.
 """
 
 from __future__ import annotations

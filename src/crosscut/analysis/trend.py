@@ -1,10 +1,9 @@
 """Many runs of one measurement, in the order of their dates: a trend, or a step.
 
 Trend: Kendall's S (H. B. Mann, Econometrica 13, 1945) and Theil and Sen's slope (P. K. Sen, JASA 63, 1968).
-Step: Pettitt's K
-(Applied Statistics 28, 1979). Probabilities come from permuting the order of the runs, all series together,
-so that they
-hold for all of them (`permutation`); each run counts once, which is what noise from run to run asks for.
+Step: Pettitt's K (Applied Statistics 28, 1979). Probabilities come from permuting the order of the runs, all
+series together, so that they hold for all of them (`permutation`); each run counts once, which is what noise
+from run to run asks for.
 """
 
 from __future__ import annotations

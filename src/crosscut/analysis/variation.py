@@ -2,8 +2,7 @@
 
 Spread: the interquartile range over the median. Tail: the time that one in a hundred exceeds, over the
 median; of fewer than a hundred, the longest. Hoefler and Belli (SC15, rules 5 to 8) ask for both beside the
-median, as
-networks' times are skewed: a mean and a standard deviation describe none of them.
+median, as networks' times are skewed: a mean and a standard deviation describe none of them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Two lists as CSV, of columns `switch,port,counter,value`, from whatever the switch's own tools write (`show
 interfaces counters errors`, ethtool -S on an open switch, SNMP's ifInErrors, perfquery): names as in the
-cabling. Only
-counters that tell of errors, loss, pauses or links that went down are looked at, and of these only what grew.
+cabling. Only counters that tell of errors, loss, pauses or links that went down are looked at, and of these
+only what grew.
 """
 
 from __future__ import annotations
