@@ -67,3 +67,20 @@ def test_the_median_is_numpys_and_lies_within_its_interval(values: list[float]) 
     assert found.median[0] == pytest.approx(np.median(values))
     if len(values) >= 6:
         assert found.low[0] <= found.median[0] <= found.high[0]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (2, 3), (2, 3, 4)])
+@pytest.mark.parametrize("missing", [0.0, 0.3, 1.0])
+def test_medians_of_any_shape_are_those_of_each_cell(shape: tuple[int, ...], missing: float) -> None:
+    random = np.random.default_rng(1)
+    values = random.random((9, *shape))
+    values[random.random(values.shape) < missing] = np.nan
+    found = medians(values)
+    for cell in np.ndindex(shape):
+        there = np.sort(values[(slice(None), *cell)])
+        there = there[np.isfinite(there)]
+        assert found.count[cell] == len(there)
+        assert found.median[cell] == pytest.approx(np.median(there) if len(there) else np.nan, nan_ok=True)
+        ranks = interval_ranks(len(there))
+        bounds = (np.nan, np.nan) if ranks is None else (there[ranks[0]], there[ranks[1]])
+        assert (found.low[cell], found.high[cell]) == pytest.approx(bounds, nan_ok=True)

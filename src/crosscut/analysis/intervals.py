@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from types import EllipsisType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,10 +61,10 @@ def medians(values: Floats) -> Medians:
     high, middle = low.copy(), low.copy()
     there_are = np.unique(counts)
     for count in there_are:
-        cells: NDArray[np.bool_] | slice = counts == count if len(there_are) > 1 else slice(None)
+        cells: NDArray[np.bool_] | EllipsisType = counts == count if len(there_are) > 1 else ...
         if count == 0:
             continue
-        column = ordered[:, cells]
+        column = ordered[(slice(None), cells)]
         middle[cells] = (column[(count - 1) // 2] + column[count // 2]) / 2
         if (ranks := interval_ranks(int(count))) is not None:
             low[cells], high[cells] = column[ranks[0]], column[ranks[1]]
