@@ -248,7 +248,7 @@ def probe_permissions() -> list[Finding]:
 
 def probe_lab() -> list[Finding]:
     """Whether an emulated cluster can be built here, tried on one node, and how it would be held."""
-    from crosscut.lab import lifecycle, trial
+    from crosscut.lab import lifecycle, trial, user_switch
 
     reason = lifecycle.unavailable()
     if reason is None:
@@ -257,6 +257,9 @@ def probe_lab() -> list[Finding]:
     if reason is not None:
         return [Finding("lab", "crosscut lab", "cannot be built", False, reason)]
     found = [Finding("lab", "crosscut lab", f"can be built, {how}", True)]
+    without = user_switch.unavailable()
+    carried = "cannot carry one" if without else "can carry one"
+    found.append(Finding("lab", "lab --switch user", carried, not without, without))
     if not trial.delays():
         advice = "latencies of a network file are left out, which status and runs say"
         found.append(Finding("lab", "delays", "this kernel has no netem", None, advice))

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.lab import enter, lifecycle, state
-from crosscut.lab.user_switch import UserSwitchError, find_switch
+from crosscut.lab import enter, lifecycle, state, user_switch
 
 WALK = Path(__file__).parent / "walk.py"
 FAST_ETHERNET = "[protocol]\nmtu = 1500\nheaders = 40\nframing = 38\n"
@@ -23,19 +22,12 @@ needs_lab = pytest.mark.skipif(
 )
 
 
-def no_user_switch() -> str:
-    """Why no lab can be carried by crosscut-switch here; empty where one can."""
-    try:
-        find_switch()
-    except UserSwitchError as error:
-        return str(error)
-    return "" if Path("/dev/net/tun").exists() else "no /dev/net/tun"
-
-
+NO_USER_SWITCH = user_switch.unavailable()
+"""Empty: there is one."""
 # Of a test that takes both.
 SWITCHES = (
     "kernel",
-    pytest.param("user", marks=pytest.mark.skipif(bool(no_user_switch()), reason=no_user_switch())),
+    pytest.param("user", marks=pytest.mark.skipif(bool(NO_USER_SWITCH), reason=NO_USER_SWITCH)),
 )
 
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from labs import crossbar, lab, needs_lab, on_node
 
 from crosscut import core
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import describe, lifecycle, removal, state
+from crosscut.lab import describe, lifecycle, removal, state, user_switch
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 
@@ -291,8 +292,12 @@ def succeeds(*words: str) -> bool:
 
 
 @pytest.fixture
-def as_nobody() -> Iterator[Path]:
-    """A folder that everybody may write to, where users may have labs."""
+def as_nobody(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A folder that everybody may write to, where users may have labs, with the `switch` of the test."""
+    everybody = stat.S_IROTH | stat.S_IWOTH
+    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    if parameters.get("switch") == "user" and user_switch.TUN.stat().st_mode & everybody != everybody:
+        pytest.skip(f"{user_switch.TUN} is not everybody's here: chmod 0666 {user_switch.TUN}")
     with tempfile.TemporaryDirectory(prefix="crosscut-test-") as name:
         folder = Path(name)
         folder.chmod(0o777)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, no_user_switch, on_node
+from labs import FAST_ETHERNET, NO_USER_SWITCH, crosscut, lab, median_rates, needs_lab, on_node
 
 from crosscut.errors import CrosscutError
 from crosscut.lab import describe, faulting, lifecycle, removal, state, switch_choice, switch_process
@@ -20,7 +20,7 @@ from crosscut.lab.user_switch import UserSwitchError
 
 pytestmark = [
     needs_lab,
-    pytest.mark.skipif(bool(no_user_switch()), reason=no_user_switch()),
+    pytest.mark.skipif(bool(NO_USER_SWITCH), reason=NO_USER_SWITCH),
     pytest.mark.usefixtures("own_labs"),
 ]
 QUICK = ("--size", "100KB", "--repetitions", "5")

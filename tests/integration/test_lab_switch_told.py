@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from labs import FAST_ETHERNET, crosscut, needs_lab, no_user_switch
+from labs import FAST_ETHERNET, NO_USER_SWITCH, crosscut, needs_lab
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 FAIR = ("kernel,queues=fair", "senders in turn (queues=fair)")
 CUT = pytest.param(
     "user,forwarding=cut",
     "carried by crosscut-switch (forwarding=cut)",
-    marks=pytest.mark.skipif(bool(no_user_switch()), reason=no_user_switch()),
+    marks=pytest.mark.skipif(bool(NO_USER_SWITCH), reason=NO_USER_SWITCH),
 )
 QUICK = ("--size", "10KB", "--repetitions", "2")
 

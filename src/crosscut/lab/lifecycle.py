@@ -13,7 +13,18 @@ from functools import partial
 from pathlib import Path
 
 from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import addresses, enter, holder, removal, state, switch_choice, switch_process, users, ways
+from crosscut.lab import (
+    addresses,
+    enter,
+    holder,
+    removal,
+    state,
+    switch_choice,
+    switch_process,
+    user_switch,
+    users,
+    ways,
+)  # fmt: skip
 from crosscut.lab.plan import Plan, plan
 from crosscut.lab.unlike import differences
 
@@ -57,6 +68,8 @@ def up(file: str, choices: Choices) -> state.Record:
     described = ways.parse(document)
     switch = switch_choice.parse(choices.switch)
     in_kernel = switch.in_kernel
+    if not in_kernel and (reason := user_switch.unavailable()):
+        raise user_switch.UserSwitchError(f"--switch {choices.switch}: {reason}; --switch kernel needs none")
     made = plan(described, choices.dilation, shaped=in_kernel, queues=switch.queues)
     switch_choice.refuse_small_buffer(switch, made.frames.bundle_bytes(1))
     unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)

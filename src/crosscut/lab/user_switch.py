@@ -8,6 +8,7 @@ import os
 import selectors
 import shutil
 import signal
+import stat
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
@@ -20,6 +21,8 @@ from crosscut.errors import CrosscutError
 
 PROGRAM = "crosscut-switch"
 VARIABLE = "CROSSCUT_SWITCH"
+# What adapters of nodes are made with.
+TUN = Path("/dev/net/tun")
 READY_SECONDS = 30.0
 ANSWER_SECONDS = 10.0
 
@@ -116,6 +119,22 @@ def find_switch() -> Path:
     if (on_path := shutil.which(PROGRAM)) is not None:
         return Path(on_path).absolute()
     raise UserSwitchError(f"{PROGRAM} was found neither beside {CORE} nor on PATH; name it in {VARIABLE}")
+
+
+def unavailable() -> str:
+    """Why no switch in user space can have adapters here; empty where one can."""
+    try:
+        find_switch()
+    except CrosscutError as error:
+        return str(error)
+    if not TUN.exists():
+        return f"there is no {TUN}; load it: modprobe tun"
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        return (
+            f"this user may not open {TUN} (its mode is {stat.S_IMODE(TUN.stat().st_mode):04o}); on most "
+            f"systems everybody may: chmod 0666 {TUN}, as root"
+        )
+    return ""
 
 
 @dataclass
