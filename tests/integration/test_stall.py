@@ -68,6 +68,6 @@ def test_a_route_that_stalls_is_named(tmp_path: Path) -> None:
     assert "all ranks are alive, but nothing moves any more" in errors[0]
     # Which end starves depends on the moment: rank 2 lacks what rank 1 sends, or rank 1 lacks the rest of
     # what rank 2 can no longer send, since nothing acknowledges it.
+    # Ranks that wait for one of the two in turn may be named, too.
     starving = re.findall(r"rank (\d) on \S+ was receiving from rank (\d) on ", errors[0])
-    assert starving, errors[0]
-    assert set(starving) <= {("2", "1"), ("1", "2")}, errors[0]
+    assert set(starving) & {("2", "1"), ("1", "2")}, errors[0]
