@@ -176,9 +176,10 @@ Emulation::Fate Emulation::classify(Tap& tap, BundleId id) {
 
 Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
   auto& model = wiring_.model();
+  const auto flow = flow_of(pool_.read(id).subspan(offload_bytes));
   WayId way = 0;
   try {
-    way = wiring_.way(from.entry.port, to.entry.port, flow_of(pool_.read(id).subspan(offload_bytes)));
+    way = wiring_.way(from.entry.port, to.entry.port, flow);
   } catch (const UsageError&) {  // the network leads no way from the one to the other
     return Fate::no_way;
   }
@@ -187,7 +188,9 @@ Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
   from.link = model.first_station(way);
   const auto& bundle = pool_[id].bundle;
   outbox_.expect(id, bundle.frames, to.hold);
-  for (int i = 0; i < bundle.frames; ++i) model.offer(at, handle_of(id, i), bundle.frame_bytes(i), way);
+  const auto queue = from.queues.of(flow, model);
+  for (int i = 0; i < bundle.frames; ++i)
+    model.offer(at, handle_of(id, i), bundle.frame_bytes(i), way, queue);
   return Fate::sent;
 }
 

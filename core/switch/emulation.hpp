@@ -10,6 +10,7 @@
 #include "cable_fault.hpp"
 #include "fd.hpp"
 #include "frame_pool.hpp"
+#include "host_queues.hpp"
 #include "json.hpp"
 #include "outbox.hpp"
 #include "spread_counter.hpp"
@@ -52,6 +53,7 @@ class Emulation {
     std::int64_t ahead_bytes = 0;
     Instant hold = 0;     // what comes for it may wait so long for what is right behind
     StationId link = -1;  // once it has sent
+    HostQueues queues{};
     bool is_ready = false;
     std::int64_t read = 0, delivered = 0;
     Outage outage{};

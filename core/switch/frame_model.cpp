@@ -70,11 +70,12 @@ FrameModel::PacketId FrameModel::take_packet() {
   return id;
 }
 
-void FrameModel::offer(Instant now, Handle handle, std::int64_t bytes, WayId way) {
+void FrameModel::offer(Instant now, Handle handle, std::int64_t bytes, WayId way, QueueId first) {
   const auto id = take_packet();
   const auto& span = ways_[index(way)];
   packets_[index(id)] = {.handle = handle,
                          .bytes = static_cast<std::int32_t>(bytes),
+                         .queue = first,
                          .step = span.first,
                          .end = span.end,
                          .tail = now};
@@ -86,7 +87,7 @@ void FrameModel::enqueue(Instant now, PacketId id) {
   auto& packet = packets_[index(id)];
   packet.behind = -1;
   const auto& step = steps_[packet.step];
-  auto& queue = queues_[index(step.queue)];
+  auto& queue = queues_[index(packet.queue)];
   if (queue.bytes > queue.spec.bytes_max - packet.bytes || queue.frames >= queue.spec.frames_max) {
     auto& counts = stations_[index(step.station)].counts;
     ++counts.dropped_frames;
@@ -101,7 +102,7 @@ void FrameModel::enqueue(Instant now, PacketId id) {
   ++queue.frames;
   if (queue.head < 0) {
     queue.head = queue.last = id;
-    request(now, step.queue);
+    request(now, packet.queue);
   } else {
     packets_[index(queue.last)].behind = id;
     queue.last = id;
@@ -159,7 +160,7 @@ void FrameModel::serve(Instant now, StationId station_id) {
     return;
   }
   const auto arrival = arrival_after(station, packet, now, taken);
-  ++packet.step;
+  packet.queue = steps_[++packet.step].queue;
   const auto onward = take_packet();
   packets_[index(onward)] = packet;
   schedule(arrival, Kind::arrival, onward);

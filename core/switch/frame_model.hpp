@@ -88,7 +88,11 @@ class FrameModel {
   void set_rate(StationId station, double bits_per_second);
 
   // A frame comes to its way's first queue at `now`, not before anything that has happened.
-  void offer(Instant now, Handle handle, std::int64_t bytes, WayId way);
+  void offer(Instant now, Handle handle, std::int64_t bytes, WayId way) {
+    offer(now, handle, bytes, way, steps_[ways_[index(way)].first].queue);
+  }
+  // It waits for the way's first station in this queue, in place of the way's own.
+  void offer(Instant now, Handle handle, std::int64_t bytes, WayId way, QueueId first);
   // Everything up to and including `until` happens.
   void advance(Instant until);
   std::optional<Instant> next_event() const;
@@ -115,6 +119,7 @@ class FrameModel {
   struct Packet {
     Handle handle = 0;
     std::int32_t bytes = 0;
+    QueueId queue = 0;              // where it waits, or is about to
     std::size_t step = 0, end = 0;  // into steps_
     Instant tail = 0;               // when its last bit is where it waits
     PacketId behind = -1;           // in the queue

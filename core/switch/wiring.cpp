@@ -101,10 +101,9 @@ WayId Wiring::way_along(const std::vector<Hop>& hops) {
     if (i > 0) {
       add_passage(hops[i - 1], hops[i], steps);
     } else {
-      // What a host sends waits in the host, each way's flows in a queue of their own, so that what
-      // acknowledges one does not wait behind all of another. Nothing is lost there (the caller reads no more
-      // than fits).
-      steps.push_back({.station = link_station(hops[0].cable), .queue = model_.add_queue({})});
+      // What a host sends waits in the host. Nothing is lost there (the caller reads no more than fits).
+      steps.push_back(
+          {.station = link_station(hops[0].cable), .queue = queue(Waits::in_host, hops[0].cable, 0, {})});
     }
     auto& step = steps.back();
     step.delay = instant_of(graph.link(hops[i].cable).latency);

@@ -52,9 +52,9 @@ class Wiring {
   double full_frame_bytes(int mtu) const;
 
  private:
-  // What a queue is for: a way out of a switch, a way in, or a switch's inside (for each
+  // What a queue is for: a host's link, a way out of a switch, a way in, or a switch's inside (for each
   // way in, so that they take turns).
-  enum class Waits : std::uint8_t { at_output, at_input, for_inside };
+  enum class Waits : std::uint8_t { in_host, at_output, at_input, for_inside };
 
   // A cable that is in another's port leads where that one did.
   struct Hop {

@@ -3,10 +3,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "check.hpp"
 #include "frame_model.hpp"
+#include "host_queues.hpp"
 #include "random.hpp"
 
 namespace {
@@ -277,6 +279,37 @@ void check_that_nothing_is_said_too_late(std::uint64_t seed) {
 
 TEST(a_clock_that_is_moved_only_when_something_could_be_due_misses_nothing) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) check_that_nothing_is_said_too_late(seed);
+}
+
+TEST(flows_of_a_host_take_turns_whatever_their_hashes_have_in_common) {
+  Star star(2, false);
+  const auto way = star.way(0, 1);
+  HostQueues queues;
+  constexpr Handle frames = 64;
+  constexpr std::uint64_t high_bit = 1ull << 63;
+  for (const auto flow : {std::uint64_t{7}, high_bit | 7})  // all of the one is there before the other
+    for (Handle i = 0; i < frames; ++i)
+      star.model.offer(0, flow == 7 ? i : frames + i, full_frame, way, queues.of(flow, star.model));
+  const auto delivered = drain(star.model);
+  CHECK_EQ(delivered.size(), 2 * frames);
+  for (std::size_t i = 2; i < delivered.size() - 2; ++i)
+    CHECK((delivered[i].handle < frames) != (delivered[i + 1].handle < frames));
+}
+
+TEST(a_host_has_no_more_queues_than_flows_that_waited_at_once) {
+  Star star(2, false);
+  const auto way = star.way(0, 1);
+  HostQueues queues;
+  std::set<QueueId> seen;
+  Instant now = 0;
+  for (std::uint64_t flow = 0; flow < 300; ++flow) {
+    const auto queue = queues.of(flow, star.model);
+    seen.insert(queue);
+    star.model.offer(now, 0, full_frame, way, queue);
+    CHECK_EQ(queues.of(flow, star.model), queue);
+    if (flow % 3 == 2) star.model.advance(now += 4 * full_frame_time);
+  }
+  CHECK_EQ(seen.size(), 3u);
 }
 
 TEST(where_one_frame_is_alone_the_model_says_exactly_when_it_must_be_looked_at) {
