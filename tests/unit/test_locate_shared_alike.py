@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import HOST_RATE, Truth
 from benchmarks.truth.score import adjusted_rand
+from test_locate_uneven import finished
 
 from crosscut.analysis import find, subgroups
 from crosscut.analysis.few import Few
 from crosscut.analysis.findings import Finding, Kind, Reach
+from crosscut.analysis.intervals import Floats
 from crosscut.analysis.located import Located
+from crosscut.analysis.observed import of_phases
 from crosscut.analysis.search import Search
 
 
@@ -87,6 +90,61 @@ def test_a_switch_that_no_load_fills_is_not_said_to_be_full() -> None:
         assert [one.kind for one in found] == [Kind.NOTHING]
 
 
+def shares_by_chance(routes: Sequence[tuple[int, int]], random: np.random.Generator) -> Floats:
+    return np.exp(0.15 * random.standard_normal(len(routes)))
+
+
+def shares_of_some(routes: Sequence[tuple[int, int]], random: np.random.Generator) -> Floats:
+    """As seen in labs: three in ten have more, the others as much as each other."""
+    more = np.exp(random.uniform(0.1, 0.35, len(routes)))
+    return np.where(random.random(len(routes)) < 0.3, more, 1.0)
+
+
+def shares_by_route(routes: Sequence[tuple[int, int]], random: np.random.Generator) -> Floats:
+    """The same every time, so that routes seem to be of several kinds."""
+    always = np.sin([7 * source + 3 * destination for source, destination in routes])
+    return np.exp(0.2 * always + 0.05 * random.standard_normal(len(routes)))
+
+
+@pytest.mark.parametrize("shares", [shares_by_chance, shares_of_some, shares_by_route])
+@pytest.mark.parametrize("ranks", [16, 24, 48])
+def test_one_limit_that_is_shared_unevenly_is_not_told_as_groups(
+    ranks: int, shares: Callable[[Sequence[tuple[int, int]], np.random.Generator], Floats]
+) -> None:
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        searching = Search(ranks, seed=seed)
+        while phases := searching.propose():
+            if searching.asks_latency:
+                count = sum(len(phase) for phase in phases)
+                searching.learn(1e4 * np.exp(0.05 * random.standard_normal(count)))
+                continue
+            weights = [shares(phase, random) for phase in phases]
+            rates = np.concatenate([
+                finished(each, ranks / 2) if len(each) > ranks / 2 else np.ones(len(each)) for each in weights
+            ])  # fmt: skip
+            searching.learn(HOST_RATE * rates * np.exp(0.005 * random.standard_normal(len(rates))))
+        located = searching.located()
+        found = find.of_located(located, located.structure.hosts)
+        assert [one.kind for one in found] == [Kind.SHARED_LIMIT] * 3
+        assert found[0].what.startswith("everybody is slow alike")
+        assert [len(group.ranks) for group in located.structure.groups] == [ranks]
+        for reach in (Reach.SENT, Reach.RECEIVED):
+            assert totals(located, reach) == [pytest.approx(ranks / 2, rel=0.05)]
+
+
+def test_a_budget_that_was_asked_for_is_kept_in_crowded_networks_too() -> None:
+    located, _ = searched(crowded([0] * 16, 8), 1, 0.02)
+    assert located.phases_used > 16  # nobody asked for one
+    random, searching = np.random.default_rng(1), Search(16, seed=1, most_phases=14)
+    truth = crowded([0] * 16, 8)
+    while phases := searching.propose():
+        searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
+    located = searching.located()
+    assert located.phases_used <= 14
+    assert totals(located, Reach.SENT) == [pytest.approx(8, rel=0.05)]
+
+
 def test_a_slow_host_on_a_full_switch_is_told_as_well() -> None:
     located, found = searched(crowded([0] * 32, 20, slow_host=5), 3, 0.02)
     kinds = {one.kind: one for one in found}
@@ -119,3 +177,14 @@ def test_the_few_are_beside_what_was_to_be_measured_and_of_other_hosts(ranks: in
     assert len(used) == len(set(used))
     assert not set(used) & {0, 1}
     assert len(mine) == (min(4, max(1, ranks // 8)) if ranks >= 4 else 0)
+
+
+def test_the_few_are_by_themselves_where_others_are_many_even_if_all_are_suspects() -> None:
+    suspects = [[(rank, (rank + 1) % 8) for rank in range(8)]]
+    few, alone = Few(8, np.random.default_rng(1)), [0.5] * 8
+    made = few.beside(suspects, apart=True)
+    assert [len(phase) for phase in made] == [1, 8]
+    rates = np.array([1.0, *alone])
+    left = few.learn(of_phases(8, made, rates))
+    assert few.rate == 1.0
+    assert left.rate.tolist() == alone  # also where the pair is among them

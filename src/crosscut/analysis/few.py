@@ -16,30 +16,32 @@ from crosscut.analysis.unshared import Unshared
 
 # So few that they fill nothing which all fill by less than a factor of four.
 _PAIRS, _RANKS_A_PAIR = 4, 8
-# Logarithm: how much faster they must be, at least, and in standard deviations of one rate.
-_FASTER, _TIMES_NOISE = 0.05, 4.0
+# Logarithm: how much faster they must be, at least, and in standard deviations of their median.
+_FASTER, _TIMES_NOISE, _OF_A_MEDIAN = 0.05, 4.0, math.sqrt(math.pi / 2)
 
 
 class Few:
     def __init__(self, ranks: int, random: np.random.Generator) -> None:
         self._ranks, self._random = ranks, random
         self._routes: list[Route] = []
+        self._pairs, self._apart = 0, False
         self.asked = False
         self.rate = math.nan
         """Bytes per second, in the middle of the pairs; NaN: not measured."""
 
-    def beside(self, phases: list[list[Route]]) -> list[list[Route]]:
-        """A phase with these pairs and what was to be measured anyway, if of other hosts."""
+    def beside(self, phases: list[list[Route]], *, apart: bool = False) -> list[list[Route]]:
+        """A phase with these pairs and what was to be measured anyway, if of other hosts; `apart`: with these
+        pairs alone, for the others may be many, and fill what they share."""
         self.asked = True
-        taken = {rank for phase in phases for route in phase for rank in route}
-        free = [rank for rank in self._random.permutation(self._ranks).tolist() if rank not in taken]
-        count = min(max(1, min(_PAIRS, self._ranks // _RANKS_A_PAIR)), len(free) // 2)
-        self._routes = [(free[2 * at], free[2 * at + 1]) for at in range(count)]
-        if self._ranks < _PAIRS or not self._routes:
-            self._routes = []
+        if self._ranks < _PAIRS:
             return phases
-        first, *rest = phases or [[]]
-        return [[*first, *self._routes], *rest]
+        taken = {rank for phase in phases for route in phase for rank in route}
+        # Those that nobody suspects first: all may be suspects.
+        order = sorted(self._random.permutation(self._ranks).tolist(), key=taken.__contains__)
+        count = max(1, min(_PAIRS, self._ranks // _RANKS_A_PAIR))
+        self._routes = [(order[2 * at], order[2 * at + 1]) for at in range(count)]
+        self._apart = apart or not phases or not taken.isdisjoint(order[: 2 * count])
+        return [self._routes, *phases] if self._apart else [[*phases[0], *self._routes], *phases[1:]]
 
     def learn(self, seen: Observed) -> Observed:
         """All but these pairs, of which `rate` is taken."""
@@ -47,7 +49,10 @@ class Few:
             return seen
         ends = {source * self._ranks + destination for source, destination in self._routes}
         mine = np.isin(seen.source * self._ranks + seen.destination, sorted(ends))
+        if self._apart:
+            mine &= seen.phase == seen.phase.min(initial=np.iinfo(np.int64).max)
         self._routes = []
+        self._pairs = int(mine.sum())
         if mine.any():
             self.rate = float(np.median(seen.rate[mine]))
         return seen.where(~mine)
@@ -56,7 +61,9 @@ class Few:
         """Whether all hosts share something that all together fill."""
         if not math.isfinite(self.rate):
             return False
-        enough = max(_FASTER, _TIMES_NOISE * everybody.noise)
+        enough = max(
+            _FASTER, _TIMES_NOISE * everybody.noise * min(1.0, _OF_A_MEDIAN / math.sqrt(self._pairs))
+        )
         return math.log(self.rate / everybody.nominal) > enough
 
     def known(self, out: Floats, back: Floats, everybody: Unshared) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from crosscut.analysis.findings import LOCATE_ON, Finding, Group, Limit, Structure
 from crosscut.analysis.observed import Observed
-from crosscut.analysis.structure import Inferred
+from crosscut.analysis.structure import Inferred, group_name
 from crosscut.analysis.subgroups import Within
 
 
@@ -27,6 +27,13 @@ class Located:
     it is not, or was not asked."""
 
 
+def without_sums(inferred: Inferred, within: Within) -> Inferred:
+    """Without limits of what a group sends where those of its parts are known: it is only their sum."""
+    known = {(limit.reach, name.split(".")[0]) for limit in within.limits for name in limit.groups}
+    kept = [one for one in inferred.capacities if (one.reach, *map(group_name, one.groups)) not in known]
+    return replace(inferred, capacities=tuple(kept))
+
+
 def with_parts(outline: Structure, within: Within) -> Structure:
     """The structure with the parts of its groups, and their limits."""
     everybody = (Group("group0", tuple(range(outline.ranks))),) if within.groups else ()
@@ -37,11 +44,8 @@ def with_parts(outline: Structure, within: Within) -> Structure:
         divided.append(Group(group.name, group.ranks, parts if len(parts) > 1 else (), group.confidence))
     kept = {one.name for group in divided for one in group.walk()}
     limits: tuple[Limit, ...] = tuple(limit for limit in within.limits if set(limit.groups) <= kept)
-    # What all parts of a group send together is no limit besides.
-    known = {(limit.reach, name.split(".")[0]) for limit in limits for name in limit.groups}
-    others = tuple(limit for limit in outline.limits if (limit.reach, *limit.groups) not in known)
     return Structure(
-        tuple(divided), others + limits, outline.host_out_bytes_per_second,
+        tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
         outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,
     )  # fmt: skip
 

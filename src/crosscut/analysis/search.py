@@ -8,7 +8,8 @@ A state machine without clock or network: `propose` says which routes to measure
 route is measured twice, and after N - 1 phases it would have been an AAPC (Kurmann, Rauch and Stricker 2003,
 section 4.2.2). 2. Within the groups so found everybody sends: limits between groups hide slow hosts.
 3. Hosts at the ends of slow messages are measured alone: only suspects, all of them at once (suspects.py);
-where nothing was slow, a few sound pairs, too: all may be slow alike (few.py).
+where nothing was slow, or groups do not explain it, a few sound pairs, too: all may be slow alike, also by
+one limit that TCP shares so unevenly that it looks like many (few.py).
 4. Where a group's hosts are slow among themselves, ever different parts of it send: the chips on which they
 are (chips.py).
 
@@ -36,7 +37,7 @@ from crosscut.analysis.findings import Reach
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.latency import Latency
-from crosscut.analysis.located import Located, with_parts
+from crosscut.analysis.located import Located, with_parts, without_sums
 from crosscut.analysis.observed import (
     Integers,
     Observed,
@@ -64,9 +65,10 @@ _LEAST_BUDGET = 16  # phases: as many as few hosts can use
 _BATCH = 4
 # Of every rank being in its group, unless another is asked for.
 SURE = 0.999
-# Of messages within groups, four times as many: slow hosts.
-_QUIET = 0.05
-_RESERVE = 2 + RETESTS
+# Of messages within groups: fewer are slow hosts' own.
+_SLOW_WITHIN = 0.2
+# Within groups, twice; suspects; the few.
+_RESERVE = 2 + RETESTS + 1
 _FEWEST_FOR_GROUPS = 9
 # How often it fills what is missing; what still is not known is not full by what its hosts can send.
 _MOST_FILLINGS = 3
@@ -82,6 +84,9 @@ _LONE = 2
 # explain.
 _TOURS, _EXPLAINED = 3, 0.7
 _SMALLEST_GROUP_LOOKED_INTO = 8
+# The budget of a crowded network, unless another is asked for: few hosts have few permutations, and who
+# shares what takes some more.
+_WHERE_CROWDED = 32
 
 
 class Search:
@@ -94,7 +99,7 @@ class Search:
         rank must be in its group before no more is measured for that."""
         self._asked = confidence
         self._ranks, self._hosts = ranks, tuple(hosts)
-        self._budget = most_phases or max(_LEAST_BUDGET, ranks - 1)
+        self._budget, self._may_exceed = most_phases or max(_LEAST_BUDGET, ranks - 1), not most_phases
         self._least = least_phases
         self._random = np.random.default_rng(seed)
         self._order = self._random.permutation(ranks)
@@ -120,6 +125,8 @@ class Search:
         self._sure = False
         self._looked_into = Chips(self._random)
         self._few = Few(ranks, self._random)
+        self._together: Within | None = None
+        """What all share, where that is one limit."""
 
     def propose(self) -> list[Phase]:
         """Phases to measure next; none: the search is over."""
@@ -375,10 +382,14 @@ class Search:
         self._stage = self._retests
         return []
 
+    def _labels(self) -> Integers:
+        """[rank] its group."""
+        if self._inferred is None or self._together is not None:
+            return np.zeros(self._ranks, np.int64)
+        return self._inferred.grouping.labels
+
     def _groups(self, fewest: int) -> list[list[int]]:
-        if self._inferred is None:
-            return [list(range(self._ranks))]
-        labels = self._inferred.grouping.labels
+        labels = self._labels()
         groups = [np.nonzero(labels == number)[0].tolist() for number in range(int(labels.max()) + 1)]
         return [group for group in groups if len(group) >= fewest]
 
@@ -389,54 +400,90 @@ class Search:
         seen = self._within if len(self._within) else self._full
         forwarded = self._near is not None
         phases = self._suspects.phases(seen, self._slow_by_itself, self._inferred, forwarded=forwarded)
-        if not self._few.asked and self._quiet():
-            phases = self._few.beside(phases)
+        if not self._few.asked and self._perhaps_crowded():
+            phases = self._few.beside(phases, apart=not self._quiet())
         if not phases:
             self._stage = self._chips
         return phases
+
+    def _perhaps_crowded(self) -> bool:
+        """Whether groups, if there are any, leave it open that all are slow alike."""
+        found = self._inferred
+        if self._quiet() or found is None or found.grouping.count < 2 or found.explained < WELL_EXPLAINED:
+            return True
+        return self._share_of_slow(self._within) >= _SLOW_WITHIN
+
+    def _crowded(self) -> bool:
+        """Whether all are slow alike."""
+        alike = self._together is not None or self._quiet()
+        return alike and self._few.faster_than(unshared(self._full))
 
     # -- 4: limits within groups that all their hosts share
 
     def _chips(self) -> list[Phase]:
         self._pending_stage = "within"
         out, back = self._suspects.out, self._suspects.back
+        if not self._looked_into.begun:
+            self._together = self._of_everybody()
         bad = np.nonzero(np.fmin(out, back) < 0.9 * unshared(self._full).nominal)[0]
         sound = self._within.where(
             ~np.isin(self._within.source, bad) & ~np.isin(self._within.destination, bad)
         )
         groups = self._groups(_SMALLEST_GROUP_LOOKED_INTO)
-        shared = self._share_of_slow(sound) >= 4 * _QUIET or self._few.faster_than(unshared(self._full))
-        if not self._looked_into.begun and not (groups and shared and self._left() >= chips.FEWEST // 2):
+        crowded = self._crowded()
+        shared = crowded or self._share_of_slow(sound) >= _SLOW_WITHIN
+        if crowded and self._may_exceed:
+            self._budget = max(self._budget, _WHERE_CROWDED)
+        left = self._left()
+        if not self._looked_into.begun and not (groups and shared and left >= chips.FEWEST // 2):
             self._stage = self._over
             return []
-        labels = self._inferred.grouping.labels if self._inferred else np.zeros(self._ranks, np.int64)
-        known = self._few.known(out, back, unshared(self._full))
-        alone = infer(self._full, *known, near=self._near).alone
-        phases = self._looked_into.phases(groups, self._within, alone, labels, self._left())
+        labels = self._labels()
+        known = self._few.known(out, back, unshared(self._full)) if crowded else (out, back)
+        one = self._together is not None
+        alone = infer(self._full, *known, divided=not one, near=None if one else self._near).alone
+        phases = []
+        if not (one and self._looked_into.leant and subgroups.of_everybody(self._within, alone)):
+            phases = self._looked_into.phases(groups, self._within, alone, labels, left)
         if not phases:
             self._parts = subgroups.parts(self._within, alone, labels)
             self._stage = self._over
         return phases
+
+    def _of_everybody(self) -> Within | None:
+        alone, nobody = unshared(self._full), np.full(self._ranks, np.nan)
+        if not self._few.faster_than(alone):
+            return None
+        reached = unshared(self._full, *self._few.known(nobody, nobody, alone))
+        return subgroups.of_everybody(joined(self._full, self._within), reached)
 
     def _over(self) -> list[Phase]:
         return []
 
     def located(self, names: Sequence[str] = ()) -> Located:
         """What is known so far."""
-        alone = unshared(self._full)
-        crowded = self._few.faster_than(alone)
+        alone, crowded = unshared(self._full), self._crowded()
         known = self._suspects.known(self._within, self._slow, alone.nominal)
         if crowded:
             known = self._few.known(self._suspects.out, self._suspects.back, alone)
-        found = infer(self._full, *known, divided=self._divided(), near=self._near)
-        if doubtful(found) and self._near is None:
+        if crowded and self._together is not None:
             found = infer(self._full, *known, divided=False)
-        explained = crowded and self._parts is not None and bool(self._parts.limits)
+        else:
+            found = infer(self._full, *known, divided=self._divided(), near=self._near)
+            if doubtful(found) and self._near is None:
+                found = infer(self._full, *known, divided=False)
+        parts = self._parts
+        if crowded and (parts is None or not parts.limits):
+            one = found.grouping.count == 1
+            parts = self._together or (subgroups.as_whole(self._ranks, found.capacities) if one else parts)
+        explained = crowded and parts is not None and bool(parts.limits)
         if explained:  # by limits within, of which others would only be sums
             found = replace(found, capacities=())
+        elif parts is not None:
+            found = without_sums(found, parts)
         hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))
         outline = structure(found, hosts, self._used)
-        if self._parts is not None:
-            outline = with_parts(outline if not explained else replace(outline, notes=()), self._parts)
+        if parts is not None:
+            outline = with_parts(outline if not explained else replace(outline, notes=()), parts)
         few = self._few.rate if crowded else math.nan
         return Located(found, outline, self._full, self._used, self._sure, self._suspects.measured, few)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from crosscut import units
-from crosscut.analysis.findings import Effect, Finding, Group, Kind, Limit, Reach
+from crosscut.analysis.findings import Effect, Finding, Kind, Limit, Reach
 from crosscut.analysis.located import Located
+from crosscut.analysis.structure import group_name
 
 _ADVICE = "the hardware is built so: compare with what was ordered"
 
@@ -17,7 +18,11 @@ _ADVICE = "the hardware is built so: compare with what was ordered"
 def findings(located: Located) -> list[Finding]:
     outline = located.structure
     sizes = {group.name: len(group.ranks) for top in outline.groups for group in top.walk()}
-    known = [limit for limit in outline.limits if limit.reach in _OF_HOSTS and _is_within(limit, located)]
+    # Those of groups by what permutations told are other findings (slow_trunks.shared).
+    others = {(one.reach, tuple(map(group_name, one.groups))) for one in located.inferred.capacities}
+    known = [
+        one for one in outline.limits if one.reach in _OF_HOSTS and (one.reach, one.groups) not in others
+    ]
     told = [] if math.isnan(located.few_rate) else [_of_all(located, known)]
     for reach in _OF_HOSTS:
         alike = [limit for limit in known if limit.reach is reach]
@@ -28,12 +33,6 @@ def findings(located: Located) -> list[Finding]:
 
 # By what their hosts do.
 _OF_HOSTS = {Reach.SENT: "send", Reach.RECEIVED: "receive"}
-
-
-def _is_within(limit: Limit, located: Located) -> bool:
-    """Of a part of a group; or of all, where all are slow alike."""
-    tops: Sequence[Group] = located.structure.groups
-    return limit.groups[0] not in {group.name for group in tops} or not math.isnan(located.few_rate)
 
 
 def _of_all(located: Located, known: Sequence[Limit]) -> Finding:

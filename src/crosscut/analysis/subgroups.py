@@ -27,6 +27,8 @@ _SWEEPS = 20
 SMALLEST_SHARE = 0.5
 # Another part must explain so much more.
 WORTH_A_PART = 0.05
+# Of all phases, those in which one limit of everybody must have been full.
+_NEARLY_ALL = 0.8
 # Of a group, and of the hosts beside a part that sends as a whole: by turns.
 _SHARES, _SHARES_OF_OTHERS = (0.5, 0.6, 0.7, 0.8), (0.4, 0.6, 0.5)
 
@@ -89,6 +91,12 @@ def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
     return guess
 
 
+def _limit(capacity: limits.Capacity, names: tuple[str, ...]) -> Limit:
+    return Limit(
+        capacity.reach, names, capacity.bytes_per_second, capacity.low, capacity.high, phases=capacity.phases
+    )
+
+
 def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
     """Of every group that was looked into."""
     groups: list[Group] = []
@@ -105,13 +113,26 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
         groups += [
             Group(name, tuple(members[part_labels == part].tolist())) for part, name in enumerate(names)
         ]
-        shared += [
-            Limit(
-                c.reach, tuple(names[g] for g in c.groups), c.bytes_per_second, c.low, c.high, phases=c.phases
-            )
-            for c in explained.capacities
-        ]
+        shared += [_limit(c, tuple(names[g] for g in c.groups)) for c in explained.capacities]
     return Within(tuple(groups), tuple(shared))
+
+
+def of_everybody(seen: Observed, alone: Unshared) -> Within | None:
+    """One limit of all: in nearly every phase what they send, and receive, adds up to the same, however
+    unevenly it is shared. None: it does not. `alone`: what hosts reach that share nothing."""
+    full = _nearly_always(limits.explain_own(seen, alone, np.zeros(seen.ranks, np.int64)), seen)
+    return as_whole(seen.ranks, full) if full else None
+
+
+def _nearly_always(found: limits.Explained, seen: Observed) -> list[limits.Capacity]:
+    """Those that were full in nearly every phase."""
+    return [one for one in found.capacities if len(one.phases) >= _NEARLY_ALL * seen.phases]
+
+
+def as_whole(ranks: int, capacities: Sequence[limits.Capacity]) -> Within:
+    """Limits of one group of all ranks."""
+    whole = Group("group0", tuple(range(ranks)))
+    return Within((whole,), tuple(_limit(capacity, (whole.name,)) for capacity in capacities))
 
 
 def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
@@ -119,6 +140,8 @@ def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integ
     share explains as much."""
     whole = np.zeros(len(members), np.int64)
     of_all = limits.explain_own(mine, alone, np.zeros(mine.ranks, np.int64))
+    if _nearly_always(of_all, mine):  # whichever part sent: of two limits only one would have been full
+        return whole, of_all
     found = _divided(mine, alone, members)
     least = max(SMALLEST_SHARE, of_all.share + WORTH_A_PART)
     if found is not None and found[1].share > least:
