@@ -23,6 +23,8 @@ from crosscut.places.mpi import Launcher, environment_for, stays_here
 from crosscut.workloads import WorkloadError
 
 PLACES = ("local", "hosts:FILE", "lab:NETWORK")
+_TOO_FEW = "Need at least"
+"""Of HPL (HPL_pdinfo) where it runs on fewer processes than its input asks for."""
 _ALONE = (
     "If its MPI is another than the launcher's, each rank ran alone: leave --launcher out, or name that MPI's"
 )
@@ -137,7 +139,8 @@ def _run(command: Sequence[str], environment: Mapping[str, str], where: Where, f
     text = f"{done.printed}\n{done.complained}".strip()
     if done.status != 0:
         tail = "\n".join(text.splitlines()[-STDERR_LINES_KEPT:])
-        raise WorkloadError(f"hpcc ended with status {done.status}" + (f":\n{tail}" if tail else ""))
+        alone = f"\n{_ALONE}" if _TOO_FEW in text else ""
+        raise WorkloadError(f"hpcc ended with status {done.status}" + (f":\n{tail}" if tail else "") + alone)
     return text
 
 
