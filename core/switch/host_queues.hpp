@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "frame_model.hpp"
@@ -16,26 +17,26 @@ class HostQueues {
   // That of a flow (ethernet.hpp: flow_of). Its own for as long as anything of it waits; then another flow
   // may get it. There are never more than flows that waited at one time.
   QueueId of(std::uint64_t flow, FrameModel& model) {
-    const Entry* empty = nullptr;
-    for (const auto& entry : entries_) {
-      if (entry.flow == flow) return entry.queue;
-      if (model.queued_bytes(entry.queue) == 0) empty = &entry;
-    }
-    if (empty == nullptr) {
-      entries_.push_back({.flow = flow, .queue = model.add_queue({})});
-      return entries_.back().queue;
-    }
-    const auto queue = empty->queue;
-    entries_[static_cast<std::size_t>(empty - entries_.data())].flow = flow;
+    if (const auto found = by_flow_.find(flow); found != by_flow_.end()) return found->second;
+    if (free_.empty()) free_empty(model);
+    if (free_.empty()) free_.push_back(model.add_queue({}));
+    const auto queue = free_.back();
+    free_.pop_back();
+    by_flow_.emplace(flow, queue);
     return queue;
   }
 
  private:
-  struct Entry {
-    std::uint64_t flow = 0;
-    QueueId queue = 0;
-  };
-  std::vector<Entry> entries_;
+  void free_empty(const FrameModel& model) {
+    std::erase_if(by_flow_, [&](const auto& entry) {
+      const bool is_empty = model.queued_bytes(entry.second) == 0;
+      if (is_empty) free_.push_back(entry.second);
+      return is_empty;
+    });
+  }
+
+  std::unordered_map<std::uint64_t, QueueId> by_flow_;
+  std::vector<QueueId> free_;
 };
 
 }  // namespace crosscut::frames
