@@ -133,6 +133,34 @@ def test_one_limit_that_is_shared_unevenly_is_not_told_as_groups(
             assert totals(located, reach) == [pytest.approx(ranks / 2, rel=0.05)]
 
 
+@pytest.mark.parametrize("ranks", [16, 32, 64])
+def test_what_hosts_lose_each_by_itself_is_not_told_as_one_limit_of_all(ranks: int) -> None:
+    """Half duplex, or an old bus: less for whoever sends and receives at once."""
+    random, searching = np.random.default_rng(ranks), Search(ranks, seed=1)
+    while phases := searching.propose():
+        rates = []
+        for phase in phases:
+            busy = {source for source, _ in phase} & {destination for _, destination in phase}
+            rates += [0.6 if busy & set(route) else 1.0 for route in phase]
+        searching.learn(HOST_RATE * np.array(rates) * np.exp(0.01 * random.standard_normal(len(rates))))
+    located = searching.located()
+    (found,) = find.of_located(located, located.structure.hosts)
+    assert found.what.startswith("everybody is slow alike")
+    assert "do not tell" in found.advice
+    assert not located.structure.limits
+
+
+def test_a_suspect_is_measured_alone_before_the_few_where_phases_are_scarce() -> None:
+    truth = crowded([0] * 16, 17, slow_host=5)
+    for seed in range(10):
+        random, searching = np.random.default_rng(seed), Search(16, seed=seed, most_phases=4)
+        while phases := searching.propose():
+            searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
+        located = searching.located()
+        assert located.phases_used <= 4
+        assert find.of_located(located, located.structure.hosts)[0].ranks == (5,)
+
+
 def test_a_budget_that_was_asked_for_is_kept_in_crowded_networks_too() -> None:
     located, _ = searched(crowded([0] * 16, 8), 1, 0.02)
     assert located.phases_used > 16  # nobody asked for one
@@ -183,8 +211,9 @@ def test_the_few_are_by_themselves_where_others_are_many_even_if_all_are_suspect
     suspects = [[(rank, (rank + 1) % 8) for rank in range(8)]]
     few, alone = Few(8, np.random.default_rng(1)), [0.5] * 8
     made = few.beside(suspects, apart=True)
-    assert [len(phase) for phase in made] == [1, 8]
-    rates = np.array([1.0, *alone])
-    left = few.learn(of_phases(8, made, rates))
+    assert [len(phase) for phase in made] == [8, 1]
+    rates = np.array([*alone, 1.0])
+    left = few.learn(of_phases(8, made, rates, 20), 20)
+    assert few.asked
     assert few.rate == 1.0
     assert left.rate.tolist() == alone  # also where the pair is among them

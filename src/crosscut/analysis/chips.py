@@ -21,29 +21,24 @@ _SETTLED = 3
 class Chips:
     def __init__(self, random: np.random.Generator) -> None:
         self._random = random
-        self.measured, self._same = 0, 0
+        self._measured, self._same = 0, 0
         self._guess: Integers | None = None
 
     @property
     def begun(self) -> bool:
-        return self.measured > 0
-
-    @property
-    def leant(self) -> bool:
-        """Whether phases that would refute a guess have been measured."""
-        return self.measured > FEWEST
+        return self._measured > 0
 
     def phases(
         self, groups: Sequence[Sequence[int]], within: Observed, alone: Unshared, labels: Integers, left: int
     ) -> list[list[Route]]:
         """None, once guesses agree or `left` phases are spent. `within`: what was measured within groups;
         `labels`: [rank] their numbers."""
-        left = min(left, MOST - self.measured)
+        left = min(left, MOST - self._measured)
         if not self.begun:
             made = [subgroups.some(groups, turn, self._random) for turn in range(min(left, FEWEST))]
         else:
             made = self._asking(groups, subgroups.guessed(within, alone, labels), left)
-        self.measured += len(made)
+        self._measured += len(made)
         return made
 
     def _asking(self, groups: Sequence[Sequence[int]], guess: Integers, left: int) -> list[list[Route]]:
@@ -52,5 +47,5 @@ class Chips:
         self._guess = guess
         if self._same >= _SETTLED:
             return []
-        turns = range(self.measured, self.measured + min(left, _BATCH))
+        turns = range(self._measured, self._measured + min(left, _BATCH))
         return [subgroups.leaning(groups, guess, turn, self._random) for turn in turns]

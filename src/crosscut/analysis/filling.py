@@ -10,6 +10,8 @@ import numpy as np
 from crosscut.analysis.findings import Reach
 from crosscut.analysis.limits import Capacity
 from crosscut.analysis.observed import Integers, Observed, Route
+from crosscut.analysis.structure import WELL_EXPLAINED, Inferred
+from crosscut.analysis.unshared import unshared
 
 # As many as the estimate needs; each with another number of messages, for that a total stays the same
 # whatever passes is what makes it a limit.
@@ -21,8 +23,8 @@ _LINKS = (Reach.LEAVING, Reach.ENTERING)
 _NEARLY_ALL = 0.85
 # From so many groups on, each sends to two others in a tour.
 _MANY_GROUPS = 6
-
-
+# Limits that one bad trunk has, both ways.
+_LONE = 2
 # Everybody at first: a trunk that carries nearly all that its hosts send is full only then.
 _TOUR_LOADS = (1.0, 0.9)
 
@@ -65,6 +67,34 @@ def _tour(
             senders[at][half], receivers[(at + shift) % len(groups)][half], strict=False
         )
     ]
+
+
+def missing(
+    found: Inferred, seen: Observed, random: np.random.Generator, *, toured: bool
+) -> list[list[Route]]:
+    """Phases that fill limits of which others of their kind are known; none, where none is missing.
+    `toured`: all trunks were loaded at once."""
+    if toured and len(found.capacities) <= _LONE and found.explained >= WELL_EXPLAINED:
+        # Those without a limit have none below what their hosts send.
+        return []
+    labels = found.grouping.labels
+    return phases(found.capacities, labels, random, carrying(seen, labels, unshared(seen).nominal))
+
+
+def at_once(
+    found: Inferred, wanted: list[list[Route]], most: int, random: np.random.Generator
+) -> list[list[Route]]:
+    """All that is missing in `most` phases, where it would take more: what a slow trunk holds back the others
+    must not wait for. Limits of pairs of groups do not fill so."""
+    if len(wanted) <= most or any(one.reach is Reach.BETWEEN for one in found.capacities):
+        return wanted
+    labels = found.grouping.labels
+    return tours(labels, most, random, sound(found.capacities, labels)) or wanted
+
+
+def has_slow_trunks(found: Inferred) -> bool:
+    """Whether a trunk is known that keeps others from being full."""
+    return len(sound(found.capacities, found.grouping.labels)) < found.grouping.count
 
 
 def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from crosscut.analysis.findings import LOCATE_ON, Finding, Group, Limit, Structure
-from crosscut.analysis.observed import Observed
+from crosscut.analysis.findings import LOCATE_ON, Finding, Group, Structure
+from crosscut.analysis.observed import Integers, Observed
 from crosscut.analysis.structure import Inferred, group_name
 from crosscut.analysis.subgroups import Within
 
@@ -27,9 +27,33 @@ class Located:
     it is not, or was not asked."""
 
 
+def placed(within: Within, labels: Integers) -> Within:
+    """With names by the groups that were told in the end (`labels`: [rank]), which may be others than those
+    that were looked into. What is in several of them, or one part alone, is left out."""
+    inside: dict[int, list[Group]] = {}
+    for group in within.groups:
+        numbers = {int(labels[rank]) for rank in group.ranks}
+        if len(numbers) == 1:
+            inside.setdefault(numbers.pop(), []).append(group)
+    named: dict[str, Group] = {}
+    for number, groups in inside.items():
+        whole = len(groups) == 1 and len(groups[0].ranks) == int((labels == number).sum())
+        for part, group in enumerate(groups if whole or len(groups) > 1 else ()):
+            name = group_name(number) if whole else f"{group_name(number)}.{part}"
+            named[group.name] = replace(group, name=name)
+    limits = [
+        replace(limit, groups=tuple(named[name].name for name in limit.groups))
+        for limit in within.limits
+        if set(limit.groups) <= set(named)
+    ]
+    return Within(tuple(named.values()), tuple(limits))
+
+
 def without_sums(inferred: Inferred, within: Within) -> Inferred:
     """Without limits of what a group sends where those of its parts are known: it is only their sum."""
-    known = {(limit.reach, name.split(".")[0]) for limit in within.limits for name in limit.groups}
+    known = {
+        (limit.reach, name.split(".")[0]) for limit in within.limits for name in limit.groups if "." in name
+    }
     kept = [one for one in inferred.capacities if (one.reach, *map(group_name, one.groups)) not in known]
     return replace(inferred, capacities=tuple(kept))
 
@@ -42,8 +66,8 @@ def with_parts(outline: Structure, within: Within) -> Structure:
     for group in groups:
         parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
         divided.append(Group(group.name, group.ranks, parts if len(parts) > 1 else (), group.confidence))
-    kept = {one.name for group in divided for one in group.walk()}
-    limits: tuple[Limit, ...] = tuple(limit for limit in within.limits if set(limit.groups) <= kept)
+    told = {(limit.reach, limit.groups) for limit in outline.limits}
+    limits = tuple(limit for limit in within.limits if (limit.reach, limit.groups) not in told)
     return Structure(
         tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
         outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,

@@ -33,11 +33,10 @@ from numpy.typing import NDArray
 from crosscut.analysis import chips, filling, idle, pursuing, slow_messages, subgroups
 from crosscut.analysis.chips import Chips
 from crosscut.analysis.few import Few
-from crosscut.analysis.findings import Reach
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.latency import Latency
-from crosscut.analysis.located import Located, with_parts, without_sums
+from crosscut.analysis.located import Located, placed, with_parts, without_sums
 from crosscut.analysis.observed import (
     Integers,
     Observed,
@@ -78,8 +77,6 @@ _FEWEST_WHERE_BLURRED, _MORE_WHERE_BLURRED = 6, 2
 # Then groups are taken that constant totals vouch for: share of slow messages that these explain, of ranks
 # that the routes alone leave unsure, and of messages that are slow.
 _SURELY_EXPLAINED, _FEW_UNSURE, _MOSTLY_SLOW = 0.95, 0.25, 0.5
-# Limits that one bad trunk has, both ways.
-_LONE = 2
 # Phases that fill all trunks between groups that latency told; and how much of what is slow these must
 # explain.
 _TOURS, _EXPLAINED = 3, 0.7
@@ -111,6 +108,8 @@ class Search:
         self._full, self._within = nothing(ranks), nothing(ranks)
         self._latency = Latency(ranks, self._budget, self._random)
         self._near: Grouping | None = None
+        self._by_latency = False
+        """Whether that is of latencies, not of what TCP's sharing may look like."""
         self._toured, self._permuted = False, False
         self._fillings = 0
         self._last_labels: tuple[int, ...] = ()
@@ -152,7 +151,7 @@ class Search:
         if self._pending_stage == "full":
             self._full = joined(self._full, seen)
         elif self._pending_stage == "alone":
-            self._suspects.learn(self._few.learn(seen))
+            self._suspects.learn(self._few.learn(seen, self._used))
         elif self._pending_stage == "idle":
             self._latency.learn(seen)
         else:
@@ -228,13 +227,15 @@ class Search:
         if not self._toured and self._near is not None:
             self._toured = True
             phases = filling.tours(self._near.labels, _TOURS, self._random)
-            return phases[: max(0, self._left() - self._reserve())]
+            if affordable := phases[: max(0, self._left() - self._reserve())]:
+                return affordable
         self._inferred = infer(self._full, near=self._near)
-        if not self._permuted and self._missing() and not self._slow_trunks():
+        if not self._permuted and self._more_to_fill(self._inferred):
             # In a tour all that a group sends goes to two others; among several other limits show.
             self._permuted = True
-            count = max(0, min(_TOURS - 1, self._left() - self._reserve(), len(self._distances)))
-            return [self._shifted(int(self._distances.pop())) for _ in range(count)]
+            count = min(_TOURS - 1, self._left() - self._reserve(), len(self._distances))
+            if count > 0:
+                return [self._shifted(int(self._distances.pop())) for _ in range(count)]
         if self._inferred.explained >= _EXPLAINED or self._measured() >= _FEWEST_FOR_GROUPS:
             self._stage = self._fill
             return []
@@ -244,11 +245,16 @@ class Search:
             self._thorough()
         return [self._shifted(int(self._distances.pop())) for _ in range(max(0, count))]
 
+    def _more_to_fill(self, found: Inferred) -> bool:
+        missing = filling.missing(found, self._full, self._random, toured=self._toured)
+        return bool(missing) and not filling.has_slow_trunks(found)
+
     def _ask_latency(self) -> tuple[list[Phase], Grouping | None]:
         phases, told = self._latency.ask(self._full, self._measured(), first=self._pursuit.on)
         if phases:
             self._pending_stage = "idle"
         self._sure |= told is not None
+        self._by_latency |= told is not None
         return phases, told
 
     def _permutations_first(self) -> bool:
@@ -337,38 +343,12 @@ class Search:
         if left <= 0 or self._inferred is None or self._fillings > _MOST_FILLINGS:
             self._stage = self._inside
             return []
-        wanted = self._missing()
-        if self._fillings == 1 and len(wanted) > _TOURS and not self._of_pairs():
-            # All that is missing at once; what a slow trunk holds back the others must not wait for.
-            labels = self._inferred.grouping.labels
-            able = filling.sound(self._inferred.capacities, labels)
-            wanted = filling.tours(labels, _TOURS, self._random, able) or wanted
+        wanted = filling.missing(self._inferred, self._full, self._random, toured=self._toured)
+        if self._fillings == 1:
+            wanted = filling.at_once(self._inferred, wanted, _TOURS, self._random)
         if not wanted:
             self._stage = self._inside
         return wanted[:left]
-
-    def _slow_trunks(self) -> bool:
-        """Whether a trunk is known that keeps others from being full."""
-        if self._inferred is None:
-            return False
-        found, labels = self._inferred.capacities, self._inferred.grouping.labels
-        return len(filling.sound(found, labels)) <= int(labels.max())
-
-    def _of_pairs(self) -> bool:
-        found = self._inferred.capacities if self._inferred else ()
-        return any(capacity.reach is Reach.BETWEEN for capacity in found)
-
-    def _missing(self) -> list[Phase]:
-        """Phases that fill limits of which others of their kind are known; none, where none is missing."""
-        if self._inferred is None:
-            return []
-        lone = len(self._inferred.capacities) <= _LONE
-        if self._toured and lone and self._inferred.explained >= WELL_EXPLAINED:
-            # All trunks were loaded at once: those without a limit have none below what their hosts send.
-            return []
-        labels = self._inferred.grouping.labels
-        open_ = filling.carrying(self._full, labels, unshared(self._full).nominal)
-        return filling.phases(self._inferred.capacities, labels, self._random, open_)
 
     # -- 2: within groups, where outer limits are out of the way; on a quiet network that would be the same
     # again
@@ -442,26 +422,39 @@ class Search:
         known = self._few.known(out, back, unshared(self._full)) if crowded else (out, back)
         one = self._together is not None
         alone = infer(self._full, *known, divided=not one, near=None if one else self._near).alone
-        phases = []
-        if not (one and self._looked_into.leant and subgroups.of_everybody(self._within, alone)):
-            phases = self._looked_into.phases(groups, self._within, alone, labels, left)
+        phases = self._looked_into.phases(groups, self._within, alone, labels, left)
         if not phases:
             self._parts = subgroups.parts(self._within, alone, labels)
             self._stage = self._over
         return phases
 
     def _of_everybody(self) -> Within | None:
+        found = self._inferred
+        if self._by_latency and found is not None and found.explained >= WELL_EXPLAINED:
+            return None
         alone, nobody = unshared(self._full), np.full(self._ranks, np.nan)
         if not self._few.faster_than(alone):
             return None
         reached = unshared(self._full, *self._few.known(nobody, nobody, alone))
         return subgroups.of_everybody(joined(self._full, self._within), reached)
 
+    def _alike(self, found: Inferred) -> Within | None:
+        """What all share who are slow alike: limits of parts, or of all, unless phases of parts refute it."""
+        parts, everybody = self._parts, self._together
+        if parts is None:  # too few phases were left
+            return everybody or subgroups.as_whole(self._ranks, found.capacities)
+        if parts.limits or everybody is None:
+            return parts
+        confirmed = subgroups.is_full_of_parts_too(everybody, self._within, self._few.rate)
+        return everybody if confirmed else parts
+
     def _over(self) -> list[Phase]:
         return []
 
     def located(self, names: Sequence[str] = ()) -> Located:
         """What is known so far."""
+        if not self._looked_into.begun:
+            self._together = self._of_everybody()
         alone, crowded = unshared(self._full), self._crowded()
         known = self._suspects.known(self._within, self._slow, alone.nominal)
         if crowded:
@@ -472,18 +465,18 @@ class Search:
             found = infer(self._full, *known, divided=self._divided(), near=self._near)
             if doubtful(found) and self._near is None:
                 found = infer(self._full, *known, divided=False)
-        parts = self._parts
-        if crowded and (parts is None or not parts.limits):
-            one = found.grouping.count == 1
-            parts = self._together or (subgroups.as_whole(self._ranks, found.capacities) if one else parts)
-        explained = crowded and parts is not None and bool(parts.limits)
-        if explained:  # by limits within, of which others would only be sums
-            found = replace(found, capacities=())
-        elif parts is not None:
-            found = without_sums(found, parts)
         hosts = tuple(names) or self._hosts or tuple(f"rank{rank}" for rank in range(self._ranks))
-        outline = structure(found, hosts, self._used)
+        notes = structure(found, hosts, self._used).notes
+        alike = crowded and found.grouping.count == 1
+        parts = self._alike(found) if alike else self._parts
         if parts is not None:
-            outline = with_parts(outline if not explained else replace(outline, notes=()), parts)
+            parts = placed(parts, found.grouping.labels)
+            # Limits of all would be those of its parts, or were refuted by these phases.
+            explained = crowded and bool(parts.limits)
+            found = replace(found, capacities=()) if alike or explained else without_sums(found, parts)
+            notes = () if explained else notes
+        outline = replace(structure(found, hosts, self._used), notes=notes)
+        if parts is not None:
+            outline = with_parts(outline, parts)
         few = self._few.rate if crowded else math.nan
         return Located(found, outline, self._full, self._used, self._sure, self._suspects.measured, few)

@@ -29,6 +29,8 @@ SMALLEST_SHARE = 0.5
 WORTH_A_PART = 0.05
 # Of all phases, those in which one limit of everybody must have been full.
 _NEARLY_ALL = 0.8
+# Of a limit's capacity, what hosts can send that surely fill it.
+_ENOUGH = 1.1
 # Of a group, and of the hosts beside a part that sends as a whole: by turns.
 _SHARES, _SHARES_OF_OTHERS = (0.5, 0.6, 0.7, 0.8), (0.4, 0.6, 0.5)
 
@@ -120,13 +122,20 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
 def of_everybody(seen: Observed, alone: Unshared) -> Within | None:
     """One limit of all: in nearly every phase what they send, and receive, adds up to the same, however
     unevenly it is shared. None: it does not. `alone`: what hosts reach that share nothing."""
-    full = _nearly_always(limits.explain_own(seen, alone, np.zeros(seen.ranks, np.int64)), seen)
+    found = limits.explain_own(seen, alone, np.zeros(seen.ranks, np.int64))
+    full = [one for one in found.capacities if len(one.phases) >= _NEARLY_ALL * seen.phases]
     return as_whole(seen.ranks, full) if full else None
 
 
-def _nearly_always(found: limits.Explained, seen: Observed) -> list[limits.Capacity]:
-    """Those that were full in nearly every phase."""
-    return [one for one in found.capacities if len(one.phases) >= _NEARLY_ALL * seen.phases]
+def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> bool:
+    """Whether a limit of all stays what it is when only some send who could fill it, at `nominal` bytes per
+    second each: of what several share apart, some would be idle."""
+    capacity = everybody.limits[0].bytes_per_second
+    phase = np.unique(seen.phase, return_inverse=True)[1]
+    able = np.nonzero(np.bincount(phase) * nominal > _ENOUGH * capacity)[0]
+    totals = np.array([limits.while_full(seen.rate[phase == at], nominal) for at in able])
+    near = np.abs(np.log(totals / capacity)) < limits.ALIKE
+    return len(able) > 0 and float(near.mean()) >= _NEARLY_ALL
 
 
 def as_whole(ranks: int, capacities: Sequence[limits.Capacity]) -> Within:
@@ -140,8 +149,6 @@ def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integ
     share explains as much."""
     whole = np.zeros(len(members), np.int64)
     of_all = limits.explain_own(mine, alone, np.zeros(mine.ranks, np.int64))
-    if _nearly_always(of_all, mine):  # whichever part sent: of two limits only one would have been full
-        return whole, of_all
     found = _divided(mine, alone, members)
     least = max(SMALLEST_SHARE, of_all.share + WORTH_A_PART)
     if found is not None and found[1].share > least:
