@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.findings import Reach
+from crosscut.analysis.findings import Limit, Reach
 from crosscut.analysis.intervals import Floats, medians
 from crosscut.analysis.observed import Integers, Observed
 from crosscut.analysis.unshared import Unshared
@@ -70,6 +70,10 @@ class Capacity:
     high: float
     phases: tuple[int, ...]
     """In which it was full."""
+
+    def of(self, names: tuple[str, ...]) -> Limit:
+        """The same for people and files: of groups with these names."""
+        return Limit(self.reach, names, self.bytes_per_second, self.low, self.high, phases=self.phases)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis import grouping, limits, placing
-from crosscut.analysis.findings import LOCATE_ON, Group, Limit, Reach, Structure
+from crosscut.analysis.findings import LOCATE_ON, Group, Reach, Structure
 from crosscut.analysis.grouping import Grouping
 from crosscut.analysis.intervals import Floats
 from crosscut.analysis.limits import Capacity, Explained
@@ -232,20 +232,13 @@ def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Struct
             groups.append(Group(group_name(number), tuple(int(rank) for rank in ranks), (), sure))
     return Structure(
         groups=tuple(groups),
-        limits=tuple(_limit(capacity) for capacity in inferred.capacities),
+        limits=tuple(one.of(tuple(map(group_name, one.groups))) for one in inferred.capacities),
         host_out_bytes_per_second=tuple(float(rate) for rate in inferred.alone.out_rate),
         host_in_bytes_per_second=tuple(float(rate) for rate in inferred.alone.in_rate),
         hosts=hosts,
         phases_used=phases,
         notes=tuple(_notes(inferred, hosts)),
     )
-
-
-def _limit(capacity: Capacity) -> Limit:
-    return Limit(
-        capacity.reach, tuple(group_name(number) for number in capacity.groups),
-        capacity.bytes_per_second, capacity.low, capacity.high, phases=capacity.phases,
-    )  # fmt: skip
 
 
 def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:

@@ -93,12 +93,6 @@ def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
     return guess
 
 
-def _limit(capacity: limits.Capacity, names: tuple[str, ...]) -> Limit:
-    return Limit(
-        capacity.reach, names, capacity.bytes_per_second, capacity.low, capacity.high, phases=capacity.phases
-    )
-
-
 def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
     """Of every group that was looked into."""
     groups: list[Group] = []
@@ -115,7 +109,7 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
         groups += [
             Group(name, tuple(members[part_labels == part].tolist())) for part, name in enumerate(names)
         ]
-        shared += [_limit(c, tuple(names[g] for g in c.groups)) for c in explained.capacities]
+        shared += [c.of(tuple(names[g] for g in c.groups)) for c in explained.capacities]
     return Within(tuple(groups), tuple(shared))
 
 
@@ -141,7 +135,7 @@ def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> b
 def as_whole(ranks: int, capacities: Sequence[limits.Capacity]) -> Within:
     """Limits of one group of all ranks."""
     whole = Group("group0", tuple(range(ranks)))
-    return Within((whole,), tuple(_limit(capacity, (whole.name,)) for capacity in capacities))
+    return Within((whole,), tuple(capacity.of((whole.name,)) for capacity in capacities))
 
 
 def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
