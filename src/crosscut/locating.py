@@ -19,7 +19,7 @@ from crosscut.analysis.located import Located
 from crosscut.analysis.machine import limited_phases
 from crosscut.analysis.observed import Route
 from crosscut.analysis.search import SURE, Search
-from crosscut.errors import SessionError
+from crosscut.errors import Interrupted, SessionError
 from crosscut.job import Job
 from crosscut.measure import Decided
 from crosscut.reports.check_cautions import planted
@@ -127,6 +127,8 @@ def locate(
         if seen is not None:
             search.learn(seen / SHORT_BYTES if short else seen)
         in_vain = in_vain + 1 if seen is None else 0
+    if not gathered.measured and session.interrupted:
+        raise Interrupted("interrupted before anything was measured")
     if not gathered.measured:
         raise SessionError("nothing was measured: the search needs its first phases at least")
     return Searched(

@@ -198,6 +198,8 @@ class Session:
                 error = _error_of(event, collected.failures)
                 if collected.lost_nodes and isinstance(error, SessionError):
                     raise RanksLost(str(error), tuple(collected.lost_nodes))
+                if self.interrupted and isinstance(error, SessionError):  # it stopped before it began
+                    raise Interrupted(str(error))
                 raise error
             elif kind == "finished" and Path(str(event.get("out", job.out))) == job.out:
                 return _outcome(job, event, collected)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -238,3 +241,26 @@ def test_the_oracle_of_generated_networks_agrees_with_the_simulator(tmp_path, ca
     )  # fmt: skip
     expected = oracle.measure(truth.ways, truth.capacities, phases, 0.0, generator)
     assert rates(Run.open(out), phases) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_search_that_is_interrupted_in_its_first_phases_says_so() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "crosscut",
+        "locate",
+        "-n",
+        "4",
+        "--size",
+        "500MB",
+        "--time-limit",
+        "60s",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        begun = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, complained = process.communicate(timeout=120)
+    assert begun.startswith("crosscut: 0 phases measured")
+    assert process.returncode == 130
+    assert "Traceback" not in complained
