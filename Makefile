@@ -33,7 +33,7 @@ help:  ## Show this list
 	    printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: install  ## Measure four patterns over TCP and MPI on this machine and show what came out
-	$(BIN)/python -m crosscut.demo
+	$(BIN)/python -m crosscut.campaigns.demo
 
 # The packages first: what is built depends on whether SimGrid is there.
 test: $(MADE)/debian-packages test-core test-python  ## Test the core and the Python side

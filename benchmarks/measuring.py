@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.processes import BenchmarkError, output_of
-from crosscut.core import CORE, find_executable
+from crosscut.base.core import CORE, find_executable
 from crosscut.places.base import new_secret
-from crosscut.run import Run
+from crosscut.run.run import Run
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Ratios of paired measurements: what two programs did right after each other, so that a machine's moods
 cancel. The 95 % interval of the median of the pairs' log ratios is bounded by order statistics
-(crosscut.analysis.intervals has the source): nothing is assumed of their distribution."""
+(crosscut.analysis.stats.intervals has the source): nothing is assumed of their distribution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosscut.analysis.intervals import medians
+from crosscut.analysis.stats.intervals import medians
 
 FEWEST_PAIRS = 20
 HALF_WIDTH = 0.03

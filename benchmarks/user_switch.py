@@ -23,9 +23,10 @@ import numpy as np
 
 from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
 from benchmarks.processes import BenchmarkError, output_of
-from crosscut.errors import CrosscutError
-from crosscut.lab import lifecycle, state, switch_process
-from crosscut.run import Run
+from crosscut.base.errors import CrosscutError
+from crosscut.lab import lifecycle, state
+from crosscut.lab.switch import process
+from crosscut.run.run import Run
 
 CLUSTERS = ((16, 100), (64, 10))
 """Nodes, Mbit/s."""
@@ -84,7 +85,7 @@ def machine_seconds() -> tuple[float, float]:
 def switch_statistics(record: state.Record) -> dict[str, float] | None:
     if record.switch_process is None:
         return None
-    said = switch_process.statistics(record)
+    said = process.statistics(record)
     return {
         "cpu": said["cpu_share"] * said["seconds"],
         "late": said["lateness_lately_seconds"]["p99"],

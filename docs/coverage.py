@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.intervals import interval_ranks
+from crosscut.analysis.stats.intervals import interval_ranks
 
 TRIALS = 4000
 FEWEST = 6

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from routes import routes_table
 
-from crosscut import cli, core
-from crosscut.cli import options
-from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
+from crosscut import cli
+from crosscut.base import core
+from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
+from crosscut.cli.parsing import options
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 NOTES = REFERENCE / "notes.toml"

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import units
-from crosscut.hpl import program
-from crosscut.reports.screen import Rows, screen_for
+from crosscut.base import units
+from crosscut.reports.terminal.screen import Rows, screen_for
+from crosscut.workloads.hpl import program
 
 COMMAND = (sys.executable, "-m", "crosscut")
 MOST_RANKS = 16

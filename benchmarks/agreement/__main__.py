@@ -28,9 +28,9 @@ from benchmarks.agreement.networks import Network, random_network
 from benchmarks.agreement.sharing import Tied, carried, fairly_shared, full_alone, passed
 from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
 from benchmarks.processes import BenchmarkError
-from crosscut import network
-from crosscut.errors import CrosscutError
-from crosscut.run import Run
+from crosscut.base.errors import CrosscutError
+from crosscut.network import description
+from crosscut.run.run import Run
 
 AIM = 0.05
 SAME = 0.01
@@ -133,15 +133,15 @@ def capacities(file: Path, sources: Integers) -> Capacities:
     hosts = [vertex.name for vertex in _graph(file).vertices]
     found = {}
     for source, to in {(int(source), to) for row in sources for to, source in enumerate(row) if source >= 0}:
-        way = json.loads(network.ask("routes", str(file), hosts[source], hosts[to], "--json").stdout)
+        way = json.loads(description.ask("routes", str(file), hosts[source], hosts[to], "--json").stdout)
         found[source, to] = [
             (one["name"], float(one["payload_bytes_per_second"] or np.inf)) for one in way["capacities"]
         ]
     return found
 
 
-def _graph(file: Path) -> network.Graph:
-    graph = network.load(str(file), graph=True).graph
+def _graph(file: Path) -> description.Graph:
+    graph = description.load(str(file), graph=True).graph
     assert graph is not None  # asked for
     return graph
 

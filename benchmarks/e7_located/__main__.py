@@ -27,10 +27,10 @@ from benchmarks.conditions import describe, preferred, print_table, sentence, wr
 from benchmarks.e7_located.clusters import CLUSTERS, Cluster, shuffled
 from benchmarks.e7_located.scoring import Explained, Score, explained, score
 from benchmarks.processes import BenchmarkError
-from crosscut.analysis.findings import from_json
-from crosscut.errors import CrosscutError
+from crosscut.analysis.findings.model import from_json
+from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle
-from crosscut.run import Run
+from crosscut.run.run import Run
 
 # Of a full frame of 1538 bytes on the wire, 1448 are payload beside time stamps (IEEE 802.3, RFC 7323);
 # simulated, the file says nothing of a protocol, and all is.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.processes import BenchmarkError
-from crosscut import network
+from crosscut.network import description as network
 
 Integers = NDArray[np.int64]
 MBIT = 1e6

@@ -12,13 +12,13 @@ import numpy as np
 
 from benchmarks.e7_located.clusters import HOST_BITS_PER_SECOND, PAIR_BITS_PER_SECOND, Integers, Truth
 from benchmarks.truth.score import adjusted_rand
-from crosscut.analysis.findings import Limit, Reach, Structure
+from crosscut.analysis.structure.model import Limit, Reach, Structure
 
 # Of what a limit carries, in flows: so many fill it, and are slow; fewer than it carries do not.
 SURELY_FULL = 1.1
 _OWN = {Reach.SENT: "sent", Reach.RECEIVED: "received"}
 _CORE = "core"
-"""Of a network file of groups on one switch (crosscut/inferred_network.py)."""
+"""Of a network file of groups on one switch (crosscut/analysis/structure/network_file.py)."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchmarks.messages import counting, page
 from benchmarks.processes import BenchmarkError
-from crosscut import workloads
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
+from crosscut.workloads import applications
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = Path(__file__).with_name("lobosco2002.toml")
@@ -23,7 +23,7 @@ COUNTS = ROOT / "tests" / "golden" / "messages" / "class-b-16.json"
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.messages", description=__doc__)
-    parser.add_argument("--class", dest="problem_class", choices=workloads.CLASSES, default=page.PAPERS[0])
+    parser.add_argument("--class", dest="problem_class", choices=applications.CLASSES, default=page.PAPERS[0])
     parser.add_argument("--ranks", type=int, default=page.PAPERS[1], help="4 or 16: all six take them")
     parser.add_argument("--profiles", type=Path, metavar="FOLDER", help="keep profiles here, or take them")
     parser.add_argument("--again", action="store_true", help="write the page from the counts that are there")
@@ -57,7 +57,7 @@ def _count(options: argparse.Namespace) -> list[counting.Counted]:
             folder = options.profiles
             folder.mkdir(parents=True, exist_ok=True)
         found = []
-        for workload in workloads.find(page.NAMES):
+        for workload in applications.find(page.NAMES):
             print(f"{workload.name}, class {options.problem_class}, {options.ranks} ranks", file=sys.stderr)
             found.append(counting.count(workload, options.problem_class, options.ranks, folder))
         return found

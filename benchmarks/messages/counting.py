@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import BenchmarkError
-from crosscut import profile, workloads
 from crosscut.places.local import cores
 from crosscut.places.mpi import environment_for
+from crosscut.profile import program as profile
+from crosscut.workloads import applications
 
 LIMIT_SECONDS = 4 * 3600
 BESIDE = Path(sys.executable).parent / "mpiexec"
@@ -52,7 +53,7 @@ class Counted:
         return self.point + self.collective
 
 
-def count(workload: workloads.Workload, problem_class: str, ranks: int, folder: Path) -> Counted:
+def count(workload: applications.Workload, problem_class: str, ranks: int, folder: Path) -> Counted:
     """Runs it, or takes the profile that is there already."""
     where = folder / f"{workload.name}.profile"
     if not where.exists():
@@ -60,10 +61,10 @@ def count(workload: workloads.Workload, problem_class: str, ranks: int, folder: 
     return _read(workload.name, problem_class, where, ranks)
 
 
-def _run(workload: workloads.Workload, problem_class: str, ranks: int, where: Path) -> None:
+def _run(workload: applications.Workload, problem_class: str, ranks: int, where: Path) -> None:
     if not BESIDE.exists():
         raise BenchmarkError(f"there is no {BESIDE}: pip install 'mpich>=5'")
-    program = [str(workloads.find_executable(workload)), "--class", problem_class, "--json"]
+    program = [str(applications.find_executable(workload)), "--class", problem_class, "--json"]
     words = [sys.executable, "-m", "crosscut", "profile", "--json", "--out", str(where), "--"]
     done = subprocess.run(
         [*words, str(BESIDE), "-n", str(ranks), *program],

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.messages.counting import Counted, Sizes
-from crosscut import units
-from crosscut.reports.terminal_profile import decade_name
+from crosscut.base import units
+from crosscut.reports.terminal.profile import decade_name
 
 MADE = "<!-- Made by `make messages`: change benchmarks/messages, in place of this page. -->"
 MEGABYTE = 1e6

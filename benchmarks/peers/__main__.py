@@ -12,7 +12,7 @@ from benchmarks.peers.comparisons import Comparison, chosen, over_mpi, over_tcp,
 from benchmarks.peers.mpich import LAUNCHER, core_mpich
 from benchmarks.processes import BenchmarkError, missing_programs
 from benchmarks.ratios import FEWEST_PAIRS, HALF_WIDTH, Ratio, compare
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
 
 HEAD = (
     "peer",

@@ -21,12 +21,14 @@ from benchmarks.prediction import comparing, labs, truth
 from benchmarks.prediction.comparing import Assumed, Row
 from benchmarks.prediction.labs import Lab
 from benchmarks.processes import BenchmarkError
-from crosscut import smpi, units, workloads
-from crosscut.errors import CrosscutError
+from crosscut.base import units
+from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle
+from crosscut.places import smpi
 from crosscut.places.lab import Site
 from crosscut.prediction import predicting
 from crosscut.prediction.stream_replay import MPICH_TCP
+from crosscut.workloads import applications
 
 PINGPONG_BYTES, PINGPONG_REPETITIONS = 8, 15
 # Payload of 50 Mbit/s (labs.home) under labs.PROTOCOL.
@@ -35,7 +37,7 @@ HOME_BYTES_PER_SECOND = 50e6 / 8 * (1500 - 52) / (1500 + 38)
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.prediction", description=__doc__)
-    parser.add_argument("--class", dest="problem_class", choices=workloads.CLASSES, default="W")
+    parser.add_argument("--class", dest="problem_class", choices=applications.CLASSES, default="W")
     parser.add_argument("--workloads", nargs="+", default=["is", "cg", "mg", "ft", "lu"])
     parser.add_argument("--ranks", type=int, default=4, help="one on each host: 4 or 8")
     parser.add_argument("--repeat", type=int, default=5, help="runs of each workload in each cluster")
@@ -64,7 +66,7 @@ def main() -> int:
 
 def _compare(options: argparse.Namespace, folder: Path) -> int:
     machine = conditions.describe()
-    chosen = workloads.find(options.workloads)
+    chosen = applications.find(options.workloads)
     delays = options.switch != "kernel"
     home = labs.home(options.ranks, delays=delays)
     places = (home, *labs.away(options.ranks, delays=delays))
@@ -102,7 +104,7 @@ def _measured(
     options: argparse.Namespace,
     site: Site,
     lab: Lab,
-    chosen: Sequence[workloads.Workload],
+    chosen: Sequence[applications.Workload],
     folder: Path,
     *,
     trace: bool,

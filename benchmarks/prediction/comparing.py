@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.prediction import truth
 from benchmarks.prediction.labs import Lab
-from crosscut import smpi
+from crosscut.places import smpi
 from crosscut.prediction import calibrating, predicting
 from crosscut.prediction import trace as traces
 from crosscut.prediction.stream_replay import Transport

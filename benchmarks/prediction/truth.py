@@ -13,11 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.processes import BenchmarkError, output_of
-from crosscut import core, profile, profile_tit, profiler, smpi, workloads
-from crosscut.errors import PlaceError
-from crosscut.places import lab, lab_mpi
+from crosscut.base import core
+from crosscut.base.errors import PlaceError
+from crosscut.places import lab, lab_mpi, smpi
 from crosscut.prediction.source import ENDS
-from crosscut.run import Run as MeasuredRun
+from crosscut.profile import profiler, tit
+from crosscut.profile import program as profile
+from crosscut.run.run import Run as MeasuredRun
+from crosscut.workloads import applications
 
 LIMIT_SECONDS = 600.0
 
@@ -44,7 +47,7 @@ def site(file: Path, switch: str) -> Iterator[lab.Site]:
 
 def run(
     place: lab.Site,
-    workload: workloads.Workload,
+    workload: applications.Workload,
     problem_class: str,
     ranks: int,
     folder: Path,
@@ -58,21 +61,21 @@ def run(
         launcher = lab_mpi.launcher_of("", core.find_executable(core.CORE_MPI))
     except PlaceError as error:
         raise BenchmarkError(str(error)) from error
-    program = [str(workloads.find_executable(workload)), "--class", problem_class, "--json"]
+    program = [str(applications.find_executable(workload)), "--class", problem_class, "--json"]
     shares = [(share.host, share.count) for share in lab.spread(ranks, place.hosts, 0)]
     start = [launcher.program, "-n", str(ranks)]
-    words, inner = lab_mpi.command(place, launcher, start, shares, program)
+    words, inner = lab_mpi.command(place.enter, launcher, start, shares, program)
     variables = {**inner, **profiler.environment(profiler.find_library(), folder, trace=trace)}
     printed = folder / "printed"
     with printed.open("wb") as output:
         ran = profiler.run([str(word) for word in words], variables, LIMIT_SECONDS, output)
     profiler.complain(ran, f"{workload.name} in the lab {place.name}")
-    if not workloads.parse_result(printed.read_text(encoding="utf-8", errors="replace")).verified:
+    if not applications.parse_result(printed.read_text(encoding="utf-8", errors="replace")).verified:
         raise BenchmarkError(f"{workload.name} did not verify in the lab {place.name}")
     found = profile.load(folder)
     about: dict[str, object] = {}
     if trace:
-        written = profile_tit.write(found, smpi.HOST_FLOPS)
+        written = tit.write(found, smpi.HOST_FLOPS)
         about = {"file": written.file.name, "flops_per_second": written.flops_per_second}
     profiler.write_about(folder, [str(word) for word in words], ran, about)
     return _taken(folder, found)

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
 from benchmarks.processes import BenchmarkError
-from crosscut import profiler
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
+from crosscut.profile import profiler
 
 SOURCE = Path(__file__).with_name("call_cost.c")
 BESIDE = Path(sys.executable).parent

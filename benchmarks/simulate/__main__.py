@@ -27,9 +27,9 @@ from typing import Any
 from benchmarks.conditions import describe, preferred, print_table, sentence, write_json
 from benchmarks.processes import BenchmarkError
 from benchmarks.ratios import Ratio, ratio_of
-from crosscut import network
-from crosscut.errors import CrosscutError
-from crosscut.smpi import engines
+from crosscut.base.errors import CrosscutError
+from crosscut.network import description as network
+from crosscut.places.smpi import engines
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "benchmarks" / "simulate"

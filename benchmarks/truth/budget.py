@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.truth import networks
 from benchmarks.truth.networks import HOST_RATE, Fault, Truth
 from benchmarks.truth.score import named_faults, search
-from crosscut.analysis import find
+from crosscut.analysis.findings import of_run
 
 LINK_PHASES, TRUNK_PHASES_PER_DOUBLING = 4, 4
 # As loud as the quieter of the two noises of the table of truth.
@@ -80,7 +80,7 @@ def bad_trunk(seed: int) -> Case:
 
 def outcome(case: Case, seed: int, noise: float = NOISE) -> Outcome:
     located = search(case.truth, noise, seed + 1_000_000)
-    found = find.of_located(located, tuple(f"n{rank}" for rank in range(case.truth.ranks)))
+    found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(case.truth.ranks)))
     named = named_faults(found, case.truth)
     planted = {(fault.kind, fault.subject, fault.direction) for fault in case.truth.faults}
     return Outcome(case, located.phases_used, len(planted - named), len(named - planted))

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import Truth
-from crosscut.analysis import find
-from crosscut.analysis.findings import Direction, Finding, Kind
-from crosscut.analysis.located import Located
-from crosscut.analysis.search import Search
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import Direction, Finding, Kind
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.structure.located import Located
 
 Integers = NDArray[np.int64]
 ALARMS = (Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE)
@@ -68,7 +68,7 @@ def score(seed: int, noise: float, *, healthy: bool = False) -> Score:
     truth = networks.make(seed, healthy=healthy)
     start = time.perf_counter()
     located = search(truth, noise, seed + 1_000_000)
-    found = find.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
+    found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
     labels = located.inferred.grouping.labels
     rand = adjusted_rand(truth.labels, labels)
     names = _same_groups(truth.labels, labels) if rand == 1 else {}

@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from crosscut.reports import terminal
-from crosscut.reports.glyphs import UNICODE
-from crosscut.reports.screen import Screen
+from crosscut.reports.terminal import run as terminal
+from crosscut.reports.terminal.glyphs import UNICODE
+from crosscut.reports.terminal.screen import Screen
 from crosscut.reports.view import open_view
 
 COLUMNS = 100

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.hpl import figures, output
-from crosscut.hpl.output import Rings, Spread
+from crosscut.workloads.hpl import figures, output
+from crosscut.workloads.hpl.output import Rings, Spread
 
 FILE = Path(__file__).parent / "hpl" / "hpccoutf.txt"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import network
 from crosscut.cli import main
+from crosscut.network import description
 from crosscut.pricing import asking
 from crosscut.pricing.amounts import Interval, per_cent
 from crosscut.pricing.bill import Bill
@@ -123,7 +123,9 @@ def test_had_the_port_price_been_the_switch_s_alone_no_price_of_a_node_would_fit
 
 
 def test_every_catalogue_network_that_these_papers_price_has_its_price_from_a_book() -> None:
-    named = [name for name in network.catalogue_names() if name.startswith(("xibalba-e7-config", "bode-"))]
+    named = [
+        name for name in description.catalogue_names() if name.startswith(("xibalba-e7-config", "bode-"))
+    ]
     assert len(named) >= 19
     unpriced = {name for name in named if not asking.price(name, None, [], None).bill}
     # Two boards with the adapter on them, wired to each other: there is nothing to buy.

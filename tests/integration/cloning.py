@@ -10,12 +10,12 @@ from pathlib import Path
 
 from under_way import PATIENCE_SECONDS, wait_until
 
-from crosscut import clone_places
-from crosscut.clone import Order, Outcome, clone
-from crosscut.errors import CrosscutError
-from crosscut.measure import Launch, open_session
-from crosscut.places.base import Event
-from crosscut.session import Session
+from crosscut.base.errors import CrosscutError
+from crosscut.base.job import Event
+from crosscut.clone import places
+from crosscut.clone.clone import Order, Outcome, clone
+from crosscut.session.client import Session
+from crosscut.session.measure import Launch, open_session
 
 UNFINISHED = ".crosscut-clone"
 # Small, so that a copy of some megabytes has many steps.
@@ -75,7 +75,7 @@ class Copying:
 @contextmanager
 def copying(order: Order, launch: Launch) -> Iterator[Copying]:
     events: list[Event] = []
-    with clone_places.decided(launch) as decided:
+    with places.decided(launch) as decided:
         session = open_session(decided, events.append)
     try:
         session.wait_ready()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.core import find_executable
+from crosscut.base.core import find_executable
 
 sys.path.insert(0, str(Path(__file__).parent))
 

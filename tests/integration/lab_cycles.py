@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from crosscut.lab import lifecycle, state
-from crosscut.lab.user_switch import UserSwitchError, find_switch
+from crosscut.lab.switch.program import UserSwitchError, find_switch
 
 NETWORK = '[generator]\nkind = "crossbar"\nhosts = {hosts}\nrate = "100 Mbit/s"\n'
 

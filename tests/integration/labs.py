@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.lab import enter, lifecycle, state, user_switch
+from crosscut.lab import enter, lifecycle, state
+from crosscut.lab.switch import program
 
 WALK = Path(__file__).parent / "walk.py"
 FAST_ETHERNET = "[protocol]\nmtu = 1500\nheaders = 40\nframing = 38\n"
@@ -22,7 +23,7 @@ needs_lab = pytest.mark.skipif(
 )
 
 
-NO_USER_SWITCH = user_switch.unavailable()
+NO_USER_SWITCH = program.unavailable()
 """Empty: there is one."""
 # Of a test that takes both.
 SWITCHES = (

@@ -15,13 +15,14 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from crosscut import core, fsck, implied
-from crosscut.errors import SessionError, UsageError
-from crosscut.job import Job
-from crosscut.measure import Decided, Launch, decide, open_session
-from crosscut.run import Run
-from crosscut.run_format import MEASURED
-from crosscut.session import Outcome, Session
+from crosscut.base import core
+from crosscut.base.errors import SessionError, UsageError
+from crosscut.base.job import Job
+from crosscut.run import fsck, implied
+from crosscut.run.format import MEASURED
+from crosscut.run.run import Run
+from crosscut.session.client import Outcome, Session
+from crosscut.session.measure import Decided, Launch, decide, open_session
 
 RANKS = (2, 3, 4, 5)
 SMALL_BYTES = 20_000

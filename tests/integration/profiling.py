@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from crosscut import profiler
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
+from crosscut.profile import profiler
 
 SOURCES = Path(__file__).parent / "profiled"
 BESIDE = Path(sys.executable).parent

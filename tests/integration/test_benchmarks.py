@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from crosscut import network
-from crosscut.core import CORE, find_executable
+from crosscut.base.core import CORE, find_executable
+from crosscut.network import description
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # benchmarks are no part of the installation
@@ -218,7 +218,7 @@ def test_a_random_network_can_be_read(seed: int, tmp_path: Path) -> None:
     drawn = random_network(seed)
     file = tmp_path / f"{drawn.name}.toml"
     file.write_text(drawn.text, encoding="ascii")
-    assert 4 <= network.ranks(str(file)) <= 16
+    assert 4 <= description.ranks(str(file)) <= 16
 
 
 @labs.needs_lab

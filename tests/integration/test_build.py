@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from crosscut.base.errors import CrosscutError
 from crosscut.cli import build_mpi
-from crosscut.errors import CrosscutError
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from crosscut.core import CORE, find_executable
+from crosscut.base.core import CORE, find_executable
 
 pytestmark = pytest.mark.skipif(find_executable(CORE) is None, reason="crosscut-core is not built")
 

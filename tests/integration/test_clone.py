@@ -16,10 +16,10 @@ from processes import await_none, running
 from strangers import Strangers
 from under_way import PATIENCE_SECONDS, private_core, rank_processes, signal_all, wait_until
 
-from crosscut import core
-from crosscut.clone import VERIFIED, Outcome
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.measure import Launch
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.clone.clone import VERIFIED, Outcome
+from crosscut.session.measure import Launch
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)

@@ -13,11 +13,12 @@ from cloning import CHUNK_BYTES, copying, image, unfinished, wait_for_bytes
 from labs import FAST_ETHERNET, crosscut, lab, needs_lab, on_node
 from sshd import Sshd, running_sshd, why_not
 
-from crosscut import clone_places, core
-from crosscut.clone import VERIFIED, Order
-from crosscut.errors import UsageError
+from crosscut.base import core
+from crosscut.base.errors import UsageError
+from crosscut.clone import places
+from crosscut.clone.clone import VERIFIED, Order
 from crosscut.lab import state
-from crosscut.measure import Launch
+from crosscut.session.measure import Launch
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)
@@ -111,5 +112,5 @@ def test_elsewhere_a_relative_target_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("on", ["mpi", "sim:fat-tree-1024", "local", "local:1", "local:x", "nowhere"])
 def test_places_that_cannot_copy_are_refused(on: str) -> None:
-    with pytest.raises(UsageError, match="--on"), clone_places.decided(Launch(on=on)):
+    with pytest.raises(UsageError, match="--on"), places.decided(Launch(on=on)):
         pass

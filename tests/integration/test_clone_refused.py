@@ -14,10 +14,10 @@ from cloning import CHUNK_BYTES, copied, image, unfinished
 from processes import await_none
 from under_way import private_core
 
-from crosscut import core
-from crosscut.clone import VERIFIED, Order, Outcome
-from crosscut.errors import UsageError
-from crosscut.measure import Launch
+from crosscut.base import core
+from crosscut.base.errors import UsageError
+from crosscut.clone.clone import VERIFIED, Order, Outcome
+from crosscut.session.measure import Launch
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)

@@ -13,21 +13,23 @@ from typing import Any
 import pytest
 from labs import crossbar, needs_lab
 
-from crosscut import smpi, workload_places, workloads
-from crosscut.core import CORE_MPI, find_executable
+from crosscut.base.core import CORE_MPI, find_executable
+from crosscut.places import smpi
 from crosscut.places.local import cores
 from crosscut.places.mpi import environment_for, find_hydra
-from crosscut.workload_places import Where
-from crosscut.workloads import Result, WorkloadError
+from crosscut.workloads import applications
+from crosscut.workloads import launch as workload_places
+from crosscut.workloads.applications import Result, WorkloadError
+from crosscut.workloads.launch import Where
 
 LAUNCHER = find_hydra("", find_executable(CORE_MPI))
-DATA_SERVER, OVERLAP = workloads.find(["data-server", "overlap"])
+DATA_SERVER, OVERLAP = applications.find(["data-server", "overlap"])
 QUICK = ("--tasks", "24", "--operations-per-byte", "10")
 
 
 def built() -> bool:
     try:
-        return bool(workloads.find_executable(DATA_SERVER) and workloads.find_executable(OVERLAP))
+        return bool(applications.find_executable(DATA_SERVER) and applications.find_executable(OVERLAP))
     except WorkloadError:
         return False
 
@@ -39,17 +41,17 @@ pytestmark = [
 
 
 def launch(
-    workload: workloads.Workload, ranks: int, *words: str, crowded: bool = True
+    workload: applications.Workload, ranks: int, *words: str, crowded: bool = True
 ) -> subprocess.CompletedProcess[str]:
     """`crowded`: MPI's own waiting gives processors away, as tests need it that others run beside."""
     assert LAUNCHER is not None
     return subprocess.run(
-        [LAUNCHER.program, "-n", str(ranks), str(workloads.find_executable(workload)), "--json", *words],
+        [LAUNCHER.program, "-n", str(ranks), str(applications.find_executable(workload)), "--json", *words],
         capture_output=True, text=True, timeout=120, check=False, env=environment_for(crowded, os.environ),
     )  # fmt: skip
 
 
-def said(workload: workloads.Workload, ranks: int, *words: str, crowded: bool = True) -> dict[str, Any]:
+def said(workload: applications.Workload, ranks: int, *words: str, crowded: bool = True) -> dict[str, Any]:
     done = launch(workload, ranks, *words, crowded=crowded)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -62,7 +64,7 @@ def checksum(ranks: int, *words: str) -> float:
     return float(checks["checksum of the array"])
 
 
-def run(workload: workloads.Workload, ranks: int, where: Where) -> Result:
+def run(workload: applications.Workload, ranks: int, where: Where) -> Result:
     with workload_places.opened(where) as runner:
         return runner(workload, "S", ranks)
 

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from crosscut import cli, core
-from crosscut.core import CoreError
-from crosscut.run import Run
+from crosscut import cli
+from crosscut.base import core
+from crosscut.base.core import CoreError
+from crosscut.run.run import Run
 
 
 @pytest.fixture(autouse=True)

@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 from measuring import RANKS, Sessions, check_whole, drawn, small, usable
 
-from crosscut import core
+from crosscut.base import core
+from crosscut.base.errors import UsageError
+from crosscut.base.job import Job
 from crosscut.cli import main
-from crosscut.errors import UsageError
-from crosscut.job import Job
-from crosscut.run import Run
-from crosscut.run_format import MEASURED
+from crosscut.run.format import MEASURED
+from crosscut.run.run import Run
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)

@@ -13,9 +13,10 @@ import xarray as xr
 from labs import FAST_ETHERNET, lab, needs_lab
 
 from crosscut import cli
-from crosscut.analysis.findings import Reach, from_json
-from crosscut.analysis.machine import limited_phases
-from crosscut.run import Run
+from crosscut.analysis.figures.limited import limited_phases
+from crosscut.analysis.findings.model import from_json
+from crosscut.analysis.structure.model import Reach
+from crosscut.run.run import Run
 
 BOOK = """
 title = "made up"

@@ -23,13 +23,13 @@ from measuring import check_whole, usable
 from processes import await_none, environment, running
 from under_way import PATIENCE_SECONDS, Measurement, measuring, private_core, rank_processes, wait_until
 
-from crosscut import core, fsck
+from crosscut.base import core
+from crosscut.base.job import Event, Job
 from crosscut.cli import main
-from crosscut.job import Job
-from crosscut.measure import Launch
-from crosscut.places.base import Event
-from crosscut.run import Run
-from crosscut.run_format import FAILED, MEASURED, SKIPPED
+from crosscut.run import fsck
+from crosscut.run.format import FAILED, MEASURED, SKIPPED
+from crosscut.run.run import Run
+from crosscut.session.measure import Launch
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)

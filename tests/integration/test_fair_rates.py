@@ -15,8 +15,9 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crosscut import core, network
-from crosscut.run import Run
+from crosscut.base import core
+from crosscut.network import description
+from crosscut.run.run import Run
 
 SLACK = 1e-6
 Pairs = dict[tuple[int, int], float]
@@ -96,7 +97,7 @@ def test_no_capacity_is_exceeded_and_every_route_has_a_bottleneck(made: tuple[st
     with tempfile.TemporaryDirectory(prefix="crosscut-fair-") as folder:
         file, platform = Path(folder) / "network.toml", Path(folder) / "platform.xml"
         file.write_text(text)
-        network.ask("platform", str(file), "--ranks", str(hosts), "--out", str(platform))
+        description.ask("platform", str(file), "--ranks", str(hosts), "--out", str(platform))
         capacities, passed = ways(platform)
         for rates in simulated(file, hosts, Path(folder) / "run.zarr"):
             load = dict.fromkeys(capacities, 0.0)

@@ -8,11 +8,11 @@ from pathlib import Path
 from labs import crossbar, lab, needs_lab
 
 from crosscut import cli
-from crosscut.analysis import find
-from crosscut.analysis.findings import Kind
-from crosscut.lab import faulting
-from crosscut.lab.faults import Fault
-from crosscut.run import Run
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import Kind
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.catalogue import Fault
+from crosscut.run.run import Run
 
 pytestmark = needs_lab
 
@@ -20,10 +20,10 @@ pytestmark = needs_lab
 def test_a_flapping_link_is_a_finding_with_what_its_host_counted(tmp_path: Path) -> None:
     out = tmp_path / "run.zarr"
     with lab(crossbar(tmp_path, 8)):
-        faulting.plant("test", Fault("flap", ("n0003",), seconds=0.02, every=0.9))
+        plant.plant("test", Fault("flap", ("n0003",), seconds=0.02, every=0.9))
         words = ["run", "aapc", "--on", "lab:test", "--size", "100KB", "--repetitions", "60", "--quiet"]
         assert cli.main([*words, "--out", str(out)]) == 0
-    found = find.find(Run.open(out))
+    found = of_run.find(Run.open(out))
     told = [one for one in found if one.hosts == ("n0003",)]
     # By what else the machine did meanwhile.
     assert {one.kind for one in told} <= {Kind.UNSTABLE, Kind.PERIODIC, Kind.COUNTED}

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from crosscut import cli, core
-from crosscut.core import CoreError
+from crosscut import cli
+from crosscut.base import core
+from crosscut.base.core import CoreError
 
 
 @pytest.fixture(autouse=True)

@@ -14,10 +14,10 @@ from events import Events, close_streams
 from processes import await_none, children, command_line, name, processes_named, ranks_of_nodes, running
 from sshd import Sshd, running_sshd, why_not
 
-from crosscut.errors import SessionError
+from crosscut.base.errors import SessionError
 from crosscut.places.base import Launched, PlaceOptions, new_secret
 from crosscut.places.hosts import HostsPlace
-from crosscut.session import Session
+from crosscut.session.client import Session
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 

@@ -18,10 +18,10 @@ from processes import await_none, running
 from sshd import running_sshd
 from sshd import why_not as why_no_sshd
 
-from crosscut.core import CORE_MPI, find_executable
-from crosscut.hpl import output, program
+from crosscut.base.core import CORE_MPI, find_executable
 from crosscut.places.mpi import find_hydra
 from crosscut.places.mpi_library import OPEN_MPI
+from crosscut.workloads.hpl import output, program
 
 pytestmark = pytest.mark.skipif(program.unavailable() is not None, reason=str(program.unavailable()))
 HYDRA = find_hydra("", find_executable(CORE_MPI))

@@ -20,9 +20,10 @@ import labs
 import pytest
 from labs import crossbar, lab, needs_lab, on_node
 
-from crosscut import core
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import describe, lifecycle, removal, state, user_switch
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.lab import describe, lifecycle, removal, state
+from crosscut.lab.switch import program
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 
@@ -296,8 +297,8 @@ def as_nobody(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A folder that everybody may write to, where users may have labs, with the `switch` of the test."""
     everybody = stat.S_IROTH | stat.S_IWOTH
     parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
-    if parameters.get("switch") == "user" and user_switch.TUN.stat().st_mode & everybody != everybody:
-        pytest.skip(f"{user_switch.TUN} is not everybody's here: chmod 0666 {user_switch.TUN}")
+    if parameters.get("switch") == "user" and program.TUN.stat().st_mode & everybody != everybody:
+        pytest.skip(f"{program.TUN} is not everybody's here: chmod 0666 {program.TUN}")
     with tempfile.TemporaryDirectory(prefix="crosscut-test-") as name:
         folder = Path(name)
         folder.chmod(0o777)

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from labs import FAST_ETHERNET, SWITCHES, crossbar, lab, median_rates, needs_lab, on_node, ways_from
 
-from crosscut.errors import UsageError
-from crosscut.lab import faulting, removal, state, switch_process
-from crosscut.lab.faults import NAMES, Fault
+from crosscut.base.errors import UsageError
+from crosscut.lab import removal, state
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.catalogue import NAMES, Fault
+from crosscut.lab.switch import process
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 by_either_switch = pytest.mark.parametrize("switch", SWITCHES)
@@ -72,7 +74,7 @@ def test_a_fault_slows_the_routes_that_it_should(
 ) -> None:
     """All-to-all of three: in each phase every node sends to one, and receives from another."""
     with lab(crossbar(tmp_path, 3), switch=switch):
-        faulting.plant("test", fault)
+        plant.plant("test", fault)
         rates = median_rates(tmp_path, "aapc", *ON, *QUICK)
         assert kinds_of(tmp_path / "run.zarr") == [fault.kind]
         for route, expected in share.items():
@@ -83,7 +85,7 @@ def test_a_fault_slows_the_routes_that_it_should(
 def test_half_duplex_directions_share_one_rate(switch: str, tmp_path: Path) -> None:
     """In the first phase node 1 receives from 0 and sends to 2: whoever is last has waited for both."""
     with lab(crossbar(tmp_path, 3), switch=switch):
-        faulting.plant("test", Fault("half-duplex", ("n0001",)))
+        plant.plant("test", Fault("half-duplex", ("n0001",)))
         rates = median_rates(tmp_path, "aapc", *ON, *QUICK)
         last = min(rates["n0000-n0001"], rates["n0001-n0002"])
         assert last == pytest.approx(PAYLOAD_BYTES_PER_SECOND / 2, rel=0.2)
@@ -92,13 +94,13 @@ def test_half_duplex_directions_share_one_rate(switch: str, tmp_path: Path) -> N
 @by_either_switch
 def test_nothing_reaches_a_dead_node_until_it_is_lifted(switch: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 3), switch=switch) as record:
-        faulting.plant("test", Fault("dead", ("n0001",)))
+        plant.plant("test", Fault("dead", ("n0001",)))
         assert ways_from(record, "n0000", ["10.0.0.2", "10.0.0.3"]) == {
             "10.0.0.2": [""],
             "10.0.0.3": ["10.0.0.3"],
         }
         assert on_node(record, "n0001", "cat", "/sys/class/net/eth0/carrier").strip() == "1"
-        faulting.lift("test", "n0001")
+        plant.lift("test", "n0001")
         assert ways_from(record, "n0000", ["10.0.0.2"]) == {"10.0.0.2": ["10.0.0.2"]}
 
 
@@ -111,11 +113,11 @@ def test_of_several_adapters_one_can_be_dead(switch: str, tmp_path: Path) -> Non
         '[[links]]\nbetween = ["n[0-1]", "s0"]\n[[links]]\nbetween = ["n[0-1]", "s1"]\n' + FAST_ETHERNET
     )
     with lab(file, switch=switch) as record:
-        faulting.plant("test", Fault("dead", ("n1",), adapter=1))
+        plant.plant("test", Fault("dead", ("n1",), adapter=1))
         seen = ways_from(record, "n0", ["10.0.0.2", "10.1.0.2"])
         assert seen == {"10.0.0.2": ["10.0.0.2"], "10.1.0.2": [""]}
-        faulting.lift("test", "all")
-        faulting.plant("test", Fault("dead", ("n1",)))
+        plant.lift("test", "all")
+        plant.plant("test", Fault("dead", ("n1",)))
         assert ways_from(record, "n0", ["10.0.0.2", "10.1.0.2"]) == {"10.0.0.2": [""], "10.1.0.2": [""]}
 
 
@@ -124,10 +126,10 @@ def test_a_flapping_link_goes_down_and_comes_back(switch: str, tmp_path: Path) -
     changes = "/sys/class/net/eth0/carrier_changes"
     with lab(crossbar(tmp_path, 2), switch=switch) as record:
         before = int(on_node(record, "n0001", "cat", changes))
-        faulting.plant("test", Fault("flap", ("n0001",), seconds=0.1, every=0.3))
+        plant.plant("test", Fault("flap", ("n0001",), seconds=0.1, every=0.3))
         while int(on_node(record, "n0001", "cat", changes)) < before + 4:
             time.sleep(0.01)
-        faulting.lift("test", "all")
+        plant.lift("test", "all")
         assert on_node(record, "n0001", "cat", "/sys/class/net/eth0/carrier").strip() == "1"
         assert ways_from(record, "n0000", ["10.0.0.2"]) == {"10.0.0.2": ["10.0.0.2"]}
 
@@ -135,18 +137,18 @@ def test_a_flapping_link_goes_down_and_comes_back(switch: str, tmp_path: Path) -
 @by_either_switch
 def test_bursts_of_loss_last_as_long_as_they_should_and_no_longer(switch: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2), switch=switch) as record:
-        faulting.plant("test", Fault("loss", ("n0001",), seconds=0.15, every=0.5))
+        plant.plant("test", Fault("loss", ("n0001",), seconds=0.15, every=0.5))
         lost, longest = probed(record, "n0000", "10.0.0.2", 2)
         assert lost > 0
         assert 0.15 <= longest < 0.5
-        faulting.lift("test", "all")
+        plant.lift("test", "all")
         assert probed(record, "n0000", "10.0.0.2", 0.6)[1] < 0.15
 
 
 @by_either_switch
 def test_bursts_of_loss_are_retransmitted(switch: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2), switch=switch):
-        faulting.plant("test", Fault("loss", ("n0001",), seconds=0.02, every=0.2))
+        plant.plant("test", Fault("loss", ("n0001",), seconds=0.02, every=0.2))
         median_rates(tmp_path, "aapc", *ON, "--size", "1MB", "--repetitions", "10")
     found = json.loads((tmp_path / "run.zarr" / "zarr.json").read_text())["attributes"]
     before, after = (sum_of(found[which], "RetransSegs") for which in ("counters_before", "counters_after"))
@@ -165,11 +167,11 @@ def test_swapped_cables_exchange_places(switch: str, tmp_path: Path) -> None:
     thin, full = 0.2 * PAYLOAD_BYTES_PER_SECOND, PAYLOAD_BYTES_PER_SECOND
     words = ["pairs", *ON, "--pairs", "0-2", *QUICK]
     with lab(two_switches(tmp_path), switch=switch):
-        faulting.plant("test", Fault("swap", ("n1", "n2")))
+        plant.plant("test", Fault("swap", ("n1", "n2")))
         near = median_rates(tmp_path, *words)
         assert near["n0-n2"] == pytest.approx(full, rel=0.25)
         (tmp_path / "run.zarr").rename(tmp_path / "first.zarr")
-        faulting.lift("test", "f1")
+        plant.lift("test", "f1")
         assert median_rates(tmp_path, *words)["n0-n2"] == pytest.approx(thin, rel=0.25)
 
 
@@ -180,17 +182,17 @@ def test_a_node_in_a_wrong_port_is_reached_by_nobody_until_its_cable_is_back(
     """Also where the wrong port is one of its own switch: it is the tables that do not know."""
     with lab(two_switches(tmp_path), switch=switch) as record:
         for other in ("n0", "n2"):
-            faulting.plant("test", Fault("miswire", ("n1", other)))
+            plant.plant("test", Fault("miswire", ("n1", other)))
             seen = ways_from(record, "n3", ["10.0.0.2", "10.0.0.1"])
             assert seen == {"10.0.0.2": [""], "10.0.0.1": ["10.0.0.1"]}
-            faulting.lift("test", "n1")
+            plant.lift("test", "n1")
             assert ways_from(record, "n3", ["10.0.0.2"]) == {"10.0.0.2": ["10.0.0.2"]}
 
 
 @by_either_switch
 def test_what_a_wrongly_wired_node_sends_passes_the_wrong_switch(switch: str, tmp_path: Path) -> None:
     with lab(two_switches(tmp_path), switch=switch) as record:
-        faulting.plant("test", Fault("miswire", ("n1", "n2")))
+        plant.plant("test", Fault("miswire", ("n1", "n2")))
         before, had = sent_over_trunk(record), received_bytes(record, "n2")
         send = "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(bytes(9000), ('10.0.0.3', 9))"
         on_node(record, "n1", sys.executable, "-c", send)
@@ -203,7 +205,7 @@ def test_what_a_wrongly_wired_node_sends_passes_the_wrong_switch(switch: str, tm
 def sent_over_trunk(record: state.Record) -> list[int]:
     """Bytes that left by either end of the cable between the switches."""
     if record.switch_process is not None:
-        stations = {one["name"]: one["bytes"] for one in switch_process.statistics(record)["stations"]}
+        stations = {one["name"]: one["bytes"] for one in process.statistics(record)["stations"]}
         return [stations.get("s0 -> s1", 0), stations.get("s1 -> s0", 0)]
     lines = on_node(record, "fabric", "cat", "/proc/self/net/dev").splitlines()
     ports = [line.split() for line in lines if line.strip().startswith(("p4a:", "p4b:"))]
@@ -214,11 +216,11 @@ def sent_over_trunk(record: state.Record) -> list[int]:
 @by_either_switch
 def test_a_node_that_computes_does_so_until_it_is_lifted(switch: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2), switch=switch):
-        entry = faulting.plant("test", Fault("compute", ("n0001",)))
+        entry = plant.plant("test", Fault("compute", ("n0001",)))
         before = processor_ticks(entry["worker"]["pid"])
         while processor_ticks(entry["worker"]["pid"]) < before + 5:
             time.sleep(0.01)
-        faulting.lift("test", "f1")
+        plant.lift("test", "f1")
         assert not Path(f"/proc/{entry['worker']['pid']}/exe").exists()
 
 
@@ -234,9 +236,9 @@ def test_a_lifted_fault_is_gone(kind: str, switch: str, tmp_path: Path) -> None:
     nodes = ("n1", "n2") if kind in ("swap", "miswire") else ("n1",)
     with lab(two_switches(tmp_path), switch=switch) as record:
         before, others = settings_of(record), removal.processes(state.folder("test"), None)
-        faulting.plant("test", Fault(kind, nodes, seconds=0.05, every=0.2))
+        plant.plant("test", Fault(kind, nodes, seconds=0.05, every=0.2))
         assert state.read("test").faults[0]["kind"] == kind
-        faulting.lift("test", "all")
+        plant.lift("test", "all")
         assert state.read("test").faults == ()
         assert removal.processes(state.folder("test"), None) == others
         assert settings_of(record) == before
@@ -259,21 +261,21 @@ def settings_of(record: state.Record) -> list[str]:
 @by_either_switch
 def test_several_faults_are_planted_and_lifted_each_by_itself(switch: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 4), switch=switch) as record:
-        faulting.plant("test", Fault("dead", ("n0001",)))
-        faulting.plant("test", Fault("dead", ("n0002",)))
-        faulting.lift("test", "f1")
+        plant.plant("test", Fault("dead", ("n0001",)))
+        plant.plant("test", Fault("dead", ("n0002",)))
+        plant.lift("test", "f1")
         seen = ways_from(record, "n0000", ["10.0.0.2", "10.0.0.3"])
         assert seen == {"10.0.0.2": ["10.0.0.2"], "10.0.0.3": [""]}
-        assert faulting.plant("test", Fault("slow", ("n0001",)))["id"] == "f1"
+        assert plant.plant("test", Fault("slow", ("n0001",)))["id"] == "f1"
 
 
 @by_either_switch
 def test_wrong_ports_of_one_switch_are_faults_of_different_cables(switch: str, tmp_path: Path) -> None:
     with lab(two_switches(tmp_path), switch=switch):
-        faulting.plant("test", Fault("miswire", ("n0", "n2")))
-        faulting.plant("test", Fault("miswire", ("n1", "n2")))
+        plant.plant("test", Fault("miswire", ("n0", "n2")))
+        plant.plant("test", Fault("miswire", ("n1", "n2")))
         with pytest.raises(UsageError, match="already"):
-            faulting.plant("test", Fault("dead", ("n0",)))
+            plant.plant("test", Fault("dead", ("n0",)))
 
 
 def two_switches(folder: Path) -> Path:
@@ -303,15 +305,15 @@ def two_switches(folder: Path) -> Path:
 def test_what_is_no_fault_is_refused(fault: Fault, why: str, tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)):
         with pytest.raises(UsageError, match=why):
-            faulting.plant("test", fault)
+            plant.plant("test", fault)
         assert state.read("test").faults == ()
 
 
 def test_two_faults_of_one_cable_are_refused(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)):
-        faulting.plant("test", Fault("slow", ("n0001",)))
+        plant.plant("test", Fault("slow", ("n0001",)))
         with pytest.raises(UsageError, match="already"):
-            faulting.plant("test", Fault("dead", ("n0001",)))
+            plant.plant("test", Fault("dead", ("n0001",)))
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
@@ -324,8 +326,8 @@ def test_half_duplex_at_a_chip_is_for_the_user_switch(switch: str, tmp_path: Pat
     with lab(file, switch=switch):
         if switch == "kernel":
             with pytest.raises(UsageError, match="in a lab of --switch user it can be planted"):
-                faulting.plant("test", Fault("half-duplex", ("n0001",)))
+                plant.plant("test", Fault("half-duplex", ("n0001",)))
             return
-        faulting.plant("test", Fault("half-duplex", ("n0001",)))
+        plant.plant("test", Fault("half-duplex", ("n0001",)))
         rates = median_rates(tmp_path, "pairs", *ON, "--pairs", "0-1", *QUICK)
         assert min(rates.values()) == pytest.approx(PAYLOAD_BYTES_PER_SECOND / 2, rel=0.25)

@@ -8,9 +8,10 @@ import pytest
 from labs import crossbar, lab, needs_lab
 
 from crosscut import cli
-from crosscut.lab import faulting, trust
-from crosscut.lab.faults import Fault
-from crosscut.run import Run
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.watching import trust
+from crosscut.run.run import Run
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 UNTOLD = "nothing is told of the network: this machine limited every phase"
@@ -34,7 +35,7 @@ def test_run_locate_and_check_agree_that_a_busy_machine_tells_nothing(tmp_path, 
     spec.write_text('[[promise]]\nname = "fast"\nkind = "route"\nsize = "100KB"\nat_least = "1 GB/s"\n')
     base = tmp_path / "base.zarr"
     with lab(crossbar(tmp_path, 4, "50 Mbit/s")):
-        faulting.plant("test", Fault("slow", ("n0003",), share=0.5))
+        plant.plant("test", Fault("slow", ("n0003",), share=0.5))
         small = ("--size", "100KB", "--on", "lab:test")
         said(capsys, 0, "run", "aapc", *small, "--repetitions", 20, "--quiet", "--out", base)
         assert UNTOLD in said(capsys, 0, "show", base, "--findings")[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from labs import crossbar, crosscut, lab, needs_lab, on_node
 
-from crosscut import core, process_group
+from crosscut.base import core, process_group
 from crosscut.lab import state
 from crosscut.places import lab_mpi
 from crosscut.places.lab import open_site
@@ -79,7 +79,9 @@ def test_two_ranks_of_a_node_share_memory_and_others_the_links(
         words = [launcher.program, "-n", "4"]
         shares = [("n0000", 2), ("n0001", 2)]
         started = [str(program), str(further), str(MESSAGE_BYTES)]
-        command, environment = lab_mpi.command(open_site("test"), launcher, words, shares, started, tmp_path)
+        command, environment = lab_mpi.command(
+            open_site("test").enter, launcher, words, shares, started, tmp_path
+        )
         before = received_bytes(record, "n0001")
         done = process_group.run(command, environment, LIMIT_SECONDS)
         assert done.status == 0, done.complained
@@ -112,7 +114,7 @@ def test_open_mpi_leaves_no_files_on_the_machine(program: Path, tmp_path: Path) 
     with lab(crossbar(tmp_path, 2)):
         launcher = lab_mpi.launcher_of("", program)
         command, environment = lab_mpi.command(
-            open_site("test"), launcher, [launcher.program, "-n", "2"], [("n0000", 1), ("n0001", 1)],
+            open_site("test").enter, launcher, [launcher.program, "-n", "2"], [("n0000", 1), ("n0001", 1)],
             [str(program), "1", "1000"],
         )  # fmt: skip
         assert process_group.run(command, environment, LIMIT_SECONDS).status == 0

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, ways_from
 
-from crosscut import network
-from crosscut.errors import UsageError
-from crosscut.lab import addresses, lifecycle, state, walking, ways
-from crosscut.lab.plan import plan
-from crosscut.lab.shaping import MOST_BITS_PER_SECOND
+from crosscut.base.errors import UsageError
+from crosscut.lab import lifecycle, state
+from crosscut.lab.plan import addresses
+from crosscut.lab.plan.plan import plan
+from crosscut.lab.plan.shaping import MOST_BITS_PER_SECOND
+from crosscut.lab.walk import walk
+from crosscut.network import description, paths
 
 pytestmark = needs_lab
 
@@ -91,20 +93,20 @@ def check_all_ways(record: state.Record) -> None:
 def test_every_pair_meets_by_the_way_of_the_file(kind: str, tmp_path: Path) -> None:
     with lab(generated(tmp_path, kind, KINDS[kind])) as record:
         check_all_ways(record)
-        walked = walking.walk(record, "", "", 60)  # also to adapters beyond the first
-        assert [walking.sentence(one) for one in walked.unlike] == []
+        walked = walk.walk(record, "", "", 60)  # also to adapters beyond the first
+        assert [walk.sentence(one) for one in walked.unlike] == []
         assert walked.not_walked == 0
 
 
-@pytest.mark.parametrize("name", network.catalogue_names())
+@pytest.mark.parametrize("name", description.catalogue_names())
 def test_a_network_of_the_catalogue_is_built_or_refused_with_the_reason(name: str) -> None:
     """What is too fast for buckets is not when it is slowed down; what is too large stays so."""
-    hosts = json.loads(network.ask("show", name, "--json").stdout)["counts"]["hosts"]
+    hosts = json.loads(description.ask("show", name, "--json").stdout)["counts"]["hosts"]
     if hosts > addresses.MOST_HOSTS:
         with pytest.raises(UsageError, match=f"ways of {hosts} hosts are too many; at most 1024"):
-            ways.load(name)
+            paths.load(name)
         return
-    described = ways.load(name)
+    described = paths.load(name)
     rates = [rate for edge in described.edges for rate in (edge.bits_per_second, edge.back_bits_per_second)]
     rates += [switch.capacity_bits_per_second for switch in described.switches]
     fastest = max((rate for rate in rates if not math.isinf(rate)), default=0)
@@ -117,13 +119,13 @@ def test_a_network_of_the_catalogue_is_built_or_refused_with_the_reason(name: st
     if len(made.hosts) > 128:  # the time that it takes grows with the square
         return
     with lab(name, dilation=dilation) as record:
-        walked = walking.walk(record, made.hosts[0], "", 60)
-        assert [walking.sentence(one) for one in walked.unlike] == []
+        walked = walk.walk(record, made.hosts[0], "", 60)
+        assert [walk.sentence(one) for one in walked.unlike] == []
         assert {route.to.partition("/")[0] for route in walked.routes} == set(made.hosts[1:])
 
 
 def test_routed_nodes_forward_as_their_tables_say(tmp_path: Path) -> None:
-    tables = json.loads(network.ask("tables", "beowulf-routed-4x9", "--json").stdout)
+    tables = json.loads(description.ask("tables", "beowulf-routed-4x9", "--json").stdout)
     with lab("beowulf-routed-4x9") as record:
         check_all_ways(record)
         via = {route["to"]: route["via"] for route in tables["tables"][0]["routes"]}

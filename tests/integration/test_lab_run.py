@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from labs import crossbar, crosscut, lab, needs_lab, on_node
 
-from crosscut import core
-from crosscut.lab import describe, faulting, lifecycle, removal, state
-from crosscut.lab.faults import Fault
+from crosscut.base import core
+from crosscut.lab import describe, lifecycle, removal, state
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.catalogue import Fault
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 QUICK = ("--size", "300KB", "--repetitions", "5")
@@ -117,7 +118,7 @@ def test_a_killed_run_leaves_a_lab_that_says_so_and_can_be_removed(tmp_path: Pat
 
 def test_planted_faults_are_said_before_and_after_a_run(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 3)):
-        faulting.plant("test", Fault("slow", ("n0001",), share=0.2))
+        plant.plant("test", Fault("slow", ("n0001",), share=0.2))
         words = ["run", "aapc", "--on", "lab:test", *QUICK, "--out", "run.zarr"]
         done = crosscut(*words, folder=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -134,7 +135,7 @@ def test_a_dead_node_is_named_with_what_it_saw_and_the_fault(backend: str, tmp_p
     if known is None or known.unavailable:
         pytest.skip(f"no backend {backend} here")
     with lab(crossbar(tmp_path, 3)):
-        faulting.plant("test", Fault("dead", ("n0002",)))
+        plant.plant("test", Fault("dead", ("n0002",)))
         words = ["run", "aapc", "--on", "lab:test", "--backend", backend, "--timeout", "3"]
         done = crosscut(*words, *QUICK, "--out", "run.zarr", folder=tmp_path)
         assert done.returncode == 1

@@ -13,10 +13,13 @@ from pathlib import Path
 import pytest
 from labs import FAST_ETHERNET, NO_USER_SWITCH, crosscut, lab, median_rates, needs_lab, on_node
 
-from crosscut.errors import CrosscutError
-from crosscut.lab import describe, faulting, lifecycle, removal, state, switch_choice, switch_process
-from crosscut.lab.faults import Fault
-from crosscut.lab.user_switch import UserSwitchError
+from crosscut.base.errors import CrosscutError
+from crosscut.lab import describe, lifecycle, removal, state
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.switch import process as switch_process
+from crosscut.lab.switch.program import UserSwitchError
+from crosscut.network import switch_choice
 
 pytestmark = [
     needs_lab,
@@ -184,14 +187,14 @@ def test_down_finds_a_switch_whose_record_is_lost(network: Path, own_labs: Path)
 
 def test_what_the_switch_refuses_is_told_and_leaves_those_of_before(network: Path) -> None:
     with lab(network, switch="user") as record:
-        faulting.plant("test", Fault("slow", ("n0001",), share=0.5))
+        plant.plant("test", Fault("slow", ("n0001",), share=0.5))
         process, folder = record.switch_process, state.folder("test")
         assert process is not None
         before = (folder / "faults.json").read_text()
         with pytest.raises(UserSwitchError, match=r"faults.json:1: the network has no host \"n9\""):
             switch_process.set_faults(process, folder, '{"host": "n9", "in": 0.5}\n')
         assert (folder / "faults.json").read_text() == before
-        faulting.lift("test", "all")
+        plant.lift("test", "all")
         assert (folder / "faults.json").read_text() == ""
 
 
@@ -200,5 +203,5 @@ def test_a_fault_of_a_lab_whose_switch_is_gone_is_refused(network: Path) -> None
         assert record.switch_process is not None
         record.switch_process.end()
         with pytest.raises(CrosscutError, match="has no switch any more; crosscut lab down test"):
-            faulting.plant("test", Fault("slow", ("n0001",)))
+            plant.plant("test", Fault("slow", ("n0001",)))
         assert state.read("test").faults == ()

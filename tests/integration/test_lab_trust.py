@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from labs import all_cores_busy, crossbar, crosscut, lab, needs_lab
 
-from crosscut.lab import faulting, lifecycle, reference
-from crosscut.lab.faults import Fault
+from crosscut.lab import lifecycle
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.watching import reference
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 QUICK = ("--size", "100KB", "--repetitions", "6")
@@ -31,7 +33,7 @@ def watchers_of(root: Path) -> list[int]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            is_one = b"crosscut.lab.watch" in (process / "cmdline").read_bytes()
+            is_one = b"crosscut.lab.watching.watch" in (process / "cmdline").read_bytes()
             if is_one and str(root).encode() in (process / "environ").read_bytes():
                 found.append(int(process.name))
         except OSError:
@@ -94,6 +96,6 @@ def test_an_ended_run_leaves_nobody_watching(number: signal.Signals, tmp_path: P
 
 def test_a_reference_pair_that_does_not_answer_is_said_not_waited_for(tmp_path: Path) -> None:
     with lab(crossbar(tmp_path, 2)) as record:
-        faulting.plant("test", Fault("dead", ("n0001",)))
+        plant.plant("test", Fault("dead", ("n0001",)))
         made = lifecycle.plan_of(record)
         assert set(reference.measure(record, made, (0, 1))) == {"error"}

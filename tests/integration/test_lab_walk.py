@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from labs import FAST_ETHERNET, crosscut, lab, needs_lab, on_node
 
-from crosscut.errors import CrosscutError
-from crosscut.lab import faulting, faults, lifecycle, state, walking
-from crosscut.lab.user_switch import find_switch
+from crosscut.base.errors import CrosscutError
+from crosscut.lab import lifecycle, state
+from crosscut.lab.faults import catalogue, plant
+from crosscut.lab.switch.program import find_switch
+from crosscut.lab.walk import walk as walking
 
 pytestmark = needs_lab
 
@@ -110,7 +112,7 @@ def test_tables_that_send_packets_back_are_a_circle(routed: Path) -> None:
 
 def test_a_dead_node_is_silent_and_the_walk_ends(routed: Path) -> None:
     with lab(routed / "routed.toml") as record:
-        faulting.plant("test", faults.Fault("dead", ("n0005",)))
+        plant.plant("test", catalogue.Fault("dead", ("n0005",)))
         walked = walking.walk(record, "", "n0005", 60)
         assert {one.end for one in walked.unlike} == {"silent"}
         assert len(walked.unlike) == len(walked.routes) == 11

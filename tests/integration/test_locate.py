@@ -15,11 +15,13 @@ import pytest
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.score import adjusted_rand
 
-from crosscut import cli, network
-from crosscut.analysis import find
-from crosscut.analysis.findings import Kind, Reach, from_json
-from crosscut.locating import rates, text
-from crosscut.run import Run
+from crosscut import cli
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import Kind, from_json
+from crosscut.analysis.structure.model import Reach
+from crosscut.campaigns.locate import rates, text
+from crosscut.network import description
+from crosscut.run.run import Run
 
 
 def crosscut(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -31,7 +33,7 @@ def crosscut(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def shuffled(name: str, hosts: int, path: Path) -> list[str]:
     """A network of the catalogue as an explicit file, its hosts in random order; [host] what it hangs on."""
-    graph = network.load(name, graph=True).graph
+    graph = description.load(name, graph=True).graph
     assert graph is not None
     order = random.Random(3).sample(range(hosts), hosts)
     names = {old: f"r{new:03}" for new, old in enumerate(order)}
@@ -131,7 +133,7 @@ def test_locate_tells_switches_apart_by_latency_where_hosts_forward(capsys):
     said = crosscut(capsys, "locate", "--on", "sim:beowulf-routed-4x9", "-n", "36", "--json", "--quiet")
     found, structure = from_json(json.loads(said))
     assert structure is not None
-    graph = network.load("beowulf-routed-4x9", graph=True).graph
+    graph = description.load("beowulf-routed-4x9", graph=True).graph
     assert graph is not None
     switch_of = {edge.a: edge.b for edge in graph.edges if edge.b >= graph.hosts}
     assert (
@@ -179,7 +181,7 @@ def test_findings_of_a_run_are_shown_and_found_again_in_json(tmp_path, capsys):
     assert "4 groups of 32 hosts" in shown
     assert len(shown.splitlines()) <= 32
     found, _ = from_json(json.loads(crosscut(capsys, "show", out, "--findings", "--json")))
-    assert [finding.as_json() for finding in found] == [f.as_json() for f in find.find(Run.open(out))]
+    assert [finding.as_json() for finding in found] == [f.as_json() for f in of_run.find(Run.open(out))]
 
 
 @pytest.mark.parametrize(

@@ -8,21 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import profiler, workloads
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
+from crosscut.profile import profiler
+from crosscut.workloads import applications
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.messages import counting  # noqa: E402
 
-BY_NAME = {one.name: one for one in workloads.WORKLOADS}
+BY_NAME = {one.name: one for one in applications.WORKLOADS}
 RANKS = 4
 
 
 def lacking() -> str | None:
     try:
-        workloads.find_executable(BY_NAME["is"])
+        applications.find_executable(BY_NAME["is"])
         profiler.find_library()
     except CrosscutError as error:
         return str(error)

@@ -11,7 +11,7 @@ import pytest
 from events import Events, close_streams
 from processes import await_none, command_line, environment, running
 
-from crosscut.core import CORE_MPI, find_executable
+from crosscut.base.core import CORE_MPI, find_executable
 from crosscut.places.base import Launched, PlaceOptions, new_secret
 from crosscut.places.mpi import MpiPlace, find_launcher
 

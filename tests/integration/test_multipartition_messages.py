@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import profiler, workloads
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
+from crosscut.profile import profiler
+from crosscut.workloads import applications
 
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
-BY_NAME = {one.name: one for one in workloads.WORKLOADS}
+BY_NAME = {one.name: one for one in applications.WORKLOADS}
 # Class S.
 SIDE = 12
 STEPS = {"bt": 60, "sp": 100}
@@ -24,7 +25,7 @@ NUMBER_BYTES, COMPONENTS = 8, 5
 def lacking() -> str | None:
     try:
         for name in STEPS:
-            workloads.find_executable(BY_NAME[name])
+            applications.find_executable(BY_NAME[name])
         profiler.find_library()
     except CrosscutError as error:
         return str(error)
@@ -36,7 +37,7 @@ pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 def sent(name: str, ranks: int, folder: Path) -> tuple[int, int]:
     """Messages and bytes between two ranks, of all ranks."""
-    program = [workloads.find_executable(BY_NAME[name]), "--class", "S"]
+    program = [applications.find_executable(BY_NAME[name]), "--class", "S"]
     done = subprocess.run(
         [sys.executable, "-m", "crosscut", "profile", "--json", "--out", folder, "--",
          MPIEXEC, "-n", str(ranks), *program],

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import core, network
+from crosscut.base import core
+from crosscut.base.errors import UsageError
 from crosscut.cli import main
-from crosscut.errors import UsageError
-from crosscut.run import Run
+from crosscut.network import description
+from crosscut.run.run import Run
 
 DRAWN_MOST = 3000  # hosts
 
 
-@pytest.mark.parametrize("name", network.catalogue_names())
+@pytest.mark.parametrize("name", description.catalogue_names())
 def test_every_network_of_the_catalogue_is_right(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["network", "check", name]) == 0
     assert "no mistakes" in capsys.readouterr().out
@@ -23,7 +24,7 @@ def test_every_network_of_the_catalogue_is_right(name: str, capsys: pytest.Captu
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in network.catalogue_names() if not name.startswith(("fat-tree-1m", "dragonfly-10k"))],
+    [name for name in description.catalogue_names() if not name.startswith(("fat-tree-1m", "dragonfly-10k"))],
 )
 def test_every_network_has_figures_that_agree(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["network", "show", name, "--json"]) == 0
@@ -128,4 +129,4 @@ def test_a_file_that_lies_here_is_named_before_the_catalogue(
     (tmp_path / "tree.toml").write_text('[generator]\nkind = "crossbar"\nhosts = 2\nrate = "1 Gbit/s"\n')
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=r'no network "tree" .*; did you mean the file \./tree\.toml\?$'):
-        network.load("tree")
+        description.load("tree")

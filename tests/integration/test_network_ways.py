@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from crosscut import network
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
+from crosscut.network import description
 
 NETWORKS = (
     "xibalba-e7-config1", "xibalba-maintenance", "beowulf-routed-4x9", "fatoohi-tc2k", "bode-sci-64",
@@ -41,7 +41,7 @@ def walked(document: Mapping[str, Any], source: int, to: int) -> list[int]:
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_tables_lead_from_every_host_to_every_other(name: str) -> None:
-    document = json.loads(network.ask("ways", name, "--json").stdout)
+    document = json.loads(description.ask("ways", name, "--json").stdout)
     names = [host["name"] for host in document["hosts"]]
     pairs = [(a, b) for a in range(len(names)) for b in range(len(names)) if a != b]
     for source, to in random.Random(1).sample(pairs, min(len(pairs), 500)):
@@ -52,14 +52,14 @@ def test_tables_lead_from_every_host_to_every_other(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["xibalba-e7-config1", "beowulf-routed-4x9", "two-switches-trunked-gigabit"])
 def test_where_there_is_one_way_it_is_the_route(name: str) -> None:
-    document = json.loads(network.ask("ways", name, "--json").stdout)
+    document = json.loads(description.ask("ways", name, "--json").stdout)
     assert not document["equal_ways"]
     names = [vertex["name"] for vertex in document["hosts"] + document["switches"]]
     hosts = len(document["hosts"])
     for source, to in random.Random(2).sample(
         [(a, b) for a in range(hosts) for b in range(hosts) if a != b], 20
     ):
-        route = json.loads(network.ask("routes", name, names[source], names[to], "--json").stdout)
+        route = json.loads(description.ask("routes", name, names[source], names[to], "--json").stdout)
         at, passed = source, [names[source]]
         for number in walked(document, source, to):
             edge = document["edges"][number]
@@ -74,7 +74,7 @@ def test_equal_ways_are_shared_out_by_the_destination(tmp_path: Path) -> None:
     file.write_text(
         '[generator]\nkind = "clos"\nleaves = 4\nspines = 2\nhosts_per_leaf = 2\nrate = "1 Gbit/s"\n'
     )
-    document = json.loads(network.ask("ways", str(file), "--json").stdout)
+    document = json.loads(description.ask("ways", str(file), "--json").stdout)
     assert document["equal_ways"]
     up = [dict(one["at"])[8] // 2 for one in document["segments"] if one["host"] >= 2]
     assert sorted(map(up.count, set(up))) == [3, 3]
@@ -82,4 +82,4 @@ def test_equal_ways_are_shared_out_by_the_destination(tmp_path: Path) -> None:
 
 def test_too_many_hosts_are_refused() -> None:
     with pytest.raises(UsageError, match="at most 1024"):
-        network.ask("ways", "fat-tree-65536", "--json")
+        description.ask("ways", "fat-tree-65536", "--json")

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from crosscut import profiler
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
 from crosscut.prediction import calibrating, predicting
 from crosscut.prediction import trace as traces
+from crosscut.profile import profiler
 
 BYTES = 1_000_000
 # libfabric's header of 32 bytes; SMPI's envelope of 16.

@@ -12,8 +12,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from browser import chromium
 
-from crosscut import network
 from crosscut.cli import main
+from crosscut.network import description as network
 from crosscut.pricing.plant import Plant, plant
 from crosscut.pricing.resizing import RULES, resized
 

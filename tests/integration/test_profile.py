@@ -26,8 +26,9 @@ from profiling import (
     profiled,
 )
 
-from crosscut import profile, smpi
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
+from crosscut.places import smpi
+from crosscut.profile import program as profile
 
 pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 Compile = Callable[[str], Path]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from profiling import MPIEXEC, SOURCES, built_by, called, crosscut, lacking, messages, profiled
 
-from crosscut import profile
+from crosscut.profile import program as profile
 
 ROOT = Path(__file__).resolve().parents[2]
 RANKS = 4

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from browser import Tab, chromium
 
-from crosscut import cli, core
-from crosscut.core import CoreError
+from crosscut import cli
+from crosscut.base import core
+from crosscut.base.core import CoreError
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=document.title='owned'>"
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from labs import FAST_ETHERNET, crosscut, needs_lab
 
-from crosscut import workloads
 from crosscut.lab import state
-from crosscut.workloads import WorkloadError
+from crosscut.workloads import applications
+from crosscut.workloads.applications import WorkloadError
 
 WORKLOAD = """
 title = "A data server"
@@ -49,7 +49,7 @@ reckoned = [11.87, 23.74]
 
 def built() -> bool:
     try:
-        workloads.find_executable(workloads.find(["data-server"])[0])
+        applications.find_executable(applications.find(["data-server"])[0])
     except WorkloadError:
         return False
     return True

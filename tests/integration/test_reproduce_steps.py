@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from labs import FAST_ETHERNET, crosscut, needs_lab
 
-from crosscut.lab import computing, state
-from crosscut.run import Run
+from crosscut.lab import state
+from crosscut.lab.faults import computing
+from crosscut.run.run import Run
 
 WALK = """
 title = "Routes"
@@ -122,7 +123,7 @@ def test_ranks_of_this_machine_are_measured_for_each_number_and_need_no_lab(fold
 def test_a_worker_counts_until_whoever_started_it_is_gone(tmp_path: Path) -> None:
     file = tmp_path / "count"
     file.write_bytes(bytes(computing.COUNT.size))
-    words = [sys.executable, "-m", "crosscut.lab.computing", str(file)]
+    words = [sys.executable, "-m", "crosscut.lab.faults.computing", str(file)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == "computing\n"

@@ -20,12 +20,13 @@ import xarray as xr
 from measuring import check_whole, usable, without_seconds
 from under_way import measuring, private_core, rank_processes, signal_all
 
-from crosscut import core, fsck
+from crosscut.base import core
+from crosscut.base.job import Job
 from crosscut.cli import main
-from crosscut.job import Job
-from crosscut.measure import Launch
-from crosscut.run import Run
-from crosscut.run_format import MEASURED
+from crosscut.run import fsck
+from crosscut.run.format import MEASURED
+from crosscut.run.run import Run
+from crosscut.session.measure import Launch
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)

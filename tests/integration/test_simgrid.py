@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crosscut import core, network
-from crosscut.run import Run
+from crosscut.base import core
+from crosscut.network import description
+from crosscut.run.run import Run
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYER = ROOT / "benchmarks" / "simulate" / "s4u_flows.cpp"
@@ -95,7 +96,7 @@ def test_rates_are_those_of_simgrid(net: str, player: Path, tmp_path: Path) -> N
     file = tmp_path / "network.toml"
     file.write_text(f"[generator]\n{generator}\n")
     platform = tmp_path / "platform.xml"
-    network.ask("platform", str(file), "--ranks", str(ranks), "--out", str(platform))
+    description.ask("platform", str(file), "--ranks", str(ranks), "--out", str(platform))
     digits = len(str(ranks - 1))
     for name, words in PATTERNS.items():
         if name == "aapc-burst" and ranks > 64:

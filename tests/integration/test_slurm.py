@@ -15,7 +15,7 @@ from events import Events, close_streams
 from processes import await_none, environment, ranks_of_nodes, running
 from slurm_cluster import NODES, Slurm, running_slurm, why_not
 
-from crosscut.errors import PlaceError
+from crosscut.base.errors import PlaceError
 from crosscut.places.base import Launched, PlaceOptions
 from crosscut.places.slurm import SlurmPlace
 from crosscut.places.slurm_batch import batch_script, submit

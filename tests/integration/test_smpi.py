@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crosscut import core
-from crosscut.errors import CrosscutError
-from crosscut.run import Run
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError
+from crosscut.run.run import Run
 
 MESSAGE_BYTES = 1_000_000
 ROUNDS = 10

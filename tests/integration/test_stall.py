@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import core
+from crosscut.base import core
 
 # In a network namespace of its own: finds the data connection between ranks 1 and 2 of four, and sends what
 # it carries in one direction to a device behind which there is nothing.

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from store_writer import crash_writer
 
-from crosscut import fsck
-from crosscut.fsck_repair import repair
-from crosscut.run import Run
-from crosscut.run_format import MEASURED
+from crosscut.run import fsck
+from crosscut.run.format import MEASURED
+from crosscut.run.repair import repair
+from crosscut.run.run import Run
 
 KILLS = 12
 MODES = {"by-phases": [], "by-repetitions": ["many-repetitions"], "summaries": ["summaries"]}

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 from measuring import check_whole, usable
 
-from crosscut import core, fsck
+from crosscut.base import core
 from crosscut.cli import main
-from crosscut.run import Run
-from crosscut.run_format import MEASURED
+from crosscut.run import fsck
+from crosscut.run.format import MEASURED
+from crosscut.run.run import Run
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)

@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 from labs import crossbar, needs_lab
 
-from crosscut import profiler, smpi, workload_places, workloads
-from crosscut.core import CORE_MPI, find_executable
-from crosscut.errors import CrosscutError
+from crosscut.base.core import CORE_MPI, find_executable
+from crosscut.base.errors import CrosscutError
+from crosscut.places import smpi
 from crosscut.places.mpi import find_launcher
-from crosscut.workload_places import Where
-from crosscut.workloads import Result, WorkloadError
+from crosscut.profile import profiler
+from crosscut.workloads import applications, launch
+from crosscut.workloads.applications import Result, WorkloadError
+from crosscut.workloads.launch import Where
 
-TRAFFIC = next(one for one in workloads.WORKLOADS if one.name == "traffic")
+TRAFFIC = next(one for one in applications.WORKLOADS if one.name == "traffic")
 BESIDE = Path(sys.executable).parent / "mpiexec"
 LAUNCHER = BESIDE if BESIDE.exists() else find_launcher("", find_executable(CORE_MPI))
 NUMBER_BYTES = 4
@@ -26,7 +28,7 @@ NUMBER_BYTES = 4
 
 def built() -> bool:
     try:
-        workloads.find_executable(TRAFFIC)
+        applications.find_executable(TRAFFIC)
     except WorkloadError:
         return False
     return True
@@ -40,7 +42,7 @@ pytestmark = [
 
 def run(ranks: int, *options: str, on: str = "local", compute: str = "host") -> Result:
     where = Where(on=on, compute=compute, time_limit_seconds=300, options=options)
-    with workload_places.opened(where) as runner:
+    with launch.opened(where) as runner:
         return runner(TRAFFIC, "S", ranks)
 
 
@@ -104,7 +106,7 @@ def can_profile() -> bool:
 
 
 def profiled(folder: Path, ranks: int) -> tuple[dict[str, Any], Result]:
-    program = [str(workloads.find_executable(TRAFFIC)), "--steps", "200", "--json"]
+    program = [str(applications.find_executable(TRAFFIC)), "--steps", "200", "--json"]
     command = [sys.executable, "-m", "crosscut", "profile", "--json", "--out", str(folder), "--"]
     done = subprocess.run(
         [*command, str(BESIDE), "-n", str(ranks), *program],
@@ -112,7 +114,7 @@ def profiled(folder: Path, ranks: int) -> tuple[dict[str, Any], Result]:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     calls = {call["name"]: call for call in json.loads(done.stdout)["calls"]}
-    return calls, workloads.parse_result(
+    return calls, applications.parse_result(
         next(line for line in done.stderr.splitlines() if "checksum" in line)
     )
 

@@ -16,11 +16,10 @@ from processes import await_none, parent, running
 from strangers import CHALLENGE_BYTES, CROWD, Address, Strangers, accepted, connected, heard, listeners, proof
 from under_way import PATIENCE_SECONDS, private_core, rank_processes, wait_until
 
-from crosscut import core
-from crosscut.job import Job
-from crosscut.measure import Launch, decide, open_session
-from crosscut.places.base import Event
-from crosscut.session import Session
+from crosscut.base import core
+from crosscut.base.job import Event, Job
+from crosscut.session.client import Session
+from crosscut.session.measure import Launch, decide, open_session
 
 if core.find_executable(core.CORE) is None:
     pytest.skip("crosscut-core is not built", allow_module_level=True)

@@ -10,18 +10,19 @@ from typing import Any
 
 import pytest
 
-from crosscut import profiler, workloads
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
+from crosscut.profile import profiler
+from crosscut.workloads import applications
 
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
-LU = next(one for one in workloads.WORKLOADS if one.name == "lu")
+LU = next(one for one in applications.WORKLOADS if one.name == "lu")
 SIDE, ITERATIONS = 12, 50
 NUMBER_BYTES, COMPONENTS = 8, 5
 
 
 def lacking() -> str | None:
     try:
-        workloads.find_executable(LU)
+        applications.find_executable(LU)
         profiler.find_library()
     except CrosscutError as error:
         return str(error)
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 
 def profiled(ranks: int, folder: Path) -> dict[str, dict[str, Any]]:
-    program = [str(workloads.find_executable(LU)), "--class", "S"]
+    program = [str(applications.find_executable(LU)), "--class", "S"]
     done = subprocess.run(
         [sys.executable, "-m", "crosscut", "profile", "--json", "--out", str(folder), "--",
          str(MPIEXEC), "-n", str(ranks), *program],

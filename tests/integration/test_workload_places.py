@@ -15,11 +15,12 @@ from slurm_cluster import why_not as why_no_slurm
 from sshd import Sshd, running_sshd
 from sshd import why_not as why_no_sshd
 
-from crosscut import smpi, workload_places, workloads
-from crosscut.core import CORE_MPI, find_executable
+from crosscut.base.core import CORE_MPI, find_executable
+from crosscut.places import smpi
 from crosscut.places.mpi import find_hydra
-from crosscut.workload_places import Where
-from crosscut.workloads import WORKLOADS, Result, WorkloadError
+from crosscut.workloads import applications, launch
+from crosscut.workloads.applications import WORKLOADS, Result, WorkloadError
+from crosscut.workloads.launch import Where
 
 HYDRA = find_hydra("", find_executable(CORE_MPI))
 RANKS = 4
@@ -36,7 +37,7 @@ OPTIONS = {
 
 def built() -> bool:
     try:
-        return all(workloads.find_executable(one) for one in WORKLOADS)
+        return all(applications.find_executable(one) for one in WORKLOADS)
     except WorkloadError:
         return False
 
@@ -51,7 +52,7 @@ def all_on(place: str, compute: str = "host") -> dict[str, Result]:
     found = {}
     for one in WORKLOADS:
         where = Where(on=place, compute=compute, options=OPTIONS.get(one.name, ()), time_limit_seconds=300)
-        with workload_places.opened(where) as runner:
+        with launch.opened(where) as runner:
             found[one.name] = runner(one, "S", RANKS)
     return found
 

@@ -16,26 +16,27 @@ import pytest
 from labs import crossbar, needs_lab
 from processes import await_none, running
 
-from crosscut import smpi, workload_places, workloads
-from crosscut.core import CORE_MPI, find_executable
+from crosscut.base.core import CORE_MPI, find_executable
+from crosscut.places import smpi
 from crosscut.places.mpi import find_launcher
-from crosscut.workload_places import Where
-from crosscut.workloads import WORKLOADS, Result, Workload, WorkloadError
+from crosscut.workloads import applications, launch
+from crosscut.workloads.applications import WORKLOADS, Result, Workload, WorkloadError
+from crosscut.workloads.launch import Where
 
 BESIDE = Path(sys.executable).parent / "mpiexec"
 LAUNCHER = BESIDE if BESIDE.exists() else find_launcher("", find_executable(CORE_MPI))
 BY_NAME = {one.name: one for one in WORKLOADS}
 RANKS_TAKEN = {
-    workloads.POWER_OF_TWO: "a power of two, such as 2 or 4",
-    workloads.SQUARE: "a square number, such as 1 or 4",
-    workloads.GRID: "a power of two, such as 2 or 4",  # the numbers that NPB 3.3 has
-    workloads.EVEN: "an even number, a server for each that computes",
+    applications.POWER_OF_TWO: "a power of two, such as 2 or 4",
+    applications.SQUARE: "a square number, such as 1 or 4",
+    applications.GRID: "a power of two, such as 2 or 4",  # the numbers that NPB 3.3 has
+    applications.EVEN: "an even number, a server for each that computes",
 }
 
 
 def built() -> bool:
     try:
-        return all(workloads.find_executable(one) for one in WORKLOADS)
+        return all(applications.find_executable(one) for one in WORKLOADS)
     except WorkloadError:
         return False
 
@@ -47,7 +48,7 @@ pytestmark = [
 
 
 def run(workload: Workload, problem_class: str, ranks: int, where: Where | None = None) -> Result:
-    with workload_places.opened(where or Where(time_limit_seconds=300)) as runner:
+    with launch.opened(where or Where(time_limit_seconds=300)) as runner:
         return runner(workload, problem_class, ranks)
 
 
@@ -62,12 +63,12 @@ def crosscut(*words: str) -> subprocess.CompletedProcess[str]:
 def workload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of EP, by which its processes are known; none may be left. Its libraries are, as seen from it,
     where those of the original are."""
-    original = workloads.find_executable(BY_NAME["ep"])
+    original = applications.find_executable(BY_NAME["ep"])
     copy = tmp_path / "bin" / original.name
     copy.parent.mkdir()
     shutil.copy(original, copy)
     (tmp_path / "lib").symlink_to(original.parent.parent / "lib")
-    monkeypatch.setenv(workloads.VARIABLE, str(copy.parent))
+    monkeypatch.setenv(applications.VARIABLE, str(copy.parent))
     yield copy
     await_none(copy)
 
@@ -111,14 +112,14 @@ def test_lu_verifies_on_grids_that_are_no_power_of_two(problem_class: str, ranks
 
 @pytest.mark.parametrize("grid", ["1x4", "2x2", "4x1"])
 def test_ft_verifies_in_slabs_and_in_pencils(grid: str) -> None:
-    program = workloads.find_executable(BY_NAME["ft"])
+    program = applications.find_executable(BY_NAME["ft"])
     launcher = str(BESIDE) if BESIDE.exists() else "mpiexec"
     done = subprocess.run(
         [launcher, "-n", "4", program, "--grid", grid, "--json"],
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert workloads.parse_result(done.stdout).verified
+    assert applications.parse_result(done.stdout).verified
 
 
 @pytest.mark.parametrize("name", [name for name, one in BY_NAME.items() if not one.takes(3)])

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from processes import await_none, children, parent, running
 
-from crosscut import core
-from crosscut.errors import CrosscutError
-from crosscut.job import Job
-from crosscut.measure import Launch, decide, open_session
-from crosscut.places.base import Event
-from crosscut.session import Outcome, Session
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError
+from crosscut.base.job import Event, Job
+from crosscut.session.client import Outcome, Session
+from crosscut.session.measure import Launch, decide, open_session
 
 # Long enough for any machine; what should end ends much sooner.
 PATIENCE_SECONDS = 40

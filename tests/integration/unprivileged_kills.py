@@ -14,7 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from crosscut.lab import build, describe, enter, kernel, lifecycle, namespaces, removal, state  # noqa: F401
+from crosscut.lab import describe, enter, lifecycle, removal, state
+from crosscut.lab.kernel import build, namespaces  # noqa: F401
+from crosscut.lab.kernel import links as kernel
 
 NOBODY = 65534
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36

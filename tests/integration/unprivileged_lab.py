@@ -12,7 +12,10 @@ import os
 import subprocess
 import sys
 
-from crosscut.lab import build, describe, enter, kernel, lifecycle, namespaces, state, walking  # noqa: F401
+from crosscut.lab import describe, enter, lifecycle, state
+from crosscut.lab.kernel import build, namespaces  # noqa: F401
+from crosscut.lab.kernel import links as kernel
+from crosscut.lab.walk import walk
 
 NOBODY = 65534
 PR_SET_DUMPABLE = 4
@@ -35,7 +38,7 @@ def main() -> None:
     record = lifecycle.up(file, lifecycle.Choices(name="mine", switch=switch))
     script = str(state.folder("mine") / "enter")
     words = enter.command(record, state.folder("mine"), "n0001", ["hostname"])
-    walked = walking.walk(record, "", "", 60)
+    walked = walk.walk(record, "", "", 60)
     seen = {
         "condition": describe.condition(record),
         "exec": said(*words),

@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 from made_runs import aapc_view
 
-from crosscut.analysis.route_class import Groups
-from crosscut.run import Run
+from crosscut.analysis.figures.route_class import Groups
+from crosscut.run.run import Run
 
 
 def aapc(

@@ -11,7 +11,7 @@ import xarray as xr
 from hypothesis import strategies as st
 from made_runs import ATTRIBUTES, SAMPLE
 
-from crosscut.run import Run
+from crosscut.run.run import Run
 
 PATTERNS = ("aapc", "all-pairs", "pingpong", "loaded-pingpong", "congestor", "chain", "simple-pairwise")
 TIMES = ("ordinary", "noisy", "equal", "zero", "negative", "infinite", "missing", "tiny", "huge")

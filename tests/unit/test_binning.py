@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.analysis import binning
+from crosscut.analysis.stats import binning
 
 
 @given(st.lists(st.floats(min_value=1e-3, max_value=1e12), min_size=1, max_size=200))

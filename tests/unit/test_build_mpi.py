@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.cli import build_mpi
-from crosscut.errors import CrosscutError, UsageError
 
 
 @pytest.fixture

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.analysis.findings import Finding, Group, Kind, Limit, Reach, Structure
-from crosscut.cabling import ibnetdiscover, inventory, lldp, naming, reading, slurm_topology
+from crosscut.analysis.findings import cable_names
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
+from crosscut.base.errors import UsageError
+from crosscut.cabling import ibnetdiscover, inventory, lldp, reading, slurm_topology
 from crosscut.cabling.model import Cabling, Port, Trunk, merged
 from crosscut.cli import main
-from crosscut.errors import UsageError
 
 IBNETDISCOVER = """\
 #
@@ -192,7 +194,7 @@ def test_a_group_is_called_after_its_switch_and_a_host_by_its_place() -> None:
         Finding(Kind.SLOW_HOST, "n5 sends at half.", hosts=("n5",)),
         Finding(Kind.SLOW_TRUNK, "slow from group1 to group10", groups=("group1", "group10")),
     ]
-    told, renamed = naming.named(found, structure, Cabling(ports, trunks))
+    told, renamed = cable_names.named(found, structure, Cabling(ports, trunks))
     assert told[0].what == "n5 sends at half [switch leaf1 port 5]"
     assert told[1].what == "slow from leaf0 to leaf1 [leaf0 port 49 – leaf1 port 49]"
     assert renamed is not None
@@ -204,7 +206,7 @@ def test_a_group_is_called_after_its_switch_and_a_host_by_its_place() -> None:
 def test_hosts_that_measure_like_another_switchs_are_named() -> None:
     structure = structure_of({"group0": (0, 1, 2, 7), "group1": (4, 5, 6, 3)}, 8)
     ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}") for rank in range(8))
-    _, renamed = naming.named([], structure, Cabling(ports))
+    _, renamed = cable_names.named([], structure, Cabling(ports))
     assert renamed is not None
     assert [group.name for group in renamed.groups] == ["leaf0", "leaf1"]
     assert [note.split(",")[0] for note in renamed.notes] == [
@@ -215,7 +217,7 @@ def test_hosts_that_measure_like_another_switchs_are_named() -> None:
 def test_groups_that_are_no_switchs_keep_their_names() -> None:
     structure = structure_of({"group0": (0, 2, 4, 6), "group1": (1, 3, 5, 7)}, 8)
     ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}") for rank in range(8))
-    _, renamed = naming.named([], structure, Cabling(ports))
+    _, renamed = cable_names.named([], structure, Cabling(ports))
     assert renamed is not None
     assert renamed.groups == structure.groups
     assert renamed.notes == ()
@@ -223,7 +225,7 @@ def test_groups_that_are_no_switchs_keep_their_names() -> None:
 
 def test_without_structure_hosts_still_have_places() -> None:
     found = [Finding(Kind.SLOW_ROUTE, "slow: n0 to n1", hosts=("n0", "n1"))]
-    told, structure = naming.named(found, None, Cabling((Port("n0", rack="r1"), Port("n1", rack="r2"))))
+    told, structure = cable_names.named(found, None, Cabling((Port("n0", rack="r1"), Port("n1", rack="r2"))))
     assert structure is None
     assert told[0].what == "slow: n0 to n1 [n0: rack r1; n1: rack r2]"
 

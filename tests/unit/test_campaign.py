@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from stored_run import make_run
 
-from crosscut import cli, core
-from crosscut.campaign import Step, StepResult, load_plan, measure_steps, save_plan, state_of
+from crosscut import cli
+from crosscut.base import core
+from crosscut.base.errors import SessionError, UsageError
+from crosscut.base.job import Event
+from crosscut.campaigns.campaign import Step, StepResult, load_plan, measure_steps, save_plan, state_of
 from crosscut.cli import evaluate
-from crosscut.errors import SessionError, UsageError
-from crosscut.measure import Decided, Launch, decide
-from crosscut.places.base import Event
-from crosscut.session import Session
+from crosscut.session.client import Session
+from crosscut.session.measure import Decided, Launch, decide
 
 FAKE = Path(__file__).parent / "fake_core.py"
 STEPS = [Step("first", "aapc", {"stride": "2"}, (1000,), {"repetitions": 6}), Step("second", "pingpong")]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from timed_samples import all_to_all
 
-from crosscut.analysis import changes, dips, stability
-from crosscut.analysis.deviations import deviations
-from crosscut.analysis.doubt import FALSE_ALARMS
-from crosscut.analysis.findings import Direction, Finding, Kind
-from crosscut.analysis.samples import Samples
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.findings import changes, dips, stability
+from crosscut.analysis.findings.deviations import deviations
+from crosscut.analysis.findings.model import Direction, Finding, Kind
+from crosscut.analysis.stats.doubt import FALSE_ALARMS
 
 
 def told(samples: Samples) -> list[Finding]:

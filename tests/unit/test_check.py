@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 from changed_runs import aapc
 
-from crosscut import checking, redaction, spec
-from crosscut.analysis import find
-from crosscut.analysis.promises import Verdict
+from crosscut.analysis.compare import spec
+from crosscut.analysis.compare.promises import Verdict, verdicts
+from crosscut.analysis.findings import of_run
+from crosscut.base.errors import UsageError
 from crosscut.cli.check import status
-from crosscut.errors import UsageError
-from crosscut.reports import json_check, junit, protocol, words_check
+from crosscut.reports import junit, protocol, redaction
+from crosscut.reports.json import check as json_check
+from crosscut.reports.words import check as words_check
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "acceptance.toml"
 ROUTES = 'link_rate = "1 Gbit/s"\n[[promise]]\nname = "routes"\nkind = "route"\nat_least = "{}"\n'
@@ -25,7 +27,7 @@ def of(text):
 
 
 def verdict(text, *runs):
-    return checking.verdicts(of(text), runs).judged[0]
+    return verdicts(of(text), runs).judged[0]
 
 
 def test_the_example_is_a_spec():
@@ -110,7 +112,7 @@ def mixed():
         '[[promise]]\nkind = "latency"\nat_most = "1 us"\n'
     )
     promised = of(text)
-    return promised, checking.verdicts(promised, [aapc(1, repetitions=20)])
+    return promised, verdicts(promised, [aapc(1, repetitions=20)])
 
 
 NAMES = tuple(f"n{rank:03}" for rank in range(8))
@@ -133,7 +135,7 @@ def test_a_redacted_protocol_names_no_node_and_text_stays_text(mixed):
     promised, checked = mixed
     plain = protocol.page(promised, checked, NAMES, redact=False)
     promised, checked = redaction.check(promised, checked)
-    redacted = protocol.page(promised, checked, find.rank_names(checked.runs[0]), redact=True)
+    redacted = protocol.page(promised, checked, of_run.rank_names(checked.runs[0]), redact=True)
     assert "n003" in plain
     assert "node 1" in redacted
     assert not any(name in redacted for name in NAMES)

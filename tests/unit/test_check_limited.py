@@ -11,11 +11,16 @@ import pytest
 from changed_runs import aapc
 from rich.console import Console
 
-from crosscut import checking, redaction, spec
-from crosscut.analysis.promises import Verdict
+from crosscut.analysis.compare import spec
+from crosscut.analysis.compare.promises import Verdict
+from crosscut.analysis.compare.promises import verdicts as judge_all
 from crosscut.cli.check import status
-from crosscut.reports import check_cautions, json_check, junit, protocol, terminal_check, verdicts_file
-from crosscut.reports.screen import Screen, screen_for
+from crosscut.reports import junit, protocol, redaction
+from crosscut.reports.json import check as json_check
+from crosscut.reports.json import verdicts
+from crosscut.reports.terminal import check as terminal_check
+from crosscut.reports.terminal.screen import Screen, screen_for
+from crosscut.reports.words import check_cautions
 
 MB = 1_000_000
 TEXT = """
@@ -46,7 +51,7 @@ def busy(*spans: list[int], seed: int = 1, size: int = MB, **more):
 
 def judged(bound: int, *runs):
     promised = spec.parse(TEXT.format(bound), Path("spec.toml"))
-    return promised, checking.verdicts(promised, runs)
+    return promised, judge_all(promised, runs)
 
 
 @pytest.mark.parametrize("bound", [90, 110])
@@ -142,4 +147,4 @@ def test_verdicts_read_back_from_json_keep_what_was_left_out(tmp_path):
     promised, checked = judged(90, busy([2, 2]))
     file = tmp_path / "verdicts.json"
     file.write_text(json.dumps(json_check.document(promised, checked.judged, NAMES)))
-    assert verdicts_file.read(file, 8)[1][0].left_out == checked.judged[0].left_out != ""
+    assert verdicts.read(file, 8)[1][0].left_out == checked.judged[0].left_out != ""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from crosscut.analysis import sequential
+from crosscut.analysis.stats import sequential
 
 
 def evidence(met, missed, share=0.5):

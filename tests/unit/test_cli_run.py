@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from crosscut import core
+from crosscut.base import core
 from crosscut.cli import main
 
 FAKE = Path(__file__).parent / "fake_core.py"

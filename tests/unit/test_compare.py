@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from changed_runs import aapc, halves
 
-from crosscut.analysis import permutation
-from crosscut.analysis.comparing import Asked, compare
-from crosscut.analysis.route_class import BETWEEN_GROUPS, NO_GROUPS
-from crosscut.analysis.series import Family
-from crosscut.analysis.shift import shift
-from crosscut.errors import UsageError
-from crosscut.run import Run
+from crosscut.analysis.compare.comparing import Asked, compare
+from crosscut.analysis.figures.route_class import BETWEEN_GROUPS, NO_GROUPS
+from crosscut.analysis.figures.series import Family
+from crosscut.analysis.stats import permutation
+from crosscut.analysis.stats.shift import shift
+from crosscut.base.errors import UsageError
+from crosscut.run.run import Run
 
 ASKED = Asked()
 

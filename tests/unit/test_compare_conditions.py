@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from changed_runs import aapc, halves
 
-from crosscut.analysis.comparing import Asked, compare
-from crosscut.analysis.conditions import UntoldError
-from crosscut.analysis.route_class import NO_GROUPS
-from crosscut.analysis.series import Family
-from crosscut.analysis.trend import trends
+from crosscut.analysis.compare.comparing import Asked, compare
+from crosscut.analysis.compare.conditions import UntoldError
+from crosscut.analysis.compare.trend import trends
+from crosscut.analysis.figures.route_class import NO_GROUPS
+from crosscut.analysis.figures.series import Family
 
 ASKED = Asked()
 MB = 1_000_000

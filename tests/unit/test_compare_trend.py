@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from changed_runs import aapc, halves
 
-from crosscut.analysis.comparing import Asked
-from crosscut.analysis.series import Family
-from crosscut.analysis.trend import trends
+from crosscut.analysis.compare.comparing import Asked
+from crosscut.analysis.compare.trend import trends
+from crosscut.analysis.figures.series import Family
 
 ASKED = Asked()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import core
+from crosscut.base import core
 
 FAKE = Path(__file__).parent / "fake_core.py"
 

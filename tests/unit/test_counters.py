@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.analysis import counters
-from crosscut.analysis.findings import Finding, Kind
+from crosscut.analysis.findings import counters
+from crosscut.analysis.findings.model import Finding, Kind
 
 NODES = ("n0", "n1", "n2", "n3")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import demo
+from crosscut.campaigns import demo
 
 
 @pytest.mark.parametrize(

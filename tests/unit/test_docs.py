@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import cli, core
-from crosscut.cli import options
-from crosscut.core import CoreError
+from crosscut import cli
+from crosscut.base import core
+from crosscut.base.core import CoreError
+from crosscut.cli.parsing import options
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -115,7 +116,7 @@ def test_every_command_line_shown_is_one_the_program_takes(page, known, capsys):
 
 def test_exit_statuses_in_the_reference_are_the_programs():
     page = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
-    from crosscut import errors
+    from crosscut.base import errors
 
     listed = {
         int(status) for status in re.findall(r"^\| (\d+) \|", section(page, "Exit status"), re.MULTILINE)

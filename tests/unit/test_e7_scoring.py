@@ -7,7 +7,7 @@ import pytest
 from benchmarks.e7_located.clusters import Truth
 from benchmarks.e7_located.scoring import explained, score
 
-from crosscut.analysis.findings import Group, Limit, Reach, Structure
+from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 
 TRUTH = Truth(np.repeat([0, 1], 24), np.repeat([0, 1, 2, 3], 12))
 """Two modules of 24; chips of 12 hosts, which fill none."""

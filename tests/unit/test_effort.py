@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from made_runs import aapc_view
 
-from crosscut.analysis.cautions import Kind
-from crosscut.analysis.effort import efforts
-from crosscut.reports import about, costs
+from crosscut.analysis.figures.cautions import Kind
+from crosscut.analysis.figures.effort import efforts
 from crosscut.reports.html import tables
+from crosscut.reports.words import about, costs
 
 
 def entry(processor, *, size=1_000_000, elapsed=4.0, moved=2e9):

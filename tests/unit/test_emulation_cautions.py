@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from made_runs import aapc_view
 
-from crosscut.analysis.cautions import Kind
-from crosscut.reports import about, trust
+from crosscut.analysis.figures.cautions import Kind
 from crosscut.reports.view import View
+from crosscut.reports.words import about, trust
 
 QUIET: dict[str, Any] = {
     "cpu_busy_share": 0.3,

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from crosscut import nic
-from crosscut.analysis.expectation import Path, expect
+from crosscut.analysis.figures.expectation import Path, expect
+from crosscut.base import nic
 
 UNKNOWN = Path()
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from stored_run import PHASES, RANKS, REPETITIONS, SIZES, make_run, peers, seconds
 
-from crosscut import export
+from crosscut.base.errors import CrosscutError
 from crosscut.cli import main
-from crosscut.errors import CrosscutError
-from crosscut.export_formats import write_file
-from crosscut.run import Run
+from crosscut.run import tables
+from crosscut.run.run import Run
+from crosscut.run.table_files import write_file
 
 MESSAGES = len(SIZES) * REPETITIONS * int((peers() >= 0).sum())
 
@@ -59,8 +59,8 @@ def test_all_formats_hold_the_same(path: Path) -> None:
 
 def test_pieces_do_not_change_the_table(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = exported(path, "whole.csv").read_text()
-    monkeypatch.setattr(export, "CELLS_AT_ONCE", 3 * RANKS * 2)  # three phases of one repetition
-    pieces = list(export.tables(Run.open(path), "messages"))
+    monkeypatch.setattr(tables, "CELLS_AT_ONCE", 3 * RANKS * 2)  # three phases of one repetition
+    pieces = list(tables.tables(Run.open(path), "messages"))
     assert len(pieces) == len(SIZES) * REPETITIONS * -(-PHASES // 3)
     assert exported(path, "pieces.csv").read_text() == whole
 

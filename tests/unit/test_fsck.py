@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from stored_run import PHASES, RANKS, SIZES, make_run
 
-from crosscut import fsck
+from crosscut.base.errors import UsageError
 from crosscut.cli import main
-from crosscut.errors import UsageError
-from crosscut.fsck_repair import repair
-from crosscut.run import Run
+from crosscut.run import fsck
+from crosscut.run.repair import repair
+from crosscut.run.run import Run
 
 CELLS = len(SIZES) * 5 * PHASES * RANKS
 MESSAGES = "message_seconds/c/1/0/0/0/0"

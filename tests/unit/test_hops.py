@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from crosscut.analysis.hops import NO_WAY, Lengths, by_hops
-from crosscut.analysis.intervals import Medians
-from crosscut.analysis.summary import Routes
-from crosscut.lab import ways
-from crosscut.reports import costs
-from crosscut.reports.html import conditions
-from crosscut.way_lengths import lengths, of_run
+from crosscut.analysis.figures.hops import NO_WAY, Lengths, by_hops
+from crosscut.analysis.figures.path_lengths import lengths, of_run
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.stats.intervals import Medians
+from crosscut.network import paths
+from crosscut.reports.html.pictures import conditions
+from crosscut.reports.words import costs
 
 NODES = 12
 
@@ -93,21 +93,21 @@ def test_routes_within_a_node_are_left_out():
     assert sum(one.routes for one in found.classes) == NODES * (NODES - 1) - NODES
 
 
-def line_of_hosts() -> ways.Ways:
+def line_of_hosts() -> paths.Ways:
     """host 0 - switch - host 1 - cable - host 2: host 1 forwards between its two adapters."""
-    host = lambda name, *adapters: ways.Host(name, adapters, 1, "ip", 0, 0, np.inf)  # noqa: E731
-    edge = lambda a, b: ways.Edge(a, b, 1e9, 1e9, False, 1, 0)  # noqa: E731
-    return ways.Ways(
+    host = lambda name, *adapters: paths.Host(name, adapters, 1, "ip", 0, 0, np.inf)  # noqa: E731
+    edge = lambda a, b: paths.Edge(a, b, 1e9, 1e9, False, 1, 0)  # noqa: E731
+    return paths.Ways(
         "line", "", "", "", 1, 1500, 0, False,
-        (host("a", 0), host("b", 1, 2), host("c", 2)), (ways.Switch("s", np.inf, True, 0),),
+        (host("a", 0), host("b", 1, 2), host("c", 2)), (paths.Switch("s", np.inf, True, 0),),
         (edge(0, 3), edge(1, 3), edge(1, 2)),
         (
-            ways.Route(0, 0, (ways.Hop(1, 1, 0, 0), ways.Hop(2, 2, 1, 1))),
-            ways.Route(1, 0, (ways.Hop(0, 0, 1, 0), ways.Hop(2, 2, 1, 1))),
-            ways.Route(2, 0, (ways.Hop(0, 0, 1, 0), ways.Hop(1, 2, 2, 0))),
+            paths.Route(0, 0, (paths.Hop(1, 1, 0, 0), paths.Hop(2, 2, 1, 1))),
+            paths.Route(1, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(2, 2, 1, 1))),
+            paths.Route(2, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(1, 2, 2, 0))),
         ),
-        (ways.Segment(0, 0, ((3, 0),)), ways.Segment(1, 0, ((3, 1),)), ways.Segment(1, 1, ()),
-         ways.Segment(2, 0, ())),
+        (paths.Segment(0, 0, ((3, 0),)), paths.Segment(1, 0, ((3, 1),)), paths.Segment(1, 1, ()),
+         paths.Segment(2, 0, ())),
     )  # fmt: skip
 
 
@@ -119,8 +119,8 @@ def test_ways_are_followed_by_the_networks_own_tables():
 
 def test_tables_that_lead_in_a_circle_end():
     line = line_of_hosts()
-    circle = ways.Route(2, 0, (ways.Hop(0, 0, 1, 0), ways.Hop(1, 1, 0, 0)))
-    broken = ways.Ways(**{**line.__dict__, "routes": (*line.routes[:2], circle)})
+    circle = paths.Route(2, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(1, 1, 0, 0)))
+    broken = paths.Ways(**{**line.__dict__, "routes": (*line.routes[:2], circle)})
     assert lengths(broken).switches[:2, 2].tolist() == [NO_WAY, NO_WAY]
 
 

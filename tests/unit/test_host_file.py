@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.errors import PlaceError, UsageError
-from crosscut.places.host_file import Host, Share, expand, read_host_file, share_out
+from crosscut.base.errors import PlaceError, UsageError
+from crosscut.base.host_list import Host, Share, expand, read_host_file, share_out
 
 
 def write(folder: Path, text: str) -> Path:

@@ -14,34 +14,18 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from crosscut import inferred_network
-from crosscut.analysis import (
-    binning,
-    cautions,
-    changes,
-    digest,
-    dips,
-    doubt,
-    explain,
-    find,
-    findings,
-    hops,
-    intervals,
-    loggp,
-    observed,
-    pingpong,
-    samples,
-    slowdown,
-    stability,
-    summary,
-    variation,
-)
-from crosscut.analysis.deviations import deviations
-from crosscut.reports import sentences, terminal
-from crosscut.reports.glyphs import UNICODE
-from crosscut.reports.screen import Screen
+from crosscut.analysis.figures import cautions, digest, hops, loggp, pingpong, samples, slowdown, summary
+from crosscut.analysis.findings import changes, dips, explain, of_run, stability
+from crosscut.analysis.findings import model as findings
+from crosscut.analysis.findings.deviations import deviations
+from crosscut.analysis.stats import binning, doubt, intervals, variation
+from crosscut.analysis.structure import network_file, observed
+from crosscut.reports.terminal import run as terminal
+from crosscut.reports.terminal.glyphs import UNICODE
+from crosscut.reports.terminal.screen import Screen
 from crosscut.reports.view import View
-from crosscut.run import Run
+from crosscut.reports.words import sentences
+from crosscut.run.run import Run
 
 # Shrinking takes longer than reading what was found.
 ANY = settings(
@@ -76,14 +60,14 @@ def test_medians_rates_and_histograms_of_any_run(run: Run) -> None:
 @ANY
 @given(hostile(pattern="aapc"))
 def test_findings_and_structure_of_any_run_are_sentences_and_json(run: Run) -> None:
-    found, structure = find.look(run)
+    found, structure = of_run.look(run)
     assert all(one.what.strip() and "nan" not in one.what for one in found)
     json.dumps(findings.as_json(found, structure), allow_nan=False)
     if structure is not None:
-        text = inferred_network.text(structure, "a test")
+        text = network_file.text(structure, "a test")
         assert "nan" not in text
         assert "inf " not in text
-        taken = find.chosen(run, None)
+        taken = of_run.chosen(run, None)
         assert taken is not None
         for one in explain.by_structure(observed.of_samples(taken), structure):
             assert one.most_flows >= 2

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.hpl import asking, figures, output, program, telling
-from crosscut.hpl.asking import Asked, Memory
-from crosscut.hpl.running import Ran
+from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.places import mpi_library
+from crosscut.workloads.hpl import figures, output, program
+from crosscut.workloads.hpl import input as asking
+from crosscut.workloads.hpl import report as telling
+from crosscut.workloads.hpl.input import Asked, Memory
+from crosscut.workloads.hpl.run import Ran
 
 GOLDEN = (Path(__file__).resolve().parents[1] / "golden" / "hpl" / "hpccoutf.txt").read_text(encoding="utf-8")
 RESIDUAL = "0.0052710 ...... PASSED"

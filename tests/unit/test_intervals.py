@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.analysis.intervals import interval_ranks, medians
+from crosscut.analysis.stats.intervals import interval_ranks, medians
 
 
 def coverage(count: int, low: int, high: int) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import PlaceError, UsageError
+from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places import lab_mpi
 from crosscut.places.lab import Site
 from crosscut.places.mpi import Launcher
@@ -35,7 +35,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_mpich_gets_its_hosts_and_the_lab_s_remote_shell(machine: Path) -> None:
     hydra = Launcher(str(program(machine, "mpiexec", "HYDRA build details:")))
-    words, settings = lab_mpi.command(SITE, hydra, [hydra.program, "-n", "3"], SHARES, ["./program", "a b"])
+    words, settings = lab_mpi.command(
+        SITE.enter, hydra, [hydra.program, "-n", "3"], SHARES, ["./program", "a b"]
+    )
     assert words[:2] == ["/run/x/enter", "a"]
     assert words[2] == (
         f"{hydra.program} -n 3 -launcher rsh -launcher-exec /run/x/enter -iface eth0 -hosts a:2,b:1 "
@@ -46,7 +48,9 @@ def test_mpich_gets_its_hosts_and_the_lab_s_remote_shell(machine: Path) -> None:
 
 def test_open_mpi_gets_them_in_its_own_words_and_yields_when_idle(machine: Path) -> None:
     launcher = Launcher(str(program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")))
-    words, settings = lab_mpi.command(SITE, launcher, [launcher.program], SHARES, ["./p"], Path("/tmp/f"))
+    words, settings = lab_mpi.command(
+        SITE.enter, launcher, [launcher.program], SHARES, ["./p"], Path("/tmp/f")
+    )
     assert words[2] == f"{launcher.program} --host a:2,b:1 --wdir /tmp/f ./p"
     assert settings["OMPI_MCA_plm_rsh_agent"] == "/run/x/enter"
     assert settings["OMPI_MCA_mpi_yield_when_idle"] == "1"
@@ -57,7 +61,7 @@ def test_open_mpi_gets_them_in_its_own_words_and_yields_when_idle(machine: Path)
 def test_what_a_person_has_set_stays(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "0")
     launcher = Launcher(str(program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")))
-    assert lab_mpi.command(SITE, launcher, [], SHARES, [])[1]["OMPI_MCA_mpi_yield_when_idle"] == "0"
+    assert lab_mpi.command(SITE.enter, launcher, [], SHARES, [])[1]["OMPI_MCA_mpi_yield_when_idle"] == "0"
 
 
 def test_the_launcher_is_that_of_the_mpi_which_the_core_is_linked_with(machine: Path) -> None:

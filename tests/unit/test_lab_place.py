@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import PlaceError, UsageError
+from crosscut.base.errors import PlaceError, UsageError
+from crosscut.base.host_list import Share
 from crosscut.lab import describe, state
-from crosscut.lab.faults import Fault
-from crosscut.lab.ways import Host
-from crosscut.places.host_file import Share
+from crosscut.lab.faults.catalogue import Fault
+from crosscut.network.paths import Host
 from crosscut.places.lab import PLACE, _refuse_other, planted, rails, spread, taken_down
 
 

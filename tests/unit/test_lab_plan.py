@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from crosscut.errors import UsageError
-from crosscut.lab import addresses, faulting, faults, switch_faults, unlike, ways
-from crosscut.lab.plan import Plan, plan
-from crosscut.lab.shaping import bucket, frames, segments
+from crosscut.base.errors import UsageError
+from crosscut.lab.faults import cables as switch_faults
+from crosscut.lab.faults import catalogue, plant
+from crosscut.lab.plan import addresses, unlike
+from crosscut.lab.plan.plan import Plan, plan
+from crosscut.lab.plan.shaping import bucket, frames, segments
+from crosscut.network import paths
 
 ETHERNET = frames(1500, 38, 1460 / 1538)
 
@@ -49,7 +52,7 @@ def network(**changes: Any) -> dict[str, Any]:
 
 
 def planned(dilation: float = 1, **changes: Any) -> Plan:
-    return plan(ways.parse(network(**changes)), dilation)
+    return plan(paths.parse(network(**changes)), dilation)
 
 
 def test_frames_for_a_node_leave_each_switch_towards_it() -> None:
@@ -104,7 +107,7 @@ def test_names_that_mean_something_else_in_a_lab_are_refused(name: str, why: str
     document = network()
     document["hosts"][2]["name"] = name
     with pytest.raises(UsageError, match=f"four.toml: a host of a lab cannot be called {name}: .*{why}"):
-        plan(ways.parse(document))
+        plan(paths.parse(document))
 
 
 @pytest.mark.parametrize(
@@ -117,37 +120,39 @@ def test_what_is_dead_is_all_of_a_node_or_one_adapter(adapter: int | None, found
     document["hosts"][0]["adapters"], document["hosts"][1]["adapters"] = [0, 1], []
     document["edges"][1]["a"] = 0
     document["routes"], document["segments"] = [], []
-    made = plan(ways.parse(document))
-    fault = faults.Fault("dead", ("n0",), adapter=adapter)
-    assert [end.name for end in faulting.ends(made, fault)] == found
+    made = plan(paths.parse(document))
+    fault = catalogue.Fault("dead", ("n0",), adapter=adapter)
+    assert [end.name for end in plant.ends(made, fault)] == found
 
 
 @pytest.mark.parametrize(
     ("fault", "lines"),
     [
-        (faults.Fault("slow", ("n1",), share=0.2), [{"in": 0.2, "out": 0.2}]),
-        (faults.Fault("slow", ("n1",), share=0.2, direction="out"), [{"out": 0.2}]),
-        (faults.Fault("half-duplex", ("n1",)), [{"half_duplex": True}]),
+        (catalogue.Fault("slow", ("n1",), share=0.2), [{"in": 0.2, "out": 0.2}]),
+        (catalogue.Fault("slow", ("n1",), share=0.2, direction="out"), [{"out": 0.2}]),
+        (catalogue.Fault("half-duplex", ("n1",)), [{"half_duplex": True}]),
         (
-            faults.Fault("loss", ("n1",), direction="in", seconds=0.1, every=2),
+            catalogue.Fault("loss", ("n1",), direction="in", seconds=0.1, every=2),
             [{"lose": "in", "carrier": False, "seconds": 0.1, "every": 2}],
         ),
         (
-            faults.Fault("flap", ("n1",), seconds=0.1, every=2),
+            catalogue.Fault("flap", ("n1",), seconds=0.1, every=2),
             [{"lose": "both", "carrier": True, "seconds": 0.1, "every": 2}],
         ),
-        (faults.Fault("dead", ("n1",)), [{"lose": "both"}]),
-        (faults.Fault("miswire", ("n1", "n2")), [{"at": "n2"}]),
+        (catalogue.Fault("dead", ("n1",)), [{"lose": "both"}]),
+        (catalogue.Fault("miswire", ("n1", "n2")), [{"at": "n2"}]),
         (
-            faults.Fault("swap", ("n1", "n2")),
+            catalogue.Fault("swap", ("n1", "n2")),
             [{"at": "n2", "known": True}, {"host": "n2", "at": "n1", "known": True}],
         ),
-        (faults.Fault("mtu", ("n1",)), []),
-        (faults.Fault("compute", ("n1",)), []),
+        (catalogue.Fault("mtu", ("n1",)), []),
+        (catalogue.Fault("compute", ("n1",)), []),
     ],
-    ids=lambda value: value.kind if isinstance(value, faults.Fault) else "",
+    ids=lambda value: value.kind if isinstance(value, catalogue.Fault) else "",
 )
-def test_the_user_switch_is_told_of_each_bad_cable(fault: faults.Fault, lines: list[dict[str, Any]]) -> None:
+def test_the_user_switch_is_told_of_each_bad_cable(
+    fault: catalogue.Fault, lines: list[dict[str, Any]]
+) -> None:
     told = [json.loads(line) for line in switch_faults.text([fault], planned()).splitlines()]
     assert told == [{"host": "n1", "adapter": 0, **line} for line in lines]
 
@@ -176,18 +181,18 @@ def test_hosts_that_forward_have_a_route_to_every_other() -> None:
     ],
 )
 def test_what_the_lab_does_not_do_is_said(changes: dict[str, Any], said: str) -> None:
-    described = ways.parse(network(**changes))
+    described = paths.parse(network(**changes))
     sentences = unlike.differences(described, plan(described), cores=2)
     assert any(said in sentence for sentence in sentences)
 
 
 def test_a_network_that_is_wholly_emulated_has_nothing_to_say() -> None:
-    described = ways.parse(network())
+    described = paths.parse(network())
     assert unlike.differences(described, plan(described), cores=2) == ()
 
 
 def test_what_routers_add_is_left_out_by_either_switch() -> None:
-    described = ways.parse(network(host={"forwards": "ip", "forward_latency_seconds": 75e-6}))
+    described = paths.parse(network(host={"forwards": "ip", "forward_latency_seconds": 75e-6}))
     by_program = unlike.differences(described, plan(described, shaped=False), cores=2, in_kernel=False)
     assert [sentence for sentence in by_program if "75 µs" in sentence and "IP router" in sentence]
     by_kernel = unlike.differences(described, plan(described), cores=2)
@@ -197,7 +202,7 @@ def test_what_routers_add_is_left_out_by_either_switch() -> None:
 def test_exchanged_nodes_are_found_where_the_other_was() -> None:
     made = planned()
     macs = (addresses.mac(1, 0), addresses.mac(2, 0))
-    entries = {(one.port, one.mac) for one in faulting.exchanged_entries(made, ("p1b", "p2b"), macs)}
+    entries = {(one.port, one.mac) for one in plant.exchanged_entries(made, ("p1b", "p2b"), macs)}
     # Node 1's port is now at the second switch: the first sends its frames over the trunk.
     assert {port for port, mac in entries if mac == macs[0]} == {"p1b", "p4a"}
     assert {port for port, mac in entries if mac == macs[1]} == {"p2b", "p4b"}

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.cli import lab as command
 from crosscut.cli import main
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import bulk, describe, enter, faulting, faults, removal, state, users
+from crosscut.lab import describe, enter, removal, state, users
+from crosscut.lab.faults import catalogue, plant
+from crosscut.lab.kernel import bulk
 from crosscut.lab.lifecycle import is_gone, name_of
 
 RECORD = state.Record(name="x", network="four.toml", condition="up", owner=state.Process(1, 2))
@@ -86,13 +88,13 @@ def test_clearing_removes_files_and_follows_no_link(root: Path, tmp_path: Path) 
 
 
 def test_a_fault_is_read_as_it_was_recorded() -> None:
-    for kind in faults.KINDS:
-        fault = faults.Fault(kind.name, ("n1", "n2")[: kind.nodes])
-        assert faults.from_json(json.loads(json.dumps(fault.as_json()))) == fault
+    for kind in catalogue.KINDS:
+        fault = catalogue.Fault(kind.name, ("n1", "n2")[: kind.nodes])
+        assert catalogue.from_json(json.loads(json.dumps(fault.as_json()))) == fault
 
 
 def test_a_recorded_fault_says_only_what_belongs_to_it() -> None:
-    assert faults.Fault("slow", ("n1",), share=0.25, direction="in").as_json() == {
+    assert catalogue.Fault("slow", ("n1",), share=0.25, direction="in").as_json() == {
         "kind": "slow", "nodes": ["n1"], "share": 0.25, "direction": "in",
         "says": "the cable of n1 carries 25 % of its rate, to it",
     }  # fmt: skip
@@ -105,17 +107,17 @@ def test_a_recorded_fault_says_only_what_belongs_to_it() -> None:
 def test_dead_is_a_node_or_one_adapter_of_it(
     adapter: int | None, recorded: dict[str, int], said: str
 ) -> None:
-    fault = faults.Fault("dead", ("n1",), adapter=adapter)
+    fault = catalogue.Fault("dead", ("n1",), adapter=adapter)
     says = f"nothing gets to {said} away from it"
     assert fault.as_json() == {"kind": "dead", "nodes": ["n1"], **recorded, "says": says}
-    assert faults.from_json(fault.as_json()) == fault
+    assert catalogue.from_json(fault.as_json()) == fault
 
 
 def test_exchanged_cables_are_recorded_with_their_adapter() -> None:
     """Else another pair would be put back."""
-    fault = faults.Fault("swap", ("n1", "n2"), adapter=1)
-    assert faults.from_json(fault.as_json()) == fault
-    assert faults.says(fault) == "the cables of n1 (eth1) and n2 (eth1) are exchanged"
+    fault = catalogue.Fault("swap", ("n1", "n2"), adapter=1)
+    assert catalogue.from_json(fault.as_json()) == fault
+    assert catalogue.says(fault) == "the cables of n1 (eth1) and n2 (eth1) are exchanged"
 
 
 @pytest.mark.parametrize(
@@ -123,13 +125,13 @@ def test_exchanged_cables_are_recorded_with_their_adapter() -> None:
 )
 def test_an_option_of_another_kind_is_refused(kind: str, member: str, typed: str) -> None:
     with pytest.raises(UsageError, match=f"{kind} has no {typed}, which is for slow"):
-        faults.check_options(kind, {member: typed})
+        catalogue.check_options(kind, {member: typed})
 
 
 def test_a_second_fault_of_a_node_names_the_first() -> None:
-    record = replace(RECORD, faults=({"id": "f1", **faults.Fault("slow", ("n1",)).as_json()},))
+    record = replace(RECORD, faults=({"id": "f1", **catalogue.Fault("slow", ("n1",)).as_json()},))
     with pytest.raises(UsageError, match=r"n1 has a fault already \(f1: the cable of n1 carries 10 % of its"):
-        faulting.refuse_overlap(record, faults.Fault("dead", ("n1",)))
+        plant.refuse_overlap(record, catalogue.Fault("dead", ("n1",)))
 
 
 def test_words_reach_a_node_one_by_one(root: Path) -> None:

@@ -6,10 +6,11 @@ import math
 
 import pytest
 
-from crosscut.errors import UsageError
-from crosscut.lab import reference, switch_choice, trust, watch
-from crosscut.lab.switch_choice import Queues
-from crosscut.lab.trust import Mark, Seen
+from crosscut.base.errors import UsageError
+from crosscut.lab.watching import reference, trust, watch
+from crosscut.lab.watching.trust import Mark, Seen
+from crosscut.network import switch_choice
+from crosscut.network.switch_choice import Queues
 
 STAT = "cpu  {user} {nice} 10 {idle} 5 1 1 {steal} 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"
 

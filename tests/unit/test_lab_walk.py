@@ -7,11 +7,13 @@ import time
 import pytest
 from test_lab_plan import network
 
-from crosscut.cli import lab_walk
-from crosscut.lab import probing, walking, ways
-from crosscut.lab.probing import Probe, Way
-from crosscut.lab.walking import Route, Walked
-from crosscut.lab.ways import Ways
+from crosscut.cli.lab import walk as lab_walk
+from crosscut.lab.walk import probe as probing
+from crosscut.lab.walk import walk as walking
+from crosscut.lab.walk.probe import Probe, Way
+from crosscut.lab.walk.walk import Route, Walked
+from crosscut.network import paths
+from crosscut.network.paths import Ways
 
 
 def routed() -> Ways:
@@ -28,7 +30,7 @@ def routed() -> Ways:
         }
         for to in range(4)
     ]  # fmt: skip
-    return ways.parse(document)
+    return paths.parse(document)
 
 
 def test_a_way_follows_the_tables_from_node_to_node() -> None:
@@ -42,13 +44,13 @@ def test_a_way_follows_the_tables_from_node_to_node() -> None:
 def test_tables_that_go_in_a_circle_make_a_way_that_ends() -> None:
     document = network(host={"forwards": "ip"})
     document["routes"] = [{"host": 3, "adapter": -1, "at": [[0, 0, 1, 0], [1, 2, 0, 0]]}]
-    assert len(walking.computed(ways.parse(document))[Probe(0, "10.0.0.4")]) <= 5
+    assert len(walking.computed(paths.parse(document))[Probe(0, "10.0.0.4")]) <= 5
 
 
 def test_every_adapter_of_a_host_that_does_not_forward_has_a_name() -> None:
     document = network()
     document["hosts"][1]["adapters"] = [1, 4]
-    names = walking.names_of(ways.parse(document))
+    names = walking.names_of(paths.parse(document))
     assert (names["10.0.0.2"], names["10.1.0.2"]) == ("n1", "n1/eth1")
     assert "10.1.0.3" not in names
 

@@ -7,10 +7,10 @@ import pytest
 from benchmarks.agreement.sharing import max_min
 from numpy.typing import NDArray
 
-from crosscut.analysis import find
-from crosscut.analysis.findings import Kind
-from crosscut.analysis.observed import Route
-from crosscut.analysis.search import Search
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import Kind
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.structure.observed import Route
 
 RANKS, SLOW, SHARE = 6, 5, 0.4
 HOST_RATE, LATENCY_SECONDS, HOP_SECONDS = 12e6, 20e-6, 10e-6
@@ -45,6 +45,6 @@ def test_a_slow_host_behind_a_full_trunk_is_named(seed: int, hop_seconds: float)
             exact = np.concatenate([rates(phase) for phase in phases])
             seen = exact * (1 + 0.005 * random.standard_normal(len(exact)))
         search.learn(seen)
-    found = find.of_located(search.located(), tuple(f"n{rank}" for rank in range(RANKS)))
+    found = of_run.of_located(search.located(), tuple(f"n{rank}" for rank in range(RANKS)))
     slow = [finding for finding in found if finding.kind is Kind.SLOW_HOST]
     assert [finding.hosts for finding in slow] == [(f"n{SLOW}",)]

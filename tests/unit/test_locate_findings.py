@@ -9,24 +9,15 @@ import math
 import numpy as np
 import pytest
 
-from crosscut.analysis import find, stability, structure
-from crosscut.analysis.deviations import Deviations, deviations
-from crosscut.analysis.doubt import FALSE_ALARMS, holm, outliers_below
-from crosscut.analysis.findings import (
-    Direction,
-    Effect,
-    Finding,
-    Group,
-    Kind,
-    Limit,
-    Reach,
-    Structure,
-    as_json,
-    from_json,
-)
-from crosscut.analysis.observed import Observed, of_phases
-from crosscut.analysis.samples import Samples
-from crosscut.errors import UsageError
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.findings import of_run, stability
+from crosscut.analysis.findings.deviations import Deviations, deviations
+from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind, as_json, from_json
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, outliers_below
+from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
+from crosscut.analysis.structure.observed import Observed, of_phases
+from crosscut.base.errors import UsageError
 
 RANKS = 24
 NAMES = tuple(f"n{rank}" for rank in range(RANKS))
@@ -49,7 +40,7 @@ def crossbar(
 
 
 def found_in(observed: Observed) -> list[Finding]:
-    return find.of_observed(observed, structure.infer(observed), NAMES)
+    return of_run.of_observed(observed, infer.infer(observed), NAMES)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +88,7 @@ def test_a_slow_host_is_told_with_how_its_neighbours_fare():
 
 
 def test_noise_that_hides_faults_is_said_where_nothing_stands_out():
-    steady, noisy = (find.ordered([], structure.infer(crossbar_with(noise))) for noise in (0.01, 0.1))
+    steady, noisy = (of_run.ordered([], infer.infer(crossbar_with(noise))) for noise in (0.01, 0.1))
     assert "would hide" not in steady[0].what
     assert "would hide a route that loses less than" in noisy[0].what
     assert "--repetitions" in noisy[0].advice

@@ -9,11 +9,13 @@ import pytest
 from benchmarks.truth import networks, oracle
 from changed_runs import aapc
 
-from crosscut.analysis import find, located, slow_routes, structure
-from crosscut.analysis.findings import LOCATE_ON, Kind
-from crosscut.analysis.observed import of_phases
-from crosscut.analysis.search import Search
-from crosscut.locating import _Gathered, _located
+from crosscut.analysis.findings import of_run, slow_routes
+from crosscut.analysis.findings.model import Kind
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.model import LOCATE_ON
+from crosscut.analysis.structure.observed import of_phases
+from crosscut.campaigns.locate import _Gathered, _located
 
 RANKS = 8
 PHASES = [[(rank, (rank + distance) % RANKS) for rank in range(RANKS)] for distance in range(1, RANKS)]
@@ -64,10 +66,10 @@ def _searched() -> Search:
 def test_what_is_found_by_a_search_does_not_advise_that_search():
     met = of_phases(RANKS, PHASES, np.full(RANKS * 7, 1e8))
     crowd = slow_routes.crowds(met, 0.5)
-    outline = structure.structure(structure.infer(met), tuple("abcdefgh"), 7)
+    outline = infer.structure(infer.infer(met), tuple("abcdefgh"), 7)
     noted = replace(outline, notes=("slow by what nobody knows", f"slow: {LOCATE_ON}"))
     assert LOCATE_ON in crowd.advice
-    found, after = located.after_search([crowd, find.machine_only("it did")], noted)
+    found, after = of_run.after_search([crowd, of_run.machine_only("it did")], noted)
     assert [each.kind for each in found] == [Kind.SHARED_LIMIT, Kind.NOTHING]
     assert found[0].advice == ""
     assert found[1].advice != ""

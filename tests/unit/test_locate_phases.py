@@ -9,13 +9,13 @@ import pytest
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.score import adjusted_rand, score, search
 
-from crosscut.analysis import idle, subgroups
-from crosscut.analysis.machine import limited_phases
-from crosscut.analysis.observed import nothing, of_phases
-from crosscut.analysis.samples import Samples, without
-from crosscut.analysis.search import Search
-from crosscut.analysis.unshared import upper_mode
-from crosscut.locating import network_only
+from crosscut.analysis.figures.limited import limited_phases
+from crosscut.analysis.figures.samples import Samples, without
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.structure import idle, subgroups
+from crosscut.analysis.structure.observed import nothing, of_phases
+from crosscut.analysis.structure.unshared import upper_mode
+from crosscut.campaigns.locate import network_only
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.05])

@@ -10,9 +10,10 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import HOST_RATE
 from benchmarks.truth.score import adjusted_rand
 
-from crosscut.analysis import find, structure
-from crosscut.analysis.findings import Direction, Kind
-from crosscut.analysis.observed import Observed, of_phases
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import Direction, Kind
+from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.observed import Observed, of_phases
 
 Change = Callable[[Observed, np.random.Generator], Observed]
 
@@ -54,7 +55,7 @@ def late_acknowledged(seen: Observed, rank: int, random: np.random.Generator) ->
 @pytest.mark.parametrize("way", ["in", "out"])
 def test_a_slow_host_is_of_the_group_whose_trunk_it_shares(rank, way):
     truth = leaves(2, 8, 4.0, (rank, way, 0.4))
-    inferred = structure.infer(measured(truth, seed=rank))
+    inferred = infer.infer(measured(truth, seed=rank))
     assert adjusted_rand(truth.labels, inferred.grouping.labels) == 1
 
 
@@ -62,11 +63,11 @@ def test_a_slow_host_is_of_the_group_whose_trunk_it_shares(rank, way):
 def test_a_host_that_sends_slowly_to_everybody_since_its_way_in_is_slow_is_no_group(rank):
     truth, random = leaves(2, 8, 4.0, (rank, "in", 0.4)), np.random.default_rng(rank)
     seen = late_acknowledged(measured(truth, seed=rank), rank, random)
-    inferred = structure.infer(seen)
+    inferred = infer.infer(seen)
     told = np.setdiff1d(np.arange(16), inferred.unplaced)
     assert inferred.grouping.count == 2
     assert adjusted_rand(truth.labels[told], inferred.grouping.labels[told]) == 1
-    found = find.of_observed(seen, inferred, tuple(f"n{number}" for number in range(16)))
+    found = of_run.of_observed(seen, inferred, tuple(f"n{number}" for number in range(16)))
     (groups,) = (finding for finding in found if finding.kind is Kind.GROUPS)
     assert groups.what.startswith("2 groups of ")
     (slow,) = (finding for finding in found if finding.kind is Kind.SLOW_HOST)
@@ -83,14 +84,14 @@ def test_a_host_whose_group_nothing_tells_is_said_to_be_of_one_or_the_other():
     mine = (seen.source == 5) | (seen.destination == 5)
     rate = np.where(mine, HOST_RATE * random.uniform(0.002, 0.01, len(seen)), seen.rate)
     seen = Observed(16, seen.phase, seen.source, seen.destination, rate)
-    inferred = structure.infer(seen)
+    inferred = infer.infer(seen)
     assert inferred.unplaced.tolist() == [5]
     assert inferred.grouping.count == 2
     names = tuple(f"n{number}" for number in range(16))
-    outline = structure.structure(inferred, names, 15)
+    outline = infer.structure(inferred, names, 15)
     assert any("n5, behind a slow cable" in note for note in outline.notes)
     assert all(group.confidence > 0.9 for group in outline.groups)
-    (groups,) = (f for f in find.of_observed(seen, inferred, names) if f.kind is Kind.GROUPS)
+    (groups,) = (f for f in of_run.of_observed(seen, inferred, names) if f.kind is Kind.GROUPS)
     assert "not told of which, each behind a slow cable of its own: n5" in groups.what
 
 
@@ -102,7 +103,7 @@ def test_hosts_at_the_end_of_a_leaf_are_of_its_group_though_they_meet_others_in_
     groups, each, trunk, noise
 ):
     truth = leaves(groups, each, trunk)
-    inferred = structure.infer(measured(truth, noise))
+    inferred = infer.infer(measured(truth, noise))
     assert adjusted_rand(truth.labels, inferred.grouping.labels) == 1
     assert inferred.explained > 0.9
 
@@ -112,7 +113,7 @@ def test_two_slow_hosts_of_one_leaf_are_no_group_of_their_own():
     seen = measured(truth)
     for rank in (5, 6):
         seen = late_acknowledged(seen, rank, random)
-    inferred = structure.infer(seen)
+    inferred = infer.infer(seen)
     told = np.setdiff1d(np.arange(24), inferred.unplaced)
     assert inferred.grouping.count == 3
     assert adjusted_rand(truth.labels[told], inferred.grouping.labels[told]) == 1
@@ -121,7 +122,7 @@ def test_two_slow_hosts_of_one_leaf_are_no_group_of_their_own():
 def test_a_host_that_is_slow_both_ways_alike_is_told_so_in_one():
     truth = leaves(2, 8, 4.0, (5, "in", 0.4), (5, "out", 0.4))
     seen = measured(truth)
-    found = find.of_observed(seen, structure.infer(seen), tuple(f"n{number}" for number in range(16)))
+    found = of_run.of_observed(seen, infer.infer(seen), tuple(f"n{number}" for number in range(16)))
     (slow,) = (finding for finding in found if finding.kind is Kind.SLOW_HOST)
     assert slow.direction is Direction.BOTH
     assert slow.what.startswith("n5 sends and receives at ")

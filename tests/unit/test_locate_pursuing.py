@@ -8,11 +8,11 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import HOST_RATE, Truth
 from benchmarks.truth.score import adjusted_rand
 
-from crosscut.analysis import pursuing
-from crosscut.analysis.located import Located
-from crosscut.analysis.observed import Observed, of_phases
-from crosscut.analysis.pursuing import Pursuit
-from crosscut.analysis.search import Search
+from crosscut.analysis.search import pursuing
+from crosscut.analysis.search.pursuing import Pursuit
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.structure.located import Located
+from crosscut.analysis.structure.observed import Observed, of_phases
 
 
 def chassis(modules: int, each: int, flows: float, *, in_order: bool = False) -> Truth:

@@ -8,12 +8,15 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import Fault
 from benchmarks.truth.score import adjusted_rand, score, search
 
-from crosscut import inferred_network, locating
-from crosscut.analysis import filling, find, grouping, idle, tallies
-from crosscut.analysis.findings import Kind, Reach, Structure
-from crosscut.analysis.limits import Capacity
-from crosscut.analysis.observed import Observed
-from crosscut.analysis.search import Search
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import Kind
+from crosscut.analysis.search import filling
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.structure import grouping, idle, network_file, tallies
+from crosscut.analysis.structure.limits import Capacity
+from crosscut.analysis.structure.model import Reach, Structure
+from crosscut.analysis.structure.observed import Observed
+from crosscut.campaigns import locate as locating
 
 
 def flat(ranks: int, slow: int | None) -> networks.Truth:
@@ -44,14 +47,14 @@ def names(ranks: int) -> tuple[str, ...]:
 def test_one_bad_access_link_takes_at_most_four_phases(ranks):
     for seed in range(10):
         located = search(flat(ranks, seed), 0.02, seed)
-        (finding,) = find.of_located(located, names(ranks))
+        (finding,) = of_run.of_located(located, names(ranks))
         assert (finding.kind, finding.ranks) == (Kind.SLOW_HOST, (seed,))
         assert located.phases_used <= 4
 
 
 def test_a_healthy_crossbar_has_no_findings_after_few_phases():
     located = search(flat(64, None), 0.02, 3)
-    assert [finding.kind for finding in find.of_located(located, names(64))] == [Kind.NOTHING]
+    assert [finding.kind for finding in of_run.of_located(located, names(64))] == [Kind.NOTHING]
     assert located.phases_used <= 8
 
 
@@ -125,7 +128,7 @@ def test_phases_are_written_as_the_pattern_reads_them():
 
 def test_a_structure_becomes_a_network_file_with_every_host_and_limit():
     located = search(networks.make(1), 0.02, 1)
-    text = inferred_network.text(located.structure, "a test")
+    text = network_file.text(located.structure, "a test")
     assert text.count("[[switches]]") == len(located.structure.groups) + 1
     for host in located.structure.hosts:
         assert f'"{host}"' in text
@@ -134,7 +137,7 @@ def test_a_structure_becomes_a_network_file_with_every_host_and_limit():
 
 def test_names_that_the_network_format_refuses_are_made_plain_and_stay_apart():
     structure = Structure((), (), (1e8, 1e8), (1e8, 1e8), ("a:0", "a 0"))
-    text = inferred_network.text(structure, 'quoted " source')
+    text = network_file.text(structure, 'quoted " source')
     assert '"a-0"' in text
     assert '"a-0-1"' in text
 

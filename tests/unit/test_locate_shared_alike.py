@@ -11,13 +11,15 @@ from benchmarks.truth.networks import HOST_RATE, Truth
 from benchmarks.truth.score import adjusted_rand
 from test_locate_uneven import finished
 
-from crosscut.analysis import find, subgroups
-from crosscut.analysis.few import Few
-from crosscut.analysis.findings import Finding, Kind, Reach
-from crosscut.analysis.intervals import Floats
-from crosscut.analysis.located import Located
-from crosscut.analysis.observed import of_phases
-from crosscut.analysis.search import Search
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.search.few import Few
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure import subgroups
+from crosscut.analysis.structure.located import Located
+from crosscut.analysis.structure.model import Reach
+from crosscut.analysis.structure.observed import of_phases
 
 
 def crowded(chips: Sequence[int], flows: float, slow_host: int | None = None) -> Truth:
@@ -49,7 +51,7 @@ def searched(truth: Truth, seed: int, noise: float, uneven: float = 0.0) -> tupl
         )
         searching.learn(rates)
     located = searching.located()
-    return located, find.of_located(located, located.structure.hosts)
+    return located, of_run.of_located(located, located.structure.hosts)
 
 
 def totals(located: Located, reach: Reach) -> list[float]:
@@ -125,7 +127,7 @@ def test_one_limit_that_is_shared_unevenly_is_not_told_as_groups(
             ])  # fmt: skip
             searching.learn(HOST_RATE * rates * np.exp(0.005 * random.standard_normal(len(rates))))
         located = searching.located()
-        found = find.of_located(located, located.structure.hosts)
+        found = of_run.of_located(located, located.structure.hosts)
         assert [one.kind for one in found] == [Kind.SHARED_LIMIT] * 3
         assert found[0].what.startswith("everybody is slow alike")
         assert [len(group.ranks) for group in located.structure.groups] == [ranks]
@@ -144,7 +146,7 @@ def test_what_hosts_lose_each_by_itself_is_not_told_as_one_limit_of_all(ranks: i
             rates += [0.6 if busy & set(route) else 1.0 for route in phase]
         searching.learn(HOST_RATE * np.array(rates) * np.exp(0.01 * random.standard_normal(len(rates))))
     located = searching.located()
-    (found,) = find.of_located(located, located.structure.hosts)
+    (found,) = of_run.of_located(located, located.structure.hosts)
     assert found.what.startswith("everybody is slow alike")
     assert "do not tell" in found.advice
     assert not located.structure.limits
@@ -158,7 +160,7 @@ def test_a_suspect_is_measured_alone_before_the_few_where_phases_are_scarce() ->
             searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
         located = searching.located()
         assert located.phases_used <= 4
-        assert find.of_located(located, located.structure.hosts)[0].ranks == (5,)
+        assert of_run.of_located(located, located.structure.hosts)[0].ranks == (5,)
 
 
 def test_a_budget_that_was_asked_for_is_kept_in_crowded_networks_too() -> None:

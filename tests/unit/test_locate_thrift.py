@@ -9,12 +9,13 @@ import pytest
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import HOST_RATE
 
-from crosscut.analysis import filling, idle
-from crosscut.analysis.findings import Reach
-from crosscut.analysis.limits import Capacity
-from crosscut.analysis.observed import nothing, of_phases
-from crosscut.analysis.structure import infer
-from crosscut.analysis.suspects import Suspects
+from crosscut.analysis.search import filling
+from crosscut.analysis.search.suspects import Suspects
+from crosscut.analysis.structure import idle
+from crosscut.analysis.structure.infer import infer
+from crosscut.analysis.structure.limits import Capacity
+from crosscut.analysis.structure.model import Reach
+from crosscut.analysis.structure.observed import nothing, of_phases
 
 
 def test_in_a_tour_each_group_sends_to_two_others_and_receives_from_two():

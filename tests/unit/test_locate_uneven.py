@@ -7,9 +7,9 @@ import pytest
 from benchmarks.truth.score import adjusted_rand
 from numpy.typing import NDArray
 
-from crosscut.analysis import limits, structure
-from crosscut.analysis.observed import of_phases
-from crosscut.analysis.unshared import possible, unshared
+from crosscut.analysis.structure import infer, limits
+from crosscut.analysis.structure.observed import of_phases
+from crosscut.analysis.structure.unshared import possible, unshared
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def test_capacities_of_uneven_shares_are_inferred_from_what_was_carried_at_once(
                 rate[across] = finished(np.exp(0.3 * random.standard_normal(across.sum())), 4.0)
         phases.append(routes)
         rates.append(rate)
-    found = structure.infer(of_phases(ranks, phases, np.concatenate(rates)))
+    found = infer.infer(of_phases(ranks, phases, np.concatenate(rates)))
     assert adjusted_rand(labels, found.grouping.labels) == 1
     carried = [capacity.bytes_per_second for capacity in found.capacities]
     assert len(carried) >= 2

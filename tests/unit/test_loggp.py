@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from made_runs import pingpong_view
 
-from crosscut.analysis.loggp import gap, loggp, parts
-from crosscut.reports import loggp_words
+from crosscut.analysis.figures.loggp import gap, loggp, parts
+from crosscut.reports.words import loggp as loggp_words
 
 SIZES = [2**exponent for exponent in range(23)]
 LATENCY, PER_BYTE = 45e-6, 1 / 117e6

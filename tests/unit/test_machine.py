@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import core, machine
+from crosscut.base import core
 from crosscut.cli import main
-from crosscut.machine import Finding
+from crosscut.cli.doctor import probes
+from crosscut.cli.doctor.probes import Finding
 
 
 def by_name(findings: list[Finding], name: str) -> Finding:
@@ -23,13 +24,13 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_everything_that_is_missing_comes_with_advice() -> None:
-    for finding in machine.examine():
+    for finding in probes.examine():
         assert finding.value
         assert finding.good is not False or finding.advice, finding
 
 
 def test_a_backend_that_cannot_be_used_says_why() -> None:
-    findings = machine.probe_core()
+    findings = probes.probe_core()
     assert by_name(findings, "mpi").advice == "this executable has no MPI"
     assert by_name(findings, "tcp").good is True
 
@@ -38,8 +39,8 @@ def test_without_an_mpi_the_advice_says_how_to_get_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(machine.sys, "executable", str(tmp_path / "python"))
-    missing = by_name(machine.probe_mpi(), "mpiexec")
+    monkeypatch.setattr(probes.sys, "executable", str(tmp_path / "python"))
+    missing = by_name(probes.probe_mpi(), "mpiexec")
     assert missing.good is False
     assert "pip install" in missing.advice
 
@@ -50,9 +51,9 @@ def test_launchers_are_found_once_each(monkeypatch: pytest.MonkeyPatch, tmp_path
         (tmp_path / name).chmod(0o755)
     (tmp_path / "mpirun").symlink_to(tmp_path / "mpiexec")
     monkeypatch.setenv("PATH", f"{tmp_path}:{tmp_path}")
-    monkeypatch.setattr(machine.sys, "executable", str(tmp_path / "python"))
-    assert [path.name for path in machine.mpi_launchers()] == ["mpiexec", "srun"]
-    assert "version 5" in by_name(machine.probe_mpi(), "mpiexec").value
+    monkeypatch.setattr(probes.sys, "executable", str(tmp_path / "python"))
+    assert [path.name for path in probes.mpi_launchers()] == ["mpiexec", "srun"]
+    assert "version 5" in by_name(probes.probe_mpi(), "mpiexec").value
 
 
 @pytest.mark.parametrize(
@@ -71,8 +72,8 @@ def test_slurm_is_there_only_where_a_controller_answers(
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(machine, "CONTROLLER_TIMEOUT_SECONDS", 0.3)
-    found = by_name(machine.probe_places(), "slurm")
+    monkeypatch.setattr(probes, "CONTROLLER_TIMEOUT_SECONDS", 0.3)
+    found = by_name(probes.probe_places(), "slurm")
     assert found.good is good
     assert words in found.value
     assert good or "scontrol ping" in found.advice

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crosscut.errors import UsageError
-from crosscut.network import Edge, Graph, Network, Vertex
-from crosscut.reports import network_drawing
-from crosscut.reports.network_layout import lay_out
+from crosscut.base.errors import UsageError
+from crosscut.network.description import Edge, Graph, Network, Vertex
+from crosscut.reports.svg import network as network_drawing
+from crosscut.reports.svg.layout import lay_out
 
 FIGURES: dict[str, Any] = {
     "name": "a<b>&c",

@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crosscut import core, export, export_formats, fsck
-from crosscut.errors import UsageError
-from crosscut.fsck_repair import repair
-from crosscut.node_names import node_names
-from crosscut.reports import headline
-from crosscut.reports.sentences import figures_of
+from crosscut.base import core
+from crosscut.base.errors import UsageError
+from crosscut.base.node_names import node_names
+from crosscut.reports.terminal import headline
 from crosscut.reports.view import open_view
-from crosscut.run import Run
+from crosscut.reports.words.sentences import figures_of
+from crosscut.run import fsck, table_files, tables
+from crosscut.run.repair import repair
+from crosscut.run.run import Run
 
 RANKS = 6
 SIZE = 1_000_000
@@ -72,7 +73,7 @@ def test_coordinates_are_implied_and_computed_when_read(path: Path) -> None:
 
 def test_export_has_a_row_a_phase(path: Path) -> None:
     run, text = Run.open(path), io.BytesIO()
-    export_formats.write_csv(export.tables(run, "phases"), text)
+    table_files.write_csv(tables.tables(run, "phases"), text)
     rows = list(csv.DictReader(io.StringIO(text.getvalue().decode())))
     assert [row["phase"] for row in rows] == [str(phase) for phase in range(1, RANKS)]
     assert {row["status"] for row in rows} == {"measured"}
@@ -80,7 +81,7 @@ def test_export_has_a_row_a_phase(path: Path) -> None:
     for row in rows:
         assert float(row["bytes_per_second"]) == pytest.approx(SIZE / float(row["rank_maximum_seconds"]))
     with pytest.raises(UsageError, match="--table phases"):
-        next(iter(export.tables(run, "messages")))
+        next(iter(tables.tables(run, "messages")))
 
 
 def test_the_report_names_no_routes(path: Path) -> None:

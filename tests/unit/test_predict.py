@@ -12,8 +12,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.prediction import lowering, picture, source, telling, variants
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.places.smpi import Platform
+from crosscut.prediction import lowering, picture, source, variants
+from crosscut.prediction import report as telling
 from crosscut.prediction import trace as traces
 from crosscut.prediction.actions import ACTIONS, COLLECTIVE, Damaged, shape
 from crosscut.prediction.collectives import Round
@@ -21,7 +23,6 @@ from crosscut.prediction.predicting import PARTS, Asked, Predicted, Prediction, 
 from crosscut.prediction.source import Source
 from crosscut.prediction.trace import Trace
 from crosscut.prediction.variants import Variant
-from crosscut.smpi import Platform
 
 PING = ["init", "compute 1000", "send 1 0 100", "recv 1 1 50", "barrier", "finalize"]
 PONG = ["init", "recv 0 0 100", "send 0 1 50", "barrier", "finalize"]

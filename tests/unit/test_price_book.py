@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.pricing import book
 from crosscut.pricing.amounts import Interval, amount, parse_price, per_cent
 from crosscut.pricing.book import Traits

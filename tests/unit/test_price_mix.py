@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.pricing import book, mix
 from crosscut.pricing.amounts import Interval
 

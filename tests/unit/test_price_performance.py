@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from crosscut.errors import UsageError
-from crosscut.hpl import output, telling
-from crosscut.hpl.running import Ran
+from crosscut.base.errors import UsageError
 from crosscut.pricing import mix, performance, performing
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.bill import Bill
 from crosscut.pricing.buying import Line
 from crosscut.pricing.performance import Worth
+from crosscut.workloads.hpl import output
+from crosscut.workloads.hpl import report as telling
+from crosscut.workloads.hpl.run import Ran
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "hpl" / "hpccoutf.txt"
 

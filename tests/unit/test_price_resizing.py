@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.pricing.asking import parse_nodes
 from crosscut.pricing.resizing import NotResizable, resized
 

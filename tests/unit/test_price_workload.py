@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from crosscut.base.errors import UsageError
 from crosscut.cli import workload as command
-from crosscut.errors import UsageError
 from crosscut.pricing import mix, workload_results
 from crosscut.pricing.amounts import Interval
-from crosscut.workloads import Result
+from crosscut.workloads.applications import Result
 
 
 def line(taken: float, **other: Any) -> str:

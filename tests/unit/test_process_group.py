@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import process_group
-from crosscut.errors import PlaceError
+from crosscut.base import process_group
+from crosscut.base.errors import PlaceError
 
 
 def test_what_it_printed_complained_and_ended_with_is_returned(tmp_path: Path) -> None:

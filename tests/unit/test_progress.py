@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from crosscut.progress import Bar, Plain, Quiet, reporter
+from crosscut.session.progress import Bar, Plain, Quiet, reporter
 
 STARTED: dict[str, object] = {"event": "started", "pattern": "aapc"}
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from changed_runs import aapc
 
-from crosscut import quick
-from crosscut.analysis.comparing import Asked
-from crosscut.errors import CrosscutError, Interrupted, UsageError
-from crosscut.reports import terminal_check
-from crosscut.run import Run
+from crosscut.analysis.compare.comparing import Asked
+from crosscut.base.errors import CrosscutError, Interrupted, UsageError
+from crosscut.campaigns import quick
+from crosscut.reports.terminal import check as terminal_check
+from crosscut.run.run import Run
 
 ASKED = Asked()
 PACE = quick.Pace(tuple(range(1, 11)), np.full(10, 0.1), whole=True)  # a second each time

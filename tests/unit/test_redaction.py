@@ -10,14 +10,16 @@ import pytest
 from changed_runs import aapc
 from made_runs import aapc_view
 
-from crosscut import checking, redaction, spec
-from crosscut.analysis import find
-from crosscut.analysis.findings import Finding, Kind
-from crosscut.redaction import Aliases
-from crosscut.reports import json_check, junit, protocol
+from crosscut.analysis.compare import spec
+from crosscut.analysis.compare.promises import verdicts
+from crosscut.analysis.compare.spec import Promise
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.reports import junit, protocol, redaction
 from crosscut.reports.html import page, write
-from crosscut.run import Run
-from crosscut.spec import Promise
+from crosscut.reports.json import check as json_check
+from crosscut.reports.redaction import Aliases
+from crosscut.run.run import Run
 
 HOSTS = ("gpu-01.example.org", "gpu-02.example.org", "10.1.2.3", "7", "odd name", "ring", "node 1", "x9")
 
@@ -78,9 +80,9 @@ def test_a_node_that_bears_a_word_of_the_program_changes_no_fact():
 
 def test_no_output_of_check_names_a_node():
     promised = spec.parse(SPEC, Path("spec.toml"))
-    checked = checking.verdicts(promised, [telltale()])
+    checked = verdicts(promised, [telltale()])
     promised, checked = redaction.check(promised, checked)
-    names = find.rank_names(checked.runs[0])
+    names = of_run.rank_names(checked.runs[0])
     outputs = (
         protocol.page(promised, checked, names, redact=True),
         junit.document(promised, checked.judged, names),

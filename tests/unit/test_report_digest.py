@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from made_runs import aapc_view
 
-from crosscut.analysis import digest as digests
-from crosscut.analysis import samples, summary
-from crosscut.analysis.digest import digest
+from crosscut.analysis.figures import digest as digests
+from crosscut.analysis.figures import samples, summary
+from crosscut.analysis.figures.digest import digest
 
 
 @pytest.fixture(params=[1, 100, 1 << 20], ids=["a phase a block", "some phases a block", "one block"])

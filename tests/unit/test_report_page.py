@@ -15,9 +15,9 @@ from made_runs import aapc_view, pingpong_view
 from stored_run import make_run
 
 from crosscut import cli
-from crosscut.analysis import findings
-from crosscut.analysis.findings import Effect, Finding, Kind
-from crosscut.errors import UsageError
+from crosscut.analysis.findings import model as findings
+from crosscut.analysis.findings.model import Effect, Finding, Kind
+from crosscut.base.errors import UsageError
 from crosscut.reports.html import assets
 from crosscut.reports.html.page import Found, distinct_names, render
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from made_runs import aapc_view, pingpong_view
 
-from crosscut.analysis.digest import digest
-from crosscut.analysis.findings import Group, Structure
-from crosscut.analysis.pingpong import sweep
-from crosscut.reports.html import cloud, histograms, matrix, phases, ranks, run_pictures
-from crosscut.reports.html import sweep as sweeps
-from crosscut.reports.html.matrix import LEVELS, quantise
-from crosscut.reports.html.picture import Series
+from crosscut.analysis.figures.digest import digest
+from crosscut.analysis.figures.pingpong import sweep
+from crosscut.analysis.structure.model import Group, Structure
+from crosscut.reports.html.pictures import cloud, histograms, matrix, phases, ranks, run_pictures
+from crosscut.reports.html.pictures import sweep as sweeps
+from crosscut.reports.html.pictures.matrix import LEVELS, quantise
+from crosscut.reports.html.pictures.picture import Series
 
 
 def series(view, name="a run", size=-1):

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from made_runs import aapc_view
 
-from crosscut import units
-from crosscut.analysis.digest import digest
-from crosscut.reports.html import assets, matrix
-from crosscut.reports.html.matrix import quantise
-from crosscut.reports.html.picture import Series
+from crosscut.analysis.figures.digest import digest
+from crosscut.base import units
+from crosscut.reports.html import assets
+from crosscut.reports.html.pictures import matrix
+from crosscut.reports.html.pictures.matrix import quantise
+from crosscut.reports.html.pictures.picture import Series
 
 ASSETS = Path(assets.__file__).parent / "assets"
 NODE = shutil.which("node")

@@ -8,9 +8,9 @@ import pytest
 from made_runs import aapc_view, pingpong_view
 from test_report_page import Page
 
-from crosscut import spec
-from crosscut.reports.html import sizes
+from crosscut.analysis.compare import spec
 from crosscut.reports.html.page import render
+from crosscut.reports.html.pictures import sizes
 from crosscut.reports.html.write import judged
 
 SIZES = (1000, 10_000, 1_000_000)

@@ -2,8 +2,8 @@
 
 import re
 
-from crosscut.analysis.findings import Group, Limit, Reach, Structure
-from crosscut.reports.html import structure
+from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
+from crosscut.reports.html.pictures import structure
 
 HOSTS = tuple(f"n{rank:02d}" for rank in range(8))
 

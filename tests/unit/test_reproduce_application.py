@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from test_reproduce_experiment import written
 
-from crosscut import core, workload_places
-from crosscut.errors import SessionError, UsageError
+from crosscut.base import core
+from crosscut.base.errors import SessionError, UsageError
 from crosscut.reproduce import applying, comparing, experiment, known, running
 from crosscut.reproduce.experiment import Experiment
-from crosscut.workloads import Result, Workload, WorkloadError
+from crosscut.workloads import launch
+from crosscut.workloads.applications import Result, Workload, WorkloadError
 
 SERIES = """
 [[series]]
@@ -100,7 +101,7 @@ def told_times(monkeypatch: pytest.MonkeyPatch, times: dict[int, Iterator[Result
     asked = []
 
     @contextmanager
-    def opened(where: workload_places.Where) -> Iterator[workload_places.Runner]:
+    def opened(where: launch.Where) -> Iterator[launch.Runner]:
         asked.append((where.on, *where.options))
 
         def run(_workload: Workload, _class: str, ranks: int) -> Result:
@@ -108,7 +109,7 @@ def told_times(monkeypatch: pytest.MonkeyPatch, times: dict[int, Iterator[Result
 
         yield run
 
-    monkeypatch.setattr(workload_places, "opened", opened)
+    monkeypatch.setattr(launch, "opened", opened)
     return asked
 
 
@@ -153,10 +154,10 @@ def test_a_run_with_a_wrong_result_has_no_time(
 def test_what_this_machine_cannot_run_is_left_out_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, read: Experiment, tmp_path: Path
 ) -> None:
-    def nowhere(_where: workload_places.Where) -> None:
+    def nowhere(_where: launch.Where) -> None:
         raise WorkloadError("crosscut-data-server is not here")
 
-    monkeypatch.setattr(workload_places, "opened", nowhere)
+    monkeypatch.setattr(launch, "opened", nowhere)
     told: list[str] = []
     how = running.How((), tmp_path, lambda event: None, told.append)
     assert running.measure(read, "sim", how) == []
@@ -174,11 +175,11 @@ def test_waits_that_poll_leave_the_library_as_it_comes_and_what_a_person_has_set
     seen = []
 
     @contextmanager
-    def opened(_where: workload_places.Where) -> Iterator[workload_places.Runner]:
+    def opened(_where: launch.Where) -> Iterator[launch.Runner]:
         seen.append((os.environ.get(throttle), os.environ.get(heavy)))
         yield lambda _workload, _class, ranks: said(ranks, 1.0)
 
-    monkeypatch.setattr(workload_places, "opened", opened)
+    monkeypatch.setattr(launch, "opened", opened)
     applying.measure(series, "local", tmp_path / "kept.json", 1)
     assert seen == [("0", "1")] * 2
     assert (os.environ.get(throttle), os.environ.get(heavy)) == (None, "1")

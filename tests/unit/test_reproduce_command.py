@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from crosscut import cli
+from crosscut.base.errors import Interrupted, SessionError
 from crosscut.cli import reproduce
-from crosscut.errors import Interrupted, SessionError
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from test_reproduce_experiment import WHOLE, written
 
-from crosscut.reports.screen import screen_for
-from crosscut.reproduce import chart, comparing, experiment, picture, telling
+from crosscut.reports.svg import chart
+from crosscut.reports.terminal.screen import screen_for
+from crosscut.reproduce import comparing, experiment, picture
+from crosscut.reproduce import report as telling
 from crosscut.reproduce.comparing import Curve
 from crosscut.reproduce.quantities import Kind, fits, scaled
 from crosscut.reproduce.running import Measured

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.reproduce import experiment
 
 SERIES = """

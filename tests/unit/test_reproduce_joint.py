@@ -10,8 +10,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from crosscut.reproduce import joint
-from crosscut.run import Run
-from crosscut.run_format import MEASURED
+from crosscut.run.format import MEASURED
+from crosscut.run.run import Run
 
 LINK = 11.0
 MESSAGE = 1000.0

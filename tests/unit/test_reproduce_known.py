@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from test_reproduce_experiment import WHOLE, written
 
-from crosscut import core, network
-from crosscut.errors import UsageError
+from crosscut.base import core
+from crosscut.base.errors import UsageError
+from crosscut.network import description
 from crosscut.reproduce import experiment, known
 
 # As many phases as it asks for.
@@ -64,7 +65,7 @@ def test_what_nobody_knows_is_told_with_its_line(tmp_path: Path, before: str, af
 
 
 def test_a_network_beside_the_file_is_known(tmp_path: Path) -> None:
-    catalogue = network.catalogue()
+    catalogue = description.catalogue()
     assert catalogue is not None
     (tmp_path / "two.toml").write_bytes((catalogue / "xibalba-er16.toml").read_bytes())
     checked(written(tmp_path, FEW_PHASES.replace('"xibalba-er16"', '"two.toml"')))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from test_reproduce_experiment import written
 
-from crosscut.errors import SessionError, UsageError
+from crosscut.base.errors import SessionError, UsageError
 from crosscut.reproduce import comparing, computing, experiment
 from crosscut.reproduce.comparing import Curve
 from crosscut.reproduce.experiment import Experiment

@@ -10,7 +10,7 @@ import xarray as xr
 
 from crosscut.reproduce import trusting
 from crosscut.reproduce.quantities import QUANTITIES
-from crosscut.run import Run
+from crosscut.run.run import Run
 
 LIMITED = [{"size": 500, "phases": [[2, 2], [7, 8]]}, {"size": 900, "phases": [[1, 8]]}]
 

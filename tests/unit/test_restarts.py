@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import RanksLost, UsageError
-from crosscut.job import Job
-from crosscut.measure import Decided
+from crosscut.base.errors import RanksLost, UsageError
+from crosscut.base.job import Job
 from crosscut.places.base import PlaceOptions
 from crosscut.places.local import LocalPlace
 from crosscut.places.mpi import MpiPlace
 from crosscut.places.mpi_without import without
-from crosscut.restarts import MOST_RESTARTS, measure
-from crosscut.session import Outcome
+from crosscut.session.client import Outcome
+from crosscut.session.measure import Decided
+from crosscut.session.restarts import MOST_RESTARTS, measure
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from stored_run import PHASES, RANKS, REPETITIONS, SIZES, SLOTS, make_run, peers, seconds
 
+from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.cli import main
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.implied import Coordinates, ImpliedArray, add_implied, parse_answer
-from crosscut.run import Run
-from crosscut.run_format import Damaged
+from crosscut.run.format import Damaged
+from crosscut.run.implied import Coordinates, ImpliedArray, add_implied, parse_answer
+from crosscut.run.run import Run
 
 
 @pytest.fixture

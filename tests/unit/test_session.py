@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.errors import CrosscutError, Interrupted, SessionError, UsageError
-from crosscut.job import Job
-from crosscut.places.base import Event, PlaceOptions, spawn
+from crosscut.base.errors import CrosscutError, Interrupted, SessionError, UsageError
+from crosscut.base.job import Event, Job
+from crosscut.places.base import PlaceOptions, spawn
 from crosscut.places.local import PLACE
-from crosscut.session import Session
+from crosscut.session.client import Session
 
 FAKE = Path(__file__).parent / "fake_core.py"
 Open = Callable[..., Session]

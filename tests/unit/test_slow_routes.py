@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from crosscut.analysis import slow_routes, structure
-from crosscut.analysis.findings import Finding, Kind
-from crosscut.analysis.observed import Observed, of_phases
+from crosscut.analysis.findings import slow_routes
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.observed import Observed, of_phases
 
 RANKS = 24
 
@@ -14,7 +15,7 @@ RANKS = 24
 def found(slow_at: dict[tuple[int, int], float]) -> list[Finding]:
     """In an all-to-all of equal hosts, whose routes (phase, source) run at a share of the others' rate."""
     observed = aapc(slow_at)
-    return slow_routes.routes(observed, structure.infer(observed), lambda rank: f"n{rank}")
+    return slow_routes.routes(observed, infer.infer(observed), lambda rank: f"n{rank}")
 
 
 def aapc(slow_at: dict[tuple[int, int], float]) -> Observed:

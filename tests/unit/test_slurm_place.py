@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from crosscut.errors import PlaceError, UsageError
+from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places.slurm import (
     Allocation,
     allocation,

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from crosscut import network, smpi
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.smpi import Platform, Program, Settings
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.network import description
+from crosscut.places import smpi
+from crosscut.places.smpi import Platform, Program, Settings
 
 SETTINGS = Settings(network="net.toml", ranks=4)
 LD = b"\x7fELF" + bytes(60)
@@ -26,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         words.append(these)
         Path(these[-1] + ".smpi").write_text("network/model:CM02\nsmpi/wtime:0\n")
 
-    monkeypatch.setattr(network, "ask", ask)
+    monkeypatch.setattr(description, "ask", ask)
     return words
 
 
@@ -104,7 +105,7 @@ def test_more_ranks_than_a_platform_has_ways_for_are_refused():
 
 
 def test_all_ranks_of_the_network_are_taken_where_none_are_named(monkeypatch):
-    monkeypatch.setattr(network, "ranks", lambda file, per_host: {("net.toml", 3): 24}[file, per_host])
+    monkeypatch.setattr(description, "ranks", lambda file, per_host: {("net.toml", 3): 24}[file, per_host])
     assert smpi.rank_count(Settings("net.toml", ranks_per_host=3)) == 24
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from made_runs import aapc_view, pingpong_view
 
-from crosscut.analysis import samples as samples_module
-from crosscut.analysis import summary
-from crosscut.analysis.intervals import Medians
-from crosscut.analysis.pingpong import sweep
-from crosscut.analysis.summary import Routes
+from crosscut.analysis.figures import samples as samples_module
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.pingpong import sweep
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.stats.intervals import Medians
 
 
 def test_a_phase_is_as_fast_as_its_slowest_rank() -> None:

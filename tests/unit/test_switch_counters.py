@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.analysis.findings import Finding, Kind
-from crosscut.cabling import naming, switch_counters
+from crosscut.analysis.findings import cable_names
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.base.errors import UsageError
+from crosscut.cabling import switch_counters
 from crosscut.cabling.model import Cabling, Port, Trunk
 from crosscut.cli import main
-from crosscut.errors import UsageError
 
 HEAD = "switch,port,counter,value\n"
 PORTS = tuple(Port(f"n{at}", switch="leaf1", port=str(at)) for at in range(1, 9))
@@ -54,14 +55,14 @@ def cabling(**counted: int) -> Cabling:
 
 def test_a_slow_host_is_told_with_what_its_port_counted() -> None:
     slow = Finding(Kind.SLOW_HOST, "n4 sends at half.", ranks=(3,), hosts=("n4",))
-    found, _ = naming.named([slow], None, cabling(p4=12))
+    found, _ = cable_names.named([slow], None, cabling(p4=12))
     assert [one.what for one in found] == [
         "n4 sends at half [switch leaf1 port 4]; switch leaf1 port 4 counted crc_errors +12"
     ]
 
 
 def test_errors_of_a_port_without_a_finding_are_one_of_their_own() -> None:
-    found, _ = naming.named([], None, cabling(p2=1, p49=5))
+    found, _ = cable_names.named([], None, cabling(p2=1, p49=5))
     assert [one.kind for one in found] == [Kind.COUNTED, Kind.COUNTED]
     assert "switch leaf1 port 2 (to n2) counted" in found[0].what
     assert "switch leaf1 port 49 (to spine port 1) counted" in found[1].what
@@ -69,7 +70,7 @@ def test_errors_of_a_port_without_a_finding_are_one_of_their_own() -> None:
 
 def test_discards_alone_are_no_finding() -> None:
     full = replace(cabling(), counted={("leaf1", "3"): {"out_discards": 99}})
-    assert naming.named([], None, full)[0] == []
+    assert cable_names.named([], None, full)[0] == []
 
 
 @pytest.mark.parametrize(

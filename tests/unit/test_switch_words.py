@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from made_runs import aapc_view
 
-from crosscut.lab import switch_words
-from crosscut.reports import about
+from crosscut.network import switch_words
+from crosscut.reports.words import about
 
 
 def lab_view(switch: object, dilation: object = 1.0):

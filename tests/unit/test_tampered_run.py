@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from stored_run import make_run
 
-from crosscut import fsck
+from crosscut.base.errors import CrosscutError
 from crosscut.cli import main
-from crosscut.errors import CrosscutError
-from crosscut.run import Run
+from crosscut.run import fsck
+from crosscut.run.run import Run
 
 EXAMPLES = settings(
     max_examples=40,

@@ -13,14 +13,16 @@ from hypothesis import strategies as st
 from made_runs import SAMPLE, aapc_view, pingpong_view
 from rich.console import Console
 
-from crosscut.analysis import binning
-from crosscut.analysis.cautions import Kind
-from crosscut.errors import UsageError
-from crosscut.reports import about, headline, sentences, terminal
-from crosscut.reports.glyphs import ASCII, UNICODE, Glyphs
-from crosscut.reports.screen import Screen
-from crosscut.reports.terminal_plot import Columns, bar, column_plot, histogram_plot, scatter_plot
+from crosscut.analysis.figures.cautions import Kind
+from crosscut.analysis.stats import binning
+from crosscut.base.errors import UsageError
+from crosscut.reports.terminal import headline
+from crosscut.reports.terminal import run as terminal
+from crosscut.reports.terminal.glyphs import ASCII, UNICODE, Glyphs
+from crosscut.reports.terminal.plot import Columns, bar, column_plot, histogram_plot, scatter_plot
+from crosscut.reports.terminal.screen import Screen
 from crosscut.reports.view import View
+from crosscut.reports.words import about, sentences
 
 
 def drawn(view: View, *, width: int = 100, glyphs: Glyphs = UNICODE, size: int | None = None) -> str:

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from crosscut import toml_lines
+from crosscut.base import toml_lines
 
 TEXT = '''\
 # [no] = 1

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut import units
-from crosscut.errors import UsageError
+from crosscut.base import units
+from crosscut.base.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.lab.user_switch import Tap, UserSwitchError, find_switch, mac_of, taps_list, trust_of
+from crosscut.lab.switch.program import Tap, UserSwitchError, find_switch, mac_of, taps_list, trust_of
 
 STATISTICS = {
     "seconds": 2.0,

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.lab import lifecycle, user_switch
-from crosscut.lab.user_switch import UserSwitchError
+from crosscut.lab import lifecycle
+from crosscut.lab.switch import program
+from crosscut.lab.switch.program import UserSwitchError
 
 FILE = (
     '[generator]\nkind = "crossbar"\nhosts = 2\nrate = "100 Mbit/s"\n[protocol]\nmtu = 1500\nheaders = 40\n'
@@ -18,7 +19,7 @@ FILE = (
 @pytest.fixture
 def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(lifecycle, "unavailable", lambda: None)
-    monkeypatch.setattr(user_switch, "find_switch", lambda: Path("/bin/true"))
+    monkeypatch.setattr(program, "find_switch", lambda: Path("/bin/true"))
     monkeypatch.setenv("CROSSCUT_LABS", str(tmp_path / "labs"))
     file = tmp_path / "two.toml"
     file.write_text(FILE)
@@ -32,7 +33,7 @@ def refusal(network: str) -> str:
 
 
 def test_a_machine_without_tun_is_told(network, tmp_path, monkeypatch):
-    monkeypatch.setattr(user_switch, "TUN", tmp_path / "tun")
+    monkeypatch.setattr(program, "TUN", tmp_path / "tun")
     assert refusal(network).startswith("--switch user: there is no ")
     assert not (tmp_path / "labs").exists()
 
@@ -40,7 +41,7 @@ def test_a_machine_without_tun_is_told(network, tmp_path, monkeypatch):
 def test_a_device_that_is_not_everybodys_is_told_with_its_mode(network, tmp_path, monkeypatch):
     tun = tmp_path / "tun"
     tun.touch(mode=0o600)
-    monkeypatch.setattr(user_switch, "TUN", tun)
+    monkeypatch.setattr(program, "TUN", tun)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     said = refusal(network)
     assert "its mode is 0600" in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crosscut.analysis.variation import variation
+from crosscut.analysis.stats.variation import variation
 
 
 def test_spread_is_the_interquartile_range_and_the_tail_the_longest_over_the_median() -> None:

@@ -8,11 +8,14 @@ from pathlib import Path
 import pytest
 from changed_runs import aapc
 
-from crosscut import checking, cli, spec
-from crosscut.analysis import find
-from crosscut.errors import UsageError
-from crosscut.reports import json_check, verdicts_file
+from crosscut import cli
+from crosscut.analysis.compare import spec
+from crosscut.analysis.compare.promises import verdicts as judge_all
+from crosscut.analysis.findings import of_run
+from crosscut.base.errors import UsageError
 from crosscut.reports.html import verdicts, write
+from crosscut.reports.json import check as json_check
+from crosscut.reports.json import verdicts as verdicts_file
 from crosscut.reports.view import View
 
 SPEC = (
@@ -29,13 +32,13 @@ SPEC = (
 def judged():
     run = aapc(1, repetitions=30, out={2: 0.5}, into={5: 0.5})
     promised = spec.parse(SPEC, Path("spec.toml"))
-    return promised, checking.verdicts(promised, [run])
+    return promised, judge_all(promised, [run])
 
 
 @pytest.fixture
 def document(judged):
     promised, checked = judged
-    value = json_check.document(promised, checked.judged, find.rank_names(checked.runs[0]))
+    value = json_check.document(promised, checked.judged, of_run.rank_names(checked.runs[0]))
     return json.loads(json.dumps(value, allow_nan=False))
 
 

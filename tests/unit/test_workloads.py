@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from crosscut import workloads
-from crosscut.errors import UsageError
-from crosscut.reports import workload_figures, workload_tables
-from crosscut.reports.glyphs import ASCII
-from crosscut.reports.screen import Screen
-from crosscut.workloads import WORKLOADS, Curve, Figure, Result, Row, WorkloadError
+from crosscut.base.errors import UsageError
+from crosscut.reports.terminal.glyphs import ASCII
+from crosscut.reports.terminal.screen import Screen
+from crosscut.workloads import applications, tables
+from crosscut.workloads import figures as workload_figures
+from crosscut.workloads.applications import WORKLOADS, Curve, Figure, Result, Row, WorkloadError
 
 SAID: dict[str, Any] = {
     "name": "cg",
@@ -38,33 +38,33 @@ def result(ranks: int, seconds: float, *, verified: bool = True) -> Result:
 
 
 def test_workloads_are_found_by_name_once_each_and_all_at_once():
-    assert [one.name for one in workloads.find(["mg", "is", "mg"])] == ["mg", "is"]
-    assert workloads.find(["all"]) == list(WORKLOADS)
-    assert "".join(one.name for one in workloads.find(["npb"])) == "btcgepftislumgsp"
+    assert [one.name for one in applications.find(["mg", "is", "mg"])] == ["mg", "is"]
+    assert applications.find(["all"]) == list(WORKLOADS)
+    assert "".join(one.name for one in applications.find(["npb"])) == "btcgepftislumgsp"
 
 
 def test_an_unknown_workload_is_named_with_those_that_there_are():
     names = ", ".join(one.name for one in WORKLOADS)
     with pytest.raises(UsageError, match=f"no workload 'xx'; there is {names}"):
-        workloads.find(["is", "xx"])
+        applications.find(["is", "xx"])
 
 
 def test_every_workload_has_a_folder_of_sources_and_a_line_in_the_build():
-    build = (workloads.source_folder() / "CMakeLists.txt").read_text(encoding="utf-8")
+    build = (applications.source_folder() / "CMakeLists.txt").read_text(encoding="utf-8")
     for suite, variable in (("npb", "npb_benchmarks"), ("", "standalone_workloads")):
         listed = build.split(f"set({variable} ")[1].split(")")[0].split()
         assert listed == [one.name for one in WORKLOADS if one.suite == suite]
     for one in WORKLOADS:
-        files, headers = workloads.sources(one)
+        files, headers = applications.sources(one)
         assert {file.parent.name for file in files} == {"common", one.name, *one.shares}
         assert [file.name for file in files].count("main.cpp") == 1
         assert all(folder.is_dir() for folder in headers)
 
 
 def test_numbers_of_ranks_are_taken_one_by_one_or_as_a_range():
-    assert workloads.parse_rank_counts("4") == ((4,), False)
-    assert workloads.parse_rank_counts("8,1,2,2") == ((1, 2, 8), False)
-    assert workloads.parse_rank_counts("1,3-5") == ((1, 3, 4, 5), True)
+    assert applications.parse_rank_counts("4") == ((4,), False)
+    assert applications.parse_rank_counts("8,1,2,2") == ((1, 2, 8), False)
+    assert applications.parse_rank_counts("1,3-5") == ((1, 3, 4, 5), True)
 
 
 @pytest.mark.parametrize(
@@ -72,29 +72,29 @@ def test_numbers_of_ranks_are_taken_one_by_one_or_as_a_range():
 )
 def test_what_is_no_number_of_ranks_is_refused(text):
     with pytest.raises(UsageError):
-        workloads.parse_rank_counts(text)
+        applications.parse_rank_counts(text)
 
 
 def test_of_a_range_a_workload_runs_with_what_it_can_use():
     by_name = {one.name: one for one in WORKLOADS}
     counts = tuple(range(1, 17))
-    assert workloads.fitting(by_name["mg"], counts, ranged=True) == (1, 2, 4, 8, 16)
-    assert workloads.fitting(by_name["sp"], counts, ranged=True) == (1, 4, 9, 16)
-    assert workloads.fitting(by_name["ep"], counts, ranged=True) == counts
-    assert workloads.fitting(by_name["data-server"], counts, ranged=True) == (2, 4, 6, 8, 10, 12, 14, 16)
-    assert workloads.fitting(by_name["overlap"], counts, ranged=True) == counts[1:]
-    assert workloads.fitting(by_name["lu"], counts, ranged=True) == (1, 2, 4, 6, 8, 9, 12, 15, 16)
-    assert workloads.fitting(by_name["mg"], (3,), ranged=False) == (3,)
+    assert applications.fitting(by_name["mg"], counts, ranged=True) == (1, 2, 4, 8, 16)
+    assert applications.fitting(by_name["sp"], counts, ranged=True) == (1, 4, 9, 16)
+    assert applications.fitting(by_name["ep"], counts, ranged=True) == counts
+    assert applications.fitting(by_name["data-server"], counts, ranged=True) == (2, 4, 6, 8, 10, 12, 14, 16)
+    assert applications.fitting(by_name["overlap"], counts, ranged=True) == counts[1:]
+    assert applications.fitting(by_name["lu"], counts, ranged=True) == (1, 2, 4, 6, 8, 9, 12, 15, 16)
+    assert applications.fitting(by_name["mg"], (3,), ranged=False) == (3,)
 
 
 @pytest.mark.parametrize("text", ["", "s", "D", "S,", "S W"])
 def test_an_unknown_class_is_refused(text):
     with pytest.raises(UsageError, match="there is S, W, A, B, C"):
-        workloads.parse_classes(text)
+        applications.parse_classes(text)
 
 
 def test_the_last_line_that_a_workload_printed_is_its_result():
-    found = workloads.parse_result("a library's greeting\n" + json.dumps(SAID) + "\n")
+    found = applications.parse_result("a library's greeting\n" + json.dumps(SAID) + "\n")
     assert (found.name, found.problem_class, found.ranks, found.verified) == ("cg", "S", 4, True)
     assert found.communication_seconds == (0.1, 0.125, 0.2)
 
@@ -118,20 +118,20 @@ def test_the_last_line_that_a_workload_printed_is_its_result():
 )
 def test_a_result_that_makes_no_sense_is_refused(change):
     with pytest.raises(WorkloadError, match="did not end with its result"):
-        workloads.parse_result(json.dumps(SAID | change))
+        applications.parse_result(json.dumps(SAID | change))
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "hello", "[]", "3", '{"name": "cg"', "[" * 100_000])
 def test_what_is_no_result_is_refused(text):
     with pytest.raises(WorkloadError):
-        workloads.parse_result(text)
+        applications.parse_result(text)
 
 
 def test_a_speed_up_is_against_the_fewest_ranks_and_of_medians():
     base = Row((result(2, 9), result(2, 8), result(2, 1)))
     assert base.seconds == 8
-    assert workloads.speed_up(Row((result(8, 4),)), base) == 4
-    assert workloads.speed_up(base, base) == 2
+    assert applications.speed_up(Row((result(8, 4),)), base) == 4
+    assert applications.speed_up(base, base) == 2
 
 
 def test_the_deviation_is_that_of_a_sample_and_none_of_one_run():
@@ -197,7 +197,7 @@ def test_a_row_is_verified_where_all_its_runs_are():
 
 
 def curve(name: str, problem_class: str, *rows: Row, failed: tuple[int, ...] = ()) -> Curve:
-    (workload,) = workloads.find([name])
+    (workload,) = applications.find([name])
     return Curve(workload, problem_class, rows, failed)
 
 
@@ -219,7 +219,7 @@ def test_a_curve_is_verified_where_something_ran_and_all_of_it_was_right():
     ],
 )  # fmt: skip
 def test_numbers_in_a_row_are_said_by_their_ends(counts, said):
-    assert workload_tables.spans(counts) == said
+    assert tables.spans(counts) == said
 
 
 def test_at_the_end_stands_what_ran_and_what_of_it_is_right():
@@ -227,7 +227,7 @@ def test_at_the_end_stands_what_ran_and_what_of_it_is_right():
     screen = Screen(Console(file=printed, width=100), ASCII)
     many = [Row((result(ranks, 1),)) for ranks in range(1, 17)]
     curves = [curve("ep", "S", *many), curve("cg", "W", Row((result(2, 1),)), failed=(4,))]
-    workload_tables.summary(screen, curves, 125.0)
+    tables.summary(screen, curves, 125.0)
     lines = [" ".join(line.replace("|", " ").split()) for line in printed.getvalue().splitlines()]
     assert [line for line in lines if line.strip("-+")] == [
         "What ran",
@@ -241,22 +241,22 @@ def test_at_the_end_stands_what_ran_and_what_of_it_is_right():
 def test_several_runs_on_several_numbers_of_ranks_are_drawn_as_a_curve():
     printed = io.StringIO()
     screen = Screen(Console(file=printed, width=100), ASCII)
-    (workload,) = workloads.find(["cg"])
+    (workload,) = applications.find(["cg"])
     rows = [Row((result(n, 7.9 / n), result(n, 8 / n), result(n, 8.1 / n))) for n in (1, 2, 4)]
-    workload_tables.curve(screen, workload, "S", rows)
+    tables.curve(screen, workload, "S", rows)
     shown = printed.getvalue()
     assert "speed-up; shaded" in shown
     filled = [line.count("#####") for line in shown.splitlines() if "#####" in line]
     assert filled[0] == 1, "of four ranks alone the column is that high"
     assert filled[-1] == 3
     once = io.StringIO()
-    workload_tables.curve(Screen(Console(file=once), ASCII), workload, "S", [Row((result(1, 1),))])
+    tables.curve(Screen(Console(file=once), ASCII), workload, "S", [Row((result(1, 1),))])
     assert "shaded" not in once.getvalue()
 
 
 def test_every_workload_is_listed_with_what_it_computes():
     printed = io.StringIO()
-    workload_tables.listing(Screen(Console(file=printed, width=110), ASCII), WORKLOADS)
+    tables.listing(Screen(Console(file=printed, width=110), ASCII), WORKLOADS)
     shown = printed.getvalue()
     assert all(f"{one.name} " in shown and one.summary in shown for one in WORKLOADS)
     assert shown.index("NAS Parallel") < shown.index("bt ") < shown.index("data-server")

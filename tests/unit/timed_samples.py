@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crosscut.analysis.samples import Samples
+from crosscut.analysis.figures.samples import Samples
 
 Slower = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """From (repetition, source, destination) of all messages to what their time is multiplied by."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from crosscut.base.errors import UsageError
 from crosscut.cabling.model import MOST_PORTS, Cabling, Port, Trunk
-from crosscut.errors import UsageError
 
 _SWITCH = re.compile(r'Switch\s+\d+\s+"(S-[0-9a-fA-F]+)"\s*#\s*"([^"]*)"')
 _OTHER = re.compile(r"(Ca|Rt)\s")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 
+from crosscut.base.errors import UsageError
 from crosscut.cabling.model import Cabling, Port, Trunk
-from crosscut.errors import UsageError
 
 COLUMNS = ("host", "adapter", "rack", "switch", "port", "cable", "to_switch", "to_port")
 

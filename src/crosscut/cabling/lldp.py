@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 
+from crosscut.base.errors import UsageError
 from crosscut.cabling.model import Cabling, Port
-from crosscut.errors import UsageError
 
 _KEY = re.compile(
     r"lldp\.([^.=]+)\.(chassis\.name|chassis\.mac|port\.ifname|port\.local|port\.descr|port\.mac)=(.*)"

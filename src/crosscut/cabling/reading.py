@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from crosscut import bounded_file
+from crosscut.base import bounded_file
+from crosscut.base.errors import UsageError
 from crosscut.cabling import ibnetdiscover, inventory, lldp, slurm_topology
 from crosscut.cabling.model import Cabling, merged
-from crosscut.errors import UsageError
 
 LARGEST_FILE_BYTES = 64 << 20
 MOST_FILES = 100_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from crosscut.base.errors import UsageError
+from crosscut.base.host_list import expand
 from crosscut.cabling.model import MOST_PORTS, Cabling, Port
-from crosscut.errors import UsageError
-from crosscut.places.host_file import expand
 
 _WORD = re.compile(r"(\w+)=(\S+)")
 _OUTSIDE = re.compile(r",(?![^\[]*\])")

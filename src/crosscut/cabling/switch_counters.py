@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from crosscut import bounded_file
+from crosscut.base import bounded_file
+from crosscut.base.errors import UsageError
 from crosscut.cabling.model import MOST_PORTS
-from crosscut.errors import UsageError
 
 COLUMNS = ("switch", "port", "counter", "value")
 LARGEST_FILE_BYTES = 64 << 20

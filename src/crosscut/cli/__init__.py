@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Protocol
 
 from crosscut import __version__
-from crosscut.cli.parser import Parser, epilog
-from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interrupted
+from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interrupted
+from crosscut.cli.parsing.parser import Parser, epilog
 
 # Module of each command, in the order in which help lists them.
 COMMANDS = (

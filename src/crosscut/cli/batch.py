@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from crosscut.errors import EXIT_OK, UsageError
-from crosscut.measure import Decided
+from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.places.slurm_batch import batch_script, submit
+from crosscut.session.measure import Decided
 
 FLAG = "--batch"
 _WORDS_FOR_SBATCH = "--launcher-args"

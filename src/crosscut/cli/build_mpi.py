@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 
 import crosscut
-from crosscut.core import CORE_MPI, VARIABLES
-from crosscut.errors import EXIT_OK, CrosscutError, UsageError, plainly
+from crosscut.base.core import CORE_MPI, VARIABLES
+from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError, plainly
 
 NAME = "build-mpi"
 HELP = "build the measuring core with this site's MPI"

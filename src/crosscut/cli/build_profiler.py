@@ -11,9 +11,9 @@ import tempfile
 from pathlib import Path
 
 import crosscut
+from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError, plainly
 from crosscut.cli.build_mpi import find_target, put_in_place, run_step
-from crosscut.errors import EXIT_OK, CrosscutError, UsageError, plainly
-from crosscut.profiler import LIBRARY, LIBRARY_VARIABLE
+from crosscut.profile.profiler import LIBRARY, LIBRARY_VARIABLE
 
 NAME = "build-profiler"
 HELP = "build what crosscut profile loads into programs, for this site's MPI"

@@ -8,9 +8,10 @@ import tempfile
 from pathlib import Path
 
 import crosscut
-from crosscut import core, smpi
+from crosscut.base import core
+from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.build_mpi import add_build_arguments, find_cmake, find_source, put_in_place, run_step
-from crosscut.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.places import smpi
 
 NAME = "build-smpi"
 HELP = "build what --engine smpi needs, with this machine's SimGrid"

@@ -12,20 +12,19 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crosscut import core, units
-from crosscut.cli import options
-from crosscut.cli.parser import quantity, whole
-from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
-from crosscut.measure import decide, open_session
-from crosscut.progress import reporter
+from crosscut.base import core, units
+from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.session.measure import decide, open_session
+from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
-    from crosscut.analysis.cautions import Caution
-    from crosscut.analysis.conditions import UntoldError
-    from crosscut.analysis.promises import Judged
-    from crosscut.checking import Checked
-    from crosscut.session import Session
-    from crosscut.spec import Spec
+    from crosscut.analysis.compare.conditions import UntoldError
+    from crosscut.analysis.compare.promises import Checked, Judged
+    from crosscut.analysis.compare.spec import Spec
+    from crosscut.analysis.figures.cautions import Caution
+    from crosscut.session.client import Session
 
 NAME = "check"
 HELP = "hold a network against what was promised of it: a verdict for each promise"
@@ -101,14 +100,14 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError(
             "crosscut check: name runs to judge, or --on PLACE (or -n RANKS) to measure: one of the two"
         )
-    from crosscut import checking, spec
-    from crosscut.reports import check_cautions
-    from crosscut.run import Run
+    from crosscut.analysis.compare import promises, spec
+    from crosscut.reports.words import check_cautions
+    from crosscut.run.run import Run
 
     promised = spec.read(args.spec)
     interrupted = False
     if args.runs:
-        checked = checking.verdicts(promised, [Run.open(path) for path in args.runs])
+        checked = promises.verdicts(promised, [Run.open(path) for path in args.runs])
         cautions = check_cautions.of_runs(checked.runs, promised.sizes_bytes)
     else:
         checked, cautions, interrupted = _measured(args, given, promised)
@@ -128,7 +127,7 @@ def _writable(args: argparse.Namespace) -> None:
 
 
 def status(judged: Sequence[Judged]) -> int:
-    from crosscut.analysis.promises import Verdict
+    from crosscut.analysis.compare.promises import Verdict
 
     found = {one.verdict for one in judged}
     if Verdict.FAIL in found:
@@ -139,8 +138,9 @@ def status(judged: Sequence[Judged]) -> int:
 def _measured(
     args: argparse.Namespace, given: dict[str, Any], promised: Spec
 ) -> tuple[Checked, list[Caution], bool]:
-    from crosscut import checking
-    from crosscut.reports import check_cautions, words_check
+    from crosscut.campaigns import check as checking
+    from crosscut.reports.words import check as words_check
+    from crosscut.reports.words import check_cautions
 
     decided = decide(core.load(), options.launch(given))
     how = checking.How(
@@ -184,17 +184,19 @@ def _folder(keep: Path | None, stack: ExitStack) -> Path:
 
 
 def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: Sequence[Caution]) -> None:
-    from crosscut import redaction
-    from crosscut.analysis import find
-    from crosscut.reports import check_cautions, json_check, junit, protocol, terminal_check
-    from crosscut.reports.screen import screen_for
+    from crosscut.analysis.findings import of_run
+    from crosscut.reports import junit, protocol, redaction
+    from crosscut.reports.json import check as json_check
+    from crosscut.reports.terminal import check as terminal_check
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.reports.words import check_cautions
 
     if args.redact:
         promised, checked = redaction.check(promised, checked)
     names: tuple[str, ...] = ()
     for run in checked.runs:
         if run.ranks > len(names):
-            names = find.rank_names(run)
+            names = of_run.rank_names(run)
     planted = check_cautions.planted(checked.runs)
     if args.junit is not None:
         args.junit.write_text(junit.document(promised, checked.judged, names, cautions), encoding="utf-8")
@@ -212,14 +214,16 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
         raise UsageError("crosscut check --quick: takes --baseline RUN and no spec")
     if args.protocol or args.junit:
         raise UsageError("crosscut check --quick writes no protocol: it holds nothing against a promise")
-    from crosscut import quick, redaction
-    from crosscut.analysis import find
-    from crosscut.analysis.comparing import Asked, compare
-    from crosscut.analysis.conditions import UntoldError
-    from crosscut.grouped import groups_of
-    from crosscut.reports import json_compare, terminal_check
-    from crosscut.reports.screen import screen_for
-    from crosscut.run import Run
+    from crosscut.analysis.compare.comparing import Asked, compare
+    from crosscut.analysis.compare.conditions import UntoldError
+    from crosscut.analysis.findings import of_run
+    from crosscut.analysis.findings.groups import groups_of
+    from crosscut.campaigns import quick
+    from crosscut.reports import redaction
+    from crosscut.reports.json import compare as json_compare
+    from crosscut.reports.terminal import check as terminal_check
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.run.run import Run
 
     begun = time.monotonic()
     baseline, asked = Run.open(args.baseline), Asked()
@@ -242,10 +246,10 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
                 error = redaction.untold(error, redaction.aliases([baseline, run]))
             return _quick_untold(args, error)
     drain = quick.drain(found, baseline)
-    names = find.rank_names(baseline)
+    names = of_run.rank_names(baseline)
     if args.redact:
         known = redaction.aliases([baseline, run])
-        found, names = redaction.comparison(found, known), find.rank_names(redaction.run(baseline, known))
+        found, names = redaction.comparison(found, known), of_run.rank_names(redaction.run(baseline, known))
         drain = [(known.node(node) or "?", why) for node, why in drain]
     if args.json:
         value = json_compare.document(found, asked, names) | {
@@ -259,8 +263,9 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
 
 def _quick_untold(args: argparse.Namespace, error: UntoldError) -> int:
     """Where one of the two says nothing of the network."""
-    from crosscut.reports import json_compare, terminal_compare
-    from crosscut.reports.screen import screen_for
+    from crosscut.reports.json import compare as json_compare
+    from crosscut.reports.terminal import compare as terminal_compare
+    from crosscut.reports.terminal.screen import screen_for
 
     if args.json:
         print(json.dumps(json_compare.untold(error) | {"drain": []}, allow_nan=False))

@@ -8,15 +8,16 @@ import json
 import sys
 from pathlib import Path
 
-from crosscut import clone_places, units
-from crosscut.cli.launcher_options import add_launcher
-from crosscut.cli.parser import quantity
-from crosscut.clone import COMPLETE, STOPPED, VERIFIED, Copy, Order, Outcome, clone
-from crosscut.clone_progress import reporter
-from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
-from crosscut.lab import switch_choice
-from crosscut.measure import Launch, open_session
-from crosscut.reports.screen import Rows, screen_for
+from crosscut.base import units
+from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
+from crosscut.cli.parsing.launcher_options import add_launcher
+from crosscut.cli.parsing.parser import quantity
+from crosscut.clone import places
+from crosscut.clone.clone import COMPLETE, STOPPED, VERIFIED, Copy, Order, Outcome, clone
+from crosscut.clone.progress import reporter
+from crosscut.network import switch_choice
+from crosscut.reports.terminal.screen import Rows, screen_for
+from crosscut.session.measure import Launch, open_session
 
 NAME = "clone"
 HELP = "copy a file or block device to many nodes, down a chain"
@@ -41,9 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="path on every other node; {rank} and {host} in it are filled in there",
     )
-    parser.add_argument(
-        "--on", required=True, metavar="PLACE", help=f"Where: {', '.join(clone_places.PLACES)}."
-    )
+    parser.add_argument("--on", required=True, metavar="PLACE", help=f"Where: {', '.join(places.PLACES)}.")
     parser.add_argument(
         "--yes", action="store_true", help="Replace files that exist; write over block devices."
     )
@@ -139,7 +138,7 @@ _GO_ON = "go on: the same command with --resume keeps what is right already"
 
 def _cloned(order: Order, launch: Launch, quiet: bool) -> Outcome:
     with (
-        clone_places.decided(launch) as decided,
+        places.decided(launch) as decided,
         reporter(quiet) as listener,
         open_session(decided, listener) as session,
         session.interruptible(),

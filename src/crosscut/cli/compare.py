@@ -6,14 +6,14 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from crosscut import units
-from crosscut.cli import options
+from crosscut.base import units
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.check import EXIT_UNDECIDED
-from crosscut.cli.parser import quantity
-from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity
 
 if TYPE_CHECKING:
-    from crosscut.analysis.comparing import Asked
+    from crosscut.analysis.compare.comparing import Asked
 
 NAME = "compare"
 HELP = "say what changed between runs: beyond the noise, and large enough to matter"
@@ -49,10 +49,11 @@ def execute(args: argparse.Namespace) -> int:
     if not 0 < args.error_rate < 0.5:
         raise UsageError("--error-rate: between 0 and 50 %, without them")
     # numpy and xarray take a second to import
-    from crosscut.analysis.comparing import Asked
-    from crosscut.analysis.conditions import UntoldError
-    from crosscut.reports import json_compare, terminal_compare
-    from crosscut.reports.screen import screen_for
+    from crosscut.analysis.compare.comparing import Asked
+    from crosscut.analysis.compare.conditions import UntoldError
+    from crosscut.reports.json import compare as json_compare
+    from crosscut.reports.terminal import compare as terminal_compare
+    from crosscut.reports.terminal.screen import screen_for
 
     asked = Asked(error_rate=args.error_rate, matters=args.matters)
     try:
@@ -66,13 +67,14 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace, asked: Asked) -> int:
-    from crosscut.analysis import find
-    from crosscut.analysis.comparing import compare
-    from crosscut.analysis.trend import trends
-    from crosscut.grouped import groups_of
-    from crosscut.reports import json_compare, terminal_compare
-    from crosscut.reports.screen import screen_for
-    from crosscut.run import Run
+    from crosscut.analysis.compare.comparing import compare
+    from crosscut.analysis.compare.trend import trends
+    from crosscut.analysis.findings import of_run
+    from crosscut.analysis.findings.groups import groups_of
+    from crosscut.reports.json import compare as json_compare
+    from crosscut.reports.terminal import compare as terminal_compare
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.run.run import Run
 
     runs = [Run.open(path) for path in args.runs]
     groups = groups_of(runs[0])
@@ -82,7 +84,7 @@ def _compare(args: argparse.Namespace, asked: Asked) -> int:
         runs = list(ordered)
         groups = groups_of(runs[0])
     comparison = compare(runs[0], runs[-1], groups, asked)
-    names = find.rank_names(runs[0])
+    names = of_run.rank_names(runs[0])
     worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
     if args.json:
         print(json.dumps(json_compare.document(comparison, asked, names, found), allow_nan=False))

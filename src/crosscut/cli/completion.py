@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from crosscut.errors import EXIT_OK, UsageError
+from crosscut.base.errors import EXIT_OK, UsageError
 
 NAME = "completion"
 HELP = "print a completion script for a shell"

@@ -11,15 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crosscut import core, units
-from crosscut.campaign import PLAN, SUMMARY, Step, StepResult, load_plan, measure_steps, save_plan
-from crosscut.cli import options
-from crosscut.cli.parser import quantity, whole
-from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
-from crosscut.job import Job
-from crosscut.measure import Decided, Launch, checked_out, decide, default_out, open_session
-from crosscut.progress import reporter
-from crosscut.refusal import refusal
+from crosscut.base import core, units
+from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.base.job import Job
+from crosscut.campaigns.campaign import PLAN, SUMMARY, Step, StepResult, load_plan, measure_steps, save_plan
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, open_session
+from crosscut.session.progress import reporter
+from crosscut.session.refusal import refusal
 
 NAME = "evaluate"
 HELP = "the whole methodology in one go: sweep, dense patterns, streams, chain, load"
@@ -177,8 +177,8 @@ def _recorded_launch(plan_launch: Mapping[str, Any], directory: Path) -> Launch:
 
 
 def _conclude(directory: Path, results: list[StepResult], interrupted: bool, as_json: bool) -> int:
-    from crosscut.reports import campaign  # imports numpy and xarray
-    from crosscut.reports.screen import screen_for
+    from crosscut.campaigns import summary as campaign  # imports numpy and xarray
+    from crosscut.reports.terminal.screen import screen_for
 
     results = campaign.checked(results)
     summary = campaign.as_json(directory, results)

@@ -8,15 +8,15 @@ import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from crosscut import units
-from crosscut.cli import options
-from crosscut.cli.parser import quantity, whole
-from crosscut.errors import EXIT_OK, UsageError
+from crosscut.base import units
+from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity, whole
 
 if TYPE_CHECKING:
-    from crosscut.analysis.expectation import Expected, Path
-    from crosscut.nic import Adapter
-    from crosscut.reports.terminal_expect import Measured
+    from crosscut.analysis.figures.expectation import Expected, Path
+    from crosscut.base.nic import Adapter
+    from crosscut.reports.terminal.expect import Measured
 
 NAME = "expect"
 HELP = "say what rate and latency to expect here, with the arithmetic line by line"
@@ -29,7 +29,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from crosscut.spec import parse_rate
+    from crosscut.analysis.compare.spec import parse_rate
 
     parser.add_argument("--adapter", metavar="NAME", help="Without it, the fastest that is up.")
     parser.add_argument(
@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut import nic
-    from crosscut.analysis.expectation import Path, expect
+    from crosscut.analysis.figures.expectation import Path, expect
+    from crosscut.base import nic
 
     if not 0 <= args.cable <= 1e6:
         raise UsageError(f"--cable {args.cable}: a length in metres")
@@ -70,15 +70,15 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(_document(adapter, found, measured), allow_nan=False))
         return EXIT_OK
-    from crosscut.reports import terminal_expect
-    from crosscut.reports.screen import screen_for
+    from crosscut.reports.terminal import expect as terminal_expect
+    from crosscut.reports.terminal.screen import screen_for
 
     terminal_expect.render(screen_for(), adapter.name, found, measured)
     return EXIT_OK
 
 
 def _adapter(args: argparse.Namespace, path: Path) -> Adapter:
-    from crosscut import nic
+    from crosscut.base import nic
 
     there = nic.adapters()
     named = [adapter for adapter in there if args.adapter in (None, adapter.name)]
@@ -104,10 +104,10 @@ def _adapter(args: argparse.Namespace, path: Path) -> Adapter:
 
 
 def _path(name: str) -> Path:
-    from crosscut import network
-    from crosscut.analysis.expectation import Path
+    from crosscut.analysis.figures.expectation import Path
+    from crosscut.network import description
 
-    described = network.load(name, graph=True)
+    described = description.load(name, graph=True)
     graph = described.graph
     assert graph is not None
     rates = [edge.bits_per_second for edge in graph.edges if edge.a < graph.hosts <= edge.b]
@@ -131,9 +131,9 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[Measured]:
     """Between nodes; within one no adapter takes part."""
     import numpy as np
 
-    from crosscut.analysis import samples, summary
-    from crosscut.reports.terminal_expect import Measured
-    from crosscut.run import Run
+    from crosscut.analysis.figures import samples, summary
+    from crosscut.reports.terminal.expect import Measured
+    from crosscut.run.run import Run
 
     run = Run.open(args.run)
     pattern = run.attributes.get("pattern")

@@ -10,14 +10,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut import network, units
-from crosscut.cli import options
-from crosscut.cli.parser import quantity
-from crosscut.errors import EXIT_OK, UsageError
+from crosscut.base import units
+from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity
+from crosscut.network import description
 
 if TYPE_CHECKING:
-    from crosscut.analysis.explain import Bottleneck, Way
-    from crosscut.run import Run
+    from crosscut.analysis.findings.explain import Bottleneck, Way
+    from crosscut.run.run import Run
 
 NAME = "explain"
 HELP = "say which capacity limits which phase of a run, in words"
@@ -44,13 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.analysis import find
-    from crosscut.analysis.observed import of_samples
-    from crosscut.reports.screen import screen_for
-    from crosscut.run import Run
+    from crosscut.analysis.findings import of_run
+    from crosscut.analysis.structure.observed import of_samples
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.run.run import Run
 
     run = Run.open(args.run)
-    samples = find.chosen(run, run.size_index(args.size) if args.size is not None else None)
+    samples = of_run.chosen(run, run.size_index(args.size) if args.size is not None else None)
     if samples is None or samples.of_phases:
         raise UsageError(f"{args.run}: no single messages are kept, so nothing says who shared what")
     observed = of_samples(samples)
@@ -74,12 +75,11 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], str]:
-    from crosscut.analysis import explain, find
-    from crosscut.analysis.observed import of_samples
-    from crosscut.cabling import naming
+    from crosscut.analysis.findings import cable_names, explain, of_run
+    from crosscut.analysis.structure.observed import of_samples
 
     index = run.size_index(args.size) if args.size is not None else None
-    samples = find.chosen(run, index)
+    samples = of_run.chosen(run, index)
     assert samples is not None
     observed = of_samples(samples)
     described, way = _description(run, args.network)
@@ -93,23 +93,23 @@ def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], 
         elif args.network:
             missing = run.node_names[of_rank.index(-1)]
             raise UsageError(f"--network {args.network}: it has no host '{missing}', which the run names")
-    _, structure = find.look(run, index)
+    _, structure = of_run.look(run, index)
     if structure is None:
         raise UsageError(
             f"{args.run}: too little was measured to infer who shares what; try crosscut run aapc"
         )
     if (cabling := options.cabling_of(args)) is not None:
-        _, structure = naming.named([], structure, cabling)
+        _, structure = cable_names.named([], structure, cabling)
         assert structure is not None
     return explain.by_structure(observed, structure), "as the run itself shows them"
 
 
-def _description(run: Run, named: str | None) -> tuple[network.Network | None, Way | None]:
+def _description(run: Run, named: str | None) -> tuple[description.Network | None, Way | None]:
     """The network that was named, or that the run carries; and the ways of its messages, where its graph
     alone does not say them."""
     by_tables = run.attributes.get("place") == "lab"
     if named:
-        found = network.load(named, graph=True)
+        found = description.load(named, graph=True)
         return found, _ways(found, named, by_tables=by_tables)
     recorded = run.attributes.get("network")
     text = recorded.get("description") if isinstance(recorded, dict) else None
@@ -119,23 +119,23 @@ def _description(run: Run, named: str | None) -> tuple[network.Network | None, W
         path = Path(folder) / "network.toml"
         path.write_text(text, encoding="utf-8")
         try:
-            found = network.load(str(path), graph=True)
+            found = description.load(str(path), graph=True)
         except UsageError:
             return None, None  # of another version: the run's own figures are left
         way = _ways(found, str(path), by_tables=by_tables)
     name = recorded.get("name")
-    return network.Network({**found.figures, "name": name}, found.graph) if isinstance(
+    return description.Network({**found.figures, "name": name}, found.graph) if isinstance(
         name, str
     ) else found, way
 
 
-def _ways(found: network.Network, file: str, *, by_tables: bool) -> Way | None:
-    from crosscut import message_ways
-    from crosscut.analysis import explain
+def _ways(found: description.Network, file: str, *, by_tables: bool) -> Way | None:
+    from crosscut.analysis.findings import explain
+    from crosscut.network import message_paths
 
-    if found.graph is None or found.hosts > message_ways.MOST_HOSTS or explain.single_ways(found.graph):
+    if found.graph is None or found.hosts > message_paths.MOST_HOSTS or explain.single_ways(found.graph):
         return None
-    return message_ways.of_file(file, by_tables=by_tables)
+    return message_paths.of_file(file, by_tables=by_tables)
 
 
 def sentences(found: Sequence[Bottleneck]) -> list[str]:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from crosscut.errors import EXIT_OK, UsageError
+from crosscut.base.errors import EXIT_OK, UsageError
 
 NAME = "export"
 HELP = "write a run as a table: CSV, Parquet, JSON"
@@ -36,16 +36,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut import export, export_formats  # numpy and xarray take a second to import
-    from crosscut.run import Run
+    from crosscut.run import table_files, tables  # numpy and xarray take a second to import
+    from crosscut.run.run import Run
 
-    name = args.format or (export_formats.format_of(args.out) if args.out else "csv")
+    name = args.format or (table_files.format_of(args.out) if args.out else "csv")
     if args.out is None and name == "parquet" and sys.stdout.isatty():
         raise UsageError("Parquet is not for the screen; name a file with --out")
     run = Run.open(args.run)
-    pieces = export.tables(run, args.table or ("phases" if run.phase_summarised else "messages"))
+    pieces = tables.tables(run, args.table or ("phases" if run.phase_summarised else "messages"))
     if args.out is not None:
-        export_formats.write_file(pieces, args.out, name, overwrite=args.force)
+        table_files.write_file(pieces, args.out, name, overwrite=args.force)
     else:
-        export_formats.FORMATS[name](pieces, sys.stdout.buffer)
+        table_files.FORMATS[name](pieces, sys.stdout.buffer)
     return EXIT_OK

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut.campaign import PLAN, is_campaign, load_plan
-from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
-from crosscut.run_format import runs_in
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.campaigns.campaign import PLAN, is_campaign, load_plan
+from crosscut.run.format import runs_in
 
 if TYPE_CHECKING:
-    from crosscut.fsck import Report
+    from crosscut.run.fsck import Report
 
 NAME = "fsck"
 HELP = "check that a run on disk is whole"
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut import fsck  # numpy takes a moment to import
-    from crosscut.fsck_repair import repair
+    from crosscut.run import fsck  # numpy takes a moment to import
+    from crosscut.run.repair import repair
 
     whole = True
     runs, reports = _expanded(args.runs)
@@ -62,8 +62,8 @@ def execute(args: argparse.Namespace) -> int:
 
 def _expanded(given: Sequence[Path]) -> tuple[list[Path], list[Report]]:
     """The runs to check, all of an evaluation in its place; and what is wrong with plans of evaluations."""
-    from crosscut.fsck import Report
-    from crosscut.run_files import Problem
+    from crosscut.run.files import Problem
+    from crosscut.run.fsck import Report
 
     runs: list[Path] = []
     damaged = []

@@ -8,10 +8,10 @@ import json
 
 from rich.text import Text
 
-from crosscut import core, smpi
-from crosscut.errors import EXIT_OK, UsageError
-from crosscut.places import all_places
-from crosscut.reports.screen import Rows, Screen, screen_for
+from crosscut.base import core
+from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.places import all_places, smpi
+from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 
 NAME = "list"
 HELP = "list patterns, backends and places"

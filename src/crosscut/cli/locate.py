@@ -12,15 +12,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crosscut import core, units
-from crosscut.cli import options
-from crosscut.cli.parser import quantity, whole
-from crosscut.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
-from crosscut.measure import decide, open_session
-from crosscut.progress import reporter
+from crosscut.base import core, units
+from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.session.measure import decide, open_session
+from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
-    from crosscut.analysis.findings import Finding, Structure
+    from crosscut.analysis.findings.model import Finding
+    from crosscut.analysis.structure.model import Structure
 
 NAME = "locate"
 HELP = "find slow hosts, cables and trunks, and who shares which limit"
@@ -103,7 +104,7 @@ def _probability(text: str) -> float:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.cabling import naming
+    from crosscut.analysis.findings import cable_names
 
     given = {key: value for key, value in vars(args).items() if value is not None}
     typed = options.launch(given)
@@ -122,18 +123,18 @@ def execute(args: argparse.Namespace) -> int:
     else:
         found, structure, planted, interrupted = _measured(args, given)
     if cabling is not None:
-        found, structure = naming.named(found, structure, cabling)
+        found, structure = cable_names.named(found, structure, cabling)
     _tell(args, found, structure, planted)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK
 
 
 def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, Sequence[str]]:
-    from crosscut.analysis import find
-    from crosscut.reports import check_cautions
-    from crosscut.run import Run
+    from crosscut.analysis.findings import of_run
+    from crosscut.reports.words import check_cautions
+    from crosscut.run.run import Run
 
     run = Run.open(args.run)
-    found, structure = find.look(run, run.size_index(args.size) if args.size is not None else None)
+    found, structure = of_run.look(run, run.size_index(args.size) if args.size is not None else None)
     if structure is None and not found:
         raise UsageError(
             f"{args.run}: its pattern says nothing about single routes under load; try a run of aapc or "
@@ -145,9 +146,9 @@ def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, 
 def _measured(
     args: argparse.Namespace, given: dict[str, Any]
 ) -> tuple[list[Finding], Structure | None, Sequence[str], bool]:
-    from crosscut import locating
-    from crosscut.analysis import counters, find, located
-    from crosscut.analysis.search import SURE
+    from crosscut.analysis.findings import counters, of_run
+    from crosscut.analysis.search.search import SURE
+    from crosscut.campaigns import locate as locating
 
     decided = decide(core.load(), options.launch(given))
     repetitions = given.get("repetitions") or (1 if decided.options.backend == "sim" else _REPETITIONS)
@@ -174,13 +175,13 @@ def _measured(
         interrupted = session.interrupted
     if searched.located is None:
         return (
-            counters.tied([find.machine_only(searched.limited)], searched.gained, searched.nodes),
+            counters.tied([of_run.machine_only(searched.limited)], searched.gained, searched.nodes),
             None,
             searched.planted,
             interrupted,
         )
-    found = find.of_located(searched.located, searched.names, searched.gained, searched.nodes)
-    found, structure = located.after_search(found, searched.located.structure)
+    found = of_run.of_located(searched.located, searched.names, searched.gained, searched.nodes)
+    found, structure = of_run.after_search(found, searched.located.structure)
     return found, structure, searched.planted, interrupted
 
 
@@ -199,17 +200,17 @@ def _folder(keep: Path | None, stack: ExitStack) -> Path:
 def _tell(
     args: argparse.Namespace, found: list[Finding], structure: Structure | None, planted: Sequence[str]
 ) -> None:
-    from crosscut import inferred_network
-    from crosscut.analysis import findings
-    from crosscut.reports import terminal_findings
-    from crosscut.reports.screen import screen_for
+    from crosscut.analysis.findings import model as findings
+    from crosscut.analysis.structure import network_file
+    from crosscut.reports.terminal import findings as terminal_findings
+    from crosscut.reports.terminal.screen import screen_for
 
     if args.network is not None:
         if structure is None:
             why = "; ".join(finding.what for finding in found)
             raise UsageError(f"-o {args.network}: too little was measured to infer a network: {why}")
         source = "crosscut locate" + (f" of {args.run.name}" if args.run else "")
-        args.network.write_text(inferred_network.text(structure, source), encoding="utf-8")
+        args.network.write_text(network_file.text(structure, source), encoding="utf-8")
     if args.json:
         print(json.dumps(findings.as_json(found, structure) | {"faults": list(planted)}, allow_nan=False))
         return

@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from crosscut import network
-from crosscut.errors import EXIT_OK, CrosscutError
+from crosscut.base.errors import EXIT_OK, CrosscutError
+from crosscut.network import description
 
 NAME = "network"
 HELP = "describe, check and draw a network: distances, bisection, price"
@@ -58,14 +58,14 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    folder = network.catalogue()
+    folder = description.catalogue()
     if folder is None:
-        raise CrosscutError(f"no catalogue was found; name its folder in {network.CATALOGUE_VARIABLE}")
-    titles = {name: _title(folder / f"{name}.toml") for name in network.catalogue_names()}
+        raise CrosscutError(f"no catalogue was found; name its folder in {description.CATALOGUE_VARIABLE}")
+    titles = {name: _title(folder / f"{name}.toml") for name in description.catalogue_names()}
     if args.json:
         print(json.dumps({"folder": str(folder), "networks": titles}))
         return EXIT_OK
-    from crosscut.reports.screen import Rows, screen_for
+    from crosscut.reports.terminal.screen import Rows, screen_for
 
     screen = screen_for()
     rows = Rows("<", "<")
@@ -88,28 +88,28 @@ def _title(path: Path) -> str:
 
 def _show(args: argparse.Namespace) -> int:
     if args.draw:
-        from crosscut.reports import network_drawing  # imports numpy
+        from crosscut.reports.svg import network as network_drawing  # imports numpy
 
-        network_drawing.write(network.load(args.file, graph=True), args.draw)
+        network_drawing.write(description.load(args.file, graph=True), args.draw)
     words = ["show", args.file, *(["--json"] if args.json else [])]
-    sys.stdout.write(network.ask(*words).stdout.decode("utf-8", "replace"))
+    sys.stdout.write(description.ask(*words).stdout.decode("utf-8", "replace"))
     if args.draw and not args.json:
         print(f"drawn into {args.draw}")
     return EXIT_OK
 
 
 def _check(args: argparse.Namespace) -> int:
-    sys.stdout.write(network.ask("check", args.file).stdout.decode("utf-8", "replace"))
+    sys.stdout.write(description.ask("check", args.file).stdout.decode("utf-8", "replace"))
     return EXIT_OK
 
 
 def _routes(args: argparse.Namespace) -> int:
     words = ["routes", args.file, args.source, args.destination, "--key", str(args.key)]
-    answer = network.ask(*words, *(["--json"] if args.json else []))
+    answer = description.ask(*words, *(["--json"] if args.json else []))
     sys.stdout.write(answer.stdout.decode("utf-8", "replace"))
     return EXIT_OK
 
 
 def _tables(args: argparse.Namespace) -> int:
-    sys.stdout.write(network.ask("tables", args.file, "--json").stdout.decode("utf-8", "replace"))
+    sys.stdout.write(description.ask("tables", args.file, "--json").stdout.decode("utf-8", "replace"))
     return EXIT_OK

@@ -11,14 +11,15 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
-from crosscut import smpi, smpi_options
-from crosscut.cli.parser import operations_per_second, quantity, whole
-from crosscut.errors import EXIT_OK, CrosscutError, UsageError
-from crosscut.prediction import calibrating, picture, predicting, source, telling, variants
+from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.base.units import parse_bytes, parse_seconds
+from crosscut.cli.parsing.parser import operations_per_second, quantity, whole
+from crosscut.places import smpi, smpi_options
+from crosscut.prediction import calibrating, picture, predicting, source, variants
+from crosscut.prediction import report as telling
 from crosscut.prediction import trace as traces
 from crosscut.prediction.replay import Limits
 from crosscut.prediction.stream_replay import MPICH_TCP, Transport
-from crosscut.units import parse_bytes, parse_seconds
 
 NAME = "predict"
 HELP = "replay the trace of an MPI program on described networks: how long it would take there, and why"

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from crosscut.cli.parser import quantity
-from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.cli.parsing.parser import quantity
 from crosscut.pricing import asking
 
 NAME = "price"
@@ -75,8 +75,9 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _price(args: argparse.Namespace) -> int:
-    from crosscut.pricing import performance, showing, telling, telling_worth
-    from crosscut.reports.screen import screen_for
+    from crosscut.pricing import performance, report_worth, showing
+    from crosscut.pricing import report as telling
+    from crosscut.reports.terminal.screen import screen_for
 
     books = asking.named_books(args.books)
     measured = performance.assigned(args.performance, args.networks)
@@ -90,20 +91,20 @@ def _price(args: argparse.Namespace) -> int:
     if args.out:
         showing.write(args.out, showing.curves(priced))
     if args.json:
-        added = {"performance": telling_worth.as_json(worth)} if worth else {}
+        added = {"performance": report_worth.as_json(worth)} if worth else {}
         print(json.dumps(telling.as_json(priced) | added, allow_nan=False))
     else:
         telling.render(screen_for(), priced)
         if worth:
-            telling_worth.render(screen_for(), worth)
+            report_worth.render(screen_for(), worth)
         _say_where(args.out)
     return EXIT_OK if any(one.bill for one in priced) else EXIT_FAILED
 
 
 def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
-    from crosscut.pricing import judging, mix, replaying, showing, telling_mix
-    from crosscut.progress import reporter
-    from crosscut.reports.screen import screen_for
+    from crosscut.pricing import judging, mix, replaying, report_mix, showing
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.session.progress import reporter
 
     if args.mix and args.performance:
         raise UsageError(
@@ -129,9 +130,9 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
     if args.out:
         showing.write(args.out, showing.front(found))
     if args.json:
-        print(json.dumps(telling_mix.as_json(found), allow_nan=False))
+        print(json.dumps(report_mix.as_json(found), allow_nan=False))
     else:
-        telling_mix.render(screen_for(), found)
+        report_mix.render(screen_for(), found)
         _say_where(args.out)
     return EXIT_OK
 

@@ -9,12 +9,14 @@ import sys
 import time
 from pathlib import Path
 
-from crosscut import profile, profile_tit, profiler, smpi
-from crosscut.cli.parser import operations_per_second, quantity
-from crosscut.errors import EXIT_OK, CrosscutError, UsageError
-from crosscut.reports import profile_json, terminal_profile
-from crosscut.reports.screen import screen_for
-from crosscut.units import count, parse_seconds
+from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
+from crosscut.base.units import count, parse_seconds
+from crosscut.cli.parsing.parser import operations_per_second, quantity
+from crosscut.places import smpi
+from crosscut.profile import profiler, program, tit
+from crosscut.reports.json import profile as profile_json
+from crosscut.reports.terminal import profile as terminal_profile
+from crosscut.reports.terminal.screen import screen_for
 
 NAME = "profile"
 HELP = "run an MPI program, and say what messages it sends and how long it waits for them"
@@ -60,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
     if args.show is not None:
         if args.command_line or args.out is not None or args.trace:
             raise UsageError("--show reports a profile that is there: no command, --out or --trace beside it")
-        _report(profile.load(args.show), as_json=args.json)
+        _report(program.load(args.show), as_json=args.json)
         return EXIT_OK
     command = profiler.checked(args.command_line)
     library = profiler.find_library()
@@ -77,7 +79,7 @@ def execute(args: argparse.Namespace) -> int:
             _trace(folder, command, ran, args.flops)
         except CrosscutError as error:
             trouble = error
-    _report(profile.load(folder), as_json=args.json)
+    _report(program.load(folder), as_json=args.json)
     profiler.complain(ran, words)
     if trouble is not None:
         raise trouble
@@ -99,7 +101,7 @@ def _make_folder(given: Path | None) -> Path:
 def _need_something(folder: Path, words: str, ran: profiler.Ran) -> None:
     if any(folder.glob("rank-*.profile")):
         return
-    (folder / profile.ABOUT).unlink(missing_ok=True)
+    (folder / program.ABOUT).unlink(missing_ok=True)
     folder.rmdir()
     profiler.complain(ran, words)
     raise CrosscutError(
@@ -110,17 +112,17 @@ def _need_something(folder: Path, words: str, ran: profiler.Ran) -> None:
 
 
 def _trace(folder: Path, command: list[str], ran: profiler.Ran, flops_per_second: float) -> None:
-    found = profile.load(folder)
-    written = profile_tit.write(found, flops_per_second)
+    found = program.load(folder)
+    written = tit.write(found, flops_per_second)
     about = {"file": written.file.name, "flops_per_second": flops_per_second, "actions": written.actions}
     profiler.write_about(folder, command, ran, about)
     print(f"trace: {written.file}: {count(written.actions, 'action')}, a second of computing is "
           f"{flops_per_second:g} operations", file=sys.stderr)  # fmt: skip
-    if lacks := profile_tit.lacks(found):
+    if lacks := tit.lacks(found):
         print(f"trace: without {lacks}", file=sys.stderr)
 
 
-def _report(found: profile.Profile, *, as_json: bool) -> None:
+def _report(found: program.Profile, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(profile_json.as_json(found)))
     else:

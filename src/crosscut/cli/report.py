@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut import units
-from crosscut.campaign import is_campaign, review
-from crosscut.cli import options
-from crosscut.cli.parser import quantity
-from crosscut.errors import EXIT_OK, UsageError
+from crosscut.base import units
+from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.campaigns.campaign import is_campaign, review
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity
 
 if TYPE_CHECKING:
     from crosscut.reports.html.page import Found
@@ -114,8 +114,8 @@ def _named_after(named: list[Path]) -> Path:
 def _findings(path: Path) -> Found:
     import json
 
-    from crosscut.analysis import findings
-    from crosscut.errors import plainly
+    from crosscut.analysis.findings import model as findings
+    from crosscut.base.errors import plainly
     from crosscut.reports.html.page import Found
 
     try:

@@ -13,11 +13,11 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from crosscut.cli import options
-from crosscut.cli.parser import dilation, quantity, whole
-from crosscut.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
-from crosscut.lab import switch_choice
-from crosscut.progress import reporter
+from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import dilation, quantity, whole
+from crosscut.network import switch_choice
+from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
     from crosscut.reproduce.experiment import Experiment
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut import core
+    from crosscut.base import core
     from crosscut.reproduce import experiment, known
 
     if args.experiment is None:
@@ -97,7 +97,7 @@ def _refuse_lab(places: tuple[str, ...]) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from crosscut.reports.screen import Rows, screen_for
+    from crosscut.reports.terminal.screen import Rows, screen_for
     from crosscut.reproduce import experiment
 
     found = [experiment.read(experiment.find(name)) for name in experiment.names()]
@@ -146,8 +146,9 @@ def keeping(folder: Path) -> Iterator[None]:
 
 
 def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[str, ...], folder: Path) -> int:
-    from crosscut.reports.screen import screen_for
-    from crosscut.reproduce import comparing, picture, running, telling
+    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.reproduce import comparing, picture, running
+    from crosscut.reproduce import report as telling
 
     # While a lab is built or removed; a session has its own way to stop.
     signal.signal(signal.SIGTERM, _interrupt)

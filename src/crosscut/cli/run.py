@@ -10,18 +10,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from crosscut import __version__, core, restarts, units
-from crosscut.campaign import is_campaign
-from crosscut.cli import options
+from crosscut import __version__
+from crosscut.base import core, units
+from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
+from crosscut.base.job import Job
+from crosscut.campaigns.campaign import is_campaign
 from crosscut.cli.batch import submit_run
-from crosscut.cli.parser import quantity
-from crosscut.cli.pattern_parser import PatternParser, describe
-from crosscut.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
-from crosscut.job import Job
-from crosscut.measure import Decided, Launch, checked_out, decide, default_out, open_session
-from crosscut.progress import reporter
-from crosscut.run_format import Damaged, load_json
-from crosscut.session import Listener, Outcome
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.pattern_parser import PatternParser, describe
+from crosscut.run.format import Damaged, load_json
+from crosscut.session import restarts
+from crosscut.session.client import Listener, Outcome
+from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, open_session
+from crosscut.session.progress import reporter
 
 NAME = "run"
 HELP = "measure one pattern"
@@ -258,7 +260,7 @@ def exit_status(outcome: Outcome, interrupted: bool) -> int:
 
 def report(outcome: Outcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
     """What was found, where it is, and how to go on."""
-    from crosscut.reports import headline  # imports numpy and xarray
+    from crosscut.reports.terminal import headline  # imports numpy and xarray
 
     shown = _short(outcome.out)
     if as_json:

@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut import units
-from crosscut.campaign import is_campaign, review
-from crosscut.cli import options
-from crosscut.cli.parser import quantity
-from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.base import units
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.campaigns.campaign import is_campaign, review
+from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import quantity
 
 if TYPE_CHECKING:
-    from crosscut.reports.screen import Screen
+    from crosscut.reports.terminal.screen import Screen
 
 NAME = "show"
 HELP = "draw a run in the terminal: rates, histograms, slowest routes"
@@ -49,8 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.reports import headline, terminal  # numpy and xarray take a second to import
-    from crosscut.reports.screen import screen_for
+    from crosscut.reports.terminal import headline  # numpy and xarray take a second to import
+    from crosscut.reports.terminal import run as terminal
+    from crosscut.reports.terminal.screen import screen_for
     from crosscut.reports.view import open_view
 
     if (args.cabling or args.switch_counters) and not args.findings:
@@ -77,27 +78,28 @@ def execute(args: argparse.Namespace) -> int:
 
 def _show_together(paths: list[Path], screen: Screen) -> None:
     """What several runs tell that none does alone."""
-    from crosscut.reports import loggp_words
     from crosscut.reports.view import open_view
+    from crosscut.reports.words import loggp
 
-    if (found := loggp_words.together([open_view(path) for path in paths])) is not None:
+    if (found := loggp.together([open_view(path) for path in paths])) is not None:
         screen.console.print()
         screen.title("LogGP, by ping-pong and stream together")
-        screen.line(loggp_words.sentence(found))
+        screen.line(loggp.sentence(found))
 
 
 def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None:
     """What analysis finds in a run, most telling first."""
-    from crosscut.analysis import find, findings
-    from crosscut.cabling import naming
-    from crosscut.reports import terminal, terminal_findings
+    from crosscut.analysis.findings import cable_names, of_run
+    from crosscut.analysis.findings import model as findings
+    from crosscut.reports.terminal import findings as terminal_findings
+    from crosscut.reports.terminal import run as terminal
     from crosscut.reports.view import open_view
-    from crosscut.run import Run
+    from crosscut.run.run import Run
 
     run = Run.open(path)
-    found, structure = find.look(run, run.size_index(args.size) if args.size is not None else None)
+    found, structure = of_run.look(run, run.size_index(args.size) if args.size is not None else None)
     if (cabling := options.cabling_of(args)) is not None:
-        found, structure = naming.named(found, structure, cabling)
+        found, structure = cable_names.named(found, structure, cabling)
     if args.json:
         print(json.dumps(findings.as_json(found, structure), allow_nan=False))
         return
@@ -109,11 +111,11 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
 
 def _show_campaign(directory: Path, screen: Screen, *, as_json: bool) -> int:
     """The summary of an evaluation, as its runs are now."""
-    from crosscut.reports import campaign
+    from crosscut.campaigns import summary
 
-    results = campaign.checked(review(directory))
+    results = summary.checked(review(directory))
     if as_json:
-        print(json.dumps(campaign.as_json(directory, results), allow_nan=False))
+        print(json.dumps(summary.as_json(directory, results), allow_nan=False))
     else:
-        campaign.render(directory, results, screen)
+        summary.render(directory, results, screen)
     return EXIT_FAILED if any(result.state == "damaged" for result in results) else EXIT_OK

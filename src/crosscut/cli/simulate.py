@@ -11,9 +11,10 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
-from crosscut import smpi, units
-from crosscut.cli.parser import quantity, whole
-from crosscut.errors import EXIT_OK, CrosscutError
+from crosscut.base import units
+from crosscut.base.errors import EXIT_OK, CrosscutError
+from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.places import smpi
 
 NAME = "simulate"
 HELP = "run an MPI program on a described network, under SimGrid's SMPI"

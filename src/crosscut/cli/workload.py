@@ -12,13 +12,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from crosscut import workload_places, workloads
-from crosscut.cli import interrupts, workload_hpl
-from crosscut.cli.launcher_options import add_mpi_place
-from crosscut.cli.parser import quantity, whole
-from crosscut.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
-from crosscut.reports import workload_tables
-from crosscut.reports.screen import screen_for
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
+from crosscut.cli import workload_hpl
+from crosscut.cli.parsing import interrupts
+from crosscut.cli.parsing.launcher_options import add_mpi_place
+from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.reports.terminal.screen import screen_for
+from crosscut.workloads import applications, launch, tables
 
 NAME = "workload"
 HELP = "run applications that communicate (NAS Parallel Benchmarks and others), verified and timed"
@@ -54,7 +54,7 @@ def _add_run(commands: Any) -> None:
     one.add_argument(
         "--class",
         dest="classes",
-        type=quantity(workloads.parse_classes),
+        type=quantity(applications.parse_classes),
         default=("S",),
         metavar="CLASS",
         help="Size: S (seconds at most; the default), W, A, B, C (minutes to hours), or several: S,W.",
@@ -62,7 +62,7 @@ def _add_run(commands: Any) -> None:
     one.add_argument(
         "-n",
         "--ranks",
-        type=quantity(workloads.parse_rank_counts),
+        type=quantity(applications.parse_rank_counts),
         default=((4,), False),
         metavar="RANKS",
         help="Ranks: a number, several (1,2,4), or a range (1-16), of which each workload runs with those "
@@ -71,7 +71,7 @@ def _add_run(commands: Any) -> None:
     one.add_argument("--repeat", type=whole(1), default=1, metavar="N", help="Runs of each. Default 1.")
     add_mpi_place(
         one,
-        workload_places.PLACES,
+        launch.PLACES,
         "The mpiexec or srun. Without it, the one on PATH.",
         networks="a simulated or emulated network",
         limited="one run",
@@ -104,10 +104,10 @@ def _list(args: argparse.Namespace) -> int:
         print(
             json.dumps(
                 {
-                    "source": workloads.NPB_SOURCE,
+                    "source": applications.NPB_SOURCE,
                     "workloads": [
                         dataclasses.asdict(one) | {"unavailable": _unavailable(one)}
-                        for one in workloads.WORKLOADS
+                        for one in applications.WORKLOADS
                     ],
                     "hpl": {"unavailable": workload_hpl.unavailable()},
                 }
@@ -115,8 +115,8 @@ def _list(args: argparse.Namespace) -> int:
         )
         return EXIT_OK
     screen = screen_for()
-    workload_tables.listing(screen, workloads.WORKLOADS)
-    for reason in dict.fromkeys(filter(None, map(_unavailable, workloads.WORKLOADS))):
+    tables.listing(screen, applications.WORKLOADS)
+    for reason in dict.fromkeys(filter(None, map(_unavailable, applications.WORKLOADS))):
         screen.line(f"not here: {reason}", "yellow")
     workload_hpl.tell(screen)
     screen.title("Copies down a chain, as Dolly makes them")
@@ -124,38 +124,38 @@ def _list(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _unavailable(workload: workloads.Workload) -> str:
+def _unavailable(workload: applications.Workload) -> str:
     try:
-        workloads.find_executable(workload)
+        applications.find_executable(workload)
     except CrosscutError as error:
         return str(error)
     return ""
 
 
 def _run(args: argparse.Namespace) -> int:
-    chosen = workloads.find(args.names)
+    chosen = applications.find(args.names)
     counts, ranged = args.ranks
-    fitting = {one: workloads.fitting(one, counts, ranged=ranged) for one in chosen}
+    fitting = {one: applications.fitting(one, counts, ranged=ranged) for one in chosen}
     for workload, few in fitting.items():
         if not few:
             raise UsageError(f"{workload.name} takes {workload.ranks} of ranks; there is none in -n")
         if not args.on.startswith("sim:"):  # for which it is compiled
-            workloads.find_executable(workload)
+            applications.find_executable(workload)
     interrupts.as_ctrl_c()
     began = time.monotonic()
-    curves: list[workloads.Curve] = []
+    curves: list[applications.Curve] = []
     try:
-        with workload_places.opened(_where(args)) as runner:
+        with launch.opened(_where(args)) as runner:
             for workload, problem_class in itertools.product(chosen, args.classes):
                 curves.append(_curve(args, runner, workload, problem_class, fitting[workload]))
     finally:
         if len(curves) > 1 and not args.json:
-            workload_tables.summary(screen_for(), curves, time.monotonic() - began)
+            tables.summary(screen_for(), curves, time.monotonic() - began)
     return EXIT_OK if all(curve.verified for curve in curves) else EXIT_FAILED
 
 
-def _where(args: argparse.Namespace) -> workload_places.Where:
-    return workload_places.Where(
+def _where(args: argparse.Namespace) -> launch.Where:
+    return launch.Where(
         on=args.on,
         launcher=args.launcher,
         launcher_arguments=tuple(args.launcher_args),
@@ -168,16 +168,16 @@ def _where(args: argparse.Namespace) -> workload_places.Where:
 
 def _curve(
     args: argparse.Namespace,
-    runner: workload_places.Runner,
-    workload: workloads.Workload,
+    runner: launch.Runner,
+    workload: applications.Workload,
     problem_class: str,
     counts: Sequence[int],
-) -> workloads.Curve:
+) -> applications.Curve:
     """One workload and class over numbers of ranks: a table of what was run, however it ends. At a run that
     fails it ends, so that a hundred more that wait for their time limit are not begun; other curves go on."""
-    rows: list[workloads.Row] = []
+    rows: list[applications.Row] = []
     failed: list[int] = []
-    results: list[workloads.Result] = []
+    results: list[applications.Result] = []
     try:
         for ranks in counts:
             _tell_progress(args, f"{workload.name} {problem_class}: {ranks} of {counts[-1]} ranks")
@@ -191,7 +191,7 @@ def _curve(
                     raise
                 # Of a range what this class is too small for is passed over.
             _close(rows, results)
-    except workloads.WorkloadError as error:
+    except applications.WorkloadError as error:
         failed.append(ranks)
         _tell_progress(args, "")
         print(f"crosscut: error: {error}", file=sys.stderr, flush=True)
@@ -199,18 +199,18 @@ def _curve(
         _close(rows, results)
         _tell_progress(args, "")
         if rows and not args.json:
-            workload_tables.curve(screen_for(), workload, problem_class, rows)
-    return workloads.Curve(workload, problem_class, tuple(rows), tuple(failed))
+            tables.curve(screen_for(), workload, problem_class, rows)
+    return applications.Curve(workload, problem_class, tuple(rows), tuple(failed))
 
 
-def _close(rows: list[workloads.Row], results: list[workloads.Result]) -> None:
+def _close(rows: list[applications.Row], results: list[applications.Result]) -> None:
     """What was run on a number of ranks becomes a row."""
     if results:
-        rows.append(workloads.Row(tuple(results)))
+        rows.append(applications.Row(tuple(results)))
         results.clear()
 
 
-def as_json(result: workloads.Result, on: str) -> dict[str, object]:
+def as_json(result: applications.Result, on: str) -> dict[str, object]:
     least, median, most = result.communication_seconds
     return {
         "name": result.name,

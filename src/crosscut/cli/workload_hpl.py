@@ -7,15 +7,18 @@ import json
 from pathlib import Path
 from typing import Any
 
-from crosscut import units
-from crosscut.cli import interrupts
-from crosscut.cli.launcher_options import add_mpi_place
-from crosscut.cli.parser import quantity, whole
-from crosscut.errors import EXIT_FAILED, EXIT_OK, UsageError
-from crosscut.hpl import asking, output, program, running, telling
-from crosscut.hpl.running import Ran
+from crosscut.base import units
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.cli.parsing import interrupts
+from crosscut.cli.parsing.launcher_options import add_mpi_place
+from crosscut.cli.parsing.parser import quantity, whole
 from crosscut.places.mpi import Launcher, stays_here
-from crosscut.reports.screen import Screen, screen_for
+from crosscut.reports.terminal.screen import Screen, screen_for
+from crosscut.workloads.hpl import input as asking
+from crosscut.workloads.hpl import output, program
+from crosscut.workloads.hpl import report as telling
+from crosscut.workloads.hpl import run as running
+from crosscut.workloads.hpl.run import Ran
 
 HELP = "High-Performance Linpack, and rings of messages, by hpcc"
 DEFAULT_ORDER = 2000

@@ -7,9 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from crosscut.lab import addresses, enter, lifecycle, removal, state, switch_process
-from crosscut.lab.plan import host_bits_per_second
-from crosscut.lab.user_switch import UserSwitchError, trust_of
+from crosscut.lab import enter, lifecycle, removal, state
+from crosscut.lab.plan import addresses
+from crosscut.lab.plan.plan import host_bits_per_second
+from crosscut.lab.switch import process
+from crosscut.lab.switch.program import UserSwitchError, trust_of
 
 # Conditions in which nothing is wrong.
 SOUND = ("up", "being built", "being taken down")
@@ -80,7 +82,7 @@ def _processes(record: state.Record, folder: Path) -> list[int]:
 def _switch(record: state.Record) -> Mapping[str, Any]:
     """What crosscut-switch says of itself, since the lab was built."""
     try:
-        return asdict(trust_of(switch_process.statistics(record)))
+        return asdict(trust_of(process.statistics(record)))
     except UserSwitchError as error:
         return {"error": str(error)}
 
@@ -104,7 +106,7 @@ def condition(record: state.Record) -> str:
         return _unsettled(record)
     if (lost := _lost_namespaces(record, folder)) is not None:
         return f"broken: {lost}"
-    if (failure := switch_process.failure(record)) is not None:
+    if (failure := process.failure(record)) is not None:
         return f"broken: {failure}"
     if record.owner is not None and not record.owner.alive():
         return "left behind: the run that made it is gone"
@@ -140,7 +142,7 @@ def remedy(name: str, condition: str) -> str:
 
 def condition_of_name(name: str) -> str:
     """Also of a lab whose record is broken."""
-    from crosscut.errors import CrosscutError
+    from crosscut.base.errors import CrosscutError
 
     try:
         return condition(state.read(name))
@@ -149,7 +151,7 @@ def condition_of_name(name: str) -> str:
 
 
 def _is_free(name: str) -> bool:
-    from crosscut.errors import CrosscutError
+    from crosscut.base.errors import CrosscutError
 
     try:
         with state.locked(name):

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
-from crosscut.errors import CrosscutError
-from crosscut.lab import namespaces
+from crosscut.base.errors import CrosscutError
+from crosscut.lab.kernel import namespaces
 from crosscut.lab.state import Process, Record, start_ticks
 
 Result = TypeVar("Result")

@@ -12,21 +12,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.lab import (
-    addresses,
-    enter,
-    holder,
-    removal,
-    state,
-    switch_choice,
-    switch_process,
-    user_switch,
-    users,
-    ways,
-)  # fmt: skip
-from crosscut.lab.plan import Plan, plan
-from crosscut.lab.unlike import differences
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.lab import enter, holder, removal, state, users  # fmt: skip
+from crosscut.lab.plan import addresses  # fmt: skip
+from crosscut.lab.plan.plan import Plan, plan
+from crosscut.lab.plan.unlike import differences
+from crosscut.lab.switch import process as switch_process  # fmt: skip
+from crosscut.lab.switch import program
+from crosscut.network import paths, switch_choice  # fmt: skip
 
 # Programs that go into nodes; all of util-linux.
 PROGRAMS = ("nsenter", "unshare", "mount", "sh")
@@ -64,12 +57,12 @@ def up(file: str, choices: Choices) -> state.Record:
     """Builds it; what goes wrong leaves nothing behind."""
     if (reason := unavailable()) is not None:
         raise CrosscutError(f"no lab can be built: {reason}")
-    document = ways.ask(file)
-    described = ways.parse(document)
+    document = paths.ask(file)
+    described = paths.parse(document)
     switch = switch_choice.parse(choices.switch)
     in_kernel = switch.in_kernel
-    if not in_kernel and (reason := user_switch.unavailable()):
-        raise user_switch.UserSwitchError(f"--switch {choices.switch}: {reason}; --switch kernel needs none")
+    if not in_kernel and (reason := program.unavailable()):
+        raise program.UserSwitchError(f"--switch {choices.switch}: {reason}; --switch kernel needs none")
     made = plan(described, choices.dilation, shaped=in_kernel, queues=switch.queues)
     switch_choice.refuse_small_buffer(switch, made.frames.bundle_bytes(1))
     unlike = differences(described, made, len(os.sched_getaffinity(0)), in_kernel=in_kernel)
@@ -97,7 +90,7 @@ def up(file: str, choices: Choices) -> state.Record:
 
 
 def _build(record: state.Record, made: Plan, document: dict[str, object], folder: Path) -> state.Record:
-    from crosscut.lab import build  # imports pyroute2
+    from crosscut.lab.kernel import build  # imports pyroute2
 
     start = time.monotonic()
     state.write_network(record.name, document)
@@ -170,7 +163,7 @@ def is_gone(name: str) -> bool:
 def plan_of(record: state.Record) -> Plan:
     """The plan that a lab was built from."""
     switch = switch_choice.parse(record.switch)
-    described = ways.parse(state.read_network(record.name))
+    described = paths.parse(state.read_network(record.name))
     return plan(described, record.dilation, shaped=switch.in_kernel, queues=switch.queues)
 
 

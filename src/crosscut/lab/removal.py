@@ -14,8 +14,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from crosscut.errors import CrosscutError
-from crosscut.lab import namespaces, state
+from crosscut.base.errors import CrosscutError
+from crosscut.lab import state
+from crosscut.lab.kernel import namespaces
 
 PATIENCE_SECONDS = 2.0
 _KILLING_ROUNDS = 3

@@ -33,8 +33,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from crosscut.errors import CrosscutError, UsageError, plainly
-from crosscut.lab import spelling
+from crosscut.base import spelling
+from crosscut.base.errors import CrosscutError, UsageError, plainly
 
 VARIABLE = "CROSSCUT_LABS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

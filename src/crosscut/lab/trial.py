@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from crosscut.errors import CrosscutError
-from crosscut.lab import holder, namespaces, state
-from crosscut.lab.shaping import bucket, frames
+from crosscut.base.errors import CrosscutError
+from crosscut.lab import holder, state
+from crosscut.lab.kernel import namespaces
+from crosscut.lab.plan.shaping import bucket, frames
 
 _RATE_BITS_PER_SECOND = 1e8
 
@@ -42,8 +43,8 @@ def _inside(work: Callable[[], None]) -> None:
 
 
 def _parts() -> None:
-    from crosscut.lab.build import SETTINGS, set_kernel
-    from crosscut.lab.kernel import Kernel, index_of
+    from crosscut.lab.kernel.build import SETTINGS, set_kernel
+    from crosscut.lab.kernel.links import Kernel, index_of
 
     namespaces.unshare(namespaces.NEW_NET | namespaces.NEW_UTS | namespaces.NEW_IPC)
     set_kernel(SETTINGS)
@@ -60,7 +61,7 @@ def _parts() -> None:
 
 
 def _delay() -> None:
-    from crosscut.lab.kernel import Kernel, index_of
+    from crosscut.lab.kernel.links import Kernel, index_of
 
     namespaces.unshare(namespaces.NEW_NET)
     with Kernel() as kernel:

@@ -9,7 +9,7 @@ import contextlib
 import secrets
 from collections.abc import Callable
 
-from crosscut.errors import CrosscutError, UsageError, plainly
+from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.lab import state
 
 FOLDER = "users"

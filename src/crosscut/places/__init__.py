@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.places.base import Place
 
 # Each module of this folder that is named here has a member `PLACE`.

@@ -20,13 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from crosscut.errors import PlaceError
+from crosscut.base.errors import PlaceError
+from crosscut.base.job import Event
 
 # Of what the ranks print on standard error, this much is kept for an error message.
 STDERR_LINES_KEPT = 40
-
-# An event of the session protocol, as parsed from one line of JSON.
-Event = Mapping[str, object]
 
 
 def new_secret() -> str:
@@ -59,7 +57,7 @@ class PlaceOptions:
     ranks_per_host: int = 0
     """`sim`: ranks on each host of the network; 0: as it says."""
     switch: str = ""
-    """`lab`: what carries its frames (lab/switch_choice.py); empty: the place's own choice."""
+    """`lab`: what carries its frames (network/switch_choice.py); empty: the place's own choice."""
     dilation: float = 0.0
     """`lab`: by what all rates of one that is built are divided; 0: they are not, or one is up."""
     secret: str = field(default_factory=new_secret, repr=False)

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
+from crosscut.base.host_list import Host, Share, read_host_file, share_out
 from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
-from crosscut.places.host_file import Host, Share, read_host_file, share_out
 
 # After the user's own words, for ssh takes the first value it is given. A host that is switched off is known
 # after ConnectTimeout (seconds); one that goes silent later, after 3 intervals.

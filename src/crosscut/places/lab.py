@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crosscut import network, units
-from crosscut.errors import CrosscutError, PlaceError, UsageError
+from crosscut.base import units
+from crosscut.base.errors import CrosscutError, PlaceError, UsageError
+from crosscut.base.host_list import Host, Share, share_out
+from crosscut.network import description
 from crosscut.places import lab_mpi
 from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
-from crosscut.places.host_file import Host, Share, share_out
 from crosscut.places.lab_mpi import INTERFACE
 
 if TYPE_CHECKING:
-    from crosscut.lab import state, ways
+    from crosscut.lab import state
+    from crosscut.network import paths
 
 FANOUT = 16
 _MOST_FAULTS_TOLD = 4
@@ -37,6 +39,11 @@ class Site:
     adapters: int = 1
     """On which every host has an address: rail k of a pattern is the host's adapter k, as in a simulation
     with one rank on each host."""
+
+    @property
+    def enter(self) -> Path:
+        """Runs a command on a node, as ssh would."""
+        return self.folder / "enter"
 
 
 class LabPlace:
@@ -56,14 +63,15 @@ class LabPlace:
         return self.ranks(argument, 0)
 
     def ranks(self, argument: str, ranks_per_host: int) -> int:
-        from crosscut.lab import state, ways
+        from crosscut.lab import state
+        from crosscut.network import paths
 
         name = _standing(argument)
-        found = ways.parse(state.read_network(name)) if name else ways.load(argument)
+        found = paths.parse(state.read_network(name)) if name else paths.load(argument)
         return len(found.hosts) * (ranks_per_host or found.hosts[0].ranks)
 
     def start(self, options: PlaceOptions) -> Launched:
-        from crosscut.lab.observer import Observer
+        from crosscut.lab.watching.observer import Observer
 
         site = open_site(options.argument, options.switch, options.dilation)
         observer = Observer(site.name, options.ranks_per_host or -(-options.ranks // len(site.hosts)))
@@ -92,7 +100,8 @@ class LabPlace:
 
 def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Site:
     """The caller calls its `release`. Empty and 0: as the lab that is up, or as labs are by default."""
-    from crosscut.lab import lifecycle, state, switch_choice, users, ways
+    from crosscut.lab import lifecycle, state, users
+    from crosscut.network import paths, switch_choice
 
     name = _standing(argument)
     if name:
@@ -103,7 +112,7 @@ def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Site:
         record = lifecycle.up(argument, chosen)
         name = record.name
         release = lifecycle.taking_down(record)
-    hosts = ways.parse(state.read_network(name)).hosts
+    hosts = paths.parse(state.read_network(name)).hosts
     return Site(name, state.folder(name), tuple(host.name for host in hosts), release, rails(hosts))
 
 
@@ -150,7 +159,7 @@ def _standing(argument: str) -> str:
     name = lifecycle.name_of(argument)
     if not name:
         there = state.names()
-        known = Path(argument).suffix or Path(argument).exists() or argument in network.catalogue_names()
+        known = Path(argument).suffix or Path(argument).exists() or argument in description.catalogue_names()
         if not known:
             raise UsageError(
                 f"lab:{argument}: no lab of that name is up"
@@ -163,7 +172,7 @@ def _standing(argument: str) -> str:
     return name
 
 
-def rails(hosts: Sequence[ways.Host]) -> int:
+def rails(hosts: Sequence[paths.Host]) -> int:
     """Adapters on which every host has an address. One that forwards has a single address for all of its."""
     return max(1, min(1 if host.forwards != "no" else len(host.adapters) for host in hosts))
 
@@ -195,9 +204,9 @@ _Started = tuple[list[str | Path], dict[str, object], Mapping[str, str] | None]
 
 
 def _tree(options: PlaceOptions, site: Site, shares: Sequence[Share]) -> _Started:
-    from crosscut.lab import addresses
+    from crosscut.lab.plan import addresses
 
-    script = str(site.folder / "enter")
+    script = str(site.enter)
     core = str(options.executable.absolute())
     head, *others = ({"host": one.host, "first_rank": one.first_rank, "count": one.count} for one in shares)
     interfaces = ",".join(map(addresses.interface, range(site.adapters)))
@@ -214,7 +223,7 @@ def _mpi(options: PlaceOptions, site: Site, shares: Sequence[Share]) -> _Started
     program = [str(options.mpi_executable.absolute()), "mpi-rank"]
     places = [(share.host, share.count) for share in shares]
     words = [*launcher.command(options.ranks), *options.launcher_arguments]
-    command, environment = lab_mpi.command(site, launcher, words, places, program)
+    command, environment = lab_mpi.command(site.enter, launcher, words, places, program)
     return command, _line(options, INTERFACE), environment
 
 

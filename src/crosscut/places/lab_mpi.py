@@ -10,14 +10,10 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from crosscut.errors import PlaceError
+from crosscut.base.errors import PlaceError
 from crosscut.places.mpi import YIELDING, Launcher, find_hydra
 from crosscut.places.mpi_library import OPEN_MPI, launcher_for, linked_with
-
-if TYPE_CHECKING:
-    from crosscut.places.lab import Site
 
 INTERFACE = "eth0"
 _MPICH = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
@@ -47,16 +43,18 @@ def launcher_of(named: str, program: Path | None) -> Launcher:
 
 
 def command(
-    site: Site,
+    enter: Path,
     launcher: Launcher,
     words: Sequence[str],
     shares: Sequence[tuple[str, int]],
     program: Sequence[str],
     folder: Path | None = None,
 ) -> tuple[list[str | Path], Mapping[str, str]]:
-    """The launcher, called with these words, on the first node, and the environment of it all. `shares`:
-    hosts, and how many ranks each has; `folder`: where they run, if not here."""
-    script = str(site.folder / "enter")
+    """The command that calls the launcher with these words on the first node, and its environment.
+
+    `enter`: the lab's remote shell; `shares`: hosts and their numbers of ranks; `folder`: where ranks run, if
+    not here."""
+    script = str(enter)
     places = ",".join(f"{host}:{count}" for host, count in shares)
     if launcher.is_hydra():
         options = ["-launcher", "rsh", "-launcher-exec", script, "-iface", INTERFACE, "-hosts", places]

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from crosscut.errors import PlaceError, UsageError
+from crosscut.base.errors import PlaceError, UsageError
+from crosscut.base.host_list import Share
 from crosscut.places.base import Launched, PlaceOptions, configuration, new_secret, spawn
-from crosscut.places.host_file import Share
 from crosscut.places.local import LocalPlace, cores
 from crosscut.places.mpi_without import without
 

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from crosscut.errors import PlaceError, UsageError
+from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places.mpi import Launcher, find_hydra
 
 OPEN_MPI = "Open MPI"

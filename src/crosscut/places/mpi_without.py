@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 
 # `-hosts a,b:2` (MPICH), `--host a,b` and `-H a,b` (Open MPI).
 _LISTS = re.compile(r"(--?hosts?|-H)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosscut import network
+from crosscut.network import description
 from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
 
 
@@ -19,14 +19,14 @@ class SimPlace:
         return self.ranks(argument, 0)
 
     def ranks(self, argument: str, ranks_per_host: int) -> int:
-        return network.ranks(argument, ranks_per_host)
+        return description.ranks(argument, ranks_per_host)
 
     def start(self, options: PlaceOptions) -> Launched:
         line = configuration(options, self.name, "127.0.0.1")
         line["network"] = options.argument
         if options.ranks_per_host:
             line["ranks_per_host"] = options.ranks_per_host
-        return spawn([options.executable, "node"], line, environment=network.environment())
+        return spawn([options.executable, "node"], line, environment=description.environment())
 
 
 PLACE = SimPlace()

@@ -17,10 +17,11 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from crosscut.errors import PlaceError, UsageError
+from crosscut.base.errors import PlaceError, UsageError
+from crosscut.base.host_list import Host, share_out
+from crosscut.base.job import Event
 from crosscut.places import mpi
-from crosscut.places.base import Event, Launched, PlaceOptions, configuration, spawn
-from crosscut.places.host_file import Host, share_out
+from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
 
 _COUNT = re.compile(r"([0-9]{1,7})(?:\(x([0-9]{1,6})\))?")
 _NODES_WORD = re.compile(r"(?:--nodes=|-N=?)([0-9]{1,6})")

@@ -6,7 +6,7 @@ import shlex
 import subprocess
 from collections.abc import Sequence
 
-from crosscut.errors import PlaceError, UsageError
+from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places.slurm import layout_outside, nodes_asked
 
 SBATCH_SECONDS = 60

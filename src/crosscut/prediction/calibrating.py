@@ -13,7 +13,7 @@ import math
 import statistics
 from pathlib import Path
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.prediction import lowering, predicting, stream_replay, variants
 from crosscut.prediction.predicting import Asked
 from crosscut.prediction.trace import Trace

@@ -11,7 +11,7 @@ from crosscut.prediction.actions import COLLECTIVE, FIRST_OWN_TAG
 from crosscut.prediction.collectives import Round
 from crosscut.prediction.trace import Trace
 
-# Tags by turns: SimGrid tells requests apart by both ends and the tag alone (profile_tit.py).
+# Tags by turns: SimGrid tells requests apart by both ends and the tag alone (profile/tit.py).
 _IN_FLIGHT = 4096
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from crosscut import units
-from crosscut.errors import CrosscutError, UsageError, plainly
+from crosscut.base import units
+from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.prediction.predicting import PARTS, Predicted, Prediction
-from crosscut.reproduce.chart import COLOURS, ticks
+from crosscut.reports.svg.chart import COLOURS, ticks
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 1080, 230, 110, 104, 46, 28
 _INK, _FAINT, _GRID = "#1f2933", "#6b7785", "#e4e8ec"

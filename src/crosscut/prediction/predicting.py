@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import network as networks
-from crosscut import smpi, units
-from crosscut.errors import UsageError
+from crosscut.base import units
+from crosscut.base.errors import UsageError
+from crosscut.network import description as networks
+from crosscut.places import smpi
 from crosscut.prediction import lowering, replay, stream_replay, variants
 from crosscut.prediction.replay import NO_LIMITS, Limits, Replayed
 from crosscut.prediction.stream_replay import MPICH_TCP, Transport

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import network as networks
-from crosscut import process_group, smpi, units
-from crosscut.errors import CrosscutError, plainly
+from crosscut.base import process_group, units
+from crosscut.base.errors import CrosscutError, plainly
+from crosscut.network import description as networks
+from crosscut.places import smpi
 from crosscut.prediction.trace import Trace
 
 # Of an actor of the simulation: 8 MiB by default, which 2,048 ranks would have to be allowed 16 GiB for.

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crosscut import profile, profile_tit
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.prediction.trace import Trace
+from crosscut.profile import program, tit
 
 ENDS = frozenset({"MPI_Init", "MPI_Init_thread", "MPI_Finalize"})
 
@@ -26,7 +26,7 @@ class Source:
     """What the program did there that is not in the trace."""
 
 
-def _ends(found: profile.Profile) -> npt.NDArray[np.float64]:
+def _ends(found: program.Profile) -> npt.NDArray[np.float64]:
     """Seconds of starting and ending, by rank: the launcher's and the machine's, not the network's."""
     total = np.zeros(len(found.found))
     for one in found.calls:
@@ -38,15 +38,15 @@ def _ends(found: profile.Profile) -> npt.NDArray[np.float64]:
 def find(trace: Trace, flops: float | None) -> Source:
     """`flops`: as typed, or None. Raises UsageError where nobody says it."""
     folder = trace.index.parent
-    about, seconds, inside, lacks = folder / profile.ABOUT, None, None, ""
+    about, seconds, inside, lacks = folder / program.ABOUT, None, None, ""
     if any(folder.glob("rank-*.profile")):
-        found = profile.load(folder)
+        found = program.load(folder)
         seconds = float(found.seconds.max())
         inside = float(np.mean(found.seconds - _ends(found)))
-        lacks = profile_tit.lacks(found)
+        lacks = tit.lacks(found)
     if flops is not None:
         return Source(flops, seconds, inside, lacks)
-    made = profile.read_about(folder).get("trace")
+    made = program.read_about(folder).get("trace")
     if not isinstance(made, dict):
         raise UsageError(
             f"{trace.index}: no profile beside it says how many operations a second of computing counts for; "

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import core
-from crosscut.errors import CrosscutError
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError
 from crosscut.prediction import replay
 from crosscut.prediction.replay import Limits, Replayed
 from crosscut.prediction.trace import Trace

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from crosscut import profile_tit
-from crosscut.errors import UsageError, plainly
+from crosscut.base.errors import UsageError, plainly
+from crosscut.places.smpi import MOST_RANKS
 from crosscut.prediction.actions import ACTIONS, COLLECTIVE, Damaged, Shape, shape
-from crosscut.smpi import MOST_RANKS
+from crosscut.profile import tit
 
 # The longest action is an all-to-all of MOST_RANKS blocks out and in: 20 digits each.
 LONGEST_LINE_BYTES = 1 << 18
@@ -65,7 +65,7 @@ class _Whole:
 
 def read(named: Path) -> Trace:
     """A folder that `crosscut profile --trace` left, or the file that names the ranks' files. UsageError."""
-    index = named / profile_tit.LIST if named.is_dir() else named
+    index = named / tit.LIST if named.is_dir() else named
     files = _files(index, named)
     whole = _Whole(len(files))
     readers = [_Reader(rank, file, whole).read() for rank, file in enumerate(files)]

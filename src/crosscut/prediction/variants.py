@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.smpi import Platform
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.places.smpi import Platform
 
 # Bytes a second where nothing bounds them (sim_platform.cpp has the same).
 NO_BOUND = 1e15

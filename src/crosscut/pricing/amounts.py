@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 
 LARGEST_AMOUNT = 1e12
 _AMOUNT = re.compile(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.pricing import bill as bills
 from crosscut.pricing import book as books
 from crosscut.pricing.amounts import Interval, parse_price

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.pricing import buying
 from crosscut.pricing.amounts import Interval, total
 from crosscut.pricing.book import Book, Traits

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from crosscut.errors import UsageError
+from crosscut.analysis.compare.spec import parse_rate
+from crosscut.base import toml_fields
+from crosscut.base.errors import UsageError
+from crosscut.base.toml_fields import Table
 from crosscut.pricing import words
 from crosscut.pricing.amounts import Interval, parse_price
-from crosscut.reproduce import fields
-from crosscut.reproduce.fields import Table
-from crosscut.spec import parse_rate
 
 CATALOGUE_VARIABLE = "CROSSCUT_PRICES"
 KINDS = ("switch", "module", "cable", "interface", "software", "optics", "port", "node")
@@ -149,7 +149,7 @@ def find(name: str) -> Path:
 
 
 def load(path: Path) -> Book:
-    top = fields.document(path)
+    top = toml_fields.document(path)
     top.only(_TOP)
     currency = top.text("currency")
     if not (len(currency) == 3 and currency.isascii() and currency.isalpha() and currency.isupper()):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.pricing.amounts import Interval, total
 from crosscut.pricing.book import Book, Part
 from crosscut.pricing.plant import Plant

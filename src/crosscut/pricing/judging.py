@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut.errors import UsageError
+from crosscut.base.errors import UsageError
 from crosscut.pricing import asking, choosing, performing, replaying, workload_results
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
@@ -16,7 +16,7 @@ from crosscut.pricing.book import Book
 from crosscut.pricing.choosing import Candidate, Choice, Standing
 from crosscut.pricing.mix import Mix
 from crosscut.pricing.performing import Told
-from crosscut.session import Listener
+from crosscut.session.client import Listener
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crosscut import units
-from crosscut.errors import UsageError
+from crosscut.analysis.compare.spec import parse_rate
+from crosscut.base import toml_fields, units
+from crosscut.base.errors import UsageError
+from crosscut.base.toml_fields import Table
 from crosscut.pricing import words
 from crosscut.pricing.amounts import Interval
-from crosscut.reproduce import fields
-from crosscut.reproduce.fields import Table
-from crosscut.spec import parse_rate
 
 MOST_RANKS = 1 << 20
 LARGEST_TIME_SECONDS = 1e9
@@ -71,7 +70,7 @@ class Mix:
 
 
 def load(path: Path) -> Mix:
-    top = fields.document(path)
+    top = toml_fields.document(path)
     top.only(_TOP)
     entries = top.tables("work")
     if not entries:

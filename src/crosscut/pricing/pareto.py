@@ -10,8 +10,8 @@ from itertools import pairwise
 from crosscut.pricing.amounts import amount
 from crosscut.pricing.choosing import Standing, centre
 from crosscut.pricing.judging import Judged, Judgement
-from crosscut.pricing.telling_mix import ratio, sentence, what_would_decide
-from crosscut.reproduce.chart import ticks
+from crosscut.pricing.report_mix import ratio, sentence, what_would_decide
+from crosscut.reports.svg.chart import ticks
 
 WIDTH, HEIGHT = 1080, 640
 LEFT, RIGHT, TOP, BOTTOM = 84, 36, 116, 72

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut.errors import UsageError, plainly
+from crosscut.base.errors import UsageError, plainly
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
 

@@ -12,17 +12,20 @@ from typing import Protocol
 
 import numpy as np
 
-from crosscut import __version__, core, network
-from crosscut.analysis import intervals, samples, summary
-from crosscut.errors import Interrupted, SessionError, UsageError
-from crosscut.job import Job
-from crosscut.measure import Launch, decide, open_session
+from crosscut import __version__
+from crosscut.analysis.figures import samples, summary
+from crosscut.analysis.stats import intervals
+from crosscut.base import core
+from crosscut.base.errors import Interrupted, SessionError, UsageError
+from crosscut.base.job import Job
+from crosscut.network import description as network
 from crosscut.pricing import performance
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Mix, Work
 from crosscut.pricing.plant import Plant, plant
-from crosscut.run import Run
-from crosscut.session import Listener, Session
+from crosscut.run.run import Run
+from crosscut.session.client import Listener, Session
+from crosscut.session.measure import Launch, decide, open_session
 
 Told = Callable[[str], None]
 

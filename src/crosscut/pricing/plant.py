@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from crosscut import network
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.network import Graph
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.network import description as network
+from crosscut.network.description import Graph
 from crosscut.pricing.book import Traits
 from crosscut.pricing.resizing import NotResizable, resized
 

@@ -6,19 +6,20 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from crosscut import profile_tit, units
-from crosscut.errors import UsageError
+from crosscut.base import units
+from crosscut.base.errors import UsageError
 from crosscut.prediction import calibrating, predicting, source
 from crosscut.prediction import trace as traces
 from crosscut.pricing import mix
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Mix, Work
 from crosscut.pricing.performing import Site, Source, in_doubt
+from crosscut.profile import tit
 
 
 def is_trace(path: Path) -> bool:
     """A folder of `crosscut profile --trace`, or the list of files in it."""
-    return path.is_dir() or path.name == profile_tit.LIST
+    return path.is_dir() or path.name == tit.LIST
 
 
 def mix_of(paths: Sequence[Path]) -> Mix:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crosscut.errors import UsageError, plainly
+from crosscut.base.errors import UsageError, plainly
 
 Changes = Mapping[str, int | str]
 Rule = Callable[[Mapping[str, Any], int], Changes]

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut.errors import CrosscutError, UsageError, plainly
+from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.pricing import pareto
 from crosscut.pricing.amounts import amount
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.judging import Judged, Judgement
-from crosscut.pricing.telling_mix import conditions, ratio, sentence, time_of, what_would_decide
+from crosscut.pricing.report_mix import conditions, ratio, sentence, time_of, what_would_decide
 from crosscut.reports.html.markup import Markup, element, join
-from crosscut.reproduce.chart import Axis, Mark
-from crosscut.reproduce.chart import svg as chart
+from crosscut.reports.svg.chart import Axis, Mark
+from crosscut.reports.svg.chart import svg as chart
 
 FORMS = (".svg", ".png", ".html")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crosscut.reproduce.fields import Table
+from crosscut.base.toml_fields import Table
 
 LONGEST = 400
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from crosscut import workloads
-from crosscut.analysis import intervals
-from crosscut.errors import UsageError, plainly
+from crosscut.analysis.stats import intervals
+from crosscut.base.errors import UsageError, plainly
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Work
 from crosscut.pricing.performing import Site, Source
-from crosscut.workloads import Result
+from crosscut.workloads import applications
+from crosscut.workloads.applications import Result
 
 LARGEST_FILE_BYTES = 16 << 20
 
@@ -51,8 +51,8 @@ def load(file: Path) -> list[Result]:
     found = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(workloads.parse_result(line))
-        except workloads.WorkloadError as error:
+            found.append(applications.parse_result(line))
+        except applications.WorkloadError as error:
             raise UsageError(
                 f"{file}:{number}: is no result of `crosscut workload run … --json`: {str(error)[:200]}"
             ) from error

@@ -6,10 +6,11 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from crosscut.analysis.cautions import Caution
-from crosscut.analysis.promises import Judged, Verdict
-from crosscut.reports import check_cautions, words_check
-from crosscut.spec import Spec
+from crosscut.analysis.compare.promises import Judged, Verdict
+from crosscut.analysis.compare.spec import Spec
+from crosscut.analysis.figures.cautions import Caution
+from crosscut.reports.words import check as words_check
+from crosscut.reports.words import check_cautions
 
 # Characters that XML 1.0 has no way to write (section 2.2).
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

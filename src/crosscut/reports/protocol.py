@@ -9,18 +9,19 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from crosscut import __version__, units
-from crosscut.analysis.cautions import Caution
-from crosscut.analysis.promises import Judged, Verdict
-from crosscut.checking import Checked
-from crosscut.errors import CrosscutError, UsageError
-from crosscut.reports import check_cautions, words_check
+from crosscut import __version__
+from crosscut.analysis.compare.promises import Checked, Judged, Verdict
+from crosscut.analysis.compare.spec import Spec
+from crosscut.analysis.figures.cautions import Caution
+from crosscut.base import units
+from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.reports.html import assets
 from crosscut.reports.html.markup import Markup, element, join, text, tight
 from crosscut.reports.view import dig
 from crosscut.reports.view import text as text_of
-from crosscut.run import Run
-from crosscut.spec import Spec
+from crosscut.reports.words import check as words_check
+from crosscut.reports.words import check_cautions
+from crosscut.run.run import Run
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _PDF_SECONDS = 60

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from crosscut.analysis import samples
-from crosscut.analysis.samples import Samples
-from crosscut.errors import UsageError
-from crosscut.node_names import node_names
+from crosscut.analysis.figures import samples
+from crosscut.analysis.figures.samples import Samples
+from crosscut.base.errors import UsageError
+from crosscut.base.node_names import node_names
 
 
 def dig(value: object, *keys: str) -> object:
@@ -136,7 +136,7 @@ class View:
 
 def open_view(path: Path) -> View:
     """Opens a run for reading; UsageError where it is none."""
-    from crosscut.run import Run
+    from crosscut.run.run import Run
 
     run = Run.open(path)
     dataset: xr.Dataset = run.dataset

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
-from crosscut import workloads
-from crosscut.errors import UsageError
-from crosscut.reproduce.fields import Table
+from crosscut.base.errors import UsageError
+from crosscut.base.toml_fields import Table
+from crosscut.workloads import applications
 
 KEYS = ("workload", "class", "options", "base")
 STEP = "workload"
@@ -16,7 +16,7 @@ _BASE = ("ranks", "options")
 
 @dataclass(frozen=True)
 class Application:
-    workload: workloads.Workload
+    workload: applications.Workload
     problem_class: str
     options: tuple[str, ...]
     """Further words for it."""
@@ -32,16 +32,18 @@ def read(table: Table) -> Application | None:
     options = _words(table)
     return Application(
         workload=_workload(table),
-        problem_class=table.text("class", "S", workloads.CLASSES),
+        problem_class=table.text("class", "S", applications.CLASSES),
         options=options,
-        base_ranks=base.whole("ranks", None, 1, workloads.MOST_RANKS),
+        base_ranks=base.whole("ranks", None, 1, applications.MOST_RANKS),
         base_options=_words(base) if "options" in base else options,
     )
 
 
-def _workload(table: Table) -> workloads.Workload:
+def _workload(table: Table) -> applications.Workload:
     try:
-        return workloads.find([table.text("workload", choices=[one.name for one in workloads.WORKLOADS])])[0]
+        return applications.find(
+            [table.text("workload", choices=[one.name for one in applications.WORKLOADS])]
+        )[0]
     except UsageError as error:
         table.fail("workload", str(error))
 

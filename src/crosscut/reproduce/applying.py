@@ -11,11 +11,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from crosscut import workload_places
-from crosscut.errors import SessionError
+from crosscut.base.errors import SessionError
 from crosscut.reproduce.application import Application
 from crosscut.reproduce.experiment import Series
-from crosscut.workloads import Result
+from crosscut.workloads import launch
+from crosscut.workloads.applications import Result
 
 TIME_LIMIT_SECONDS = 1800.0
 """Of one run."""
@@ -41,7 +41,7 @@ def measure(series: Series, on: str, out: Path, repetitions: int) -> Applied:
         if series.settings.wait == "poll":
             stack.enter_context(_environment(AS_IT_COMES))
         base, own = (
-            stack.enter_context(workload_places.opened(_where(series, on, options)))
+            stack.enter_context(launch.opened(_where(series, on, options)))
             for options in (application.base_options, application.options)
         )
         asked = [(base, application.base_ranks), *((own, ranks) for ranks in counts)]
@@ -67,13 +67,13 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
             del os.environ[name]
 
 
-def _where(series: Series, on: str, options: tuple[str, ...]) -> workload_places.Where:
-    return workload_places.Where(
+def _where(series: Series, on: str, options: tuple[str, ...]) -> launch.Where:
+    return launch.Where(
         on=on, ranks_per_host=series.ranks_per_host, options=options, time_limit_seconds=TIME_LIMIT_SECONDS
     )
 
 
-def _verified(run: workload_places.Runner, application: Application, ranks: int) -> Result:
+def _verified(run: launch.Runner, application: Application, ranks: int) -> Result:
     result = run(application.workload, application.problem_class, ranks)
     if not result.verified or result.seconds <= 0:
         raise SessionError(f"{result.name} on {ranks} ranks did not come to the right result")

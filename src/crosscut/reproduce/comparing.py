@@ -12,7 +12,7 @@ from crosscut.reproduce import joint, trusting
 from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Kind, Values, scaled, unevenness
 from crosscut.reproduce.running import Measured
-from crosscut.run import Run
+from crosscut.run.run import Run
 
 
 @dataclass(frozen=True)

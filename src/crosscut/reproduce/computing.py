@@ -19,13 +19,16 @@ from pathlib import Path
 
 import numpy as np
 
-from crosscut.errors import CrosscutError, SessionError, UsageError
-from crosscut.lab import computing, enter, lifecycle, state, walking, ways
-from crosscut.places.base import Event
+from crosscut.base.errors import CrosscutError, SessionError, UsageError
+from crosscut.base.job import Event
+from crosscut.lab import enter, lifecycle, state
+from crosscut.lab.faults import computing
+from crosscut.lab.walk import walk
+from crosscut.network import paths
 from crosscut.reproduce import trusting
 from crosscut.reproduce.quantities import QUANTITIES
-from crosscut.run import Run
-from crosscut.session import Listener
+from crosscut.run.run import Run
+from crosscut.session.client import Listener
 
 ALONE_SECONDS = 2.0
 _PATIENCE_SECONDS = 10.0
@@ -95,7 +98,7 @@ def worker_on(record: state.Record, node: str) -> Iterator[Worker]:
     with tempfile.TemporaryDirectory(prefix="crosscut-") as folder:
         file = Path(folder) / "count"
         file.write_bytes(bytes(computing.COUNT.size))
-        words = [sys.executable, "-m", "crosscut.lab.computing", str(file)]
+        words = [sys.executable, "-m", "crosscut.lab.faults.computing", str(file)]
         pipe = subprocess.PIPE
         process = subprocess.Popen(
             enter.command(record, state.folder(record.name), node, words),
@@ -150,11 +153,11 @@ def _rate(path: Path) -> float:
 
 def passing_through(record: state.Record, node: str, run: Run) -> tuple[int, int]:
     """How many of the run's routes have the node on their way, between its ends, by the tables; and all."""
-    network = ways.parse(state.read_network(record.name))
-    names = walking.names_of(network)
+    network = paths.parse(state.read_network(record.name))
+    names = walk.names_of(network)
     on_the_way = {
         (network.hosts[probe.source].name, names[probe.to]): {names[address] for address in way[:-1]}
-        for probe, way in walking.computed(network).items()
+        for probe, way in walk.computed(network).items()
     }
     routes = {
         (run.node_names[int(peer)], run.node_names[rank])

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crosscut import units
-from crosscut.errors import UsageError
-from crosscut.lab import spelling
-from crosscut.reproduce import application, fields, settings
-from crosscut.reproduce.fields import Table
+from crosscut.base import spelling, toml_fields, units
+from crosscut.base.errors import UsageError
+from crosscut.base.toml_fields import Table
+from crosscut.reproduce import application, settings
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
 from crosscut.reproduce.settings import Settings
 
@@ -125,7 +124,7 @@ class Experiment:
 
 
 def read(path: Path) -> Experiment:
-    top = fields.document(path)
+    top = toml_fields.document(path)
     if "series" not in top and any(key in top for key in _OF_NETWORKS):
         raise UsageError(
             f"{path}: a network file, not an experiment, which names networks in its [[series]]; measure it: "

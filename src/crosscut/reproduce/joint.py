@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.run import Run
+from crosscut.run.run import Run
 
 Floats = NDArray[np.float64]
 Limits = Sequence[tuple[int, int]]

@@ -8,24 +8,23 @@ from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from crosscut import network
-from crosscut.core import Core
-from crosscut.errors import UsageError
-from crosscut.job import Job
-from crosscut.lab import ways
+from crosscut.base import toml_fields
+from crosscut.base.core import Core
+from crosscut.base.errors import UsageError
+from crosscut.base.job import Job
+from crosscut.base.toml_fields import Table
+from crosscut.network import description, paths
 from crosscut.places import find_place
-from crosscut.refusal import phases
-from crosscut.reproduce import fields
 from crosscut.reproduce.experiment import Experiment, Series
-from crosscut.reproduce.fields import Table
+from crosscut.session.refusal import phases
 
 
 def check(path: Path, read: Experiment, places: Collection[str], core: Core) -> None:
     """UsageError with file and line, of this file or of a network's. `read` is what the file says; names are
     looked at everywhere, what the core makes of them where it is to be measured."""
-    folder = network.catalogue()
+    folder = description.catalogue()
     networks = {file.stem for file in folder.glob("*.toml")} if folder else set()
-    tables = fields.document(path).tables("series")
+    tables = toml_fields.document(path).tables("series")
     for table in tables:
         if "network" in table:
             _network(table, path.parent, networks)
@@ -84,12 +83,12 @@ def _key(table: Table, on_lab: bool, reason: str) -> str:
 
 @lru_cache(maxsize=64)
 def _ranks(file: str, ranks_per_host: int) -> int:
-    return network.ranks(file, ranks_per_host)
+    return description.ranks(file, ranks_per_host)
 
 
 @lru_cache(maxsize=8)
 def _nodes(file: str) -> frozenset[str]:
-    return frozenset(host.name for host in ways.load(file).hosts)
+    return frozenset(host.name for host in paths.load(file).hosts)
 
 
 def _network(series: Table, beside: Path, networks: Collection[str]) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from crosscut import units
-from crosscut.reproduce.chart import Axis, Mark, svg
+from crosscut.base import units
+from crosscut.reports.svg.chart import Axis, Mark, svg
 from crosscut.reproduce.comparing import Curve, Row
 from crosscut.reproduce.experiment import Experiment
 

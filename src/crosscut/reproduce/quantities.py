@@ -9,8 +9,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.run import Run
-from crosscut.run_format import MEASURED
+from crosscut.run.format import MEASURED
+from crosscut.run.run import Run
 
 Values = NDArray[np.float64]
 

@@ -7,16 +7,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from crosscut import __version__, core
-from crosscut.errors import Interrupted, PlaceError, SessionError, UsageError
-from crosscut.job import Job
-from crosscut.lab import switch_words
-from crosscut.lab.switch_choice import KERNEL
-from crosscut.measure import Launch, decide, open_session
+from crosscut import __version__
+from crosscut.base import core
+from crosscut.base.errors import Interrupted, PlaceError, SessionError, UsageError
+from crosscut.base.job import Job
+from crosscut.network import switch_words
+from crosscut.network.switch_choice import KERNEL
 from crosscut.reproduce import applying, computing, steps
 from crosscut.reproduce.experiment import Experiment, Series
-from crosscut.session import Listener, Session
-from crosscut.workloads import WorkloadError
+from crosscut.session.client import Listener, Session
+from crosscut.session.measure import Launch, decide, open_session
+from crosscut.workloads.applications import WorkloadError
 
 Told = Callable[[str], None]
 
@@ -35,7 +36,7 @@ class Measured:
     limited: tuple[bool, ...] = ()
     """Of these: the machine was the limit."""
     switch: str = KERNEL
-    """What carried the lab, as typed: crosscut.lab.switch_choice."""
+    """What carried the lab, as typed: crosscut.network.switch_choice."""
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crosscut.errors import UsageError
-from crosscut.lab import switch_choice
+from crosscut.base.errors import UsageError
+from crosscut.base.toml_fields import Table
+from crosscut.network import switch_choice
 from crosscut.reproduce import application
 from crosscut.reproduce.application import Application
-from crosscut.reproduce.fields import Table
 
 KEYS = ("backend", "switch", "wait", "worker", *application.KEYS)
 _BACKENDS = ("tcp", "mpi")

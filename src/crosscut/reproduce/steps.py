@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from crosscut.errors import SessionError
-from crosscut.lab import state, walking, ways
+from crosscut.base.errors import SessionError
+from crosscut.lab import state
+from crosscut.lab.walk import walk as walking
+from crosscut.network import paths
 from crosscut.reproduce.experiment import Series
 
 WALK_SECONDS = 120.0
@@ -22,7 +24,7 @@ def walk(series: Series, on: str) -> tuple[float, ...]:
 
 
 def counted(network: str) -> Mapping[int, int]:
-    return Counter(len(way) - 1 for way in walking.computed(ways.load(network)).values())
+    return Counter(len(way) - 1 for way in walking.computed(paths.load(network)).values())
 
 
 def _traced(lab: str) -> Mapping[int, int]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crosscut.analysis.cautions import LARGEST_SWITCH_SHARE
-from crosscut.reports.trust import emulations
+from crosscut.analysis.figures.cautions import LARGEST_SWITCH_SHARE
 from crosscut.reports.view import View
+from crosscut.reports.words.trust import emulations
 from crosscut.reproduce.quantities import Quantity
-from crosscut.run import Run
+from crosscut.run.run import Run
 
 # A figure over all phases of a run stands while the machine limited no more than this share of them. One that
 # a phase or two decide (`worst phase`, `drop`) stands only if it limited none.

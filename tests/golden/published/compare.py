@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from crosscut import core, network
+from crosscut.base import core
+from crosscut.network import description
 from crosscut.reproduce import experiment
 from crosscut.reproduce.experiment import Series
 from crosscut.reproduce.quantities import UNITS
-from crosscut.run import Run
+from crosscut.run.run import Run
 
 HERE = Path(__file__).parent
 MEBIBYTE = 1 << 20
@@ -73,7 +74,9 @@ def simulate(
             "--network", net,
             "--size", str(message), "--knee", str(knee[0]), "--knee-scale", str(knee[1]), "--out", str(out),
         ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, env=network.environment(), check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=description.environment(), check=False
+        )
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr or done.stdout[-400:]}")
         run = Run.open(out)
@@ -126,7 +129,7 @@ def described(text: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="crosscut-published-") as folder:
         file = Path(folder) / "network.toml"
         file.write_text(text, encoding="utf-8")
-        answer: dict[str, Any] = json.loads(network.ask("show", str(file), "--json").stdout)
+        answer: dict[str, Any] = json.loads(description.ask("show", str(file), "--json").stdout)
         return answer
 
 

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from crosscut.errors import CrosscutError
+from crosscut.base.errors import CrosscutError
 from crosscut.reports.html.markup import Markup
 
 # In the order in which they need each other.

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crosscut import units
-from crosscut.analysis.cautions import Caution
-from crosscut.reports import about
+from crosscut.analysis.figures.cautions import Caution
+from crosscut.base import units
 from crosscut.reports.html.markup import Child, Markup, element, join, table
 from crosscut.reports.view import View, dig, items, number, text
+from crosscut.reports.words import about
 
 MOST_NODES = 200
 

@@ -6,26 +6,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crosscut import __version__, units
-from crosscut.analysis import find
-from crosscut.analysis.cautions import Caution
-from crosscut.analysis.digest import Digest
-from crosscut.analysis.findings import Finding, Structure
-from crosscut.analysis.pingpong import sweep
-from crosscut.cabling import naming
+from crosscut import __version__
+from crosscut.analysis.compare.spec import Promise
+from crosscut.analysis.figures.cautions import Caution
+from crosscut.analysis.figures.digest import Digest
+from crosscut.analysis.figures.pingpong import sweep
+from crosscut.analysis.findings import cable_names
+from crosscut.analysis.findings import of_run as find
+from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.structure.model import Structure
+from crosscut.base import units
+from crosscut.base.errors import UsageError
 from crosscut.cabling.model import Cabling
-from crosscut.errors import UsageError
-from crosscut.reports import about, costs
-from crosscut.reports.html import assets, conditions, method, run_pictures, sizes, story, tables, verdicts
+from crosscut.reports.html import assets, method, story, tables, verdicts
 from crosscut.reports.html.markup import Markup, data, element, join, tight
-from crosscut.reports.html.picture import Picture, Series
-from crosscut.reports.html.sizes import Choice
+from crosscut.reports.html.pictures import conditions, run_pictures, sizes
+from crosscut.reports.html.pictures.picture import Picture, Series
+from crosscut.reports.html.pictures.sizes import Choice
 from crosscut.reports.html.story import Told
 from crosscut.reports.html.verdicts import Judgement
-from crosscut.reports.sentences import of_digest
 from crosscut.reports.view import View
-from crosscut.run import Run
-from crosscut.spec import Promise
+from crosscut.reports.words import about, costs
+from crosscut.reports.words.sentences import of_digest
+from crosscut.run.run import Run
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def _chapter(
     series = Series(label, view, _chosen(view, digests, size_bytes))
     found = _sought(series) if given is None else given
     if cabling is not None:
-        found = Found(*naming.named(found.findings, found.structure, cabling))
+        found = Found(*cable_names.named(found.findings, found.structure, cabling))
     told = story.told(found.findings, series, of_digest(view, series.digest))
     pictures = verdicts.marked(run_pictures.pictures(series, name, found.structure), promises, series)
     if (by_way := costs.latency_by_hops(view)) is not None:

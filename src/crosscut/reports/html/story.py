@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosscut import units
-from crosscut.analysis.findings import Finding, Kind
-from crosscut.reports import figures
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
-from crosscut.reports.html.picture import Picture, Series
-from crosscut.reports.terminal import BODIES
+from crosscut.reports.html.pictures.picture import Picture, Series
+from crosscut.reports.terminal.run import BODIES
+from crosscut.reports.words import figures
 
 # From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
 ALIKE = 0.9

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crosscut import units
-from crosscut.analysis.digest import Digest
-from crosscut.analysis.intervals import Medians
-from crosscut.analysis.pingpong import Sweep
-from crosscut.reports import costs, figures
+from crosscut.analysis.figures.digest import Digest
+from crosscut.analysis.figures.pingpong import Sweep
+from crosscut.analysis.stats.intervals import Medians
+from crosscut.base import units
 from crosscut.reports.html.markup import Markup, join, table
-from crosscut.reports.html.picture import Series
+from crosscut.reports.html.pictures.picture import Series
 from crosscut.reports.view import View
+from crosscut.reports.words import costs, figures
 
 SLOWEST_ROUTES = 20
 MOST_PHASES = 20

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from crosscut import units
-from crosscut.analysis.promises import Judged, Verdict
-from crosscut.reports import words_check
+from crosscut.analysis.compare.promises import Judged, Verdict
+from crosscut.analysis.compare.spec import Kind, Promise, Spec
+from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
-from crosscut.reports.html.picture import Picture, Series
-from crosscut.spec import Kind, Promise, Spec
+from crosscut.reports.html.pictures.picture import Picture, Series
+from crosscut.reports.words import check as words_check
 
 _RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
 _SIGNS = {Verdict.FAIL: "✗ broken", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ kept"}

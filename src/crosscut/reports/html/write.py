@@ -8,31 +8,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from crosscut import checking, redaction
-from crosscut.analysis import find, promises
-from crosscut.analysis.promises import Judged
+from crosscut.analysis.compare import promises
+from crosscut.analysis.compare.promises import Judged
+from crosscut.analysis.compare.spec import Spec
+from crosscut.analysis.compare.spec import read as read_spec
+from crosscut.analysis.findings import of_run
+from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.cabling.model import Cabling
-from crosscut.errors import CrosscutError, UsageError, plainly
-from crosscut.reports import verdicts_file
+from crosscut.reports import redaction
 from crosscut.reports.html.page import Found, render
 from crosscut.reports.html.verdicts import Judgement
+from crosscut.reports.json import verdicts as verdicts_file
 from crosscut.reports.view import View, open_view
-from crosscut.run import Run
-from crosscut.spec import Spec
-from crosscut.spec import read as read_spec
+from crosscut.run.run import Run
 
 
 def judged(spec: Spec, views: Sequence[View], verdicts: Sequence[Judged] | None = None) -> Judgement:
     """Verdicts as they were reached; without any those of `crosscut check` on these runs."""
     runs = [Run(view.path, view.dataset) for view in views]
-    found = tuple(verdicts) if verdicts is not None else checking.verdicts(spec, runs).judged
+    found = tuple(verdicts) if verdicts is not None else promises.verdicts(spec, runs).judged
     largest = max(runs, key=lambda run: run.ranks)
     seen = {
         promise.name: next(run.path for run in runs if promises.measures(run, promise))
         for promise in spec.promises
         if any(promises.measures(run, promise) for run in runs)
     }
-    return Judgement(spec, found, find.rank_names(largest), seen)
+    return Judgement(spec, found, of_run.rank_names(largest), seen)
 
 
 def _judgement(views: Sequence[View], spec: Path | None, verdicts: Path | None) -> Judgement | None:

@@ -1,4 +1,4 @@
-// Numbers as the Python side writes them (src/crosscut/units.py): three significant digits, no exponent.
+// Numbers as the Python side writes them (src/crosscut/base/units.py): three significant digits, no exponent.
 
 const RATES = [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "KB/s"], [1, "B/s"]];
 const TIMES = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];

@@ -1,0 +1,249 @@
+"""What changed between two runs: only what is beyond the noise, and large enough to matter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crosscut.analysis.compare import conditions
+from crosscut.analysis.compare.matching import Match, match, on_phases
+from crosscut.analysis.figures import samples
+from crosscut.analysis.figures.route_class import Groups
+from crosscut.analysis.figures.series import Columns, Family, Subject, columns
+from crosscut.analysis.stats import permutation
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.shift import Shift, shift
+from crosscut.base import units
+from crosscut.base.errors import UsageError
+from crosscut.run.run import Run
+
+
+@dataclass(frozen=True)
+class Asked:
+    error_rate: float = 0.01
+    """Probability of any change told, where there is none."""
+    matters: float = 0.03
+    """Smaller changes are not told, however clear."""
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Change:
+    subject: Subject
+    first: float
+    """Median rate, bytes per second."""
+    second: float
+    shift: Shift
+    doubt: float
+    """Probability of a change as clear, anywhere in the comparison, where there is none."""
+    explained_by: Subject | None = None
+
+    @property
+    def worse(self) -> bool:
+        return self.shift.middle < 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    changes: tuple[Change, ...]
+    """Those that matter, the broadest first."""
+    classes: tuple[Change, ...]
+    """Every class of routes, changed or not."""
+    tests: int
+    repetitions: tuple[int, int]
+    """Of each run, as tested: neighbours that depend on each other count as one."""
+    conditions: tuple[str, ...]
+    """What may explain the changes, and is none of the network."""
+    notes: tuple[str, ...]
+    computed: bool
+    """Both were computed without noise: every difference is one."""
+
+    @property
+    def worse(self) -> bool:
+        return any(change.worse for change in self.changes)
+
+
+def compare(first: Run, second: Run, groups: Groups, asked: Asked) -> Comparison:
+    matched = match(first, second)
+    _refuse_limited(first, second, matched)
+    one, other = _both(first, second, matched, groups)
+    one, other = _common(one, other)
+    if not one.subjects:
+        raise UsageError(f"{first.path} and {second.path}: nothing was measured in both")
+    computed = _noiseless(first) and _noiseless(second)
+    notes = list(matched.notes)
+    rows1, rows2 = _complete(one.values), _complete(other.values)
+    if not computed:
+        rows1, rows2 = _independent(rows1, one, first, notes), _independent(rows2, other, second, notes)
+        _enough(first, second, len(rows1), len(rows2), asked.error_rate)
+        doubt = permutation.doubts(rows1, rows2, asked.seed)
+    else:
+        same = np.abs(np.median(rows1, axis=0) - np.median(rows2, axis=0)) < 1e-9
+        doubt = np.where(same, 1.0, 0.0)
+    changes = _changes(one.subjects, rows1, rows2, doubt, asked)
+    told = [
+        change for change in changes
+        if change.doubt <= asked.error_rate and abs(math.expm1(change.shift.middle)) >= asked.matters
+    ]  # fmt: skip
+    return Comparison(
+        changes=tuple(_explain(told, asked.matters)),
+        classes=tuple(change for change in changes if change.subject.family is Family.CLASS),
+        tests=len(one.subjects),
+        repetitions=(len(rows1), len(rows2)),
+        conditions=(
+            *conditions.differences((first, second)),
+            *conditions.overloaded((first, second)),
+            *conditions.left_out((first, second), matched.sizes_bytes, matched.phases),
+        ),
+        notes=tuple(notes),
+        computed=computed,
+    )
+
+
+def _refuse_limited(first: Run, second: Run, matched: Match) -> None:
+    """Where nothing would be left to tell of."""
+    both, sizes, phases = (first, second), matched.sizes_bytes, matched.phases
+    if any(len(conditions.unlimited(both, size, phases)) for size in sizes):
+        return
+    alone = [run for run in both if conditions.is_all_limited(run, sizes, phases)]
+    whose = " and of ".join(str(run.path) for run in alone) if alone else "one of the two or the other"
+    raise conditions.UntoldError(whose, conditions.differences(both))
+
+
+def _both(first: Run, second: Run, matched: Match, groups: Groups) -> tuple[Columns, Columns]:
+    same = np.arange(first.ranks)
+    node = first.node_indices
+    parts: tuple[list[Columns], list[Columns]] = ([], [])
+    for size in matched.sizes_bytes:
+        phases = conditions.unlimited((first, second), size, matched.phases)
+        if not len(phases):
+            continue
+        for run, ranks, found in ((first, same, parts[0]), (second, matched.ranks, parts[1])):
+            taken = samples.load(on_phases(run, phases), run.size_index(size))
+            found.append(columns(taken, ranks, node, groups))
+    return _joined(parts[0]), _joined(parts[1])
+
+
+def _joined(parts: Sequence[Columns]) -> Columns:
+    rows = max(len(part.values) for part in parts)
+    padded = [
+        np.pad(part.values, ((0, rows - len(part.values)), (0, 0)), constant_values=np.nan) for part in parts
+    ]
+    return Columns(tuple(s for part in parts for s in part.subjects), np.concatenate(padded, axis=1))
+
+
+def _common(one: Columns, other: Columns) -> tuple[Columns, Columns]:
+    """The subjects that both have measured, in one order."""
+    there = {
+        subject: at for at, subject in enumerate(other.subjects) if np.isfinite(other.values[:, at]).any()
+    }
+    kept = [at for at, s in enumerate(one.subjects) if s in there and np.isfinite(one.values[:, at]).any()]
+    subjects = tuple(one.subjects[at] for at in kept)
+    return (
+        Columns(subjects, one.values[:, kept]),
+        Columns(subjects, other.values[:, [there[subject] for subject in subjects]]),
+    )
+
+
+def _complete(values: Floats) -> Floats:
+    """Repetitions in which everything was measured (adaptive ones: the first of each phase)."""
+    return values[np.isfinite(values).all(axis=1)]
+
+
+def _noiseless(run: Run) -> bool:
+    clock = run.attributes.get("clock")
+    return isinstance(clock, dict) and clock.get("name") == "virtual"
+
+
+def _independent(rows: Floats, found: Columns, run: Run, notes: list[str]) -> Floats:
+    """Repetitions, or means of as many neighbours as depend on each other: the test takes them to be
+    exchangeable, which those of a drifting host are not."""
+    classes = [at for at, subject in enumerate(found.subjects) if subject.family is Family.CLASS] or [0]
+    count = len(rows)
+    if count < 8:
+        return rows
+    deviations = rows[:, classes] - rows[:, classes].mean(axis=0)
+    power = (deviations**2).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lags = np.where(power > 0, (deviations[1:] * deviations[:-1]).sum(axis=0) / power, 0.0)
+    # Beyond 2.6 standard errors (1 %, Bartlett 1946). An autoregression of first order leaves (1 + r) / (1 -
+    # r) times
+    # the variance.
+    lag = float(np.max(lags))
+    if lag * math.sqrt(count) < 2.6:
+        return rows
+    block = math.ceil((1 + min(lag, 0.9)) / (1 - min(lag, 0.9)))
+    notes.append(
+        f"{run.path}: neighbouring repetitions depend on each other (correlation {lag:.2f}); {block} count "
+        "as one"
+    )
+    blocks = count // block
+    return np.asarray(rows[: blocks * block].reshape(blocks, block, -1).mean(axis=1), np.float64)
+
+
+def _enough(first: Run, second: Run, one: int, other: int, error_rate: float) -> None:
+    if min(one, other) >= 2 and permutation.smallest_doubt(one, other) <= error_rate:
+        return
+    need = next(n for n in range(3, 100) if permutation.smallest_doubt(n, n) <= error_rate)
+    raise UsageError(
+        f"{first.path} has {units.count(one, 'independent repetition')} of everything and {second.path} "
+        f"{other}: no "
+        f"difference between them, however large, is beyond chance at {units.percent(error_rate)}; measure "
+        "at least "
+        f"{need} of each (--repetitions), or allow a larger --error-rate"
+    )
+
+
+def _changes(
+    subjects: Sequence[Subject], one: Floats, other: Floats, doubt: Floats, asked: Asked
+) -> list[Change]:
+    found = []
+    for at, subject in enumerate(subjects):
+        if subject.family is not Family.CLASS and doubt[at] > asked.error_rate:
+            continue
+        found.append(
+            Change(
+                subject=subject,
+                first=math.exp(float(np.median(one[:, at]))),
+                second=math.exp(float(np.median(other[:, at]))),
+                shift=shift(one[:, at], other[:, at]),
+                doubt=float(doubt[at]),
+            )
+        )
+    return found
+
+
+def _explain(told: Sequence[Change], matters: float) -> list[Change]:
+    """A node that changed as all did, a route that changed as its node or its class did, say nothing new."""
+    classes = {(c.subject.size_bytes, c.subject.name): c for c in told if c.subject.family is Family.CLASS}
+    ends: dict[tuple[int, Family, int], Change] = {
+        (c.subject.size_bytes, c.subject.family, rank): c
+        for c in told if c.subject.family in (Family.OUT, Family.IN)
+        for rank in c.subject.ranks
+    }  # fmt: skip
+    others = [c for c in told if c.subject.family is not Family.PHASE]
+    found = []
+    for change in told:
+        subject, size = change.subject, change.subject.size_bytes
+        causes: list[Change | None] = []
+        if subject.family is Family.ROUTE:
+            causes = [
+                ends.get((size, Family.OUT, subject.ranks[0])), ends.get((size, Family.IN, subject.ranks[1])),
+                classes.get((size, subject.within)),
+            ]  # fmt: skip
+        elif subject.family in (Family.OUT, Family.IN):
+            causes = [c for (of, _), c in classes.items() if of == size]
+        elif subject.family is Family.PHASE:  # set by its slowest rank
+            causes = [c for c in others if c.subject.size_bytes == size]
+        cause = next((c for c in causes if c is not None and _alike(c, change, matters)), None)
+        found.append(replace(change, explained_by=cause.subject) if cause is not None else change)
+    return found
+
+
+def _alike(cause: Change, change: Change, matters: float) -> bool:
+    """Changed to the same side, and not much further."""
+    same_side = cause.worse == change.worse
+    return same_side and abs(change.shift.middle) <= abs(cause.shift.middle) + max(2 * matters, 0.1)

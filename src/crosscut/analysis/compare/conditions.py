@@ -1,0 +1,142 @@
+"""What was made unlike on purpose, or went wrong with the machine, while runs of an emulated cluster were
+measured: differences between them that are no change of the network.
+
+Attributes come from files, so nothing in them is trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.figures.cautions import LARGEST_SWITCH_SHARE
+from crosscut.analysis.figures.limited import ADVICE, NOTHING_TOLD, limited, limited_phases
+from crosscut.base import units
+from crosscut.base.errors import UsageError
+from crosscut.network import switch_words
+from crosscut.run.run import Run
+
+_NAMED = 3
+
+
+class UntoldError(UsageError):
+    """The machine limited everything that the runs have in common: nothing is known of the network."""
+
+    def __init__(self, whose: str, conditions: Sequence[str]) -> None:
+        super().__init__(f"{NOTHING_TOLD}: {limited(1, 1)} of {whose}; measure again: {ADVICE}")
+        self.conditions = tuple(conditions)
+        """Of the runs, as of any that are compared."""
+
+
+def differences(runs: Sequence[Run]) -> list[str]:
+    """A sentence each: other switches, other slow motion, other faults."""
+    labs = [run for run in runs if run.attributes.get("place") == "lab"]
+    return [
+        *_differing(labs, _switch, "measured on different switches", "what changed may be the switch alone"),
+        *_differing(labs, _dilation, "in different slow motion", "figures are those measured, not scaled"),
+        *_differing(runs, _faults, "with different faults planted", "what changed may be the faults alone"),
+    ]
+
+
+Told = tuple[Hashable, str]
+"""What must be equal, and its words."""
+
+
+def _differing(runs: Sequence[Run], told: Callable[[Run], Told], differing: str, hence: str) -> Iterator[str]:
+    holders: dict[Hashable, list[Run]] = {}
+    words: dict[Hashable, str] = {}
+    for run in runs:
+        key, said = told(run)
+        holders.setdefault(key, []).append(run)
+        words.setdefault(key, said)
+    if len(holders) > 1:
+        listed = "; ".join(f"{_names(holders[key])}: {words[key]}" for key in holders)
+        yield f"{differing} ({listed}): {hence}"
+
+
+def _names(runs: Sequence[Run]) -> str:
+    more = len(runs) - _NAMED
+    return ", ".join(str(run.path) for run in runs[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _switch(run: Run) -> Told:
+    typed = _member(run.attributes.get("lab"), "switch")
+    switch = typed if isinstance(typed, str) else ""
+    return (switch_words.identity(switch), switch_words.noun(switch))
+
+
+def _dilation(run: Run) -> Told:
+    times = _member(run.attributes.get("lab"), "dilation")
+    known = isinstance(times, int | float) and not isinstance(times, bool) and math.isfinite(times)
+    divided_by = float(times) if known and isinstance(times, int | float) else 1.0
+    return (divided_by, "none" if divided_by == 1 else f"all rates divided by {divided_by:g}")
+
+
+def _faults(run: Run) -> Told:
+    listed = run.attributes.get("faults")
+    faults = listed if isinstance(listed, list | tuple) else ()
+    said = sorted({text for fault in faults if isinstance(text := _member(fault, "says"), str) and text})
+    return (tuple(said), "; ".join(said) or "none")
+
+
+def _member(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def overloaded(runs: Iterable[Run]) -> list[str]:
+    """A sentence for each run that was carried by crosscut-switch when its core was full."""
+    found = []
+    for run in runs:
+        sessions = run.attributes.get("trust")
+        shares = [
+            share
+            for session in (sessions if isinstance(sessions, list | tuple) else ())
+            if isinstance(share := _member(_member(session, "switch"), "cpu_share"), int | float)
+        ]
+        if run.attributes.get("place") == "lab" and max(shares, default=0.0) > LARGEST_SWITCH_SHARE:
+            found.append(
+                f"crosscut-switch used {units.percent(max(shares))} of its core during {run.path}: what it "
+                "carried was limited by this machine, not by the network"
+            )
+    return found
+
+
+def unlimited(runs: Iterable[Run], size_bytes: int, phases: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of the phases that this machine limited in none of the runs."""
+    bad = frozenset[int]().union(*(limited_phases(run.attributes, size_bytes) for run in runs))
+    return phases[~np.isin(phases, sorted(bad))]
+
+
+def is_all_limited(run: Run, sizes_bytes: Sequence[int], phases: NDArray[np.int64]) -> bool:
+    """Of what is to be compared the machine, not the network, limited everything."""
+    return all(not len(unlimited([run], size, phases)) for size in sizes_bytes)
+
+
+def left_out(runs: Iterable[Run], sizes_bytes: Sequence[int], phases: NDArray[np.int64]) -> list[str]:
+    """A sentence for each run of which the machine limited something."""
+    found = []
+    for run in runs:
+        lost = {size: len(phases) - len(unlimited([run], size, phases)) for size in sizes_bytes}
+        by_count: dict[int, list[int]] = {}
+        for size, count in lost.items():
+            if count:
+                by_count.setdefault(count, []).append(size)
+        if by_count:
+            parts = [f"{_share(count, len(phases))} at {_sizes(sizes)}" for count, sizes in by_count.items()]
+            found.append(
+                f"this machine, not the network, limited {', '.join(parts)} of {run.path}: left out, nothing "
+                "is told of them"
+            )
+    return found
+
+
+def _share(count: int, there: int) -> str:
+    return "every phase" if count == there else f"{count} of {units.count(there, 'phase')}"
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    ordered = [units.size(size) for size in sorted(sizes)]
+    return ", ".join(ordered) if len(ordered) <= 4 else f"{len(ordered)} sizes to {ordered[-1]}"

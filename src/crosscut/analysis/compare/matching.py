@@ -1,0 +1,166 @@
+"""Whether runs may be compared, and which rank of one is which of the other. Nodes are known by identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from crosscut.base import units
+from crosscut.base.errors import UsageError
+from crosscut.run.run import Run
+
+# What a run was told to do, that makes it another measurement: attribute path, words for people.
+_MUST_AGREE = (
+    (("pattern", "name"), "pattern"),
+    (("pattern", "parameters"), "parameters of the pattern"),
+    (("cadence",), "cadence"),
+    (("sync", "policy"), "sync policy"),
+    (("job", "compute"), "--compute"),
+)
+# What may be the very thing that was changed; told beside the result.
+_TOLD = (
+    (("backend", "name"), "backend"),
+    (("backend", "parameters"), "parameters of the backend"),
+    (("place",), "place"),
+    (("wait",), "wait"),
+    (("tcp", "congestion_control"), "TCP congestion control"),
+    (("network", "name"), "network"),
+    (("crosscut",), "crosscut"),
+)
+
+
+@dataclass(frozen=True)
+class Match:
+    """How the second of two runs lies over the first."""
+
+    sizes_bytes: tuple[int, ...]
+    ranks: NDArray[np.int64]
+    """[rank of the second] of the first; -1: its node is not in the first."""
+    phases: NDArray[np.int64]
+    """Numbers of those that both have: routes of others would make another mean of a class."""
+    notes: tuple[str, ...]
+
+    @property
+    def same_ranks(self) -> bool:
+        return bool((self.ranks == np.arange(len(self.ranks))).all())
+
+
+def match(first: Run, second: Run) -> Match:
+    """UsageError, with every reason, where the two may not be compared."""
+    reasons = [
+        f"{words}: {_shown(one)} and {_shown(other)}"
+        for path, words in _MUST_AGREE
+        if (one := _dig(first.attributes, path)) != (other := _dig(second.attributes, path))
+    ]
+    if first.ranks != second.ranks:
+        reasons.append(f"ranks: {first.ranks} and {second.ranks}")
+    sizes = tuple(size for size in first.sizes_bytes if size in second.sizes_bytes)
+    if not sizes:
+        reasons.append(f"message sizes: {_sizes(first)} and {_sizes(second)}, none in common")
+    phases = np.intersect1d(_phases(first), _phases(second))
+    if not len(phases):
+        reasons.append(f"phases: {_span(_phases(first))} and {_span(_phases(second))}, none in common")
+    reasons += [
+        f"{run.path} keeps five numbers in place of its repetitions: no test can tell change from noise "
+        f"(measure with a larger --raw-budget)"
+        for run in (first, second)
+        if run.summarised
+    ]
+    if first.phase_summarised != second.phase_summarised:
+        reasons.append("what is kept: samples of ranks, and summaries of phases")
+    if reasons:
+        raise UsageError(
+            f"{first.path} and {second.path} may not be compared, they differ in\n  " + "\n  ".join(reasons)
+        )
+    ranks = _ranks(first, second)
+    if (ranks < 0).all():
+        raise UsageError(
+            f"{first.path} and {second.path} have no node in common (nodes are known by their id)"
+        )
+    return Match(sizes, ranks, phases, tuple(_notes(first, second, sizes, phases, ranks)))
+
+
+def on_phases(run: Run, phases: NDArray[np.int64]) -> xr.Dataset:
+    """The run's arrays, of these phases alone."""
+    kept = np.isin(_phases(run), phases)
+    return run.dataset if kept.all() else run.dataset.isel(phase=np.nonzero(kept)[0])
+
+
+def _phases(run: Run) -> NDArray[np.int64]:
+    return np.asarray(run.dataset["phase"].values, np.int64)
+
+
+def _ranks(first: Run, second: Run) -> NDArray[np.int64]:
+    places = {place: rank for rank, place in enumerate(_places(first))}
+    return np.array([places.get(place, -1) for place in _places(second)], np.int64)
+
+
+def _places(run: Run) -> list[tuple[str, int]]:
+    """[rank] identity of its node, and its number among the ranks there."""
+    names = run.node_names
+    nodes = run.attributes.get("nodes")
+    entries: Sequence[object] = nodes if isinstance(nodes, list) else ()
+    seen: dict[str, int] = {}
+    found = []
+    for rank, index in enumerate(run.node_indices.tolist()):
+        entry = entries[index] if 0 <= index < len(entries) else None
+        identity = entry.get("id") if isinstance(entry, Mapping) else None
+        key = identity if isinstance(identity, str) and identity else names[rank]
+        found.append((key, seen.get(key, 0)))
+        seen[key] = seen.get(key, 0) + 1
+    return found
+
+
+def _notes(
+    first: Run, second: Run, sizes: Sequence[int], phases: NDArray[np.int64], ranks: NDArray[np.int64]
+) -> list[str]:
+    notes = [
+        f"{words}: {_shown(one)}, then {_shown(other)}"
+        for path, words in _TOLD
+        if (one := _dig(first.attributes, path)) != (other := _dig(second.attributes, path))
+    ]
+    left_out = sorted({*first.sizes_bytes, *second.sizes_bytes} - set(sizes))
+    if left_out:
+        notes.append(f"only in one of the runs, hence left out: {', '.join(map(units.size, left_out[:8]))}")
+    if lacking := max(len(_phases(first)), len(_phases(second))) - len(phases):
+        notes.append(
+            f"compared are the {units.count(len(phases), 'phase')} that both have, {_span(phases)}; "
+            f"{lacking:,} more are in one of the runs alone"
+        )
+    if missing := int((ranks < 0).sum()):
+        notes.append(
+            f"{units.count(missing, 'rank')} of the second run on nodes that the first has not; "
+            f"phases are not compared"
+        )
+    elif not (ranks == np.arange(len(ranks))).all():
+        notes.append("ranks lie on other nodes: routes are matched by node, phases are not compared")
+    return notes + [
+        f"{run.path} is not complete ({state}): what it lacks is not compared"
+        for run in (first, second)
+        if (state := run.attributes.get("state")) != "complete"
+    ]
+
+
+def _dig(value: object, path: Sequence[str]) -> object:
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {member}" for key, member in value.items()) or "none"
+    return "none" if value is None else str(value)
+
+
+def _span(phases: NDArray[np.int64]) -> str:
+    return f"{phases.min()} to {phases.max()}" if len(phases) else "none"
+
+
+def _sizes(run: Run) -> str:
+    named = [units.size(size) for size in run.sizes_bytes]
+    return ", ".join(named[:6]) + (" …" if len(named) > 6 else "")

@@ -1,0 +1,213 @@
+"""Promises held against runs: a verdict each, with the probability that it is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from fnmatch import fnmatchcase
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.compare.spec import Kind, Promise, Spec
+from crosscut.analysis.figures import limited as machine
+from crosscut.analysis.figures import samples, summary
+from crosscut.analysis.figures.route_class import NO_GROUPS, WITHIN_NODE, Groups, members
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.series import median, route_rates
+from crosscut.analysis.findings.groups import groups_of
+from crosscut.analysis.stats import sequential
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.base import units
+from crosscut.run.run import Run
+
+
+class Verdict(Enum):
+    PASS = "pass"  # noqa: S105  # no password
+    FAIL = "fail"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """What a promise is about, one column each: [repetition, quantity] in the promise's own unit."""
+
+    labels: tuple[tuple[int, ...], ...]
+    """Ranks (a node's, a route's source and destination), or a phase's number negated; none: all together."""
+    values: Floats
+
+
+@dataclass(frozen=True)
+class Judged:
+    promise: Promise
+    verdict: Verdict
+    doubt: float
+    """Probability of a verdict of this kind, at any time, where the opposite is the case."""
+    repetitions: int
+    quantities: int
+    worst: float
+    """Median of the quantity that is furthest on the wrong side."""
+    middle: float
+    broken: tuple[tuple[int, ...], ...]
+    """Labels of those that miss the bound, each beyond doubt; the worst first."""
+    worst_label: tuple[int, ...]
+    reason: str = ""
+    """Why nothing could be decided."""
+    left_out: str = ""
+    """What was measured and not looked at, and why; empty: nothing."""
+
+
+def judge(promise: Promise, runs: Sequence[Run], groups: Mapping[str, Groups], error_rate: float) -> Judged:
+    """`error_rate`: of this verdict. Repetitions of all runs that measured it, in their order."""
+    taken = [run for run in runs if measures(run, promise)]
+    if not taken:
+        return _nothing(
+            promise, f"no run of {promise.pattern} at {units.size(promise.size_bytes)} with these parameters"
+        )
+    if any(
+        run.summarised or (run.phase_summarised and promise.kind not in (Kind.BISECTION, Kind.PHASE))
+        for run in taken
+    ):
+        return _nothing(promise, "the run keeps summaries in place of repetitions")
+    parts = [quantities(promise, run, groups.get(str(run.path), groups[""])) for run in taken]
+    labels = parts[0].labels
+    if any(part.labels != labels for part in parts):
+        return _nothing(promise, "the runs are of other ranks or phases: judge them one by one")
+    values = np.concatenate([part.values for part in parts])
+    left_out = _left_out(promise, taken)
+    if not labels or not np.isfinite(values).any():
+        spoilt = labels and left_out
+        why = f"{machine.NOTHING_TOLD}: {left_out}" if spoilt else "there is no such route, node or phase"
+        return replace(_nothing(promise, why), left_out=left_out)
+    return replace(_judged(promise, Quantities(labels, values), error_rate), left_out=left_out)
+
+
+def _left_out(promise: Promise, runs: Sequence[Run]) -> str:
+    """What the emulating machine limited, of all runs together; empty where that is nothing."""
+    there = [np.asarray(run.dataset["phase"].values) for run in runs]
+    limited = [
+        np.isin(phases, sorted(machine.limited_phases(run.attributes, promise.size_bytes)))
+        for phases, run in zip(there, runs, strict=True)
+    ]
+    count = sum(int(spoilt.sum()) for spoilt in limited)
+    return machine.limited(count, sum(map(len, there))) if count else ""
+
+
+def measures(run: Run, promise: Promise) -> bool:
+    pattern = run.attributes.get("pattern")
+    if not isinstance(pattern, dict) or pattern.get("name") != promise.pattern:
+        return False
+    given = pattern.get("parameters") or {}
+    return promise.size_bytes in run.sizes_bytes and all(
+        str(given.get(key)) == value for key, value in promise.parameters.items()
+    )
+
+
+def quantities(promise: Promise, run: Run, groups: Groups) -> Quantities:
+    """What the emulating machine limited is no quantity of the network: as if it were not measured."""
+    limited = machine.limited_phases(run.attributes, promise.size_bytes)
+    taken = samples.voided(samples.load(run.dataset, run.size_index(promise.size_bytes)), limited)
+    if promise.kind in (Kind.BISECTION, Kind.PHASE):
+        moved = summary.moved_bytes(taken) if not taken.of_phases else taken.bytes[:, 0, 0]
+        with np.errstate(divide="ignore"):
+            return Quantities(tuple((-int(p),) for p in taken.phase), moved / summary.phase_seconds(taken))
+    return _of_routes(promise, run, taken, groups)
+
+
+def _of_routes(promise: Promise, run: Run, taken: Samples, groups: Groups) -> Quantities:
+    found = route_rates(taken, np.arange(run.ranks))
+    node, names = run.node_indices, run.node_names
+    mine = np.ones(len(found.source), bool)
+    if promise.routes:
+        mine &= members(promise.routes, found.source, found.destination, node, groups)
+    if promise.nodes:
+        chosen = np.array([any(fnmatchcase(name, one) for one in promise.nodes) for name in names])
+        mine &= chosen[found.source] | chosen[found.destination]
+    source, destination, logs = found.source[mine], found.destination[mine], found.logs[:, mine]
+    routes = tuple(zip(source.tolist(), destination.tolist(), strict=True))
+    if promise.kind is Kind.ROUTE:
+        return Quantities(routes, np.exp(logs))
+    if promise.kind is Kind.LATENCY:
+        return Quantities(routes, promise.size_bytes / np.exp(logs))
+    if promise.kind is Kind.SPREAD:
+        return Quantities(((),) if routes else (), _spread(logs))
+    columns, labels = [], []
+    for number in np.unique(node):
+        ranks = tuple(np.nonzero(node == number)[0].tolist())
+        if promise.nodes and not chosen[ranks[0]]:
+            continue
+        for ends in (source, destination):
+            part = np.isin(ends, ranks)
+            if part.any():
+                columns.append(np.exp(median(logs[:, part])))
+                labels.append(ranks if ends is source else (*ranks, -1))
+    return Quantities(tuple(labels), np.stack(columns, axis=1) if columns else np.zeros((len(logs), 0)))
+
+
+def _spread(logs: Floats) -> Floats:
+    """[repetition, 1] from the 5th to the 95th percentile of routes' rates, over their median."""
+    if not logs.shape[1] or not np.isfinite(logs).any():
+        return np.zeros((len(logs), 0))
+    there: NDArray[np.bool_] = np.asarray(np.isfinite(logs).all(axis=1), bool)
+    low, middle, high = np.percentile(np.exp(np.where(there[:, None], logs, 0)), (5, 50, 95), axis=1)
+    return np.where(there, (high - low) / middle, np.nan)[:, None]
+
+
+def _judged(promise: Promise, found: Quantities, error_rate: float) -> Judged:
+    values = found.values
+    finite = np.isfinite(values)
+    meets: NDArray[np.bool_] = np.asarray(
+        (values >= promise.bound) if promise.at_least else (values <= promise.bound), bool
+    )
+    met, missed = (meets & finite).sum(axis=0), (~meets & finite).sum(axis=0)
+    kept = sequential.evidence(met, missed, promise.of_the_time)
+    broken = sequential.evidence(missed, met, 1 - promise.of_the_time)
+    needed = math.log(1 / error_rate)
+    verdict, log_evidence = Verdict.UNDECIDED, max(sequential.all_of(kept), sequential.any_of(broken))
+    if sequential.any_of(broken) >= needed:
+        verdict = Verdict.FAIL
+    elif sequential.all_of(kept) >= needed:
+        verdict = Verdict.PASS
+    medians = np.array([float(np.median(values[finite[:, at], at])) if finite[:, at].any() else np.nan
+                        for at in range(values.shape[1])])  # fmt: skip
+    order = np.argsort(medians if promise.at_least else -medians, kind="stable")
+    # Of one alone only what is beyond doubt among all of them.
+    sure = broken >= needed + math.log(values.shape[1])
+    return Judged(
+        promise=promise, verdict=verdict, doubt=sequential.doubt(log_evidence),
+        repetitions=int(finite.sum(axis=0).max()), quantities=values.shape[1], worst=float(medians[order[0]]),
+        middle=float(np.nanmedian(medians)), broken=tuple(found.labels[at] for at in order if sure[at]),
+        worst_label=found.labels[order[0]],
+    )  # fmt: skip
+
+
+def _nothing(promise: Promise, reason: str) -> Judged:
+    return Judged(promise, Verdict.UNDECIDED, 1.0, 0, 0, math.nan, math.nan, (), (), reason)
+
+
+@dataclass(frozen=True)
+class Checked:
+    judged: tuple[Judged, ...]
+    runs: tuple[Run, ...]
+
+
+def verdicts(spec: Spec, runs: Sequence[Run]) -> Checked:
+    """Each at its part of the error rate, so that it holds for all of them together (Bonferroni)."""
+    groups = {"": NO_GROUPS}
+    if any(promise.routes and promise.routes != WITHIN_NODE for promise in spec.promises):
+        groups |= _groups(runs)
+    rate = spec.error_rate / len(spec.promises)
+    return Checked(tuple(judge(promise, runs, groups, rate) for promise in spec.promises), tuple(runs))
+
+
+def _groups(runs: Sequence[Run]) -> dict[str, Groups]:
+    """Of every run; where it shows none itself (a ping-pong), as another run of as many ranks does."""
+    found = {str(run.path): groups_of(run) for run in runs}
+    known = next(((run.ranks, groups) for run in runs if (groups := found[str(run.path)]).known), None)
+    if known is not None:
+        for run in runs:
+            if not found[str(run.path)].known and run.ranks == known[0]:
+                found[str(run.path)] = known[1]
+    return found

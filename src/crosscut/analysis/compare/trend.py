@@ -1,0 +1,219 @@
+"""Many runs of one measurement, in the order of their dates: a trend, or a step.
+
+Trend: Kendall's S (H. B. Mann, Econometrica 13, 1945) and Theil and Sen's slope (P. K. Sen, JASA 63, 1968).
+Step: Pettitt's K (Applied Statistics 28, 1979). Probabilities come from permuting the order of the runs, all
+series together, so that they hold for all of them (`permutation`); each run counts once, which is what noise
+from run to run asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.compare import conditions
+from crosscut.analysis.compare.comparing import Asked
+from crosscut.analysis.compare.matching import match, on_phases
+from crosscut.analysis.figures import samples
+from crosscut.analysis.figures.route_class import Groups
+from crosscut.analysis.figures.series import Columns, Subject, columns
+from crosscut.analysis.stats import permutation
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.permutation import Columns as Ways
+from crosscut.base.errors import UsageError
+from crosscut.run.run import Run
+
+SECONDS_A_DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Trend:
+    subject: Subject
+    rates: tuple[float, ...]
+    """[run] bytes per second."""
+    change: float
+    """Over the whole time, as a share, by the slope."""
+    per_day: float
+    doubt: float
+    step_at: int
+    """First run after the likeliest step."""
+    step: float
+    """Median after it over median before, less 1."""
+    step_doubt: float
+
+    def told(self, asked: Asked) -> str:
+        """`step`, `trend` or nothing: what is beyond chance and large enough; of both the clearer."""
+        of_step = self.step_doubt <= asked.error_rate / 2 and abs(self.step) >= asked.matters
+        of_trend = self.doubt <= asked.error_rate / 2 and abs(self.change) >= asked.matters
+        if of_step and of_trend:
+            return "step" if self._step_fits_better() else "trend"
+        return "step" if of_step else "trend" if of_trend else ""
+
+    def worse(self, asked: Asked) -> bool:
+        return {"step": self.step < 0, "trend": self.change < 0}.get(self.told(asked), False)
+
+    def _step_fits_better(self) -> bool:
+        logs = np.log(self.rates)
+        after = np.arange(len(logs)) >= self.step_at
+        level = np.where(after, np.median(logs[after]), np.median(logs[~after]))
+        line = np.median(logs) + math.log1p(self.change) * np.linspace(-0.5, 0.5, len(logs))
+        return float(np.abs(logs - level).sum()) <= float(np.abs(logs - line).sum())
+
+
+@dataclass(frozen=True)
+class Trends:
+    series: tuple[Trend, ...]
+    starts: tuple[str, ...]
+    fewest_runs: int
+    """With fewer, no trend is beyond chance."""
+    conditions: tuple[str, ...]
+    """What may explain a trend or a step, and is none of the network."""
+    notes: tuple[str, ...]
+
+
+def trends(runs: Sequence[Run], groups: Groups, asked: Asked) -> tuple[Trends, tuple[Run, ...]]:
+    """Classes of routes and nodes; the runs in the order of their dates, without those of which the machine
+    limited everything."""
+    runs, said = _believed(runs)
+    dated = [_start(run) for run in runs]
+    known = all(moment is not None for moment in dated)
+    order = (
+        sorted(range(len(runs)), key=lambda at: (dated[at] or datetime.max).isoformat())
+        if known
+        else [*range(len(runs))]
+    )
+    runs = tuple(runs[at] for at in order)
+    days = (
+        np.array([moment.timestamp() for at in order if (moment := dated[at])]) / SECONDS_A_DAY
+        if known
+        else np.arange(len(runs), dtype=np.float64)
+    )
+    subjects, values, notes = _values(runs, groups)
+    found = _tested(subjects, values, days, asked)
+    fewest = next(n for n in range(3, 20) if 2 / math.factorial(n) <= asked.error_rate / 2)
+    notes = (
+        notes
+        if known
+        else (*notes, "not every run says when it began: they are taken in the order given, a day apart")
+    )
+    starts = tuple(str(run.attributes.get("start", "?")) for run in runs)
+    said = (*conditions.differences(runs), *conditions.overloaded(runs), *said)
+    return Trends(tuple(found), starts, fewest, said, notes), runs
+
+
+def _believed(runs: Sequence[Run]) -> tuple[Sequence[Run], tuple[str, ...]]:
+    """Those of which something is the network's; what is told of the others, and of phases."""
+    sizes, phases = _in_common(runs)
+    kept = [run for run in runs if not conditions.is_all_limited(run, sizes, phases)]
+    if len(kept) < 2:
+        whose = "all runs" + (f" but {kept[0].path}" if kept else "")
+        raise conditions.UntoldError(whose, conditions.differences(runs))
+    return kept, tuple(conditions.left_out(runs, sizes, phases))
+
+
+def _in_common(runs: Sequence[Run]) -> tuple[list[int], NDArray[np.int64]]:
+    """Sizes and phases that all runs have; UsageError where they may not be compared."""
+    first = runs[0]
+    sizes = [size for size in first.sizes_bytes if all(size in run.sizes_bytes for run in runs)]
+    phases = reduce(np.intersect1d, [match(first, run).phases for run in runs])
+    if not len(phases):
+        raise UsageError("there is no phase that all runs have measured: compare them two by two")
+    return sizes, phases
+
+
+def _start(run: Run) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(run.attributes.get("start")))
+    except ValueError:
+        return None
+
+
+def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], Floats, tuple[str, ...]]:
+    """[run, subject] median over repetitions of the logarithm of the rate, of what all runs have."""
+    tables: list[dict[Subject, float]] = []
+    notes: dict[str, None] = {}
+    first = runs[0]
+    sizes, phases = _in_common(runs)
+    believed = {size: conditions.unlimited(runs, size, phases) for size in sizes}
+    for run in runs:
+        matched = match(first, run)
+        notes |= dict.fromkeys(matched.notes)
+        table: dict[Subject, float] = {}
+        for size in sizes:
+            if not len(believed[size]):
+                continue
+            taken = samples.load(on_phases(run, believed[size]), run.size_index(size))
+            part: Columns = columns(
+                taken, matched.ranks, first.node_indices, groups, single=run.phase_summarised
+            )
+            for at, subject in enumerate(part.subjects):
+                there = part.values[:, at][np.isfinite(part.values[:, at])]
+                if len(there):
+                    table[subject] = float(np.median(there))
+        tables.append(table)
+    subjects = tuple(subject for subject in tables[0] if all(subject in table for table in tables))
+    if not subjects:
+        if not any(map(len, believed.values())):
+            raise conditions.UntoldError("one of them or another", conditions.differences(runs))
+        raise UsageError("the runs have measured nothing in common")
+    return subjects, np.array([[table[s] for s in subjects] for table in tables]), tuple(notes)
+
+
+def _tested(subjects: Sequence[Subject], values: Floats, days: Floats, asked: Asked) -> list[Trend]:
+    ways, drawn = permutation.orders(len(days), asked.seed)
+    as_it_was = np.arange(len(days))[None, :]
+    kendall, pettitt = _kendall(values, as_it_was)[0], _pettitt(values, as_it_was)[:, 0]
+    doubts = permutation.step_down(np.abs(kendall), np.abs(_kendall(values, ways)), drawn=drawn)
+    step_doubts = permutation.step_down(
+        np.abs(pettitt).max(axis=0), np.abs(_pettitt(values, ways)).max(axis=0), drawn=drawn
+    )
+    found = []
+    for at, subject in enumerate(subjects):
+        logs = values[:, at]
+        slope = _slope(logs, days)
+        cut = int(np.abs(pettitt[:, at]).argmax()) + 1
+        found.append(
+            Trend(
+                subject=subject,
+                rates=tuple(np.exp(logs).tolist()),
+                change=math.expm1(slope * float(days[-1] - days[0])),
+                per_day=math.expm1(min(slope, 50.0)),
+                doubt=float(doubts[at]),
+                step_at=cut,
+                step=math.expm1(float(np.median(logs[cut:]) - np.median(logs[:cut]))),
+                step_doubt=float(step_doubts[at]),
+            )
+        )
+    return found
+
+
+def _kendall(values: Floats, ways: Ways) -> Floats:
+    """[way, series] Kendall's S with the runs in each order; a way gives each run its position."""
+    one, other = np.triu_indices(len(values), 1)
+    later = np.sign(ways[:, other] - ways[:, one]).astype(np.float64)
+    return np.asarray(later @ np.sign(values[other] - values[one]), np.float64)
+
+
+def _pettitt(values: Floats, ways: Ways) -> Floats:
+    """[cut, way, series] Pettitt's U for a step after so many runs."""
+    one, other = np.triu_indices(len(values), 1)
+    signs = np.sign(values[other] - values[one])
+    found = []
+    for cut in range(1, len(values)):
+        after = (ways >= cut).astype(np.float64)
+        found.append((after[:, other] - after[:, one]) @ signs)
+    return np.stack(found)
+
+
+def _slope(logs: Floats, days: Floats) -> float:
+    """Per day; runs that began at one moment say nothing of it."""
+    one, other = np.triu_indices(len(days), 1)
+    apart = days[other] - days[one]
+    there = apart > 0
+    return float(np.median((logs[other] - logs[one])[there] / apart[there])) if there.any() else 0.0

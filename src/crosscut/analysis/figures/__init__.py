@@ -1,0 +1,1 @@
+"""The figures of one run: rates, latencies, models, cautions."""

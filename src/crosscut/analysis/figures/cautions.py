@@ -1,0 +1,323 @@
+"""What a reader of a run must know before believing its figures: each caution carries its advice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from crosscut.analysis.figures import limited as machine
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.slowdown import EarlyEnd
+from crosscut.analysis.figures.summary import phase_seconds
+from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, medians
+from crosscut.base import units
+
+# Rates whose phase is so short that the skew of the barrier is more than this share are flagged.
+LARGEST_SKEW_SHARE = 0.05
+# Of a sample's time, the clock's own step, or what reading it takes: the same share, for the same reason.
+LARGEST_CLOCK_SHARE = 0.05
+# Medians whose 95 % interval is wider than this share of them are flagged: two such figures that differ by
+# a fifth may be the same.
+LARGEST_INTERVAL_SHARE = 0.2
+_SIZES_NAMED = 4
+
+
+class Kind(Enum):
+    UNFINISHED = "unfinished"
+    FAILED_RANKS = "failed ranks"
+    FEW_REPETITIONS = "few repetitions"
+    SKEW = "skew"
+    COARSE_CLOCK = "clock too coarse"
+    OVERSUBSCRIBED = "oversubscribed"
+    WIDE_INTERVALS = "wide intervals"
+    SUMMARISED = "summaries only"
+    INTERVAL_IGNORED = "interval not applied"
+    CONGESTION_ENDED = "congestion ended early"
+    RESUMED_ELSEWHERE = "resumed on other nodes or settings"
+    NOTHING_MOVED = "null backend"
+    MACHINE_LIMITED = "limited by the emulating machine"
+    MACHINE_LATE = "emulating machine late"
+    MACHINE_CHANGED = "emulating machine changed"
+    NOT_WATCHED = "emulating machine not watched"
+    PROCESSOR_TIME = "processor time far off"
+
+
+@dataclass(frozen=True)
+class Caution:
+    kind: Kind
+    text: str
+    advice: str = ""
+
+
+def skewed_phases(samples: Samples, skew_seconds: float) -> int:
+    """How many phases are so short that the skew may distort their rate."""
+    if not np.isfinite(skew_seconds):
+        return 0
+    # A sample is a mean over iterations that ran back to back: the skew enters once in all of them.
+    times = medians(phase_seconds(samples)).median * max(samples.iterations, 1)
+    return int((skew_seconds > LARGEST_SKEW_SHARE * times[np.isfinite(times)]).sum())
+
+
+def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
+    """Cautions about the figures of several sizes, one of a kind."""
+    found = []
+    if skewed := [samples for samples in shown if skewed_phases(samples, skew_seconds)]:
+        phases = _counted(skewed, lambda samples: skewed_phases(samples, skew_seconds))
+        found.append(
+            Caution(
+                Kind.SKEW,
+                f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median): more than 5 % of "
+                f"{phases} at {_sizes(skewed)}",
+                "longer messages or more --iterations",
+            )
+        )
+    if any(samples.summarised for samples in shown):
+        found.append(
+            Caution(Kind.SUMMARISED, "medians only, no intervals: raw samples exceeded --raw-budget")
+        )
+    if any(samples.of_phases for samples in shown):
+        found.append(
+            Caution(
+                Kind.SUMMARISED,
+                "phases only, no routes and no single ranks: their samples exceeded --raw-budget",
+            )
+        )
+    if few := [samples for samples in shown if _too_few(samples)]:
+        found.append(
+            Caution(
+                Kind.FEW_REPETITIONS,
+                f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases at {_sizes(few)}: "
+                "no 95 % interval",
+                f"--repetitions {FEWEST_FOR_INTERVAL} or more",
+            )
+        )
+    return found
+
+
+def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
+    """Phases whose rate is not known well enough to be compared with another."""
+    wide = [samples for samples in shown if wide_phases(samples)]
+    if not wide:
+        return []
+    return [
+        Caution(
+            Kind.WIDE_INTERVALS,
+            f"the 95 % interval of {_counted(wide, wide_phases)} at {_sizes(wide)} is wider than "
+            f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median",
+            "more --repetitions, or --interval 5%",
+        )
+    ]
+
+
+def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
+    """Part of what is called congested was measured on a network that was less loaded, or idle."""
+    if not early:
+        return []
+    ends = ", ".join(f"{end.label} (after {units.percent(end.share)} of their time)" for end in early)
+    return [
+        Caution(
+            Kind.CONGESTION_ENDED,
+            f"congestors ended before the victims in {ends}: the slowdown is understated",
+            "a larger --load, or fewer --pings and --messages",
+        )
+    ]
+
+
+def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:
+    """`step_seconds`: the clock's resolution, or the cost of reading it, whichever is more; NaN: not
+    known."""
+    coarse = [samples for samples in shown if coarsely_timed(samples, step_seconds)]
+    if not coarse:
+        return []
+    share = max(coarsely_timed(samples, step_seconds) for samples in coarse)
+    known = f"a step of the clock is {units.seconds(step_seconds, 2)}: " if step_seconds > 0 else ""
+    most = "more than 5 % of the time of" if known else "no time at all passed in"
+    return [
+        Caution(
+            Kind.COARSE_CLOCK,
+            f"{known}{most} {units.percent(share)} of the messages at {_sizes(coarse)}",
+            "more --iterations, so that one sample is many messages, or longer messages",
+        )
+    ]
+
+
+def coarsely_timed(samples: Samples, step_seconds: float) -> float:
+    """Share of the samples that the clock measures too coarsely, or not at all; less than 1 % is none."""
+    taken = samples.message_seconds[np.isfinite(samples.message_seconds)] * max(samples.iterations, 1)
+    if not len(taken):
+        return 0.0
+    step = step_seconds if step_seconds > 0 else 0.0
+    share = float(((taken <= 0) | (taken * LARGEST_CLOCK_SHARE < step)).mean())
+    return share if share >= 0.01 else 0.0
+
+
+def of_summaries(summarised: bool, interval: float, repetitions: int) -> list[Caution]:
+    """A run that holds summaries repeats every phase as often as is allowed: no interval can be looked at
+    while it is measured (core/src/conduct/block_plan.cpp)."""
+    if not summarised or not interval > 0:
+        return []
+    return [
+        Caution(
+            Kind.INTERVAL_IGNORED,
+            f"--interval {100 * interval:g}% was not applied: with summaries in place of raw samples every "
+            f"phase is repeated {repetitions} times, whatever its interval",
+            "a larger --raw-budget",
+        )
+    ]
+
+
+def wide_phases(samples: Samples) -> int:
+    """How many phases have an interval too wide to tell one figure from another."""
+    widths = medians(phase_seconds(samples)).relative_width()
+    return int((widths[np.isfinite(widths)] > LARGEST_INTERVAL_SHARE).sum())
+
+
+def _counted(shown: Sequence[Samples], flagged_in: Callable[[Samples], int]) -> str:
+    """`3 of 7 phases` of one size; of several sizes just `phases`."""
+    if len(shown) > 1:
+        return "phases"
+    there = int(shown[0].measured_phases().sum())
+    flagged = flagged_in(shown[0])
+    return "every phase" if flagged == there else f"{flagged} of {units.count(there, 'phase')}"
+
+
+def _sizes(shown: Sequence[Samples]) -> str:
+    """`1 KB, 3 KB, 10 KB`, or the range where there are many."""
+    ordered = [units.size(size) for size in sorted(samples.size_bytes for samples in shown)]
+    if len(ordered) <= _SIZES_NAMED:
+        return ", ".join(ordered)
+    return f"{len(ordered)} sizes from {ordered[0]} to {ordered[-1]}"
+
+
+def _too_few(samples: Samples) -> bool:
+    """Whether a phase that was measured has too few repetitions for an interval."""
+    if samples.summarised:
+        return False
+    counts = np.isfinite(phase_seconds(samples)).sum(axis=0)
+    return bool(((counts > 0) & (counts < FEWEST_FOR_INTERVAL)).any())
+
+
+def of_nodes(
+    ranks_per_node: Sequence[int], cores_per_node: Sequence[float], names: Sequence[str]
+) -> list[Caution]:
+    """A node with more ranks than cores measures its scheduler too."""
+    crowded = [
+        f"{name} ({ranks} ranks, {cores:.0f} cores)"
+        for ranks, cores, name in zip(ranks_per_node, cores_per_node, names, strict=True)
+        if np.isfinite(cores) and ranks > cores
+    ]
+    if not crowded:
+        return []
+    shown = ", ".join(crowded[:3]) + (f" and {len(crowded) - 3} more" if len(crowded) > 3 else "")
+    return [
+        Caution(
+            Kind.OVERSUBSCRIBED,
+            f"more ranks than cores on {shown}: times include waiting for a core",
+            "fewer ranks a node for the network alone",
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """How far an emulated cluster could be trusted while it was measured (attribute `trust` of a run)."""
+
+    limited: Mapping[int, frozenset[int]]
+    """By message size: numbers of the phases in which the machine's cores were busy."""
+    lateness_seconds: float
+    """Of its timers, exceeded by one in ten; NaN: not known."""
+    switch_cpu_share: float
+    """Of the core that carries the frames; NaN: the kernel does."""
+    switch_lateness_seconds: float
+    """Exceeded by one delivery in a hundred."""
+    reference: tuple[float, float]
+    """Bytes per second of an unloaded pair, before and after."""
+    seen: bool
+    """The machine was watched at all."""
+
+
+# A switch whose one core has less room than this has queues of its own.
+LARGEST_SWITCH_SHARE = 0.9
+# The unloaded pair of a quiet machine repeats to 1 %.
+LARGEST_REFERENCE_CHANGE = 0.1
+
+
+def of_emulations(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[Caution]:
+    """What the machine was too slow for is no behaviour of the network. Sessions that measured parts of a run
+    (it was resumed) are told of together."""
+    seen = [one for one in sessions if one.seen]
+    found = []
+    if len(seen) < len(sessions):
+        found.append(
+            Caution(Kind.NOT_WATCHED, "whether this machine limited the emulated network is not known")
+        )
+    if seen:
+        found += _of_cores(shown, seen)
+        found += dict.fromkeys(each for one in seen for each in _of_reference(one))
+    return found
+
+
+def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[Caution]:
+    found = []
+    if bad := [samples for samples in shown if _limited_phases(samples, sessions)]:
+        phases = _counted(bad, lambda samples: _limited_phases(samples, sessions))
+        found.append(
+            Caution(
+                Kind.MACHINE_LIMITED,
+                f"cores of this machine were busy during {phases} at {_sizes(bad)}: these times are the "
+                "machine's, not the network's",
+                machine.ADVICE,
+            )
+        )
+    switch = _most(one.switch_cpu_share for one in sessions)
+    if switch > LARGEST_SWITCH_SHARE:
+        found.append(
+            Caution(
+                Kind.MACHINE_LIMITED,
+                f"crosscut-switch used {units.percent(switch)} of its core: what it carried "
+                "was limited by this machine, not by the network",
+                "fewer nodes, or crosscut lab up --dilate",
+            )
+        )
+    late = _most(x for one in sessions for x in (one.lateness_seconds, one.switch_lateness_seconds))
+    if bad := [samples for samples in shown if skewed_phases(samples, late)]:
+        phases = _counted(bad, lambda samples: skewed_phases(samples, late))
+        found.append(
+            Caution(
+                Kind.MACHINE_LATE,
+                f"this machine's timers were late by {units.seconds(late, 2)}: more than 5 % of {phases} at "
+                f"{_sizes(bad)}",
+                "longer messages, fewer nodes, or a quieter machine",
+            )
+        )
+    return found
+
+
+def _most(values: Iterable[float]) -> float:
+    """Of those that are known; 0 where none is."""
+    return max((value for value in values if np.isfinite(value)), default=0.0)
+
+
+def _of_reference(about: Emulation) -> list[Caution]:
+    before, after = about.reference
+    if not (before > 0 and after > 0) or abs(after / before - 1) <= LARGEST_REFERENCE_CHANGE:
+        return []
+    return [
+        Caution(
+            Kind.MACHINE_CHANGED,
+            f"a pair of nodes without load had {units.rate(before)} before the run, "
+            f"{units.rate(after)} after",
+            "the machine was not the same: measure again",
+        )
+    ]
+
+
+def _limited_phases(samples: Samples, sessions: Sequence[Emulation]) -> int:
+    numbers = {number for one in sessions for number in one.limited.get(samples.size_bytes, ())}
+    return sum(
+        int(number) in numbers and bool(there)
+        for number, there in zip(samples.phase, samples.measured_phases(), strict=True)
+    )

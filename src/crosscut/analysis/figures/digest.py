@@ -1,0 +1,174 @@
+"""One message size of a run, boiled down to what reports draw: rates by phase, by route and by rank.
+
+Read by blocks of phases, so that millions of routes take little more memory than their results do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from crosscut.analysis.figures import samples as samples_of
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.stats.intervals import Floats, Medians, inverted, medians
+
+# Samples held at once; each takes about 60 bytes while its route's median is found.
+BLOCK_SAMPLES = 1 << 21
+
+
+@dataclass(frozen=True)
+class Digest:
+    """P phases, N ranks; NaN where nothing was measured."""
+
+    phases: Samples
+    """What the phases need and no more: the one entry of a phase is its slowest rank's time."""
+    rates: Medians
+    """[P] bytes per second: `summary.phase_rates`."""
+    formula: Medians
+    """[P] bytes per second: `summary.formula_rates`."""
+    messages: Floats
+    """[3, P] bytes per second of each phase's slowest, median and fastest message, by their medians."""
+    routes: Routes
+    rank_rates: Medians
+    """[N] bytes that a rank received in all phases over the time that it spent in them, per second."""
+
+    @property
+    def size_bytes(self) -> int:
+        return self.phases.size_bytes
+
+
+@dataclass(frozen=True)
+class _Block:
+    samples: Samples
+    phases: Samples
+    messages: Floats
+    routes: Routes
+    received_bytes: Floats  # [N]
+    seconds: Floats  # [R, N]
+    moved: Floats
+
+
+def digest(dataset: xr.Dataset, index: int) -> Digest:
+    """Of the size at `index`."""
+    blocks = list(_blocks(dataset, index))
+    routes = _joined([block.routes for block in blocks])
+    if routes is None:  # a route has samples in several blocks: its median needs them all together
+        routes = summary.routes(samples_of.load(dataset, index))
+    phases = _concatenated([block.phases for block in blocks])
+    moved = np.concatenate([block.moved for block in blocks])
+    times = medians(summary.phase_seconds(phases))
+    received = np.sum([block.received_bytes for block in blocks], axis=0)
+    spent = np.sum([block.seconds for block in blocks], axis=0)
+    return Digest(
+        phases=phases,
+        rates=inverted(times, moved),
+        formula=inverted(times, phases.credited_bytes),
+        messages=np.concatenate([block.messages for block in blocks], axis=1),
+        routes=routes,
+        rank_rates=inverted(
+            medians(np.where(spent > 0, spent, np.nan)), np.where(received > 0, received, np.nan)
+        ),
+    )
+
+
+def _blocks(dataset: xr.Dataset, index: int) -> Iterator[_Block]:
+    phases = int(dataset.sizes["phase"])
+    a_phase = 1
+    for name in ("message_seconds", "message_summary"):
+        if name in dataset:
+            sizes = dataset[name].sizes
+            a_phase = int(np.prod([sizes[axis] for axis in sizes if axis not in ("size", "phase")]))
+    step = max(1, BLOCK_SAMPLES // max(a_phase, 1))
+    for first in range(0, phases, step):
+        part = samples_of.load(dataset.isel(phase=slice(first, first + step)), index)
+        yield _block(part)
+
+
+def _block(part: Samples) -> _Block:
+    received, seconds = summary.rank_spent(part)
+    if part.of_phases:
+        received = np.zeros(1)
+    return _Block(
+        samples=replace(part, message_seconds=part.message_seconds[:0]),
+        phases=_slim(part),
+        messages=_spread(part),
+        routes=summary.routes(part),
+        received_bytes=received,
+        seconds=seconds,
+        moved=summary.moved_bytes(part) if not part.of_phases else part.bytes[:, 0, 0],
+    )
+
+
+def _slim(part: Samples) -> Samples:
+    phases = part.peer.shape[0]
+    return replace(
+        part,
+        peer=np.zeros((phases, 1, 1), np.int32),
+        bytes=np.zeros((phases, 1, 1)),
+        message_seconds=np.zeros((0, phases, 1, 1)),
+        rank_seconds=summary.phase_seconds(part)[..., None],
+        node=np.zeros(1, np.int32),
+    )
+
+
+def _spread(part: Samples) -> Floats:
+    """[3, P] of the messages of each phase."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rates = part.bytes / _median(part.message_seconds)
+    flat = np.where(np.isfinite(rates) & (part.bytes > 0), rates, np.nan).reshape(len(rates), -1)
+    if part.of_phases:
+        flat = np.full_like(flat, np.nan)
+    ordered = np.sort(flat, axis=1)  # NaN goes last
+    counts = np.isfinite(ordered).sum(axis=1)
+    rows, last = np.arange(len(ordered)), np.maximum(counts - 1, 0)
+    middle = (ordered[rows, last // 2] + ordered[rows, (last + 1) // 2]) / 2
+    return np.stack([ordered[:, 0], middle, ordered[rows, last]])
+
+
+def _median(seconds: Floats) -> Floats:
+    shape = seconds.shape[1:]
+    return medians(seconds.reshape(len(seconds), -1)).median.reshape(shape)
+
+
+def _concatenated(parts: list[Samples]) -> Samples:
+    first = parts[0]
+    return replace(
+        first,
+        phase=np.concatenate([part.phase for part in parts]),
+        peer=np.concatenate([part.peer for part in parts]),
+        bytes=np.concatenate([part.bytes for part in parts]),
+        message_seconds=np.concatenate([part.message_seconds for part in parts], axis=1),
+        rank_seconds=np.concatenate([part.rank_seconds for part in parts], axis=1),
+        credited_bytes=np.concatenate([part.credited_bytes for part in parts]),
+    )
+
+
+def _joined(parts: list[Routes]) -> Routes | None:
+    """None where a route is in more than one part."""
+    if len(parts) == 1:
+        return parts[0]
+    source = np.concatenate([part.source for part in parts])
+    destination = np.concatenate([part.destination for part in parts])
+    if _repeats(source, destination):
+        return None
+    columns: dict[str, NDArray[np.float64]] = {}
+    for name in ("median", "low", "high"):
+        columns[name] = np.concatenate([getattr(part.rates, name) for part in parts])
+    counts = np.concatenate([part.rates.count for part in parts])
+    same_node = np.concatenate([part.same_node for part in parts])
+    return Routes(source, destination, Medians(**columns, count=counts), same_node)
+
+
+def _repeats(source: NDArray[np.int32], destination: NDArray[np.int32]) -> bool:
+    if len(source) == 0:
+        return False
+    ranks = int(max(source.max(), destination.max())) + 1
+    seen = np.zeros(ranks * ranks, np.bool_)
+    seen[source.astype(np.int64) * ranks + destination] = True
+    return int(seen.sum()) < len(source)

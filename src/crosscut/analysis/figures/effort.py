@@ -1,0 +1,94 @@
+"""What moving bytes costs in processor time, by rank: the attribute `effort` (docs/reference/run-format.md).
+
+A rank's time is that of its process in timed sections, user's and kernel's. What the kernel does for it in
+interrupts, on whichever core, is not in it; nor is what another machine's adapter does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.stats.intervals import Floats
+
+GIGABYTE = 1e9
+# More than so many times the middle rank's: another kind of host, or one that does something else.
+FAR_OFF = 1.5
+FEWEST_RANKS = 4
+# Below it a process's time is the clock's and the scheduler's rounding.
+SHORTEST_SECONDS = 1e-3
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Of one message size; [rank] each, NaN or 0 where a rank took no part."""
+
+    size_bytes: int
+    processor_seconds: Floats
+    elapsed_seconds: Floats
+    sent_bytes: Floats
+    received_bytes: Floats
+
+    def per_gigabyte(self) -> Floats:
+        """[rank] processor seconds for each GB that the rank sent or received."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            moved = self.sent_bytes + self.received_bytes
+            return np.where(moved > 0, self.processor_seconds * GIGABYTE / moved, np.nan)
+
+    def per_message(self) -> Floats:
+        """[rank] processor seconds for each message sent or received, if all have the run's size."""
+        return self.per_gigabyte() * self.size_bytes / GIGABYTE
+
+    def total_per_gigabyte(self) -> float:
+        """Both ends together, for each GB that went from one rank to another."""
+        moved = float(np.nansum(self.sent_bytes))
+        return float(np.nansum(self.processor_seconds)) * GIGABYTE / moved if moved > 0 else float("nan")
+
+    def busy(self) -> float:
+        """Share of the timed sections that the middle rank's processor worked."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = self.processor_seconds / self.elapsed_seconds
+        there = shares[np.isfinite(shares)]
+        return float(np.median(there)) if len(there) else float("nan")
+
+    def far_off(self) -> list[tuple[int, float]]:
+        """(rank, times the middle rank's), the furthest first; few ranks tell no middle."""
+        found = self.per_gigabyte()
+        there = np.isfinite(found) & (self.processor_seconds >= SHORTEST_SECONDS)
+        if there.sum() < FEWEST_RANKS:
+            return []
+        ratios = np.where(there, found / float(np.median(found[there])), 0.0)
+        order = np.argsort(-ratios, kind="stable")
+        return [(int(rank), float(ratios[rank])) for rank in order if ratios[rank] > FAR_OFF]
+
+
+def efforts(attributes: Mapping[str, object], ranks: int) -> list[Effort]:
+    """By size; what is no such list, or of other ranks, is left out."""
+    entries = attributes.get("effort")
+    found = [_effort(entry, ranks) for entry in entries] if isinstance(entries, list | tuple) else []
+    return sorted((one for one in found if one is not None), key=lambda one: one.size_bytes)
+
+
+def _effort(entry: object, ranks: int) -> Effort | None:
+    if not isinstance(entry, Mapping):
+        return None
+    size = entry.get("size")
+    names = ("processor_seconds", "elapsed_seconds", "sent_bytes", "received_bytes")
+    columns = [_column(entry.get(name), ranks) for name in names]
+    if type(size) is not int or size < 0:
+        return None
+    processor, elapsed, sent, received = columns
+    if processor is None or elapsed is None or sent is None or received is None:
+        return None
+    return Effort(size, processor, elapsed, sent, received)
+
+
+def _column(values: object, ranks: int) -> Floats | None:
+    if not isinstance(values, list | tuple) or len(values) != ranks:
+        return None
+    if not all(type(value) in (int, float) for value in values):
+        return None
+    found = np.array(values, np.float64)
+    return found if bool((np.isfinite(found) & (found >= 0)).all()) else None

@@ -1,0 +1,140 @@
+"""Parameters of LogGP from a ping-pong sweep, and how well a straight line describes it.
+
+A message of m bytes takes L + 2 o + (m - 1) G (Alexandrov, Ionescu, Schauser and Scheiman, SPAA 1995,
+section 3): L on its way, o at either end, G for each further byte. Half round trips tell the sum L + 2 o
+and G. A stream of n messages and its acknowledgement takes n - 1 times g more than a round trip (Hoefler,
+Lichei and Rehm, PMEO at IPDPS 2007: PRTT(n, 0, s)), or n - 1 times o, where that is longer. They tell o by
+messages sent with pauses between them, which no pattern does; here it is what LogP defines it to be: the
+time for which a processor works on a message, as the system counts it. Ranks that poll work all the time:
+nothing tells o then, nor L by itself. t = alpha + m / beta is the line of Hockney (Parallel Computing 20,
+1994); under load Salmon, Stein and Sterling (SC98) find it inadequate, hence the misfit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.stats.intervals import Floats
+
+FEWEST_SIZES = 4
+# What no clock sees, and nobody waits for.
+SHORTEST_SECONDS, LONGEST_SECONDS = 1e-12, 1e9
+# A line that is off by more somewhere does not describe the sweep: the protocol changes with the size.
+ADEQUATE = 0.1
+
+
+@dataclass(frozen=True)
+class Line:
+    """t = alpha + m / beta, over all sizes."""
+
+    alpha_seconds: float
+    seconds_per_byte: float
+    """1 / beta; 0 where time does not grow with the size."""
+    misfit_median: float
+    """Of |measured over line - 1|."""
+    misfit_largest: float
+    misfit_bytes: int
+    """The size at which it is largest."""
+
+    @property
+    def adequate(self) -> bool:
+        return self.misfit_largest <= ADEQUATE
+
+
+@dataclass(frozen=True)
+class LogGP:
+    short_seconds: float
+    """Of half round trips L + 2 o; of a stream g."""
+    seconds_per_byte: float
+    """G, between the two largest octaves."""
+    line: Line
+
+
+def loggp(size_bytes: list[int], seconds: Floats) -> LogGP | None:
+    """`seconds`: of one message of each size. None: too few sizes, or none large enough to tell G."""
+    sizes, times = np.asarray(size_bytes, np.float64), np.asarray(seconds, np.float64)
+    there = (times > SHORTEST_SECONDS) & (times < LONGEST_SECONDS) & (sizes > 0)
+    sizes, times = sizes[there], times[there]
+    if len(np.unique(sizes)) < FEWEST_SIZES:
+        return None
+    per_byte = _slope_of_largest(sizes, times)
+    smallest = sizes == sizes.min()
+    # The first byte is the message's own: L + 2 o + (m - 1) G.
+    short = float(np.median(times[smallest])) - (sizes.min() - 1) * per_byte
+    if per_byte <= 0 or short <= 0:
+        return None
+    return LogGP(short, per_byte, _line(sizes, times))
+
+
+def _slope_of_largest(sizes: Floats, times: Floats) -> float:
+    """Least squares, relative errors alike, over sizes from a quarter of the largest on; of two sizes at
+    least."""
+    large = sizes >= sizes.max() / 4
+    if len(np.unique(sizes[large])) < 2:
+        large = sizes >= np.unique(sizes)[-2]
+    return _fitted(sizes[large], times[large])[1]
+
+
+def _fitted(sizes: Floats, times: Floats) -> tuple[float, float]:
+    """(alpha, seconds per byte) with the smallest sum of squared relative errors."""
+    table = np.stack([1 / times, sizes / times], axis=1)
+    # Columns of one size, or the solution loses its digits: bytes are many, seconds few.
+    scale = np.sqrt((table**2).sum(axis=0))
+    found = np.linalg.lstsq(table / scale, np.ones(len(times)), rcond=None)[0] / scale
+    return float(found[0]), float(found[1])
+
+
+def line(size_bytes: Floats, seconds: Floats) -> Line | None:
+    """Through single messages of any sizes, as those under load are; None where a line says nothing."""
+    there = (seconds > SHORTEST_SECONDS) & (seconds < LONGEST_SECONDS) & (size_bytes >= 0)
+    sizes, times = size_bytes[there], seconds[there]
+    if len(np.unique(sizes)) < FEWEST_SIZES:
+        return None
+    return _line(sizes, times)
+
+
+def _line(sizes: Floats, times: Floats) -> Line:
+    alpha, per_byte = _fitted(sizes, times)
+    misfit = np.abs(times / np.maximum(alpha + per_byte * sizes, 1e-12) - 1)
+    worst = int(np.argmax(misfit))
+    return Line(alpha, per_byte, float(np.median(misfit)), float(misfit[worst]), int(sizes[worst]))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What two sweeps and the processors' time tell together; NaN: not told."""
+
+    latency_seconds: float
+    """L"""
+    send_seconds: float
+    """o of whoever sends."""
+    receive_seconds: float
+    gap_seconds: float
+    """g: from one short message to the next."""
+
+    @property
+    def gap_is_overhead(self) -> bool:
+        """The processors are the limit: g may be smaller than what is seen."""
+        longest = max(self.send_seconds, self.receive_seconds)
+        return bool(longest >= PROCESSOR_BOUND * self.gap_seconds)
+
+
+# Of the gap that an end's processor works: more, and it is the processor that limits.
+PROCESSOR_BOUND = 0.9
+
+
+def gap(stream_seconds: float, messages: int, half_round_trip_seconds: float) -> float:
+    """g of short messages. `stream_seconds`: of one message of the stream, all of them and an empty
+    acknowledgement over their number."""
+    if messages < 2:
+        return float("nan")
+    found = (messages * stream_seconds - 2 * half_round_trip_seconds) / (messages - 1)
+    return found if found > 0 else float("nan")
+
+
+def parts(short_seconds: float, gap_seconds: float, send_seconds: float, receive_seconds: float) -> Parts:
+    """`short_seconds`: L + 2 o; its two o are one of sending and one of receiving."""
+    latency = short_seconds - send_seconds - receive_seconds
+    return Parts(latency if latency > 0 else float("nan"), send_seconds, receive_seconds, gap_seconds)

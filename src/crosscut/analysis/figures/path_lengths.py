@@ -1,0 +1,125 @@
+"""How long the ways between a run's nodes are, where the network's description is in the run."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from crosscut.analysis.figures.hops import NO_WAY, Lengths
+from crosscut.base.errors import CrosscutError
+from crosscut.network import paths
+from crosscut.network.paths import Ways
+
+# The tables of all ways grow with hosts times switches.
+MOST_HOSTS = 1024
+
+
+def of_run(attributes: Mapping[str, object], nodes: tuple[str, ...]) -> Lengths | None:
+    """None: the run describes no network, one too large, or one that cannot be read any more."""
+    described = attributes.get("network")
+    if not isinstance(described, Mapping):
+        return None
+    text, hosts = described.get("description"), described.get("hosts")
+    if not isinstance(text, str) or not isinstance(hosts, int) or hosts > MOST_HOSTS:
+        return None
+    with tempfile.TemporaryDirectory(prefix="crosscut-network-") as folder:
+        file = Path(folder) / "network.toml"
+        try:
+            file.write_text(text, encoding="utf-8")
+            network = paths.load(str(file))
+            found = lengths(network)
+        except (CrosscutError, KeyError, TypeError, ValueError):  # of an older crosscut, or damaged
+            return None
+    place = {host.name: at for at, host in enumerate(network.hosts)}
+    at = np.array([place.get(node, NO_WAY) for node in nodes], np.int64)
+    known = (at >= 0)[:, None] & (at >= 0)[None, :]
+    return Lengths(
+        *(np.where(known, table[np.ix_(at, at)], NO_WAY) for table in (found.switches, found.hosts))
+    )
+
+
+def lengths(network: Ways) -> Lengths:
+    """Of all pairs of its hosts, by its own tables."""
+    count = len(network.hosts)
+    through = _through_switches(network)
+    switches, hosts = np.full((count, count), NO_WAY), np.full((count, count), NO_WAY)
+    for route in network.routes:
+        hops = {hop.at: hop for hop in route.hops}
+        known = {route.host: (0, NO_WAY)}  # host: switches and hosts still to pass; the end itself is none
+        for source in hops:
+            _walk(source, hops, through, known)
+        for source, (passed, between) in known.items():
+            if source != route.host and (
+                switches[source, route.host] == NO_WAY or passed < switches[source, route.host]
+            ):
+                switches[source, route.host], hosts[source, route.host] = passed, between
+    np.fill_diagonal(switches, 0)
+    np.fill_diagonal(hosts, 0)
+    return Lengths(switches, hosts)
+
+
+def _walk(
+    source: int,
+    hops: Mapping[int, paths.Hop],
+    through: Mapping[tuple[int, int], Mapping[int, int]],
+    known: dict[int, tuple[int, int]],
+) -> None:
+    """Follows next hops to a host whose way is known, then back; a loop or a gap leaves what is before it
+    unknown."""
+    chain: list[paths.Hop] = []
+    while source not in known:
+        if source not in hops or len(chain) > len(hops):
+            return
+        chain.append(hops[source])
+        source = hops[source].next
+    for hop in reversed(chain):
+        passed, between = known[hop.next]
+        inside = through.get((hop.next, hop.entering), {}).get(hop.edge)
+        if inside is None:
+            return
+        known[hop.at] = (passed + inside, between + 1)
+
+
+def _through_switches(network: Ways) -> dict[tuple[int, int], dict[int, int]]:
+    """(host, adapter) to {edge of a host that sends there: switches on the way}."""
+    found = {}
+    ends = [(edge.a, edge.b) for edge in network.edges]
+    at_host = [
+        (number, b if network.is_host(a) else a)
+        for number, (a, b) in enumerate(ends)
+        if network.is_host(a) or network.is_host(b)
+    ]
+    for segment in network.segments:
+        leaving = dict(segment.leaving)
+        passed: dict[int, int] = {}
+        for switch in leaving:
+            _count(switch, segment.host, leaving, ends, passed)
+        found[segment.host, segment.adapter] = {
+            number: 0 if network.is_host(vertex) else passed[vertex]
+            for number, vertex in at_host
+            if network.is_host(vertex) or vertex in passed
+        }
+    return found
+
+
+def _count(
+    switch: int,
+    end: int,
+    leaving: Mapping[int, int],
+    ends: list[tuple[int, int]],
+    passed: dict[int, int],
+) -> None:
+    """Switches from `switch` to the host `end`, itself among them; also of all on the way."""
+    chain: list[int] = []
+    while switch != end and switch not in passed:
+        if switch not in leaving or len(chain) > len(leaving):
+            return
+        chain.append(switch)
+        a, b = ends[leaving[switch]]
+        switch = b if switch == a else a
+    already = 0 if switch == end else passed[switch]
+    for back, vertex in enumerate(reversed(chain)):
+        passed[vertex] = already + back + 1

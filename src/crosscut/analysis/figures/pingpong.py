@@ -1,0 +1,59 @@
+"""The ping-pong sweep: size against time and rate. (Snell, Mikler, Gustafson: NetPIPE, 1996: latency is the
+time of the smallest message, the signature graph is rate against time.)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.intervals import Medians, medians
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One entry a size, in the order of sizes, pooled over pairs."""
+
+    size_bytes: list[int]
+    seconds: Medians
+    rates: Medians
+
+    def latency_index(self) -> int:
+        """The smallest size: its time is the latency."""
+        return int(np.argmin(self.size_bytes))
+
+    def peak_index(self) -> int:
+        """The size with the highest median rate."""
+        return int(np.nanargmax(self.rates.median))
+
+    def half_rate_bytes(self) -> int:
+        """The smallest size that reaches half the peak rate (Hockney's n1/2)."""
+        peak = self.rates.median[self.peak_index()]
+        reached = [
+            size for size, rate in zip(self.size_bytes, self.rates.median, strict=True) if rate >= peak / 2
+        ]
+        return min(reached)
+
+
+def _stacked(found: Sequence[Medians]) -> Medians:
+    return Medians(
+        np.array([one.median.item() for one in found]),
+        np.array([one.low.item() for one in found]),
+        np.array([one.high.item() for one in found]),
+        np.array([one.count.item() for one in found], dtype=np.int64),
+    )
+
+
+def sweep(measured: Sequence[Samples]) -> Sweep:
+    """Median sample and rate of each size, over all pairs and repetitions."""
+    ordered = sorted(measured, key=lambda samples: samples.size_bytes)
+    times, rates = [], []
+    for samples in ordered:
+        seconds = samples.message_seconds
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            speed = np.where(np.isfinite(seconds), samples.bytes / seconds, np.nan)
+        times.append(medians(seconds.reshape(-1, 1)))
+        rates.append(medians(speed.reshape(-1, 1)))
+    return Sweep([samples.size_bytes for samples in ordered], _stacked(times), _stacked(rates))

@@ -1,0 +1,168 @@
+"""What one message size of a run holds, as arrays ready to compute with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats.intervals import Floats
+
+MEASURED = 1
+MOST_CLASSES = 12
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One size. R repetitions, P phases, N ranks, K slots; NaN in every cell that is not measured."""
+
+    size_bytes: int
+    phase: NDArray[np.int64]  # [P] the pattern's own numbers
+    peer: NDArray[np.int32]  # [P, N, K], -1: no sample
+    bytes: Floats  # [P, N, K]
+    message_seconds: Floats  # [R, P, N, K]
+    rank_seconds: Floats  # [R, P, N]
+    credited_bytes: Floats  # [P]
+    node: NDArray[np.int32]  # [N]
+    iterations: int
+    summarised: bool
+    """True: medians stand in place of raw samples (R is 1), so there are no intervals."""
+    of_phases: bool = False
+    """True: the run knows phases, not ranks. N and K are 1, and the one entry of a phase stands for all: the
+    time of its slowest rank, the median of its messages, the bytes that its busiest rank moves."""
+
+    @property
+    def ranks(self) -> int:
+        return int(self.rank_seconds.shape[2])
+
+    def measured_phases(self) -> NDArray[np.bool_]:
+        """[P] phases of which at least one repetition is there."""
+        return np.asarray(np.isfinite(self.rank_seconds).any(axis=(0, 2)))
+
+
+def without(samples: Samples, phases: frozenset[int]) -> Samples:
+    """All but the phases of these numbers."""
+    kept = ~np.isin(samples.phase, sorted(phases))
+    if kept.all():
+        return samples
+    return replace(
+        samples, phase=samples.phase[kept], peer=samples.peer[kept], bytes=samples.bytes[kept],
+        message_seconds=samples.message_seconds[:, kept], rank_seconds=samples.rank_seconds[:, kept],
+        credited_bytes=samples.credited_bytes[kept],
+    )  # fmt: skip
+
+
+def voided(samples: Samples, phases: frozenset[int]) -> Samples:
+    """As if the phases of these numbers were not measured: runs of the same phases stay alike."""
+    void = np.isin(samples.phase, sorted(phases))
+    if not void.any():
+        return samples
+    return replace(
+        samples, message_seconds=np.where(void[:, None, None], np.nan, samples.message_seconds),
+        rank_seconds=np.where(void[:, None], np.nan, samples.rank_seconds),
+    )  # fmt: skip
+
+
+def _array(dataset: xr.Dataset, name: str, index: int) -> Floats:
+    """Array `name` of one size."""
+    return np.asarray(dataset[name].isel(size=index).values, dtype=np.float64)
+
+
+def load(dataset: xr.Dataset, index: int) -> Samples:
+    """Samples of the size at `index`; reads that size's arrays, no others."""
+    if "phase_status" in dataset:
+        return _of_phases(dataset, index)
+    status = np.asarray(dataset["status"].isel(size=index).values)
+    summarised = "message_seconds" not in dataset
+    if summarised:
+        messages = _summary(dataset, "message_summary", index)
+        ranks = _summary(dataset, "rank_summary", index)
+        measured = (status == MEASURED).any(axis=0, keepdims=True)
+    else:
+        messages = _array(dataset, "message_seconds", index)
+        ranks = _array(dataset, "rank_seconds", index)
+        measured = status == MEASURED
+    size = int(dataset["size"].values[index])
+    peer = np.asarray(dataset["peer"].values, dtype=np.int32)
+    peer = np.where(peer < ranks.shape[2], peer, np.int32(-1))  # of a damaged file: no rank of the run
+    # Negative: equal to `size`, in a pattern whose other samples have sizes of their own.
+    stored = dataset["bytes"].values if "bytes" in dataset else np.full(peer.shape, -1)
+    sample_bytes = np.where(stored < 0, size, stored)
+    count, phases = ranks.shape[2], ranks.shape[1]
+    return Samples(
+        size_bytes=size,
+        phase=np.asarray(dataset["phase"].values, dtype=np.int64),
+        peer=peer,
+        bytes=np.asarray(sample_bytes, dtype=np.float64),
+        message_seconds=np.where(measured[..., None] & (peer >= 0) & _possible(messages), messages, np.nan),
+        rank_seconds=np.where(measured & _possible(ranks), ranks, np.nan),
+        credited_bytes=_array(dataset, "credited_bytes", index)
+        if "credited_bytes" in dataset
+        else np.full(phases, np.nan),
+        node=np.asarray(dataset["node"].values, dtype=np.int32)
+        if "node" in dataset
+        else np.zeros(count, np.int32),
+        iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
+        summarised=summarised,
+    )
+
+
+def _possible(seconds: Floats) -> NDArray[np.bool_]:
+    """Of a damaged file: no time is negative or without end. 0 is one that the clock did not see."""
+    return np.asarray((seconds >= 0) & (seconds < np.inf))
+
+
+def _of_phases(dataset: xr.Dataset, index: int) -> Samples:
+    measured = np.asarray(dataset["phase_status"].isel(size=index).values) == MEASURED
+    slowest = _array(dataset, "phase_rank_summary", index)[..., _STATISTICS.index("maximum")]
+    message = _array(dataset, "phase_message_summary", index)[..., _STATISTICS.index("median")]
+    # The same in every repetition that is there.
+    moved = np.where(measured, _array(dataset, "phase_moved_bytes", index), 0).max(axis=0)
+    return Samples(
+        size_bytes=int(dataset["size"].values[index]),
+        phase=np.asarray(dataset["phase"].values, dtype=np.int64),
+        peer=np.zeros((len(moved), 1, 1), np.int32),
+        bytes=moved[:, None, None],
+        message_seconds=np.where(measured & _possible(message), message, np.nan)[..., None, None],
+        rank_seconds=np.where(measured & _possible(slowest), slowest, np.nan)[..., None],
+        credited_bytes=_array(dataset, "credited_bytes", index)
+        if "credited_bytes" in dataset
+        else np.full(len(moved), np.nan),
+        node=np.zeros(1, np.int32),
+        iterations=int(dataset["iterations"].values[index]) if "iterations" in dataset else 1,
+        summarised=False,
+        of_phases=True,
+    )
+
+
+# Order of the coordinate `statistic` (docs/reference/run-format.md).
+_STATISTICS = ("count", "minimum", "median", "p99", "maximum")
+
+
+def _summary(dataset: xr.Dataset, name: str, index: int) -> Floats:
+    """Medians as one repetition."""
+    return _array(dataset, name, index)[..., _STATISTICS.index("median")][None]
+
+
+def messages(measured: Sequence[Samples]) -> tuple[Floats, Floats]:
+    """(bytes, seconds) of every message of every size asked for."""
+    sizes, seconds = [], []
+    for samples in measured:
+        there = np.isfinite(samples.message_seconds)
+        sizes.append(np.broadcast_to(samples.bytes, there.shape)[there])
+        seconds.append(samples.message_seconds[there])
+    return np.concatenate(sizes), np.concatenate(seconds)
+
+
+def classes(sizes: Floats) -> list[tuple[float, float]]:
+    """Spans of sizes to tabulate: each size alone, or powers of two (or four, …) where there are many."""
+    distinct = np.unique(sizes)
+    if len(distinct) <= MOST_CLASSES:
+        return [(float(size), float(size)) for size in distinct]
+    powers = np.floor(np.log2(np.maximum(distinct, 1)))
+    step = int(np.ceil((powers[-1] - powers[0] + 1) / MOST_CLASSES))
+    edges = np.arange(powers[0], powers[-1] + step, step)
+    return [(float(2**edge), float(2 ** (edge + step) - 1)) for edge in edges]

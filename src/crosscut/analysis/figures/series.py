@@ -1,0 +1,167 @@
+"""What can change from run to run, as one number a repetition: classes of routes, nodes, phases, single
+routes.
+
+Numbers are logarithms of rates. Those of several routes are their median, so that one bad host does not pull
+its partners down: a halved link of one host in sixteen would else cost each of the others 4.5 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.route_class import CLASSES, Groups, members
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.intervals import Floats
+
+Ints = NDArray[np.int64]
+
+# Of more ranks single routes are not looked at one by one: classes and nodes are.
+MOST_ROUTES = 1 << 16
+
+
+class Family(Enum):
+    CLASS = "routes"
+    OUT = "node, out"
+    IN = "node, in"
+    PHASE = "phase"
+    ROUTE = "route"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a column is about."""
+
+    family: Family
+    size_bytes: int
+    name: str = ""
+    """Of a class."""
+    ranks: tuple[int, ...] = ()
+    """Of a node: its ranks; of a route: source, destination."""
+    phase: int = -1
+    within: str = ""
+    """The class that a route is of."""
+
+
+@dataclass(frozen=True)
+class RouteRates:
+    """[repetition, route] logarithm of the rate; NaN where nothing was measured."""
+
+    source: Ints
+    destination: Ints
+    logs: Floats
+
+
+def route_rates(samples: Samples, ranks: Ints) -> RouteRates:
+    """Several samples of a route in a repetition: their median. `ranks` renumbers; -1 leaves out."""
+    there = (samples.peer >= 0) & (not samples.of_phases)
+    if there.any():
+        there &= (ranks[np.maximum(samples.peer, 0)] >= 0) & (ranks >= 0)[None, :, None]
+    cells = np.nonzero(there)
+    source = ranks[samples.peer[cells]] if there.any() else np.zeros(0, np.int64)
+    destination = ranks[cells[1]] if there.any() else np.zeros(0, np.int64)
+    phase, rank, slot = cells
+    seconds = samples.message_seconds[:, phase, rank, slot]
+    amounts = np.log(np.maximum(samples.bytes[cells], 1))
+    logs = amounts - np.log(np.where(seconds > 0, seconds, np.nan))
+    keys = source.astype(np.int64) * samples.ranks + destination
+    order = np.argsort(keys, kind="stable")
+    unique, start = np.unique(keys[order], return_index=True)
+    if len(unique) != len(keys):
+        columns = np.split(logs[:, order], start[1:], axis=1)
+        logs = np.stack([median(part) for part in columns], axis=1)
+    else:
+        logs = logs[:, order]
+    return RouteRates(unique // samples.ranks, unique % samples.ranks, logs)
+
+
+def median(values: Floats) -> Floats:
+    """[repetition] over routes; NaN where there is none."""
+    ordered = np.sort(values, axis=1)  # NaN last
+    there = np.isfinite(values).sum(axis=1)
+    rows = np.arange(len(values))
+    low, high = (
+        ordered[rows, np.maximum(there - 1, 0) // 2],
+        ordered[rows, np.minimum(there // 2, values.shape[1] - 1)],
+    )
+    return np.where(there > 0, (low + high) / 2, np.nan)
+
+
+@dataclass(frozen=True)
+class Columns:
+    subjects: tuple[Subject, ...]
+    values: Floats
+    """[repetition, subject]"""
+
+
+def columns(samples: Samples, ranks: Ints, node: Ints, groups: Groups, *, single: bool = True) -> Columns:
+    """All of one size. `node`: of each rank, in the numbering that `ranks` leads to; `single`: phases and
+    routes, too."""
+    subjects: list[Subject] = []
+    parts: list[Floats] = []
+    size = samples.size_bytes
+    found = route_rates(samples, ranks)
+    if len(found.source):
+        _classes(found, size, node, groups, subjects, parts)
+        for family, ends in ((Family.OUT, found.source), (Family.IN, found.destination)):
+            _nodes(found, family, ends, size, node, subjects, parts)
+    same = len(ranks) == samples.ranks and bool((ranks == np.arange(len(ranks))).all())
+    if single and (same or samples.of_phases):
+        moved = summary.moved_bytes(samples) if not samples.of_phases else samples.bytes[:, 0, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = np.log(np.maximum(moved, 1)) - np.log(summary.phase_seconds(samples))
+        subjects += [Subject(Family.PHASE, size, phase=int(number)) for number in samples.phase]
+        parts.append(np.where(np.isfinite(rates), rates, np.nan))
+    if single and 1 < len(found.source) <= MOST_ROUTES:
+        within = _within(found, node, groups)
+        subjects += [
+            Subject(Family.ROUTE, size, ranks=(int(a), int(b)), within=name)
+            for a, b, name in zip(found.source, found.destination, within, strict=True)
+        ]
+        parts.append(found.logs)
+    rows = samples.rank_seconds.shape[0]
+    return Columns(tuple(subjects), np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0)))
+
+
+def _classes(
+    found: RouteRates, size: int, node: Ints, groups: Groups, subjects: list[Subject], parts: list[Floats]
+) -> None:
+    for name in CLASSES:
+        mine = members(name, found.source, found.destination, node, groups)
+        if name == CLASSES[-1] and any(s.name in CLASSES[1:3] for s in subjects):
+            continue  # the classes by group say it already
+        if mine.any():
+            subjects.append(Subject(Family.CLASS, size, name=name))
+            parts.append(median(found.logs[:, mine])[:, None])
+
+
+def _nodes(
+    found: RouteRates,
+    family: Family,
+    ends: Ints,
+    size: int,
+    node: Ints,
+    subjects: list[Subject],
+    parts: list[Floats],
+) -> None:
+    """What a node sends to, or receives from, other nodes."""
+    outside = np.nonzero(node[found.source] != node[found.destination])[0]
+    mine = node[ends[outside]]
+    order = outside[np.argsort(mine, kind="stable")]
+    nodes, start = np.unique(node[ends[order]], return_index=True)
+    if len(nodes) < 3:
+        return  # of two nodes the only routes there are say as much
+    for number, part in zip(nodes, np.split(order, start[1:]), strict=True):
+        subjects.append(Subject(family, size, ranks=tuple(np.nonzero(node == number)[0].tolist())))
+        parts.append(median(found.logs[:, part])[:, None])
+
+
+def _within(found: RouteRates, node: Ints, groups: Groups) -> list[str]:
+    names = np.full(len(found.source), CLASSES[-1], dtype=object)
+    for name in CLASSES[:3]:
+        names[members(name, found.source, found.destination, node, groups)] = name
+    return [str(name) for name in names]

@@ -1,0 +1,115 @@
+"""Victims' samples, congested against idle (the question of GPCNeT: Chunduri et al., SC19).
+
+Ratios are taken of raw statistics, never of rounded ones, and percentiles and extremes of the same
+samples as the median.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.intervals import Floats
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Victims' samples under one condition."""
+
+    label: str
+    seconds: Floats
+    """Flat; seconds a message."""
+    bytes: float
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.seconds))
+
+    @property
+    def p99(self) -> float:
+        return float(np.percentile(self.seconds, 99))
+
+    @property
+    def longest(self) -> float:
+        return float(self.seconds.max())
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    condition: Condition
+    median: float
+    p99: float
+    longest: float
+
+
+def conditions(samples: Samples, labels: list[str]) -> list[Condition]:
+    """Samples of the victims, who are the ranks timed in the first (idle) condition, by label and bytes."""
+    found: dict[tuple[str, float], list[Floats]] = {}
+    victims = _victims(samples, labels)
+    for phase, label in enumerate(labels):
+        there = (samples.peer[phase] >= 0) & victims[:, None]
+        for amount in np.unique(samples.bytes[phase][there]):
+            cells = there & (samples.bytes[phase] == amount)
+            seconds = samples.message_seconds[:, phase][:, cells]
+            seconds = seconds[np.isfinite(seconds) & (seconds > 0)]  # 0: the clock did not see it
+            if len(seconds):
+                found.setdefault((label, float(amount)), []).append(seconds)
+    return [Condition(label, np.concatenate(parts), amount) for (label, amount), parts in found.items()]
+
+
+def _idle(labels: list[str]) -> list[int]:
+    """Phases of the idle condition: those labelled so, else those that are labelled as the first."""
+    idle = [index for index, label in enumerate(labels) if "idle" in label]
+    return idle or [index for index, label in enumerate(labels) if label == labels[0]]
+
+
+@dataclass(frozen=True)
+class EarlyEnd:
+    """A condition in which a congestor was through before the victims were."""
+
+    label: str
+    share: float
+    """Of the victims' time, until the first congestor had sent all: median over repetitions, below 1."""
+
+
+def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:
+    """Congestors time in slot 0 until all that they send is sent (core/patterns/congestion.hpp); a victim's
+    rank is done with the last of its messages."""
+    victims = _victims(samples, labels)
+    found = []
+    for phase, label in enumerate(labels):
+        congestors = (samples.peer[phase, :, 0] >= 0) & ~victims
+        if not congestors.any() or not victims.any():
+            continue
+        sent = samples.message_seconds[:, phase, congestors, 0].min(axis=1)  # NaN where one is not known
+        done = samples.rank_seconds[:, phase, victims].max(axis=1)
+        known = np.isfinite(sent) & np.isfinite(done) & (done > 0)
+        with np.errstate(over="ignore"):
+            shares = sent[known] / done[known]
+        if known.any() and (share := float(np.median(shares))) < 1:
+            found.append(EarlyEnd(label, share))
+    return found
+
+
+def _victims(samples: Samples, labels: list[str]) -> NDArray[np.bool_]:
+    """[N] who is timed while all others are idle."""
+    return np.asarray((samples.peer[_idle(labels)] >= 0).any(axis=(0, 2)))
+
+
+def slowdowns(found: list[Condition]) -> list[Slowdown]:
+    """Each condition against the idle one of the same message size."""
+    idle = {condition.bytes: condition for condition in reversed(found) if "idle" in condition.label}
+    for condition in found:  # nothing is labelled idle: the first condition is the reference
+        idle.setdefault(condition.bytes, condition)
+    return [
+        Slowdown(
+            condition,
+            condition.median / idle[condition.bytes].median,
+            condition.p99 / idle[condition.bytes].p99,
+            condition.longest / idle[condition.bytes].longest,
+        )
+        for condition in found
+    ]

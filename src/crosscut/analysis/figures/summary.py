@@ -1,0 +1,120 @@
+"""Rates of phases and routes, and what stands out among them. Pure functions of `Samples`.
+
+Rates are bytes per second and direction. The rate of a phase is what the busiest rank moves in one
+direction, over the time of the slowest rank; the rate of a message is its bytes over its own time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.intervals import Floats, Medians, inverted, medians
+
+
+def phase_seconds(samples: Samples) -> Floats:
+    """[R, P] time of the slowest rank."""
+    times = samples.rank_seconds
+    slowest = np.where(np.isfinite(times), times, -np.inf).max(axis=2)
+    return np.where(np.isfinite(slowest), slowest, np.nan)
+
+
+def moved_bytes(samples: Samples) -> Floats:
+    """[P] bytes that the busiest rank sends or receives, whichever is more."""
+    phases, ranks, _ = samples.peer.shape
+    present = samples.peer >= 0
+    amounts = np.where(present, samples.bytes, 0)
+    received = amounts.sum(axis=2)
+    sent = np.zeros((phases, ranks))
+    rows = np.broadcast_to(np.arange(phases)[:, None, None], samples.peer.shape)
+    np.add.at(sent, (rows[present], samples.peer[present]), amounts[present])
+    busiest: Floats = np.maximum(received, sent).max(axis=1)
+    return busiest
+
+
+def phase_rates(samples: Samples) -> Medians:
+    """[P] rate of each phase."""
+    return inverted(medians(phase_seconds(samples)), moved_bytes(samples))
+
+
+def formula_rates(samples: Samples) -> Medians:
+    """[P] what the pattern's own formula gives: credited bytes over the slowest rank's time."""
+    return inverted(medians(phase_seconds(samples)), samples.credited_bytes)
+
+
+def rank_spent(samples: Samples) -> tuple[Floats, Floats]:
+    """([N] bytes that a rank received in samples, [R, N] seconds that it spent in the phases it took part
+    in). A phase that it sat out takes none of its time; one that a repetition lacks voids that repetition."""
+    present = (samples.peer >= 0) & np.isfinite(samples.message_seconds).any(axis=0)
+    received: Floats = np.where(present, samples.bytes, 0.0).sum(axis=(0, 2))
+    busy = present.any(axis=2)
+    seconds: Floats = np.where(busy, samples.rank_seconds, 0.0).sum(axis=1)
+    return received, seconds
+
+
+def rank_rates(samples: Samples) -> Medians:
+    """[N] bytes that a rank received in all phases over the time that it spent in them, per second."""
+    received, seconds = rank_spent(samples)
+    return inverted(medians(np.where(seconds > 0, seconds, np.nan)), np.where(received > 0, received, np.nan))
+
+
+@dataclass(frozen=True)
+class Routes:
+    """One entry a route (source, destination), over all its samples of one size."""
+
+    source: NDArray[np.int32]
+    destination: NDArray[np.int32]
+    rates: Medians
+    """Bytes per second; seconds where times were asked for."""
+    same_node: NDArray[np.bool_]
+    timed: bool = False
+
+    def slowest(self, count: int) -> NDArray[np.int64]:
+        """Indices of the slowest routes, slowest first."""
+        there = np.nonzero(np.isfinite(self.rates.median))[0]
+        values = -self.rates.median[there] if self.timed else self.rates.median[there]
+        if count < len(there):  # of millions only the last few need an order
+            last = np.partition(values, count - 1)[count - 1]
+            kept = np.nonzero(values <= last)[0]
+            there, values = there[kept], values[kept]
+        return there[np.argsort(values, kind="stable")][:count]
+
+
+def routes(samples: Samples, *, timed: bool = False) -> Routes:
+    """Every route's median rate, or `timed` its median time, for messages whose sizes differ. The rank that
+    timed a sample is the destination, its peer the source."""
+    phase, rank, slot = np.nonzero((samples.peer >= 0) & (not samples.of_phases))
+    source = samples.peer[phase, rank, slot].astype(np.int64)
+    values = samples.message_seconds[:, phase, rank, slot]
+    if not timed:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            values = samples.bytes[phase, rank, slot] / values
+    keyed = source * samples.ranks + rank
+    order = np.argsort(keyed, kind="stable")
+    keyed = keyed[order]
+    first = np.nonzero(np.diff(keyed, prepend=-1))[0]
+    keys, cells = keyed[first], np.diff(first, append=len(keyed))
+    figures = np.full((4, len(keys)), np.nan)
+    for number in np.unique(cells):  # routes with equally many samples together
+        group = np.nonzero(cells == number)[0]
+        columns = order[first[group][:, None] + np.arange(number)]  # [group, number]
+        pooled = np.moveaxis(values[:, columns], 1, 2).reshape(-1, len(group))
+        found = medians(pooled)
+        figures[:, group] = found.median, found.low, found.high, found.count
+    sources, destinations = keys // samples.ranks, keys % samples.ranks
+    measured = figures[3] > 0
+    return Routes(
+        source=sources[measured].astype(np.int32),
+        destination=destinations[measured].astype(np.int32),
+        rates=Medians(
+            figures[0, measured],
+            figures[1, measured],
+            figures[2, measured],
+            figures[3, measured].astype(np.int64),
+        ),
+        same_node=samples.node[sources[measured]] == samples.node[destinations[measured]],
+        timed=timed,
+    )

@@ -1,0 +1,1 @@
+"""Findings: what a run shows to be slow, lossy, unsteady or shared."""

@@ -1,0 +1,144 @@
+"""Findings in the words of the machine room: pure functions from findings and cabling to findings.
+
+A group is called after a switch where nearly all of its hosts are on that switch, and nearly all of the
+switch's hosts in the group. An exception is worth a look: a cable in the wrong port, or a list out of date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from crosscut.analysis.findings import ports as port_findings
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.structure.model import Group, Structure
+from crosscut.cabling.model import Cabling, Port, Trunk
+
+NEARLY_ALL = 0.75
+PLACES_SHOWN = 3
+TRUNKS_SHOWN = 4
+EXCEPTIONS_SHOWN = 6
+_OF_HOSTS = (
+    Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.COUNTED, Kind.STEP, Kind.PERIODIC, Kind.DRIFT,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Alias:
+    name: str
+    switches: tuple[str, ...]
+
+
+def named(
+    found: Sequence[Finding], structure: Structure | None, cabling: Cabling
+) -> tuple[list[Finding], Structure | None]:
+    """The same, with names of switches for groups, and places for hosts."""
+    aliases = _aliases(structure, cabling) if structure is not None else {}
+    told = [_told(finding, aliases, cabling) for finding in found]
+    told += port_findings.alone([finding.what for finding in told], cabling)
+    if structure is None:
+        return told, None
+    notes = (*_exceptions(structure, aliases, cabling), *cabling.disagreements)
+    groups = tuple(_renamed(group, aliases) for group in structure.groups)
+    limits = tuple(
+        replace(limit, groups=tuple(aliases[name].name if name in aliases else name for name in limit.groups))
+        for limit in structure.limits
+    )
+    return told, replace(structure, groups=groups, limits=limits, notes=(*structure.notes, *notes))
+
+
+def _aliases(structure: Structure, cabling: Cabling) -> dict[str, _Alias]:
+    """By name of the group. A switch that a group and its only part would share names the outer one."""
+    of_rank = [frozenset(cabling.switches_of(host)) for host in structure.hosts]
+    everywhere = Counter(switch for switches in of_rank for switch in switches)
+    found: dict[str, _Alias] = {}
+    taken: set[tuple[str, ...]] = set()
+    for top in structure.groups:
+        for group in top.walk():
+            here = Counter(switch for rank in group.ranks for switch in of_rank[rank])
+            own = tuple(sorted(
+                switch for switch, count in here.items() if count >= NEARLY_ALL * everywhere[switch]
+            ))  # fmt: skip
+            covered = sum(bool(of_rank[rank] & set(own)) for rank in group.ranks)
+            if own and own not in taken and covered >= NEARLY_ALL * len(group.ranks):
+                found[group.name] = _Alias(" + ".join(own), own)
+                taken.add(own)
+    return found
+
+
+def _exceptions(structure: Structure, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[str]:
+    """Hosts that the cabling has on one switch, and the measurement with another's."""
+    found: dict[str, str] = {}
+    for name, alias in aliases.items():
+        group = structure.group(name)
+        for rank in group.ranks if group is not None else ():
+            host = structure.hosts[rank]
+            switches = cabling.switches_of(host)
+            if switches and not switches & set(alias.switches):
+                found.setdefault(
+                    host,
+                    f"by the cabling {host} is on {', '.join(sorted(switches))}, and it measures like the "
+                    f"hosts of {alias.name}: plugged in elsewhere, or the list is out of date",
+                )
+    more = len(found) - EXCEPTIONS_SHOWN
+    shown = list(found.values())[:EXCEPTIONS_SHOWN]
+    return [*shown, f"and {more} hosts more are elsewhere than the cabling says"] if more > 0 else shown
+
+
+def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> Finding:
+    what = _with_names(finding.what, aliases)
+    places: list[str] = []
+    ports: list[Port] = []
+    if finding.kind in _OF_HOSTS:
+        hosts = list(dict.fromkeys(finding.hosts))
+        ports = [port for host in hosts for port in cabling.of_host(host)]
+        for host in hosts[:PLACES_SHOWN]:
+            said = "; ".join(text for port in cabling.of_host(host) if (text := port.text()))
+            if said:
+                places.append(said if len(hosts) == 1 else f"{host}: {said}")
+    trunks = _trunks(finding, aliases, cabling)
+    places += [trunk.text() for trunk in trunks[:TRUNKS_SHOWN]]
+    if len(trunks) > TRUNKS_SHOWN:
+        places.append(f"and {len(trunks) - TRUNKS_SHOWN} cables more")
+    if places:
+        what = f"{what.removesuffix('.')} [{'; '.join(places)}]"
+    groups = tuple(aliases[name].name if name in aliases else name for name in finding.groups)
+    named_ = replace(finding, what=what, groups=groups, advice=_with_names(finding.advice, aliases))
+    return port_findings.beside(named_, ports, trunks, cabling)
+
+
+def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[Trunk]:
+    """Cables that a slow trunk can be: of the group's switches to others, or to the second group's."""
+    if finding.kind is not Kind.SLOW_TRUNK or not finding.groups or finding.groups[0] not in aliases:
+        return []
+    mine = set(aliases[finding.groups[0]].switches)
+    other = (
+        set(aliases[finding.groups[1]].switches)
+        if finding.groups[1:] and finding.groups[1] in aliases
+        else None
+    )
+    found = []
+    for trunk in cabling.trunks:
+        for here, there in ((trunk.switch, trunk.to_switch), (trunk.to_switch, trunk.switch)):
+            if here in mine and there not in mine and (other is None or there in other):
+                found.append(trunk)
+                break
+    if other is not None and not found:  # through a switch over both
+        return _trunks(replace(finding, groups=finding.groups[:1]), aliases, cabling)
+    return found
+
+
+def _with_names(text: str, aliases: Mapping[str, _Alias]) -> str:
+    if not aliases:
+        return text
+    names = sorted(map(re.escape, aliases), key=len, reverse=True)
+    return re.sub(
+        rf"(?<![\w.-])({'|'.join(names)})(?![\w-]|\.\w)", lambda match: aliases[match[1]].name, text
+    )
+
+
+def _renamed(group: Group, aliases: Mapping[str, _Alias]) -> Group:
+    name = aliases[group.name].name if group.name in aliases else group.name
+    return replace(group, name=name, parts=tuple(_renamed(part, aliases) for part in group.parts))

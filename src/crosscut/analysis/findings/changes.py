@@ -1,0 +1,211 @@
+"""Change points and trends while a run is measured: of everything, of single hosts, of single routes.
+
+A series has one number a repetition. The statistic is the largest standardised difference of the means before
+and after a cut, over all cuts (the scan of D. M. Hawkins, JASA 72, 1977). Its probability comes from
+permuting the repetitions, all series together, which holds for all of them at once, whatever the shape of the
+noise (Westfall and Young: `permutation`). Series that vary hardly more than the others are left out first:
+how much a series varies does not depend on its order, so leaving them out costs the test nothing. Whether a
+change is a step or a trend is told by which of the two fits better (least absolute residuals).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.findings.deviations import Deviations
+from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.stats import permutation
+from crosscut.analysis.stats.doubt import FALSE_ALARMS
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.observed import Integers
+from crosscut.base import units
+
+# On each side of a step: fewer are a dip, or chance.
+FEWEST_BESIDE = 3
+# Even the clearest step of so few is not beyond chance: 2 of 10! / (5! 5!) divisions are as clear.
+FEWEST_REPETITIONS = 10
+SMALLEST_CHANGE = 0.05
+# Series are looked at that vary so many times as much as the middle one.
+LEAST_VARIED = 2.5
+_WAYS = 999
+# Of many repetitions not every cut is tried, and of many series those that vary most: multiplications in all.
+_MOST_CUTS, _MOST_WORK, _FEWEST_SERIES = 32, 1 << 31, 16
+_ROUTES_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Change:
+    subject: int
+    """Number of the series."""
+    at: int
+    """Repetition from which on it is different."""
+    change: float
+    """Log of the rate after over the rate before; of a trend, of its end over its beginning."""
+    doubt: float
+    is_step: bool
+
+
+def changes(values: Floats, seed: int = 1) -> list[Change]:
+    """Of series [repetition, series]; those with gaps are left out. Adjusted for all of them."""
+    if len(values) < FEWEST_REPETITIONS or not values.size:
+        return []
+    whole = np.nonzero(np.isfinite(values).all(axis=0))[0]
+    spread = values[:, whole].std(axis=0)
+    scale = float(np.median(spread)) if len(whole) else 0.0
+    varied = spread > (LEAST_VARIED * scale if len(whole) > 2 else 0.0)
+    most = max(_FEWEST_SERIES, _MOST_WORK // (_WAYS * len(values) * len(_cuts(len(values)))))
+    kept = whole[varied][np.argsort(-spread[varied], kind="stable")][:most]
+    if not len(kept):
+        return []
+    table = values[:, kept]
+    random = np.random.default_rng(seed)
+    ways = np.argsort(random.random((_WAYS, len(values))), axis=1)
+    observed = _highest(table, np.arange(len(values))[None, :])[0]
+    permuted = _highest(table, ways)
+    doubts = permutation.step_down(observed, permuted, drawn=True)
+    found = [
+        _change(int(kept[at]), table[:, at], float(doubts[at])) for at in np.nonzero(doubts < FALSE_ALARMS)[0]
+    ]
+    return [one for one in found if abs(math.expm1(one.change)) >= SMALLEST_CHANGE]
+
+
+def _cuts(count: int) -> list[int]:
+    last = count - FEWEST_BESIDE
+    tried = np.linspace(FEWEST_BESIDE, last, min(_MOST_CUTS, last - FEWEST_BESIDE + 1))
+    return sorted({int(cut) for cut in tried})
+
+
+def _across(values: Floats, ways: Integers, cut: int) -> Floats:
+    """[way, series] difference of the means after and before the cut, over what it would vary by if one
+    repetition varied by 1. A way gives each repetition its place."""
+    count = len(values)
+    after = (ways >= cut).astype(np.float64) @ values
+    difference = after / (count - cut) - (values.sum(axis=0) - after) / cut
+    return np.asarray(np.abs(difference) * math.sqrt(cut * (count - cut) / count))
+
+
+def _highest(values: Floats, ways: Integers) -> Floats:
+    """[way, series] over all cuts."""
+    found = np.zeros((len(ways), values.shape[1]))
+    for cut in _cuts(len(values)):
+        np.maximum(found, _across(values, ways, cut), out=found)
+    return found
+
+
+def _change(subject: int, series: Floats, doubt: float) -> Change:
+    count = len(series)
+    as_it_was = np.arange(count)[None, :]
+    cut = max(_cuts(count), key=lambda at: float(_across(series[:, None], as_it_was, at)[0, 0]))
+    before, after = float(np.median(series[:cut])), float(np.median(series[cut:]))
+    slope, start = _line(series)
+    level = np.where(np.arange(count) >= cut, after, before)
+    off_step = np.abs(series - level).sum()
+    off_line = np.abs(series - (start + slope * np.arange(count))).sum()
+    is_step = bool(off_step <= off_line)
+    return Change(subject, cut, after - before if is_step else slope * (count - 1), doubt, is_step)
+
+
+def _line(series: Floats) -> tuple[float, float]:
+    """Theil and Sen's slope, and where it starts (P. K. Sen, JASA 63, 1968)."""
+    one, other = np.triu_indices(len(series), 1)
+    slope = float(np.median((series[other] - series[one]) / (other - one)))
+    return slope, float(np.median(series - slope * np.arange(len(series))))
+
+
+def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[Finding]:
+    """Of everything, of hosts against all others, of routes whose hosts do not change."""
+    common = found.common()
+    together = [one for one in changes(common[:, None]) if one.is_step]
+    rest = Deviations(found.logs - common[:, None], found.phase, found.source, found.destination)
+    told = [_of_all(one, found.repetitions) for one in together]
+    ends = [(Direction.OUT, rest.source), (Direction.IN, rest.destination)]
+    by_end = np.concatenate([rest.of_ends(end, ranks) for _, end in ends], axis=1)
+    by_rank: dict[int, list[tuple[Direction, Change]]] = {}
+    for one in changes(by_end):
+        by_rank.setdefault(one.subject % ranks, []).append((ends[one.subject // ranks][0], one))
+    if len(by_rank) > max(2, ranks // 8):
+        return [*told, _many_hosts(by_rank, name)]
+    told += [_of_host(rank, by_rank[rank], found.repetitions, name) for rank in sorted(by_rank)]
+    own = ~np.isin(rest.source, list(by_rank)) & ~np.isin(rest.destination, list(by_rank))
+    places = np.nonzero(own)[0]
+    of_routes = changes(rest.logs[:, own])
+    if len(of_routes) > max(_ROUTES_NAMED, len(places) // 20):
+        return [*told, _many_routes(of_routes, len(places))]
+    return told + [
+        _of_route(one, int(rest.source[at]), int(rest.destination[at]), found.repetitions, name)
+        for one in of_routes[:_ROUTES_NAMED]
+        for at in places[one.subject : one.subject + 1]
+    ]
+
+
+def _when(one: Change, repetitions: int) -> str:
+    """`from repetition 9 of 20 on at 61 % of the rate before`"""
+    share = 100 * math.exp(one.change)
+    if one.is_step:
+        return f"from repetition {one.at + 1} of {repetitions} on at {share:.0f} % of the rate before"
+    return f"from one repetition to the next, and at the end of {repetitions} at {share:.0f} % of the first"
+
+
+def _of_all(one: Change, repetitions: int) -> Finding:
+    return Finding(
+        Kind.STEP, f"all messages change at once: {_when(one, repetitions)}",
+        effect=Effect(math.exp(one.change)), false_alarm=one.doubt,
+        advice="something began or ended there: other traffic, a power limit, a route that moved; measure "
+        "again, and compare: crosscut compare",
+    )  # fmt: skip
+
+
+def _of_host(
+    rank: int, seen: Sequence[tuple[Direction, Change]], repetitions: int, name: Callable[[int], str]
+) -> Finding:
+    worst_direction, worst = max(seen, key=lambda entry: abs(entry[1].change))
+    direction = Direction.BOTH if len(seen) > 1 else worst_direction
+    verb = {Direction.OUT: "sends", Direction.IN: "receives", Direction.BOTH: "sends and receives"}[direction]
+    return Finding(
+        Kind.STEP if worst.is_step else Kind.DRIFT,
+        f"{name(rank)} changes while it is measured, and others do not: "
+        f"it {verb} {_when(worst, repetitions)}",
+        ranks=(rank,), hosts=(name(rank),), direction=direction, effect=Effect(math.exp(worst.change)),
+        false_alarm=max(one.doubt for _, one in seen),
+        advice="a link that was trained anew at another speed, a processor that was slowed down, or work "
+        "that began there: look at its log at that time",
+    )  # fmt: skip
+
+
+def _of_route(
+    one: Change, source: int, destination: int, repetitions: int, name: Callable[[int], str]
+) -> Finding:
+    return Finding(
+        Kind.STEP if one.is_step else Kind.DRIFT,
+        f"{name(source)} to {name(destination)} changes while it is measured, and its hosts do not: it runs "
+        f"{_when(one, repetitions)}",
+        ranks=(source, destination), hosts=(name(source), name(destination)),
+        routes=((source, destination),), direction=Direction.OUT, effect=Effect(math.exp(one.change)),
+        false_alarm=one.doubt, evidence_routes=((source, destination),),
+        advice="a way that moved to another cable, or one that others began to use",
+    )  # fmt: skip
+
+
+def _many_hosts(by_rank: dict[int, list[tuple[Direction, Change]]], name: Callable[[int], str]) -> Finding:
+    ranks = tuple(sorted(by_rank))
+    few = ", ".join(name(rank) for rank in ranks[:6]) + (" …" if len(ranks) > 6 else "")
+    return Finding(
+        Kind.STEP,
+        f"{units.count(len(ranks), 'host')} change while they are measured, each at its time: {few}",
+        ranks=ranks, hosts=tuple(name(rank) for rank in ranks),
+        false_alarm=max(one.doubt for seen in by_rank.values() for _, one in seen),
+        advice="other traffic comes and goes: measure when nothing else runs",
+    )  # fmt: skip
+
+
+def _many_routes(found: Sequence[Change], of: int) -> Finding:
+    return Finding(
+        Kind.STEP, f"{len(found):,} of {units.count(of, 'message')} change while they are measured, and no "
+        "single host does",
+        false_alarm=max(one.doubt for one in found),
+        advice="other traffic comes and goes, or ways move: measure when nothing else runs",
+    )  # fmt: skip

@@ -1,0 +1,169 @@
+"""What hosts' counters gained while a run lasted: evidence for its findings, and findings of their own.
+
+A counter says that something happened, not what it cost. So it is told beside a finding about the same host;
+and by itself only where the host stands out: errors on the wire, which a sound link all but never has (the
+objective for 10 Gbit/s is one wrong bit in 10^12: IEEE 802.3, 49.1), a link that went down, or far more
+retransmissions than others.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.base import units
+
+# Of segments sent; and so many times the middle host's share.
+MOST_RETRANSMITTED = 0.001
+TIMES_OTHERS = 10.0
+FEWEST_RETRANSMITTED = 20
+MOST_FINDINGS = 8
+# What a sound link never counts. Of several names of one event in a file the first that counted is told.
+_WIRE = (
+    "rx_crc_errors", "rx_frame_errors", "rx_length_errors", "rx_errors", "tx_carrier_errors", "tx_errors",
+    "collisions", "infiniband.symbol_error", "infiniband.port_rcv_errors",
+)  # fmt: skip
+_DOWN = ("infiniband.link_downed", "infiniband.link_error_recovery", "carrier_changes")
+_LOST = ("rx_missed_errors", "rx_fifo_errors", "rx_dropped", "tx_dropped", "infiniband.port_xmit_discards")
+
+
+@dataclass(frozen=True)
+class Gained:
+    """By one host: adapter and counter, and by how much it grew."""
+
+    segments: int = 0
+    retransmitted: int = 0
+    wire: Mapping[str, int] = field(default_factory=dict)
+    down: Mapping[str, int] = field(default_factory=dict)
+    lost: Mapping[str, int] = field(default_factory=dict)
+    paused: Mapping[str, int] = field(default_factory=dict)
+
+    def share(self) -> float:
+        return self.retransmitted / self.segments if self.segments else 0.0
+
+    def words(self) -> str:
+        counted = {**self.down, **self.wire, **self.lost, **self.paused}
+        said = [f"{name} +{count}" for name, count in counted.items()]
+        if self.retransmitted:
+            said.append(f"{self.retransmitted} of {self.segments} TCP segments sent again")
+        return ", ".join(said)
+
+
+def gained(attributes: Mapping[str, object]) -> dict[str, Gained]:
+    """By node, from the attributes `counters_before` and `counters_after` of a run; damage is left out."""
+    before, after = (_object(attributes.get(f"counters_{when}")) for when in ("before", "after"))
+    return {node: _of_node(_object(before[node]), _object(after[node])) for node in after if node in before}
+
+
+def added(one: Mapping[str, Gained], other: Mapping[str, Gained]) -> dict[str, Gained]:
+    """What both gained together, as of two runs of one session."""
+    return {name: _sum(one.get(name, Gained()), other.get(name, Gained())) for name in {**one, **other}}
+
+
+def _sum(one: Gained, other: Gained) -> Gained:
+    parts = {
+        part: dict(Counter(getattr(one, part)) + Counter(getattr(other, part)))
+        for part in ("wire", "down", "lost", "paused")
+    }
+    return Gained(one.segments + other.segments, one.retransmitted + other.retransmitted, **parts)
+
+
+def _of_node(before: Mapping[str, object], after: Mapping[str, object]) -> Gained:
+    parts: dict[str, dict[str, int]] = {"wire": {}, "down": {}, "lost": {}, "paused": {}}
+    tcp: dict[str, int] = {}
+    for adapter in after:
+        grown = _grown(_object(before.get(adapter)), _object(after[adapter]))
+        if adapter == "tcp":
+            tcp = grown
+            continue
+        for part, names in (("wire", _WIRE), ("down", _DOWN), ("lost", _LOST)):
+            first = next((name for name in names if name in grown), None)
+            if first is not None:
+                parts[part][f"{adapter} {first}"] = grown[first]
+        pauses = {name: count for name, count in grown.items() if "pause" in name.lower()}
+        if pauses:
+            most = max(pauses, key=lambda name: pauses[name])
+            parts["paused"][f"{adapter} {most.removeprefix('driver.')}"] = pauses[most]
+    return Gained(tcp.get("OutSegs", 0), tcp.get("RetransSegs", 0), **parts)
+
+
+def _grown(before: Mapping[str, object], after: Mapping[str, object]) -> dict[str, int]:
+    """Those that did; one that fell was reset, and says nothing. The driver leaves out what is zero."""
+    found = {}
+    for name, now in after.items():
+        was = before.get(name, 0 if name.startswith("driver.") else now)
+        if type(was) is int and type(now) is int and now > was:
+            found[name] = now - was
+    return found
+
+
+def _object(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def stands_out(by_node: Mapping[str, Gained]) -> dict[str, Gained]:
+    """Nodes with what others do not have; of each only that."""
+    shares = [node.share() for node in by_node.values()]
+    ordinary = max(MOST_RETRANSMITTED, TIMES_OTHERS * statistics.median(shares)) if shares else 0.0
+    # What half of all nodes count is the place's, as drops of a virtual bridge are.
+    common = {
+        part: 2 * sum(bool(getattr(node, part)) for node in by_node.values()) > max(len(by_node), 2)
+        for part in ("wire", "down", "lost", "paused")
+    }
+    found = {}
+    for name, node in by_node.items():
+        kept = {part: {} if common[part] else getattr(node, part) for part in common}
+        many = node.retransmitted >= FEWEST_RETRANSMITTED and node.share() > ordinary
+        kept_node = Gained(node.segments, node.retransmitted if many else 0, **kept)
+        if kept_node.words():
+            found[name] = kept_node
+    return found
+
+
+def tied(found: Sequence[Finding], by_node: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]:
+    """The findings, each with what the counters of its own hosts add; and those of the counters alone.
+
+    `nodes`: [rank] name."""
+    telling = stands_out(by_node)
+    told, spoken = [], set()
+    for finding in found:
+        ends = {nodes[rank] for rank in (*finding.ranks, *(end for route in finding.routes for end in route))}
+        here = {name: telling[name] for name in telling if name in ends} if finding.kind in _OF_HOSTS else {}
+        spoken |= set(here)
+        said = "; ".join(f"{name}'s counters: {node.words()}" for name, node in here.items())
+        told.append(replace(finding, what=f"{finding.what.removesuffix('.')}; {said}") if said else finding)
+    told += _alone({name: node for name, node in telling.items() if name not in spoken}, nodes)
+    return told
+
+
+_ADVICE = (
+    "a cable, a plug or an optical module on its way out shows in counters first: look at those of the "
+    "switch's port, too"
+)
+_OF_HOSTS = (Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.DRIFT)
+
+
+def _alone(telling: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]:
+    """Lost and paused frames are told beside slow hosts alone: under load a sound network has them, too."""
+    found = []
+    for name, node in telling.items():
+        told = replace(node, lost={}, paused={}).words()
+        ranks = tuple(rank for rank, node_name in enumerate(nodes) if node_name == name)
+        what = f"{name} counted while the run lasted what others did not: {told}"
+        if told:
+            found.append(Finding(Kind.COUNTED, what, ranks, (name,), advice=_ADVICE))
+    return found if len(found) <= MOST_FINDINGS else [_together(found)]
+
+
+def _together(found: Sequence[Finding]) -> Finding:
+    hosts = tuple(host for finding in found for host in finding.hosts)
+    few = ", ".join(hosts[:MOST_FINDINGS]) + (", …" if len(hosts) > MOST_FINDINGS else "")
+    what = (
+        f"{units.count(len(hosts), 'host')} counted errors on the wire, links down, or far more "
+        f"retransmissions than others: {few}"
+    )
+    ranks = tuple(rank for finding in found for rank in finding.ranks)
+    return Finding(Kind.COUNTED, what, ranks, hosts, advice=_ADVICE)

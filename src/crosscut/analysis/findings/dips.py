@@ -1,0 +1,194 @@
+"""Dips that come back after the same time: a monitor that wakes up, a link that flaps, a timer.
+
+Dips are points far below the others; a moment is a phase of a repetition, in the order in which they are
+measured, at the time spent in phases until then. Whether dips come regularly is asked of the periodogram of
+unequally spaced times: for noise, its height at one frequency is exponentially distributed, and at so many
+independent ones it follows from there (J. D. Scargle, Astrophysical Journal 263, 1982, section III).
+Dips that come in bursts raise all low frequencies, so heights are counted in units of what their neighbours
+have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.series import median as of_rows
+from crosscut.analysis.figures.summary import phase_seconds
+from crosscut.analysis.findings.deviations import Deviations
+from crosscut.analysis.findings.model import Effect, Finding, Kind
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.observed import Integers
+from crosscut.base import units
+
+# Less is no dip, however quiet the rest: a share, and standard deviations.
+SHALLOWEST, FAR_BELOW = 0.05, 4.0
+FEWEST_DIPS = 8
+# More of all moments are no dips but the other half.
+MOST_DIPS = 1 / 3
+FEWEST_PERIODS = 6
+# Moments are joined to fewer than these: work grows with their square.
+MOST_MOMENTS = 1536
+_HOSTS_LOOKED_AT = 4
+# Frequencies for each that is independent of the others.
+_FINER = 3
+# Of the shortest period, by which moments are rounded: its height falls by 5 %, others' by less.
+_ROUNDED = 1 / 8
+# Neighbours of a frequency, on both sides together.
+_FEWEST_NEIGHBOURS, _NEIGHBOURS_SHARE = 40, 0.1
+_AS_HIGH = 0.5
+
+
+@dataclass(frozen=True)
+class Dips:
+    period_seconds: float
+    """Of time spent in phases."""
+    count: int
+    share: float
+    """Of the ordinary rate, at the bottom: median."""
+    doubt: float
+
+
+def findings(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
+    """Of all messages together; else of hosts that dip most, each against the others."""
+    at = moments(samples)
+    numbers, start = np.unique(found.phase, return_index=True)
+    parts = np.split(found.logs, start[1:], axis=1)
+    together = np.stack([of_rows(part) for part in parts], axis=1)  # [repetition, phase with messages]
+    began, phases = at[:, numbers].ravel(), np.tile(numbers, len(at))
+    dips = regular(began, together.ravel(), phases)
+    if dips is not None and dips.doubt < FALSE_ALARMS:
+        return [_of_all(dips)]
+    table = _by_host(found, together, samples.ranks)
+    depths = np.where(np.isfinite(table), table, 0.0)
+    counts = (depths < -SHALLOWEST).sum(axis=(0, 1))
+    most = np.argsort(-counts, kind="stable")[:_HOSTS_LOOKED_AT]
+    told = []
+    for rank in most.tolist():
+        dips = regular(began, table[:, :, rank].ravel(), phases)
+        if dips is not None and (doubt := dips.doubt * samples.ranks) < FALSE_ALARMS:
+            told.append(_of_host(rank, dips, max(doubt, SMALLEST_CLAIMED), name))
+    return told if len(told) <= max(2, samples.ranks // 8) else []
+
+
+def moments(samples: Samples) -> Floats:
+    """[repetition, phase] when it began, in seconds spent in phases since the first."""
+    spent = phase_seconds(samples) * max(samples.iterations, 1)
+    flat = np.where(np.isfinite(spent) & (spent > 0), spent, 0.0).ravel()
+    return np.concatenate([[0.0], np.cumsum(flat)[:-1]]).reshape(spent.shape)
+
+
+def _by_host(found: Deviations, together: Floats, ranks: int) -> Floats:
+    """[repetition, phase with messages, rank] its slowest message, against what all have in common."""
+    _, phase = np.unique(found.phase, return_inverse=True)
+    lowest = np.full((*together.shape, ranks), np.inf)
+    for row, logs in zip(lowest, found.logs, strict=True):
+        for ends in (found.source, found.destination):
+            np.fmin.at(row, (phase, ends), logs)
+    return np.where(np.isfinite(lowest), lowest, np.nan) - together[..., None]
+
+
+def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips | None:
+    """The dips of a series, if there are enough, and the probability that they only seem to be regular.
+    `phase`: of each moment; what dips in one phase alone comes back with every repetition, and is that
+    phase's."""
+    there = np.isfinite(values)
+    at, values = at[there], values[there]
+    if len(values) < 3 * FEWEST_DIPS:
+        return None
+    values = values - np.median(values)
+    depth = max(FAR_BELOW * 1.4826 * float(np.median(np.abs(values))), SHALLOWEST)
+    is_dip = values < -depth
+    count = int(is_dip.sum())
+    if not FEWEST_DIPS <= count <= MOST_DIPS * len(values):
+        return None
+    if phase is not None and np.bincount(phase[there][is_dip]).max() > count / 2:
+        return None
+    bottom = float(np.median(values[is_dip]))
+    # How deep a single one is says nothing about when: none may outweigh the others.
+    events = np.where(is_dip, np.maximum(values, 2 * bottom), 0.0)
+    step = -(-len(at) // MOST_MOMENTS)
+    at, events = _joined(at, step, np.mean), _joined(events, step, np.sum)
+    lasted = float(at[-1] - at[0])
+    if lasted <= 0:
+        return None
+    heights, frequencies = _periodogram(at, events, lasted)
+    if not len(heights):
+        return None
+    return _told(heights, frequencies, count, math.exp(bottom))
+
+
+def _joined(values: Floats, step: int, how: Callable[..., Floats]) -> Floats:
+    kept = len(values) // step * step
+    return np.asarray(how(values[:kept].reshape(-1, step), axis=1), np.float64)
+
+
+def _periodogram(at: Floats, events: Floats, lasted: float) -> tuple[Floats, Floats]:
+    """(height over that of its neighbours, frequency) from a few periods in all to two moments a period."""
+    centred = events - events.mean()
+    variance = float(centred @ centred) / len(centred)
+    lowest, highest = _FINER * FEWEST_PERIODS, math.ceil(_FINER * (len(at) - 1) / 2)
+    if variance <= 0 or lowest >= highest:
+        return np.zeros(0), np.zeros(0)
+    # As a series of equal steps, mostly empty and long enough for steps of frequency that small.
+    steps = 1 << math.ceil(math.log2(highest / _ROUNDED))
+    step = _FINER * lasted / steps
+    series = np.bincount(np.rint((at - at[0]) / step).astype(np.int64), weights=centred)
+    heights = np.abs(np.fft.rfft(series, steps)[lowest:highest]) ** 2 / (len(centred) * variance)
+    frequencies = np.arange(lowest, highest) / (_FINER * lasted)
+    return heights / np.maximum(_floor(heights), 1.0), frequencies
+
+
+def _floor(heights: Floats) -> Floats:
+    """Mean of an exponential distribution whose median is that of the neighbours."""
+    width = max(_FEWEST_NEIGHBOURS, int(_NEIGHBOURS_SHARE * len(heights)))
+    if len(heights) <= width:
+        return np.full(len(heights), float(np.median(heights)) / math.log(2))
+    rows = np.lib.stride_tricks.sliding_window_view(heights, width)
+    middle = np.median(rows, axis=1)
+    before = (len(heights) - len(middle)) // 2
+    after = len(heights) - len(middle) - before
+    return np.pad(middle, (before, after), mode="edge") / math.log(2)
+
+
+def _told(heights: Floats, frequencies: Floats, count: int, share: float) -> Dips:
+    """Narrow dips are as high at each multiple of their frequency: the lowest that is nearly the highest."""
+    independent = len(heights) / _FINER
+    chosen = int(np.nonzero(heights >= _AS_HIGH * heights.max())[0][0])
+    # The top of that peak.
+    near = slice(chosen, chosen + 2 * _FINER)
+    top = chosen + int(np.argmax(heights[near]))
+    doubt = -math.expm1(independent * math.log1p(-math.exp(-float(heights.max()))))
+    return Dips(1 / float(frequencies[top]), count, share, max(doubt, SMALLEST_CLAIMED))
+
+
+_ADVICE = (
+    "look for what wakes up that often: a monitor, a timer, a link that comes and goes (times are those "
+    "spent in phases: pauses between blocks are not counted)"
+)
+
+
+def _words(dips: Dips) -> str:
+    return (
+        f"every {units.seconds(dips.period_seconds, 2)}, to {100 * dips.share:.0f} % of the ordinary rate "
+        f"({units.count(dips.count, 'dip')})"
+    )
+
+
+def _of_all(dips: Dips) -> Finding:
+    return Finding(
+        Kind.PERIODIC, f"all messages dip {_words(dips)}", effect=Effect(dips.share), false_alarm=dips.doubt,
+        advice=_ADVICE,
+    )  # fmt: skip
+
+
+def _of_host(rank: int, dips: Dips, doubt: float, name: Callable[[int], str]) -> Finding:
+    return Finding(
+        Kind.PERIODIC, f"{name(rank)} dips {_words(dips)}, and others do not", ranks=(rank,),
+        hosts=(name(rank),), effect=Effect(dips.share), false_alarm=doubt, advice=_ADVICE,
+    )  # fmt: skip

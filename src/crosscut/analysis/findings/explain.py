@@ -1,0 +1,212 @@
+"""Which capacity limits which phase: from the network's description where there is one, else from the
+structure that the run itself shows."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.model import Reach, Structure
+from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.unshared import unshared
+from crosscut.network.description import Graph
+
+# A total this near to the capacity is full: noise of several messages, and what fair sharing leaves.
+FULL = 0.96
+_FEWEST_FLOWS = 2
+Step = tuple[int, int]
+"""(vertex, vertex)"""
+Way = Callable[[int, int], Sequence[Step]]
+"""From (source host, destination host) to the links on the way; empty where nobody knows."""
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    what: str
+    """`from module0 to module1`"""
+    bytes_per_second: float
+    phases: tuple[int, ...]
+    """In which it is full, and slows messages."""
+    most_flows: int
+    """That share it in one of these phases."""
+    slowest_share: float
+    """Of the rate that such a message would have alone, in the worst of them."""
+
+
+@dataclass(frozen=True)
+class _Capacity:
+    what: str
+    bytes_per_second: float
+    passes: NDArray[np.bool_]
+    """[message]"""
+
+
+def by_network(
+    observed: Observed, graph: Graph, host_of_rank: Sequence[int], way: Way | None = None
+) -> list[Bottleneck] | None:
+    """`way`: by the network's tables. Without it None where messages may take several ways, or pass other
+    hosts: then the graph alone does not say where a message went."""
+    way = way or single_ways(graph)
+    if way is None:
+        return None
+    hosts = np.asarray(host_of_rank)
+    source, destination = hosts[observed.source], hosts[observed.destination]
+    passed: dict[Step, list[int]] = {}
+    ways: dict[Step, Sequence[Step]] = {}
+    for message, ends in enumerate(zip(source.tolist(), destination.tolist(), strict=True)):
+        if ends not in ways:
+            ways[ends] = way(*ends)
+        for step in ways[ends]:
+            passed.setdefault(step, []).append(message)
+    # Payload per bit of the link's rate, seen at the hosts' own links: the description's efficiency need not
+    # be exact. More than eight bits of payload to a byte are a shaper's burst, of short messages.
+    links = [edge.bits_per_second for edge in graph.edges if min(edge.a, edge.b) < graph.hosts]
+    scale = min(unshared(observed).nominal / float(np.median(links)), 1 / 8) if links else 1 / 8
+    return _full(observed, _described(graph, passed, scale, source, destination))
+
+
+def _described(
+    graph: Graph, passed: dict[Step, list[int]], scale: float, source: Integers, destination: Integers
+) -> list[_Capacity]:
+    """Edges by direction, and what switches themselves carry; hosts' own links only where others' messages
+    pass them, too."""
+    found = []
+    messages = len(source)
+    names = [vertex.name for vertex in graph.vertices]
+    entering: dict[int, list[int]] = {}
+    leaving: dict[int, list[int]] = {}
+    rates = {}
+    for edge in graph.edges:
+        rates[edge.a, edge.b], rates[edge.b, edge.a] = edge.bits_per_second, edge.back_bits_per_second
+    for (a, b), those in passed.items():
+        if a < graph.hosts <= b:
+            entering.setdefault(b, []).extend(those)
+        if b < graph.hosts <= a:
+            leaving.setdefault(a, []).extend(those)
+        mask = _mask(those, messages)
+        own = ((source == a) & (a < graph.hosts)) | ((destination == b) & (b < graph.hosts))
+        if math.isfinite(rates.get((a, b), math.inf)) and (mask & ~own).any():
+            found.append(_Capacity(f"from {names[a]} to {names[b]}", rates[a, b] * scale, mask))
+    for words, by_switch in (("from the hosts of", entering), ("to the hosts of", leaving)):
+        for switch, those in by_switch.items():
+            if capacity := graph.vertices[switch].capacity_bits_per_second:
+                found.append(_Capacity(f"{words} {names[switch]}", capacity * scale, _mask(those, messages)))
+    return found
+
+
+def by_structure(observed: Observed, structure: Structure) -> list[Bottleneck]:
+    """From the limits that were inferred."""
+    found = []
+    for limit in structure.limits:
+        members = []
+        for name in limit.groups:
+            group = structure.group(name)
+            members.append(np.isin(np.arange(observed.ranks), group.ranks if group else ()))
+        mask = _counted(limit.reach, members, observed, structure)
+        found.append(_Capacity(_words(limit.reach, limit.groups), limit.bytes_per_second, mask))
+    return _full(observed, found)
+
+
+def _counted(
+    reach: Reach, members: Sequence[NDArray[np.bool_]], observed: Observed, structure: Structure
+) -> NDArray[np.bool_]:
+    """[message] whether the limit counts it."""
+    source, destination = observed.source, observed.destination
+    if reach is Reach.CROSSING:
+        labels = np.array(structure.labels())
+        return np.asarray(labels[source] != labels[destination])
+    mine = members[0]
+    if reach is Reach.BETWEEN:
+        return np.asarray(mine[source] & members[1][destination])
+    if reach is Reach.LEAVING:
+        return np.asarray(mine[source] & ~mine[destination])
+    if reach is Reach.ENTERING:
+        return np.asarray(~mine[source] & mine[destination])
+    return np.asarray(mine[source] if reach is Reach.SENT else mine[destination])
+
+
+def _words(reach: Reach, groups: Sequence[str]) -> str:
+    return {
+        Reach.LEAVING: "out of {0}", Reach.ENTERING: "into {0}", Reach.BETWEEN: "from {0} to {1}",
+        Reach.SENT: "from the hosts of {0}", Reach.RECEIVED: "to the hosts of {0}",
+        Reach.CROSSING: "between groups",
+    }[reach].format(*groups)  # fmt: skip
+
+
+def _full(observed: Observed, capacities: Sequence[_Capacity]) -> list[Bottleneck]:
+    """Those that are full in some phase and slow somebody there."""
+    alone = unshared(observed)
+    slowness = np.log(observed.rate / alone.nominal)
+    numbers, phase = np.unique(observed.phase, return_inverse=True)
+    found = []
+    for capacity in capacities:
+        there = capacity.passes
+        flows = np.bincount(phase[there], minlength=len(numbers))
+        totals = np.bincount(phase[there], weights=observed.rate[there], minlength=len(numbers))
+        slow: Floats = np.full(len(numbers), 0.0)
+        np.minimum.at(slow, phase[there], slowness[there])
+        full = (
+            (totals >= FULL * capacity.bytes_per_second) & (flows >= _FEWEST_FLOWS) & (slow < alone.threshold)
+        )
+        if full.any():
+            found.append(
+                Bottleneck(
+                    capacity.what,
+                    capacity.bytes_per_second,
+                    tuple(numbers[full].tolist()),
+                    int(flows[full].max()),
+                    float(np.exp(slow[full].min())),
+                )
+            )
+    return sorted(found, key=lambda bottleneck: (-len(bottleneck.phases), bottleneck.what))
+
+
+def _mask(messages: Sequence[int], count: int) -> NDArray[np.bool_]:
+    mask = np.zeros(count, bool)
+    mask[list(messages)] = True
+    return mask
+
+
+def single_ways(graph: Graph) -> Way | None:
+    """Fewest links, through switches alone; None where that is not one way for every pair."""
+    near: list[list[int]] = [[] for _ in graph.vertices]
+    for edge in graph.edges:
+        near[edge.a].append(edge.b)
+        near[edge.b].append(edge.a)
+    steps: list[list[int]] = []
+    for host in range(graph.hosts):
+        found = _towards(host, near, graph.hosts)
+        if found is None:
+            return None
+        steps.append(found)
+
+    def way(source: int, destination: int) -> list[Step]:
+        found, at = [], source
+        while at != destination:
+            found.append((at, steps[destination][at]))
+            at = steps[destination][at]
+        return found
+
+    return way
+
+
+def _towards(destination: int, near: Sequence[Sequence[int]], hosts: int) -> list[int] | None:
+    distance, step = [-1] * len(near), [-1] * len(near)
+    distance[destination] = 0
+    ahead = deque([destination])
+    while ahead:
+        vertex = ahead.popleft()
+        for other in near[vertex]:
+            if distance[other] < 0:
+                distance[other], step[other] = distance[vertex] + 1, vertex
+                if other >= hosts:  # ways do not pass hosts
+                    ahead.append(other)
+            elif distance[other] == distance[vertex] + 1:
+                return None  # another way as short
+    return step if all(distance[host] >= 0 for host in range(hosts)) else None

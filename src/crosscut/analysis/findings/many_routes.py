@@ -1,0 +1,150 @@
+"""Findings where there are more messages than can be looked at together.
+
+Hosts, groups and shared limits show in some phases, drawn at random: every phase of a dense pattern has
+messages of all hosts. A single slow route is in one phase alone, so all routes are looked at, by their
+medians, and tested as many as they are. Which of them ran together is read for the slow ones alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import xarray as xr
+
+from crosscut.analysis.figures import samples as samples_module
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
+from crosscut.analysis.findings.slow_routes import crowds, only_in_crowds
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, normal_tail, tail_factor
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.observed import Integers, Observed
+
+# More messages than these are sampled: what 1,448 ranks send each other.
+MOST_MESSAGES = 1 << 21
+# Of sampled phases; each host is then seen this often in either direction.
+FEWEST_PHASES = 64
+_ROUTES_NAMED = 16
+# Where more than this share of the routes is slow, it is by the company they were in (as in slow_parts).
+_QUIET = 0.05
+# Fewer of the slowest are not worth a choice.
+_FEWEST_JUDGED = 4096
+
+
+def too_many(dataset: xr.Dataset) -> bool:
+    return bool(_a_phase(dataset) * int(dataset.sizes["phase"]) > MOST_MESSAGES)
+
+
+def _a_phase(dataset: xr.Dataset) -> int:
+    """Messages, at most."""
+    return int(dataset.sizes.get("rank", 1)) * int(dataset.sizes.get("slot", 1))
+
+
+def some_phases(dataset: xr.Dataset, index: int) -> Samples:
+    """The same ones whenever a run is looked at: half as many messages as would all be looked at."""
+    there = int(dataset.sizes["phase"])
+    count = min(there, max(FEWEST_PHASES, MOST_MESSAGES // 2 // _a_phase(dataset)))
+    drawn = np.random.default_rng(there).choice(there, count, replace=False)
+    return samples_module.load(dataset.isel(phase=np.sort(drawn)), index)
+
+
+def slow_routes(
+    routes: Routes, inferred: Inferred, names: tuple[str, ...], dataset: xr.Dataset
+) -> list[Finding]:
+    """Of all routes between nodes, those below what their ends reach, where hardly anything else is; what
+    passes a shared limit that was found is slow by that, and what is slow only beside others by what they
+    share."""
+    if inferred.slow_share > _QUIET:
+        return []
+    source, destination = routes.source.astype(np.int64), routes.destination.astype(np.int64)
+    kept = ~routes.same_node & (routes.rates.median > 0)
+    if len(inferred.capacities):
+        labels = inferred.grouping.labels
+        kept &= labels[source] == labels[destination]
+    slowness = np.full(len(source), np.nan)
+    ends = np.minimum(inferred.alone.out_rate[source[kept]], inferred.alone.in_rate[destination[kept]])
+    slowness[kept] = np.log(routes.rates.median[kept] / ends)
+    most = int(_QUIET * kept.sum())
+    slow, doubt = lowest(slowness, inferred.alone.noise, max(most + 1, _FEWEST_JUDGED))
+    told = (doubt < FALSE_ALARMS) & (slowness[slow] < math.log(1 - SMALLEST_LOSS))
+    if not 0 < told.sum() <= most:
+        return []
+    slow, doubt = slow[told], doubt[told]
+    met, of_route = _messages(dataset, source[slow], destination[slow], routes.rates.median[slow])
+    in_crowd = np.zeros(len(slow), bool)
+    in_crowd[of_route] = only_in_crowds(met)
+    alone = ~in_crowd
+    found = [
+        _finding(int(at), float(p), routes, slowness, inferred, names)
+        for at, p in zip(slow[alone][:_ROUTES_NAMED], doubt[alone][:_ROUTES_NAMED], strict=True)
+    ]
+    if in_crowd.any():
+        share = math.exp(float(np.median(slowness[slow[in_crowd]])))
+        found.append(crowds(met.where(in_crowd[of_route]), share))
+    return found
+
+
+def _messages(
+    dataset: xr.Dataset, source: Integers, destination: Integers, rates: Floats
+) -> tuple[Observed, Integers]:
+    """(those of these routes, [message] its route's place among them), read by blocks of phases."""
+    ranks, phases = int(dataset.sizes["rank"]), int(dataset.sizes["phase"])
+    place = np.full(ranks * ranks, -1, np.int32)
+    place[source * ranks + destination] = np.arange(len(source), dtype=np.int32)
+    parts: list[tuple[Integers, Integers]] = []
+    step = max(1, MOST_MESSAGES // _a_phase(dataset))
+    for first in range(0, phases, step):
+        peer = np.asarray(dataset["peer"].isel(phase=slice(first, first + step)).values, np.int64)
+        there = (peer >= 0) & (peer < ranks)
+        key = np.where(there, peer, 0) * ranks + np.arange(ranks)[None, :, None]
+        at = np.where(there, place[key], -1)
+        number = np.asarray(dataset["phase"].values[first : first + step], np.int64)
+        kept = np.nonzero(at >= 0)
+        parts.append((number[kept[0]], at[kept].astype(np.int64)))
+    none = np.zeros(0, np.int64)
+    phase = np.concatenate([none, *(numbers for numbers, _ in parts)])
+    route = np.concatenate([none, *(places for _, places in parts)])
+    return Observed(ranks, phase, source[route], destination[route], rates[route]), route
+
+
+def lowest(values: Floats, noise: float, most: int) -> tuple[Integers, Floats]:
+    """(indices of the lowest values, the lowest first, adjusted probabilities that noise alone puts them
+    there): what `doubt.outliers_below` says of them. Holm's adjustment of a value depends only on those
+    below it, so of millions the rest need none."""
+    there = np.nonzero(np.isfinite(values))[0]
+    if len(there) < 3:
+        return np.zeros(0, np.int64), np.zeros(0)
+    found = values[there]
+    middle = float(np.median(found))
+    spread = max(noise, 1.4826 * float(np.median(np.abs(found - middle))))
+    factor = tail_factor(found - middle, spread)
+    count = min(most, len(found))
+    first = np.argpartition(found, count - 1)[:count]
+    first = first[np.argsort(found[first], kind="stable")]
+    p = normal_tail((middle - found[first]) / (spread * factor))
+    stepped = np.maximum.accumulate((len(found) - np.arange(count)) * p)
+    return there[first].astype(np.int64), np.clip(stepped, SMALLEST_CLAIMED, 1.0)
+
+
+def _finding(
+    at: int, doubt: float, routes: Routes, slowness: Floats, inferred: Inferred, names: tuple[str, ...]
+) -> Finding:
+    source, destination = int(routes.source[at]), int(routes.destination[at])
+    back = slowness[(routes.source == destination) & (routes.destination == source)]
+    both = bool(len(back) and np.nanmax(back, initial=-np.inf) < inferred.alone.threshold)
+    noise = inferred.alone.noise
+    size = Effect(*(math.exp(float(slowness[at]) + side * 1.96 * noise) for side in (0, -1, 1)))
+    way_back = "as is the way back" if both else "the way back is sound"
+    return Finding(
+        kind=Kind.SLOW_ROUTE,
+        what=f"{names[source]} to {names[destination]} runs at {size.text()} of what both ends reach; "
+        f"{way_back if len(back) else 'way back not measured'}",
+        ranks=(source, destination), hosts=(names[source], names[destination]),
+        routes=((source, destination),), direction=Direction.BOTH if both else Direction.OUT, effect=size,
+        false_alarm=doubt, evidence_routes=((source, destination),),
+        advice="a route that is slow by itself: a cable that only it takes, or one that others take when "
+        "it is idle",
+    )  # fmt: skip

@@ -1,0 +1,181 @@
+"""What one run says about its network: the seam of reports and of `crosscut locate`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from crosscut.analysis.figures import limited as machine
+from crosscut.analysis.figures import samples as samples_module
+from crosscut.analysis.figures.digest import digest
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.findings import (
+    counters,
+    many_routes,
+    shared_within,
+    slow_parts,
+    slow_routes,
+    slow_trunks,
+    stability,
+)
+from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.located import Located
+from crosscut.analysis.structure.model import LOCATE_ON, Structure
+from crosscut.analysis.structure.observed import Observed, of_samples
+from crosscut.run.run import Run
+
+# Fewer phases, or fewer messages of a rank, tell nothing about who shares what.
+FEWEST_PHASES = 3
+# Noise of a message's rate that hides what an operator would want to know; how far below it a single route
+# must lie to be told among some thousands (standard deviations).
+_NOISY, _FAR = 0.04, 5.0
+_ORDER = (
+    Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.COUNTED,
+    Kind.DRIFT,
+    Kind.GROUPS, Kind.SHARED_LIMIT, Kind.NOTHING,
+)  # fmt: skip
+Load = Callable[[xr.Dataset, int], Samples]
+# Patterns whose messages wait for each other: their times are no rates of routes.
+_NOT_DENSE = ("pingpong", "loaded-pingpong", "congestor", "chain")
+
+
+def machine_only(limited: str) -> Finding:
+    """`limited`: what the emulating machine did (machine.limited)."""
+    return Finding(Kind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
+
+
+def find(run: Run, size_index: int | None = None) -> list[Finding]:
+    """Findings of a run of any dense pattern, the most telling first. Without `size_index` of its largest
+    size."""
+    return look(run, size_index)[0]
+
+
+def look(
+    run: Run, size_index: int | None = None, routes: Routes | None = None
+) -> tuple[list[Finding], Structure | None]:
+    """Findings, and the structure where there is enough to infer one. `routes`: of that size, where they are
+    known already; of very many they are read again."""
+    many = many_routes.too_many(run.dataset)
+    samples = chosen(run, size_index, many_routes.some_phases if many else samples_module.load)
+    if samples is not None:
+        limited = machine.limited_phases(run.attributes, samples.size_bytes)
+        samples = samples_module.without(samples, limited)
+        if not len(samples.phase):
+            only = machine_only(machine.limited(1, 1))
+            return counters.tied([only], counters.gained(run.attributes), run.node_names), None
+    if samples is None or samples.of_phases or _pattern(run) in _NOT_DENSE:
+        return [], None
+    names = rank_names(run)
+    observed = of_samples(samples)
+    if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
+        few = Finding(
+            Kind.NOTHING, "too few phases to tell hosts and limits apart", advice="crosscut run aapc"
+        )
+        return counters.tied([few], counters.gained(run.attributes), run.node_names), None
+    inferred = infer.infer(observed)
+    if infer.doubtful(inferred):
+        inferred = infer.infer(observed, divided=False)
+    found = of_observed(observed, inferred, names, single_routes=not many)
+    if many:
+        if routes is None:
+            routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
+        found += many_routes.slow_routes(routes, inferred, names, run.dataset)
+    whole = len(samples.phase) == run.dataset.sizes["phase"]
+    found += stability.findings(samples, lambda rank: names[rank], timed=whole)
+    found = counters.tied(found, counters.gained(run.attributes), run.node_names)
+    return ordered(found, inferred), infer.structure(inferred, names, observed.phases)
+
+
+def of_located(
+    located: Located, names: tuple[str, ...],
+    gained: Mapping[str, counters.Gained] | None = None, nodes: tuple[str, ...] = (),
+) -> list[Finding]:  # fmt: skip
+    """Findings of a search: of hosts only those that were slow alone as well. `gained`: by the counters of
+    all that was measured; `nodes`: [rank] name."""
+    kept = _of_shared(located.observed, located.inferred, names)
+    hosts = slow_parts.hosts_alone(located.alone, located.inferred, lambda rank: names[rank])
+    told = [*hosts, *kept, *shared_within.findings(located)]
+    return ordered(counters.tied(told, gained or {}, nodes or names), located.inferred)
+
+
+def of_observed(
+    observed: Observed, inferred: Inferred, names: tuple[str, ...], *, single_routes: bool = True
+) -> list[Finding]:
+    """Findings that need no repetitions."""
+
+    return [
+        *slow_parts.hosts(observed, inferred, lambda rank: names[rank]),
+        *_of_shared(observed, inferred, names, single_routes=single_routes),
+    ]
+
+
+def _of_shared(
+    observed: Observed, inferred: Inferred, names: tuple[str, ...], *, single_routes: bool = True
+) -> list[Finding]:
+    """All but hosts."""
+
+    def name(rank: int) -> str:
+        return names[rank]
+
+    lone = slow_trunks.lone_trunks(inferred)
+    limits = [] if lone else slow_trunks.shared(inferred)
+    routes = slow_routes.routes(observed, inferred, name) if single_routes else []
+    return [
+        *slow_trunks.trunks(inferred, observed), *lone, *routes, *slow_parts.grouped(inferred, name), *limits,
+    ]  # fmt: skip
+
+
+def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
+    """The most telling first; a sentence where there is nothing to tell."""
+    if not found:
+        return [_nothing(inferred.alone.noise)]
+    return sorted(found, key=lambda finding: _ORDER.index(finding.kind))
+
+
+def _nothing(noise: float) -> Finding:
+    hidden = -math.expm1(-_FAR * noise)
+    noisy = noise > _NOISY
+    return Finding(
+        Kind.NOTHING,
+        "nothing stands out: every host reaches the same rate under this load, within "
+        f"{100 * noise:.1f} % of noise"
+        + (f", which would hide a route that loses less than {100 * hidden:.0f} %" if noisy else ""),
+        advice="more --repetitions, longer messages, or an hour in which nothing else runs" if noisy else "",
+    )
+
+
+def rank_names(run: Run) -> tuple[str, ...]:
+    """[rank] the node, and the rank where a node has several."""
+    counts = Counter(run.node_names)
+    return tuple(name if counts[name] == 1 else f"{name}:{rank}" for rank, name in enumerate(run.node_names))
+
+
+def chosen(run: Run, size_index: int | None, load: Load = samples_module.load) -> Samples | None:
+    """The largest size of which anything is measured, unless one is named."""
+    sizes = run.sizes_bytes
+    indices = [size_index] if size_index is not None else list(np.argsort(sizes)[::-1])
+    for index in indices:
+        loaded = load(run.dataset, int(index))
+        if loaded.measured_phases().any():
+            return loaded
+    return None
+
+
+def _pattern(run: Run) -> str:
+    pattern = run.attributes.get("pattern")
+    return str(pattern.get("name", "")) if isinstance(pattern, dict) else ""
+
+
+def after_search(found: Sequence[Finding], outline: Structure) -> tuple[list[Finding], Structure]:
+    """Without the advice to search, which was just done."""
+    notes = tuple(note.removesuffix(f": {LOCATE_ON}") for note in outline.notes)
+    kept = [replace(each, advice="") if each.advice.startswith(LOCATE_ON) else each for each in found]
+    return kept, replace(outline, notes=notes)

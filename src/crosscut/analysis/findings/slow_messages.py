@@ -1,0 +1,57 @@
+"""Which messages of a search are slow, and how many by more than chance: what `search` decides by.
+
+`full`: messages of phases in which every rank sends, of which most reach what a host's link carries.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.findings.slow_parts import SOUND_ALONE
+from crosscut.analysis.structure.observed import Observed
+from crosscut.analysis.structure.unshared import unshared
+
+# Of all messages, or however few there are, those that may be slow by chance: more, and several hosts were
+# slow at once, by what they share.
+_MOST_QUIET, _FEW_SLOW = 0.02, 2
+# More, and it is taken for a limit that they share.
+_MOST_SLOW_HOSTS = 3
+# Of a host's rate: what loses less is not slow, however little noise there is.
+_SLOW = 0.05
+# That any of the messages within groups is so slow by noise alone.
+_CHANCE = 0.05
+
+
+def slow(observed: Observed, full: Observed) -> NDArray[np.bool_]:
+    """[message] whether it is slow against what an ordinary host reaches."""
+    alone = unshared(full)
+    return np.asarray(np.log(observed.rate / alone.nominal) < min(alone.threshold, -_SLOW))
+
+
+def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
+    """[message] whether a host that is this slow would be told of, and noise hardly ever makes any of so many
+    messages as slow: the slowest of hundreds is slow by chance alone."""
+    alone = unshared(full)
+    by_chance = -NormalDist().inv_cdf(1 - _CHANCE / max(len(observed), 1)) * alone.noise
+    return np.asarray(np.log(observed.rate / alone.nominal) < min(by_chance, math.log(1 - SOUND_ALONE)))
+
+
+def quiet(full: Observed) -> bool:
+    """Whether few messages are slow, but for those of a few hosts of which all are."""
+    found, apart = slow(full, full), of_slow_hosts(full)
+    return bool((found & ~apart).sum() <= max(_FEW_SLOW, _MOST_QUIET * len(found)))
+
+
+def of_slow_hosts(full: Observed) -> NDArray[np.bool_]:
+    """[message] whether it is of one of a few hosts of which all are slow."""
+    found, apart = slow(full, full), np.zeros(len(full), bool)
+    for ends in (full.source, full.destination):
+        of_rank = np.bincount(ends, minlength=full.ranks)
+        always = np.bincount(ends, weights=found, minlength=full.ranks) == of_rank
+        if 0 < always.sum() <= max(1, min(_MOST_SLOW_HOSTS, full.ranks // 8)):
+            apart |= always[ends]
+    return apart

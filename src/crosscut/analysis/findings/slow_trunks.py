@@ -1,0 +1,174 @@
+"""Limits that groups share: of the network as it was built, and trunks that carry less than their like."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, outliers_below
+from crosscut.analysis.structure.infer import Inferred, group_name
+from crosscut.analysis.structure.limits import Capacity
+from crosscut.analysis.structure.model import Reach
+from crosscut.analysis.structure.observed import Observed
+from crosscut.base import units
+
+# Of what its like carry: a trunk that lost less may be of another kind.
+LARGEST_SHARE_OF_TRUNK = 0.85
+_FEWEST_ALIKE = 3
+_LINKS = (Reach.LEAVING, Reach.ENTERING)
+# Of a trunk whose capacity is not known: totals of so many phases, for one alone may be lucky.
+_LARGEST_TOTALS = 2
+_LIKE_SIZES = 1.5
+
+_Link = tuple[Reach, tuple[int, ...]]
+"""What leaves, or enters, a group."""
+
+
+def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
+    """Shared capacities smaller than those of the same kind, or than what others were seen to carry."""
+    found = []
+    largest = _largest(inferred, observed)
+    for reach in Reach:
+        # Both directions of a trunk are alike as well.
+        alike = _LINKS if reach in _LINKS else (reach,)
+        values = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
+        if reach in _LINKS and any(kind is reach for kind, _ in values):
+            values |= _carried(inferred, largest)
+        if len(values) < _FEWEST_ALIKE:
+            continue
+        logs = np.log(np.array(list(values.values())))
+        noise = inferred.alone.noise / 2  # of a total of several messages and phases: no more
+        doubt = dict(zip(values, outliers_below(logs, noise), strict=True))
+        for capacity in inferred.capacities:
+            share = capacity.bytes_per_second / math.exp(float(np.median(logs)))
+            p = float(doubt.get((capacity.reach, capacity.groups), 1.0))
+            # What carried more at other times was held back by another: who sends to it had less to send.
+            most = largest.get((capacity.reach, capacity.groups), 0.0) * LARGEST_SHARE_OF_TRUNK
+            told = share < LARGEST_SHARE_OF_TRUNK and most < capacity.bytes_per_second
+            if capacity.reach is reach and p < FALSE_ALARMS and told:
+                found.append(_trunk(capacity, share, p, inferred))
+    return found
+
+
+def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
+    """Bytes per second of what left each group, and entered it: the mean of the largest totals of a phase."""
+    labels = inferred.grouping.labels
+    source, destination = labels[observed.source], labels[observed.destination]
+    across = source != destination
+    numbers, phase = np.unique(observed.phase, return_inverse=True)
+    found: dict[_Link, float] = {}
+    for reach, ends in ((Reach.LEAVING, source), (Reach.ENTERING, destination)):
+        totals = np.zeros((len(numbers), inferred.grouping.count))
+        np.add.at(totals, (phase[across], ends[across]), observed.rate[across])
+        largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
+        found |= {(reach, (group,)): total for group, total in enumerate(largest.tolist())}
+    return found
+
+
+def _carried(inferred: Inferred, largest: dict[_Link, float]) -> dict[_Link, float]:
+    """What trunks without a known capacity carry at least, bytes per second: the mean of their largest
+    totals, where that is so far above the smallest known that theirs would not be called slow. Of groups of
+    about as many hosts, for whoever parts a module in two would have either half's inner traffic here."""
+    size = np.bincount(inferred.grouping.labels)
+    links = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in _LINKS}
+    likened = [int(size[groups[0]]) for _, groups in links]
+    least = min(links.values(), default=math.inf)
+    found: dict[_Link, float] = {}
+    for (reach, groups), total in largest.items():
+        mine = int(size[groups[0]])
+        if any(max(mine, other) > _LIKE_SIZES * min(mine, other) for other in likened):
+            continue
+        if (reach, groups) not in links and total * LARGEST_SHARE_OF_TRUNK > least:
+            found[reach, groups] = total
+    # By how much they differ is by what they were asked to carry: it is not the spread of capacities.
+    middle = float(np.median(list(found.values()))) if found else 0.0
+    return dict.fromkeys(found, middle)
+
+
+def lone_trunks(inferred: Inferred) -> list[Finding]:
+    """One group alone has a limit: the others, which have none below what they send, are its like."""
+    if inferred.grouping.count != 2:
+        return []
+    across = _of_the_smaller([c for c in inferred.capacities if c.reach in _LINKS], inferred)
+    if len({c.groups[0] for c in across}) != 1:
+        return []
+    gain = inferred.grouping.log_likelihood - inferred.grouping.log_likelihood_of_one_group
+    return [_trunk(c, math.nan, math.exp(-min(gain, 600.0)), inferred) for c in across]
+
+
+def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity]:
+    """Of two groups what leaves the one is what enters the other. Where one way alone is limited, which no
+    healthy trunk is, and one group is much smaller, it is that group's trunk: the other is of several groups,
+    between which nothing is slow."""
+    size = np.bincount(inferred.grouping.labels)
+    ways = {c.groups[0] if c.reach is Reach.LEAVING else 1 - c.groups[0] for c in across}
+    if len(ways) != 1 or size.max() < _LIKE_SIZES * size.min():
+        return across
+    return [c for c in across if c.groups[0] == int(size.argmin())]
+
+
+def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred) -> Finding:
+    rate = units.rate(capacity.bytes_per_second)
+    scale = 1 / capacity.bytes_per_second * share
+    members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
+    words = f"{where(capacity)} carries {rate} together"
+    effect = None
+    if math.isfinite(share):
+        effect = Effect(share, capacity.low * scale, capacity.high * scale)
+        words += f", {effect.text()} of others of its kind"
+    else:
+        words += ", where the others have no limit that shows"
+    direction = {Reach.LEAVING: Direction.OUT, Reach.ENTERING: Direction.IN}.get(capacity.reach)
+    return Finding(
+        kind=Kind.SLOW_TRUNK, what=words, ranks=members,
+        groups=tuple(group_name(number) for number in capacity.groups), direction=direction,
+        effect=effect, false_alarm=max(doubt, SMALLEST_CLAIMED), phases=capacity.phases[:64],
+        advice="look for a cable of the trunk that is down, or that came up at a lower speed",
+    )  # fmt: skip
+
+
+def where(capacity: Capacity) -> str:
+    """In words: `what leaves group 2`."""
+    words = {
+        Reach.LEAVING: "what leaves {0}", Reach.ENTERING: "what enters {0}",
+        Reach.SENT: "all that hosts of {0} send", Reach.RECEIVED: "all that hosts of {0} receive",
+        Reach.BETWEEN: "from {0} to {1}", Reach.CROSSING: "all between groups",
+    }[capacity.reach]  # fmt: skip
+    return words.format(*(group_name(number) for number in capacity.groups))
+
+
+def shared(inferred: Inferred) -> list[Finding]:
+    """Limits that all groups have alike: the network as it was built, not a fault."""
+    found = []
+    gain = inferred.grouping.log_likelihood - inferred.grouping.log_likelihood_of_one_group
+    doubt = max(math.exp(-min(max(gain, 0.0), 600.0)), SMALLEST_CLAIMED)
+    for reach in Reach:
+        alike = [capacity for capacity in inferred.capacities if capacity.reach is reach]
+        if not alike:
+            continue
+        middle = float(np.median([capacity.bytes_per_second for capacity in alike]))
+        low, high = (f([c.bytes_per_second for c in alike]) for f in (min, max))
+        spread = f" ({units.rate(low)} to {units.rate(high)})" if high > low * 1.02 else ""
+        what = where(alike[0]) if len(alike) == 1 else f"{_each(reach)}, {len(alike)} times"
+        found.append(
+            Finding(
+                kind=Kind.SHARED_LIMIT,
+                what=f"shared limit: {what}: {units.rate(middle)}{spread}",
+                groups=tuple(sorted({group_name(n) for capacity in alike for n in capacity.groups})),
+                false_alarm=doubt,
+                phases=tuple(sorted({phase for capacity in alike for phase in capacity.phases}))[:256],
+                advice="the network is built so, or all trunks alike lost capacity: compare with what "
+                "was ordered",
+            )
+        )
+    return found
+
+
+def _each(reach: Reach) -> str:
+    return {
+        Reach.LEAVING: "what leaves a group", Reach.ENTERING: "what enters a group",
+        Reach.SENT: "all that hosts of a group send", Reach.RECEIVED: "all that hosts of a group receive",
+        Reach.BETWEEN: "from one group to another", Reach.CROSSING: "all between groups",
+    }[reach]  # fmt: skip

@@ -1,0 +1,139 @@
+"""What changes while it is measured: hosts whose links flap, drift and steps, dips that come back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.findings import changes, dips
+from crosscut.analysis.findings.deviations import Deviations, deviations
+from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail
+from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats
+from crosscut.analysis.structure.observed import Integers
+from crosscut.base import units
+
+# Of the middle host's spread; less is a difference of degree.
+SMALLEST_RATIO = 2.0
+SMALLEST_DRIFT = 0.03
+# A repetition in which a host's messages are this much slower than in the others is a dip.
+DEEP = math.log(0.75)
+
+
+def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True) -> list[Finding]:
+    """All of them; of a host, and of everything, the one that says most. Not `timed`: some phases are
+    missing, so that nobody knows when the others were."""
+    found = deviations(samples)
+    if found is None:
+        return []
+    changed = changes.findings(found, samples.ranks, name)
+    regular = dips.findings(samples, found, name) if timed else []
+    told = {rank for one in (*changed, *regular) for rank in one.ranks}
+    stepped = any(one.kind is Kind.STEP and not one.ranks for one in changed)
+    return [
+        *(one for one in unstable(samples, found, name) if not told & set(one.ranks)),
+        *changed,
+        *regular,
+        *([] if stepped else drift(found)),
+    ]
+
+
+def unstable(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
+    """Hosts of which the same messages take now this, now that time, while those of others do not."""
+    spreads = {
+        Direction.OUT: _spread(found.logs, found.source, samples.ranks),
+        Direction.IN: _spread(found.logs, found.destination, samples.ranks),
+    }
+    doubts = {direction: _doubts(spread) for direction, spread in spreads.items()}
+    told = []
+    for rank in range(samples.ranks):
+        wild = [d for d in spreads if doubts[d][rank] < FALSE_ALARMS]
+        if wild:
+            worst = max(wild, key=lambda d: float(spreads[d][rank]))
+            direction = Direction.BOTH if len(wild) == 2 else worst
+            ratio = float(spreads[worst][rank] / np.nanmedian(spreads[worst]))
+            doubt = float(doubts[worst][rank])
+            told.append(_unstable(found, samples, rank, worst, direction, ratio, doubt, name(rank)))
+    # More than a few are the place's noise, not a host's.
+    return told if len(told) <= max(1, samples.ranks // 8) else []
+
+
+def _unstable(
+    found: Deviations, samples: Samples, rank: int, worst: Direction, direction: Direction, ratio: float,
+    doubt: float, name: str,
+) -> Finding:  # fmt: skip
+    ends = found.source if worst is Direction.OUT else found.destination
+    middle = found.of_ends(ends, samples.ranks, ends == rank)[:, rank]
+    slow = int((middle < DEEP).sum())
+    of_them = f"; slow in {slow} of {found.repetitions} repetitions" if slow else ""
+    return Finding(
+        kind=Kind.UNSTABLE,
+        what=f"{name} is unstable: the same messages vary {ratio:.1f} times as much as others'{of_them}",
+        ranks=(rank,),
+        hosts=(name,),
+        direction=direction,
+        effect=Effect(ratio),
+        false_alarm=max(doubt, SMALLEST_CLAIMED),
+        phases=tuple(int(phase) for phase in samples.phase[:64]),
+        advice="a link that comes and goes, or a host that does something else at times: look at its log, "
+        "the port's error and link-down counters, and what runs there",
+    )
+
+
+def _spread(deviations: Floats, ends: Integers, ranks: int) -> Floats:
+    """[rank] root mean square; the outermost hundredth of all is cut off, so that no single stall decides."""
+    low, high = np.nanquantile(deviations, [0.005, 0.995])
+    squares = np.clip(deviations, 4 * low, 4 * high) ** 2
+    there = np.isfinite(squares)
+    counts = np.bincount(ends, weights=there.sum(axis=0), minlength=ranks)
+    sums = np.bincount(ends, weights=np.where(there, squares, 0.0).sum(axis=0), minlength=ranks)
+    enough = counts >= 2 * FEWEST_FOR_INTERVAL
+    return np.where(enough, np.sqrt(sums / np.maximum(counts, 1)), np.nan)
+
+
+def _doubts(spread: Floats) -> Floats:
+    """[rank] adjusted, by how spreads of all hosts differ (their logarithms, about normal)."""
+    doubts = np.ones(len(spread))
+    there = np.isfinite(spread) & (spread > 0)
+    if there.sum() < 4:
+        return doubts
+    logs = np.log(spread[there])
+    middle = float(np.median(logs))
+    scale = max(1.4826 * float(np.median(np.abs(logs - middle))), 0.1)
+    adjusted = holm(normal_tail((logs - middle) / scale))
+    doubts[there] = np.where(logs - middle > math.log(SMALLEST_RATIO), adjusted, 1.0)
+    return doubts
+
+
+def drift(found: Deviations) -> list[Finding]:
+    """Everything becoming faster or slower from repetition to repetition (Mann, Econometrica 13, 1945;
+    Kendall)."""
+    middle = found.common()
+    middle = middle[np.isfinite(middle)]
+    count = len(middle)
+    if count < FEWEST_FOR_INTERVAL:
+        return []
+    third = count // 3
+    change = float(np.median(middle[-third:]) - np.median(middle[:third]))
+    if abs(change) < SMALLEST_DRIFT:
+        return []
+    from scipy.stats import kendalltau  # half a second that a steady run need not take
+
+    p = float(kendalltau(np.arange(count), middle).pvalue)
+    if not p < FALSE_ALARMS:
+        return []
+    word = "faster" if change > 0 else "slower"
+    return [
+        Finding(
+            kind=Kind.DRIFT,
+            what=f"all messages become {word} while they are measured: the last third of "
+            f"{units.count(count, 'repetition')} runs at {100 * math.exp(change):.0f} % of the first",
+            effect=Effect(math.exp(change)),
+            false_alarm=max(p, SMALLEST_CLAIMED),
+            advice="other traffic, heat, or buffers still growing: measure again later, or with more "
+            "--warm-up",
+        )
+    ]

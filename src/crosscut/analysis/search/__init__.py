@@ -1,0 +1,1 @@
+"""The active search: what to measure next."""

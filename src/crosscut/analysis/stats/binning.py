@@ -1,0 +1,65 @@
+"""Histograms whose bins begin at round numbers, and which values are too far out to draw to scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats.intervals import Floats
+
+# More values than this share are no outliers.
+LARGEST_SHARE_FAR_OUT = 0.05
+# Below it powers of ten are no longer exact.
+_SMALLEST_SPAN = 1e-290
+
+
+@dataclass(frozen=True)
+class Histogram:
+    edges: Floats
+    counts: NDArray[np.int64]
+    below: Floats
+    """Values left of the first edge: few and far away; sorted, as is `above`."""
+    above: Floats
+
+
+def nice_step(span: float, most: int) -> float:
+    """The smallest of 1, 2, 2.5 or 5 times a power of ten of which at most `most` cover `span`."""
+    if span < _SMALLEST_SPAN or most < 1:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(span / most))
+    return float(next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power * most >= span))
+
+
+def histogram(values: Floats, most_bins: int = 12) -> Histogram:
+    """Counts over bins whose edges are round numbers."""
+    none: Floats = np.zeros(0)
+    there = np.sort(values[np.isfinite(values)])
+    if len(there) == 0:
+        return Histogram(np.zeros(1), np.zeros(0, dtype=np.int64), none, none)
+    first_kept, end_kept = body(there)
+    finite = there[first_kept:end_kept]
+    low, high = float(finite.min()), float(finite.max())
+    # All but equal values get one bin of a tenth of a per cent, not twelve of rounding noise.
+    step = nice_step(max(high - low, abs(high) * 1e-3), most_bins - 1)
+    bins = np.floor(finite / step)  # by number, not by edge: no value falls between two roundings
+    first = bins.min()
+    counts = np.bincount((bins - first).astype(np.int64))
+    edges = (first + np.arange(len(counts) + 1)) * step
+    return Histogram(edges.astype(np.float64), counts.astype(np.int64), there[:first_kept], there[end_kept:])
+
+
+def body(ordered: Floats) -> tuple[int, int]:
+    """The range of sorted values to draw to scale: all, unless a few far out (beyond three interquartile
+    ranges from the quartiles: Tukey, Exploratory Data Analysis, 1977, section 2D) would take three quarters
+    of the axis. A second heap is no outlier, however far away."""
+    count = len(ordered)
+    low, high = (float(quartile) for quartile in np.percentile(ordered, (25, 75)))
+    # Values that are all but equal must not make an outlier of the next one.
+    reach = 3 * max(high - low, 0.01 * abs(high))
+    first = int(np.searchsorted(ordered, low - reach, side="left"))
+    end = int(np.searchsorted(ordered, high + reach, side="right"))
+    few = count - (end - first) <= max(1, count * LARGEST_SHARE_FAR_OUT)
+    crushed = ordered[end - 1] - ordered[first] < (ordered[-1] - ordered[0]) / 4
+    return (first, end) if few and crushed else (0, count)

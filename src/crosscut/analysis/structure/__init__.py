@@ -1,0 +1,1 @@
+"""The structure of a network, inferred from messages that ran together."""

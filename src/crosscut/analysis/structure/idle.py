@@ -1,0 +1,170 @@
+"""Which ranks are near each other, from the latency of a network that is as good as idle.
+
+Short messages hardly load anything, so all ranks may send one at once, and what a message takes is its way:
+each switch adds its latency, and a host that forwards adds more (Salmon, Stein and Sterling, SC98, section 3:
+19 to 30 us for a switch, about 75 us for a host). Ranks of one switch are the nearest; the model that tells
+groups is the same as for rates, with `far` in place of `slow`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure import grouping, tallies
+from crosscut.analysis.structure.grouping import Grouping
+from crosscut.analysis.structure.observed import Integers, Observed, Route
+from crosscut.analysis.structure.unshared import SMALLEST_NOISE, unshared
+
+# Of routes within a group, those that may be far: a late message, not another switch.
+_FAR_WITHIN_AT_MOST = 0.1
+# Every rank surely in its group.
+SURE = 0.99
+# Of routes; less, and there is nothing to part.
+_HARDLY_ANY_FAR = 0.1
+# Two heaps for one: log likelihood gained, and standard deviations between them.
+_GAIN, _APART = 10.0, 2.5
+# Standard deviations between heaps below which so many routes are taken for the other kind that a rank's
+# place takes many times as many of them.
+_CLEARLY_APART = 4.0
+_STEPS = 60
+_MOST_CUTS, _FEWEST_TO_CUT = 3, 20
+_SMALLEST = 1e-300
+# More than any number of tests.
+_LAST = 1e9
+
+
+@dataclass(frozen=True)
+class Nearness:
+    grouping: Grouping
+    sure: bool
+    """Ranks of a group are near, all others far, and no rank might as well be elsewhere."""
+    hopeless: bool
+    """Hardly any route is far: more of them would tell nothing."""
+    fragments: Integers
+    """[rank] as much as is known to be together; more may be."""
+    blurred: bool
+    """No two heaps of latencies are so far apart that the noise leaves them two."""
+
+
+def nearness(idle: Observed) -> Nearness:
+    """`idle`: short messages, their `rate` one over the seconds that each took. Latencies may have several
+    levels; of the cuts between them the one is taken that tells groups best."""
+    logs = np.log(idle.rate)
+    alone = unshared(idle)
+    heaps = _cuts(logs)
+    cuts = [float(np.log(alone.nominal)) + alone.threshold, *(cut for cut, _ in heaps)]
+    by_far = {int((logs < cut).sum()): cut for cut in cuts}  # cuts that part the messages alike are one
+    told = [_told(idle, logs < cut) for far, cut in by_far.items() if far]
+    best = max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf)[1]
+    return replace(best, blurred=max((apart for _, apart in heaps), default=0.0) < _CLEARLY_APART)
+
+
+def _told(idle: Observed, far: NDArray[np.bool_]) -> tuple[tuple[bool, float], Nearness]:
+    """How much to be preferred, and what was told: groups that are sure, of those the fewest (hosts with a
+    wire of their own are nearer still than those of a switch); else the likeliest."""
+    slow, total = _table(idle, far), _table(idle, np.ones(len(idle), bool))
+    found = grouping.group(slow, total)
+    within = grouping.slow_within(slow, total, found.labels)
+    smallest = int(np.bincount(found.labels).min())
+    sure = found.count > 1 and smallest > 1 and within <= _FAR_WITHIN_AT_MOST
+    sure = bool(sure and found.confidence.min() > SURE)
+    fragments = found.labels if found.count > 1 else _connected(total - slow > 0)
+    hopeless = bool(far.mean() < _HARDLY_ANY_FAR)
+    gain = found.log_likelihood - found.log_likelihood_of_one_group
+    of_cut = Nearness(found, sure, hopeless, fragments, blurred=False)
+    return (sure, -found.count if sure else gain), of_cut
+
+
+def _cuts(logs: Floats) -> list[tuple[float, float]]:
+    """Between the two heaps of all, then of what is above that, and so on; each with how many standard
+    deviations are between them."""
+    found: list[tuple[float, float]] = []
+    while len(found) < _MOST_CUTS and len(logs) >= _FEWEST_TO_CUT:
+        cut, apart = _cut(logs)
+        if not np.isfinite(cut):
+            break
+        found.append((cut, apart))
+        logs = logs[logs > cut]
+    return found
+
+
+def _cut(logs: Floats) -> tuple[float, float]:
+    """Between the two heaps that logarithms make, by two normal distributions of one width
+    (expectation maximisation); below everything where one describes the logarithms as well. And how many
+    standard deviations are between them."""
+    near, far = float(np.quantile(logs, 0.95)), float(np.quantile(logs, 0.4))
+    noise, share = max(float(logs.std()) / 2, SMALLEST_NOISE), 0.2
+    likelihood = -np.inf
+    for _ in range(_STEPS):
+        bells = [
+            weight * np.exp(-0.5 * ((logs - centre) / noise) ** 2)
+            for weight, centre in ((share, near), (1 - share, far))
+        ]
+        both = bells[0] + bells[1] + _SMALLEST
+        likelihood = float(np.log(both / noise).sum())
+        mine = bells[0] / both
+        share = min(max(float(mine.mean()), 0.01), 0.99)
+        near = float((mine * logs).sum() / (mine.sum() + _SMALLEST))
+        far = float(((1 - mine) * logs).sum() / ((1 - mine).sum() + _SMALLEST))
+        spread = mine * (logs - near) ** 2 + (1 - mine) * (logs - far) ** 2
+        noise = max(float(np.sqrt(spread.mean())), SMALLEST_NOISE)
+    whole = max(float(logs.std()), SMALLEST_NOISE)
+    one = float((-0.5 * ((logs - logs.mean()) / whole) ** 2 - np.log(whole)).sum())
+    if likelihood - one < _GAIN or near - far < _APART * noise:
+        return -np.inf, 0.0
+    cut = (near + far) / 2 + noise**2 * float(np.log((1 - share) / share)) / (near - far)
+    return cut, (near - far) / noise
+
+
+def phases(
+    idle: Observed, fragments: Integers, count: int, random: np.random.Generator, *, within: bool = True
+) -> list[list[Route]]:
+    """Where ranks that may yet be together are asked first: each sends to a fragment that its own was least
+    held against. Tests that all find two apart are worth one, so classes show after hardly more rounds than
+    there are (parallel sorting into equivalence classes: Devanny, Goodrich and Jetviroj, SPAA 2016). Not
+    `within`: none asks its own fragment, unless nobody else is left."""
+    groups = int(fragments.max()) + 1
+    tests = tallies.counts(_table(idle, np.ones(len(idle), bool)), fragments, groups)
+    tests = (tests + tests.T).astype(np.float64)
+    size = np.bincount(fragments)
+    # Of ranks by themselves there is nothing to ask within; of groups, each rank's place is seen there.
+    inner = tests[np.diag_indices(groups)] + size if within else np.full(groups, _LAST)
+    found = []
+    for number in range(count):
+        tests[np.diag_indices(groups)] = -1 if within and number % 2 and groups < idle.ranks else inner
+        routes, free = [], np.ones(idle.ranks, bool)
+        for source in random.permutation(idle.ranks).tolist():
+            asked = tests[fragments[source]][fragments] + 0.5 * random.random(idle.ranks)
+            asked[~free] = np.inf
+            asked[source] = np.inf
+            destination = int(np.argmin(asked))
+            if not np.isfinite(asked[destination]):
+                continue
+            free[destination] = False
+            routes.append((source, destination))
+            if fragments[source] != fragments[destination]:
+                tests[fragments[source], fragments[destination]] += 1
+                tests[fragments[destination], fragments[source]] += 1
+        found.append(routes)
+    return found
+
+
+def _connected(near: NDArray[np.bool_]) -> Integers:
+    """Labels of what is joined by near routes."""
+    labels = np.arange(len(near))
+    linked = near | near.T | np.eye(len(near), dtype=bool)
+    while True:
+        least = np.where(linked, labels[None, :], len(labels)).min(axis=1)
+        if (least == labels).all():
+            return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)
+        labels = least
+
+
+def _table(idle: Observed, counted: NDArray[np.bool_]) -> Integers:
+    table = np.zeros((idle.ranks, idle.ranks), np.int64)
+    np.add.at(table, (idle.source, idle.destination), counted.astype(np.int64))
+    return table

@@ -1,0 +1,283 @@
+"""From messages that ran together to the structure of the network, with no prior knowledge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure import grouping, limits, placing
+from crosscut.analysis.structure.grouping import Grouping
+from crosscut.analysis.structure.limits import Capacity, Explained
+from crosscut.analysis.structure.model import LOCATE_ON, Group, Reach, Structure
+from crosscut.analysis.structure.observed import Integers, Observed, some_phases
+from crosscut.analysis.structure.placing import Placed
+from crosscut.analysis.structure.unshared import Unshared, tops, unshared
+
+# Of a sound host's rate: less is a host of its own kind, whatever the noise.
+LARGEST_SOUND_EFFECT = 0.15
+# Logarithm, above what an ordinary host's link carries.
+_TOO_FAST = 0.3
+# More hosts than these that never seem fast are no exceptions.
+FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
+# Slower than its link allows by these factors: what tells groups apart depends on how crowded the network is.
+_CUTS = (0.5, 0.9)
+# Share of routes within a group that may be slow, by noise or a slow host that was not noticed.
+SLOW_WITHIN_AT_MOST = 0.05
+# Of slow messages, by shared capacities: no other grouping is looked for.
+WELL_EXPLAINED = 0.9
+# Of slow messages: two groupings that differ by less explain as much.
+_AS_WELL = 0.02
+# For capacities: a hundred phases of a thousand ranks leave no doubt.
+MOST_MESSAGES = 150_000
+# Of slow messages, by the limits of groups; and the probability that a rank belongs to its group.
+EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
+# The search is cubic; more ranks are told where they belong.
+MOST_RANKS_GROUPED = 256
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """A structure as arrays; `Structure` is the same for people and files."""
+
+    alone: Unshared
+    grouping: Grouping
+    capacities: tuple[Capacity, ...]
+    explained: float
+    """Share of slow messages that the capacities explain."""
+    slow_share: float
+    out_suspects: Integers
+    """Ranks that never reach the rate of the others."""
+    in_suspects: Integers
+    unplaced: Integers
+    """Ranks behind a slow cable of their own, of which no message tells their group: they are with the
+    likeliest."""
+
+
+def infer(
+    observed: Observed,
+    known_out: Floats | None = None,
+    known_in: Floats | None = None,
+    *,
+    thorough: bool = True,
+    divided: bool = True,
+    near: Grouping | None = None,
+) -> Inferred:
+    """`known_out`, `known_in`: [rank] rates of single hosts measured alone, bytes per second; NaN: not
+    measured. Not `thorough`: one cut between slow and fast is tried, which is enough to see whether more must
+    be measured. Not `divided`: one group, for there is nothing that several would explain."""
+    first = unshared(observed)
+    # Faster than any link is no measurement (unshared.possible).
+    observed = observed.where(np.log(observed.rate / first.nominal) < max(_TOO_FAST, 6 * first.noise))
+    ends = tops(observed)
+    limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
+    fast = np.log(observed.rate / first.nominal) > -limit
+    sound = _sound_groups(near, ends.out_effect < -limit, ends.in_effect < -limit)
+    out_fast, in_fast = (np.concatenate([e[fast], sound]) for e in (observed.source, observed.destination))
+    out_rate = _ends(first.nominal, ends.out_effect, limit, out_fast, known_out)
+    in_rate = _ends(first.nominal, ends.in_effect, limit, in_fast, known_in)
+    alone = unshared(observed, out_rate, in_rate)
+    slow_out, slow_in = (
+        np.nonzero(out_rate < first.nominal * 0.9)[0],
+        np.nonzero(in_rate < first.nominal * 0.9)[0],
+    )
+    slowness = alone.slowness(observed)
+    # A slow host hardly loads what it shares with others: of its messages only those say something that are
+    # slower than it is.
+    telling = ~np.isin(observed.source, slow_out) & ~np.isin(observed.destination, slow_in)
+    telling &= _something_slow(observed, slowness < alone.threshold)
+    if divided:
+        explained, placed = _best(observed, alone, observed.where(telling), slowness[telling], thorough, near)
+    else:
+        placed = _unmoved(grouping.of_one(observed.ranks))
+        explained = limits.explain(observed, alone, placed.grouping.labels)
+    share = float((slowness < alone.threshold).mean()) if len(observed) else 0.0
+    return Inferred(
+        alone, placed.grouping, explained.capacities, explained.share, share,
+        slow_out.astype(np.int64), slow_in.astype(np.int64), placed.open_ranks,
+    )  # fmt: skip
+
+
+def _something_slow(observed: Observed, slow: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """[message] whether anything was slow in its phase: where nothing was, no limit was full, and that a
+    route was fast then says nothing about groups."""
+    if not slow.any():
+        return np.ones(len(slow), bool)
+    _, phase = np.unique(observed.phase, return_inverse=True)
+    return np.asarray((np.bincount(phase, weights=slow) > 0)[phase])
+
+
+def doubtful(inferred: Inferred) -> bool:
+    """Groups that explain hardly any slow message, and to which some ranks do not surely belong: where each
+    route was seen once or twice, those that differ by chance look like groups."""
+    unsure = inferred.grouping.confidence < SURE_OF_A_RANK
+    unsure[inferred.unplaced] = False
+    return inferred.grouping.count > 1 and inferred.explained < EXPLAINS_HARDLY_ANY and bool(unsure.any())
+
+
+def _best(
+    observed: Observed, alone: Unshared, telling: Observed, slowness: Floats, thorough: bool,
+    near: Grouping | None,
+) -> tuple[Explained, Placed]:  # fmt: skip
+    """The grouping whose shared capacities explain most of what is slow; of equals the likeliest, unless one
+    with fewer groups explains as much."""
+    few = some_phases(observed, MOST_MESSAGES)
+    if near is not None:
+        return limits.explain(few, alone, near.labels), _unmoved(near)
+    best: tuple[Explained, Placed] | None = None
+    for found, slow, total in candidates(telling, slowness, alone.threshold, thorough):
+        placed = placing.placed(found, slow, total, observed, alone, SURE_OF_A_RANK)
+        explained = limits.explain(few, alone, placed.grouping.labels)
+        if best is None or _better(explained, placed.grouping, *best):
+            best = explained, placed
+    assert best is not None
+    return best
+
+
+def _better(explained: Explained, found: Grouping, best: Explained, before: Placed) -> bool:
+    """Groups that never slow each other are one, where their limits explain as much: what differs among their
+    routes is when they are slow, not who shares what. Where little is explained that says nothing."""
+    simpler = 1 < found.count < before.grouping.count and explained.share > WELL_EXPLAINED
+    return explained.share > best.share + (-_AS_WELL if simpler else _AS_WELL)
+
+
+def _unmoved(found: Grouping) -> Placed:
+    return Placed(found, np.zeros(0, np.int64))
+
+
+def _sound_groups(near: Grouping | None, *slow: NDArray[np.bool_]) -> Integers:
+    """Ranks of groups of which all are slow, where groups are known: it is what they share."""
+    if near is None:
+        return np.zeros(0, np.int64)
+    whole = np.zeros(near.count, bool)
+    for ends in slow:
+        whole |= np.bincount(near.labels, weights=~ends, minlength=near.count) == 0
+    return np.nonzero(whole[near.labels])[0].astype(np.int64)
+
+
+def _ends(nominal: float, effect: Floats, limit: float, seen_fast: Integers, known: Floats | None) -> Floats:
+    """`seen_fast`: ranks of which at least one message came near the nominal rate. It takes no more: hosts
+    of a small group are seldom seen to be fast, for their partners are slow towards all others."""
+    slow = effect < -limit
+    slow[seen_fast] = False
+    if slow.sum() > max(FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND * len(effect)):
+        slow[:] = False  # so many have no slow link: what they share keeps them from being seen fast
+    rates = np.where(slow, nominal * np.exp(effect), np.nan)
+    if known is None:
+        return rates
+    return np.where(np.isfinite(known), known, rates)
+
+
+def candidates(
+    observed: Observed, slowness: Floats, threshold: float, thorough: bool
+) -> Iterator[tuple[Grouping, Integers, Integers]]:
+    """Groupings to try, the likeliest first, each with the tables of slow and of all messages that it is of:
+    by the cut between slow and fast that says most about groups (most log likelihood gained over one group),
+    then with those groups made one that never slow each other."""
+    total = _table(observed, np.ones(len(observed), bool))
+    best_slow = _table(observed, slowness < threshold)
+    best = _grouped(best_slow, total)
+    # Where routes within groups are slow too, another cut may tell more.
+    mixed = best.count == 1 or grouping.slow_within(best_slow, total, best.labels) > SLOW_WITHIN_AT_MOST
+    if thorough and mixed:
+        for cut in _CUTS:
+            slow = slowness < min(threshold, -cut)
+            if slow.mean() < 0.02:
+                break
+            found = _grouped(_table(observed, slow), total)
+            if _gain(found) > _gain(best) + 5:
+                best, best_slow = found, _table(observed, slow)
+    yield best, best_slow, total
+    if best.count > 2:
+        merged = grouping.merged_where_fast(best_slow, total, best, SLOW_WITHIN_AT_MOST)
+        if merged.count < best.count:
+            yield merged, best_slow, total
+
+
+def _grouped(slow: Integers, total: Integers) -> Grouping:
+    """Of very many ranks some are grouped, and the others told to belong to these groups."""
+    ranks = len(slow)
+    if ranks <= MOST_RANKS_GROUPED:
+        return grouping.group(slow, total)
+    members = np.sort(np.random.default_rng(ranks).choice(ranks, MOST_RANKS_GROUPED, replace=False))
+    found = grouping.group(slow[np.ix_(members, members)], total[np.ix_(members, members)])
+    return grouping.extended(slow, total, members, found)
+
+
+def _gain(found: Grouping) -> float:
+    return found.log_likelihood - found.log_likelihood_of_one_group
+
+
+def _table(observed: Observed, counted: NDArray[np.bool_]) -> Integers:
+    """[source, destination] counts."""
+    table = np.zeros((observed.ranks, observed.ranks), np.int64)
+    np.add.at(table, (observed.source, observed.destination), counted.astype(np.int64))
+    return table
+
+
+def group_name(number: int) -> str:
+    return f"group{number}"
+
+
+def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Structure:
+    labels, confidence = inferred.grouping.labels, inferred.grouping.confidence
+    groups = []
+    if inferred.grouping.count > 1:
+        for number in range(inferred.grouping.count):
+            ranks = np.nonzero(labels == number)[0]
+            sure = float(np.prod(confidence[np.setdiff1d(ranks, inferred.unplaced)]))
+            groups.append(Group(group_name(number), tuple(int(rank) for rank in ranks), (), sure))
+    return Structure(
+        groups=tuple(groups),
+        limits=tuple(one.of(tuple(map(group_name, one.groups))) for one in inferred.capacities),
+        host_out_bytes_per_second=tuple(float(rate) for rate in inferred.alone.out_rate),
+        host_in_bytes_per_second=tuple(float(rate) for rate in inferred.alone.in_rate),
+        hosts=hosts,
+        phases_used=phases,
+        notes=tuple(_notes(inferred, hosts)),
+    )
+
+
+def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
+    notes = []
+    if len(inferred.unplaced) and inferred.grouping.count > 1:
+        named = ", ".join(hosts[rank] for rank in inferred.unplaced.tolist())
+        notes.append(
+            f"of which group is not told: {named}, behind a slow cable of its own; with the likeliest here. "
+            "With that repaired, its messages would tell"
+        )
+    if inferred.grouping.count == 1 and inferred.slow_share > SLOW_WITHIN_AT_MOST:
+        notes.append(
+            f"{100 * inferred.slow_share:.0f} % of the messages are slower than their hosts allow, by what "
+            f"these phases cannot tell: {LOCATE_ON}"
+        )
+    elif inferred.grouping.count == 1:
+        notes.append(
+            "no ranks can be told from others: what was measured shares no limit below what hosts send. "
+            "Switches with "
+            "full bisection between them look like one; the latency of the idle network might tell them apart"
+        )
+    elif inferred.explained < 0.7:
+        spread = len(inferred.capacities) == 0
+        why = (
+            "where messages keep to one of several cables, those that meet by chance are slow, and no "
+            "total is "
+            "constant"
+            if spread
+            else "the rest are slow by limits within groups, by hosts, or by what no constant capacity "
+            "describes"
+        )
+        notes.append(
+            f"capacities shared by groups explain {100 * inferred.explained:.0f} % of the slow messages: "
+            f"{why}"
+        )
+    if inferred.slow_share > 0.97:
+        notes.append("nearly every message was slow: fewer at once would tell more")
+    return notes
+
+
+def is_across(reach: Reach) -> bool:
+    return reach in (Reach.LEAVING, Reach.ENTERING, Reach.BETWEEN, Reach.CROSSING)

@@ -1,0 +1,312 @@
+"""Capacities that routes share, given the groups: which kind of limit explains what is slow, and how large it
+is.
+
+A shared capacity that is full carries the same total whatever passes it (the max-min allocation leaves none
+of a bottleneck unused: Bertsekas and Gallager, Data Networks, section 6.5.2). So of each possible limit the
+totals of all phases are looked at: where the messages that it counts are slow, the totals of a true one
+agree, those of another vary with who happens to pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.stats.intervals import Floats, medians
+from crosscut.analysis.structure.model import Limit, Reach
+from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.unshared import Unshared
+
+# Of a family of limits: share of the slow messages so far unexplained that it must explain.
+SMALLEST_SHARE_EXPLAINED = 0.3
+FEWEST_PHASES = 3
+# Of the phases in which a limit seems full, those whose totals agree.
+SMALLEST_SHARE_ALIKE = 0.6
+# Where others of its kind are known: messages that another limit holds back leave it unfilled in many.
+SMALLEST_SHARE_OF_KIND = 0.2
+# And its capacity is that of its kind, this near in the logarithm.
+ALIKE = 0.05
+FEWEST_OF_KIND = 3
+# A bottleneck needs two messages, in one of its phases at least.
+_FEWEST_MESSAGES = 2
+# Noise makes one explain a little more than the other.
+_AS_MUCH = 0.95
+# Rates that one sharing should make equal, and that differ by so much more than noise, logarithms: TCP's.
+_TIMES_NOISE, _SMALLEST_UNEVENNESS = 3, 0.05
+_WORK_STEPS = 5
+# Their parts are guessed at, and the guess that explains most is taken: they must be strict.
+_OWN = (Reach.SENT, Reach.RECEIVED)
+
+
+@dataclass(frozen=True)
+class _Slack:
+    """Beyond noise, logarithms; and what totals are of."""
+
+    totals: float
+    """How far totals of one limit may lie apart."""
+    top: float
+    """How far below the fastest message of a limit others of it may be."""
+    while_full: bool
+    """Totals of what was carried while the limit was full, not of rates over whole messages."""
+
+
+_NONE = _Slack(totals=0.002, top=0.0, while_full=False)
+# TCP gives less than its share to a message that meets two limits, and leaves a little of each unused. Where
+# chips are looked for, numbers of senders differ so much that no other totals agree.
+_OF_CHIPS = _Slack(totals=0.02, top=0.1, while_full=True)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    reach: Reach
+    groups: tuple[int, ...]
+    bytes_per_second: float
+    low: float
+    high: float
+    phases: tuple[int, ...]
+    """In which it was full."""
+
+    def of(self, names: tuple[str, ...]) -> Limit:
+        """The same for people and files: of groups with these names."""
+        return Limit(self.reach, names, self.bytes_per_second, self.low, self.high, phases=self.phases)
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """One possible limit: the messages that it would count."""
+
+    reach: Reach
+    groups: tuple[int, ...]
+    counted: NDArray[np.bool_]
+
+
+def families(labels: Integers, observed: Observed) -> list[list[_Candidate]]:
+    """Kinds of limits, the more specific first: of two that explain as much the first is taken."""
+    groups = range(int(labels.max()) + 1)
+
+    def of(*members: tuple[Reach, tuple[int, ...]]) -> list[_Candidate]:
+        return [_Candidate(reach, those, counted(reach, those, labels, observed)) for reach, those in members]
+
+    between = of(*((Reach.BETWEEN, (a, b)) for a in groups for b in groups if a != b))
+    links = of(*((reach, (a,)) for reach in (Reach.LEAVING, Reach.ENTERING) for a in groups))
+    own = of(*((reach, (a,)) for reach in _OWN for a in groups))
+    return [links, between, of((Reach.CROSSING, ())), own] if len(groups) > 1 else [own]
+
+
+def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: Observed) -> NDArray[np.bool_]:
+    """[message] whether a limit of that reach counts it."""
+    source, destination = labels[observed.source], labels[observed.destination]
+    if reach is Reach.BETWEEN:
+        return np.asarray((source == groups[0]) & (destination == groups[1]))
+    if reach is Reach.SENT:
+        return np.asarray(source == groups[0])
+    if reach is Reach.RECEIVED:
+        return np.asarray(destination == groups[0])
+    across = source != destination
+    if reach is Reach.CROSSING:
+        return np.asarray(across)
+    return np.asarray(across & ((source if reach is Reach.LEAVING else destination) == groups[0]))
+
+
+@dataclass(frozen=True)
+class Explained:
+    capacities: tuple[Capacity, ...]
+    share: float
+    """Of the slow messages."""
+    explained: NDArray[np.bool_]
+
+
+def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int = 2) -> Explained:
+    """Families of limits one after the other, each for what is still unexplained."""
+    slow = alone.slowness(observed) < alone.threshold
+    alone, by_work = _uneven(observed, alone, labels, slow)
+    open_ = slow.copy()
+    found: list[Capacity] = []
+    for _ in range(rounds):
+        if open_.sum() < max(_FEWEST_MESSAGES, 0.02 * len(observed)):
+            break
+        tried = [
+            _family(observed, alone, candidates, open_, by_work=by_work)
+            for candidates in families(labels, observed)
+        ]
+        most = max(int((explained & open_).sum()) for _, explained in tried)
+        best = next(pair for pair in tried if (pair[1] & open_).sum() >= _AS_MUCH * most)
+        if (best[1] & open_).sum() < SMALLEST_SHARE_EXPLAINED * open_.sum():
+            break
+        known = {(capacity.reach, capacity.groups) for capacity in found}
+        found += [capacity for capacity in best[0] if (capacity.reach, capacity.groups) not in known]
+        open_ &= ~best[1]
+    share = 1 - float(open_.sum() / slow.sum()) if slow.any() else 1.0
+    return Explained(tuple(found), share, slow & ~open_)
+
+
+def _uneven(
+    observed: Observed, alone: Unshared, labels: Integers, slow: NDArray[np.bool_]
+) -> tuple[Unshared, bool]:
+    """With the noise of rates that one sharing should make equal; and whether that is the sharing's."""
+    uneven = unevenness(observed, labels, slow)
+    by_work = uneven > max(_TIMES_NOISE * alone.noise, _SMALLEST_UNEVENNESS)
+    return replace(alone, noise=max(alone.noise, uneven)), by_work
+
+
+def unevenness(observed: Observed, labels: Integers, slow: NDArray[np.bool_]) -> float:
+    """Standard deviation of the logarithm of rates that one sharing should make equal: of slow messages from
+    one group to another in one phase. TCP shares unevenly, a simulator does not."""
+    groups = int(labels.max()) + 1
+    at = np.nonzero(slow)[0]
+    pair = labels[observed.source[at]] * groups + labels[observed.destination[at]]
+    _, kind = np.unique(observed.phase[at] * groups * groups + pair, return_inverse=True)
+    counts = np.bincount(kind)
+    together = counts[kind] >= _FEWEST_MESSAGES
+    if not together.any():
+        return 0.0
+    logs = np.log(observed.rate[at])
+    middle = _medians_by(logs, kind, len(counts))
+    # A median of few lies nearer to them than the truth does: n values have n - 1 degrees of freedom.
+    excess = np.abs(logs - middle[kind]) * np.sqrt(counts[kind] / np.maximum(counts[kind] - 1, 1))
+    return float(1.4826 * np.median(excess[together]))
+
+
+def _medians_by(values: Floats, kind: Integers, kinds: int) -> Floats:
+    """[kind] the median of its values."""
+    order = np.lexsort((values, kind))
+    first = np.searchsorted(kind[order], np.arange(kinds))
+    count = np.bincount(kind, minlength=kinds)
+    low, high = first + (count - 1) // 2, first + count // 2
+    return np.asarray((values[order[low]] + values[order[high]]) / 2)
+
+
+def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explained:
+    """By what hosts of a group send and receive, all together: a switching chip's limits."""
+    slow = alone.slowness(observed) < alone.threshold
+    alone, by_work = _uneven(observed, alone, labels, slow)
+    own = families(labels, observed)[-1]
+    capacities, explained = _family(observed, alone, own, slow, by_work=by_work, slack=_OF_CHIPS)
+    share = float(explained.sum() / slow.sum()) if slow.any() else 0.0
+    return Explained(tuple(capacities), share, explained)
+
+
+def _family(
+    observed: Observed, alone: Unshared, candidates: Sequence[_Candidate], slow: NDArray[np.bool_],
+    *, by_work: bool = False, slack: _Slack = _NONE,
+) -> tuple[list[Capacity], NDArray[np.bool_]]:  # fmt: skip
+    fitted = [_fit(observed, alone, candidate, slow, slack) for candidate in candidates]
+    sure = [math.log(fit[0].bytes_per_second) for fit in fitted if fit is not None]
+    explained = np.zeros(len(observed), bool)
+    found = []
+    for candidate, strict in zip(candidates, fitted, strict=True):
+        fit = strict
+        if fit is None and len(sure) >= FEWEST_OF_KIND and candidate.reach not in _OWN:
+            fit = _fit(observed, alone, candidate, slow, slack, SMALLEST_SHARE_OF_KIND)
+            if fit is not None and abs(math.log(fit[0].bytes_per_second) - np.median(sure)) > ALIKE:
+                fit = None
+        if fit is not None:
+            found.append(_by_work(fit[0], observed, alone, candidate) if by_work else fit[0])
+            explained |= fit[1]
+    return found, explained & slow
+
+
+def _fit(
+    observed: Observed,
+    alone: Unshared,
+    candidate: _Candidate,
+    slow: NDArray[np.bool_],
+    slack: _Slack,
+    share_alike: float = SMALLEST_SHARE_ALIKE,
+) -> tuple[Capacity, NDArray[np.bool_]] | None:
+    """The capacity, and the messages it explains: slow, in a phase in which it is full, and none there much
+    faster than they (on its bottleneck a message is as fast as any)."""
+    at = np.nonzero(candidate.counted)[0]
+    if len(at) == 0:
+        return None
+    numbers, phase = np.unique(observed.phase[at], return_inverse=True)
+    rates = observed.rate[at]
+    totals: Floats = np.bincount(phase, weights=rates).astype(np.float64)
+    if slack.while_full:
+        nominal = float(np.median(alone.of(observed)[at]))
+        totals = np.array([while_full(rates[phase == one], nominal) for one in range(len(numbers))])
+    counts = np.bincount(phase)
+    fastest = np.zeros(len(numbers))
+    np.maximum.at(fastest, phase, rates)
+    # Those at the top of the phase's rates, by what noise leaves of equal ones.
+    at_top = rates > fastest[phase] * np.exp(-5 * alone.noise - slack.top)
+    slow_at_top = np.bincount(phase, weights=at_top & slow[at]) / np.maximum(
+        np.bincount(phase, weights=at_top), 1
+    )
+    full = slow_at_top > 0.5
+    if candidate.reach in _OWN:
+        full &= counts >= _FEWEST_MESSAGES
+    if (full & (counts >= _FEWEST_MESSAGES)).sum() < 1 or full.sum() < FEWEST_PHASES:
+        return None
+    # Noise of a total of k about equal rates; it varies by phase, the middle will do.
+    spread = alone.noise / np.sqrt(np.median(counts[full]))
+    middle = _plateau(np.log(totals[full]), 4 * spread + slack.totals)
+    # What is known from several messages explains a single one as well.
+    at_limit = np.abs(np.log(totals) - middle) < 3.5 * alone.noise / np.sqrt(counts) + slack.totals
+    near = full & at_limit
+    if near.sum() < max(FEWEST_PHASES, share_alike * full.sum()) or not _shared(counts, near):
+        return None
+    if _varies_less_than_load(len(totals), counts, near):
+        return None
+    figure = medians(totals[near][:, None])
+    estimate = Capacity(
+        candidate.reach, candidate.groups, float(totals[near].mean()),
+        float(figure.low[0]), float(figure.high[0]), tuple(int(number) for number in numbers[near]),
+    )  # fmt: skip
+    explained = np.zeros(len(observed), bool)
+    explained[at] = at_limit[phase] & at_top & slow[at]
+    return estimate, explained
+
+
+def _by_work(capacity: Capacity, observed: Observed, alone: Unshared, candidate: _Candidate) -> Capacity:
+    """Where shares are uneven, messages that end early leave others more, and rates over whole messages add
+    up to more than was ever carried at once: the capacity is what was carried while enough still ran."""
+    mine = candidate.counted & np.isin(observed.phase, capacity.phases)
+    nominal = float(np.median(alone.of(observed)[mine]))
+    numbers, phase = np.unique(observed.phase[mine], return_inverse=True)
+    rates = observed.rate[mine]
+    work = np.array([while_full(rates[phase == at], nominal) for at in range(len(numbers))])
+    figure = medians(work[:, None])
+    return replace(
+        capacity, bytes_per_second=float(work.mean()), low=float(figure.low[0]), high=float(figure.high[0])
+    )
+
+
+def while_full(rates: Floats, nominal: float) -> float:
+    """Bytes per second that messages of one size had together for as long as they filled what they share:
+    until so few are left that their hosts' own links (`nominal`) carry less. What these few sent afterwards,
+    at that rate, is none of it."""
+    seconds = np.sort(1 / rates)  # of a byte
+    total = float(rates.sum())
+    for _ in range(_WORK_STEPS):
+        fewest = math.ceil(total / nominal - 1e-9)
+        if not 0 < fewest <= len(seconds):
+            return float(rates.sum())
+        until = float(seconds[-fewest])
+        later = np.minimum((seconds[seconds > until] - until) * nominal, 1.0)
+        total = (len(seconds) - float(later.sum())) / until
+    return total
+
+
+def _shared(counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
+    """Whether several messages at once were seen to have the same total: single ones may be slow by anything,
+    but one that gets what several get together shares their limit."""
+    return bool((counts[near] >= _FEWEST_MESSAGES).any())
+
+
+def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
+    """Whether equal totals come from equal numbers of equally slow messages: they then prove nothing."""
+    return len(np.unique(counts[near])) == 1 and bool(near.all()) and phases < 2 * FEWEST_PHASES
+
+
+def _plateau(values: Floats, width: float) -> float:
+    """Where most values lie so near each other."""
+    ordered = np.sort(values)
+    ends = np.searchsorted(ordered, ordered + width, side="right")
+    at = int(np.argmax(ends - np.arange(len(ordered))))
+    return float(np.median(ordered[at : ends[at]]))

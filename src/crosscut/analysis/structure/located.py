@@ -1,0 +1,73 @@
+"""What a search has found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from crosscut.analysis.structure.infer import Inferred, group_name
+from crosscut.analysis.structure.model import Group, Structure
+from crosscut.analysis.structure.observed import Integers, Observed
+from crosscut.analysis.structure.subgroups import Within
+
+
+@dataclass(frozen=True)
+class Located:
+    inferred: Inferred
+    structure: Structure
+    observed: Observed
+    phases_used: int
+    sure: bool
+    """Not stopped by the budget: more of the same would not change it."""
+    alone: Observed
+    """Messages of ranks that were measured with few others."""
+    few_rate: float = math.nan
+    """Bytes per second that a few sound pairs reached alone, where that is more than all reach together; NaN:
+    it is not, or was not asked."""
+
+
+def placed(within: Within, labels: Integers) -> Within:
+    """With names by the groups that were told in the end (`labels`: [rank]), which may be others than those
+    that were looked into. What is in several of them, or one part alone, is left out."""
+    inside: dict[int, list[Group]] = {}
+    for group in within.groups:
+        numbers = {int(labels[rank]) for rank in group.ranks}
+        if len(numbers) == 1:
+            inside.setdefault(numbers.pop(), []).append(group)
+    named: dict[str, Group] = {}
+    for number, groups in inside.items():
+        whole = len(groups) == 1 and len(groups[0].ranks) == int((labels == number).sum())
+        for part, group in enumerate(groups if whole or len(groups) > 1 else ()):
+            name = group_name(number) if whole else f"{group_name(number)}.{part}"
+            named[group.name] = replace(group, name=name)
+    limits = [
+        replace(limit, groups=tuple(named[name].name for name in limit.groups))
+        for limit in within.limits
+        if set(limit.groups) <= set(named)
+    ]
+    return Within(tuple(named.values()), tuple(limits))
+
+
+def without_sums(inferred: Inferred, within: Within) -> Inferred:
+    """Without limits of what a group sends where those of its parts are known: it is only their sum."""
+    known = {
+        (limit.reach, name.split(".")[0]) for limit in within.limits for name in limit.groups if "." in name
+    }
+    kept = [one for one in inferred.capacities if (one.reach, *map(group_name, one.groups)) not in known]
+    return replace(inferred, capacities=tuple(kept))
+
+
+def with_parts(outline: Structure, within: Within) -> Structure:
+    """The structure with the parts of its groups, and their limits."""
+    everybody = (Group("group0", tuple(range(outline.ranks))),) if within.groups else ()
+    groups = outline.groups or everybody
+    divided = []
+    for group in groups:
+        parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
+        divided.append(Group(group.name, group.ranks, parts if len(parts) > 1 else (), group.confidence))
+    told = {(limit.reach, limit.groups) for limit in outline.limits}
+    limits = tuple(limit for limit in within.limits if (limit.reach, limit.groups) not in told)
+    return Structure(
+        tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
+        outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,
+    )  # fmt: skip

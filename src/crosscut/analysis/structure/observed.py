@@ -1,0 +1,97 @@
+"""What a search for structure looks at: messages that ran together, and the rate of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.intervals import Floats, medians
+
+Integers = NDArray[np.int64]
+Route = tuple[int, int]
+"""(source rank, destination rank)"""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One entry a message: messages of equal `phase` ran at the same time."""
+
+    ranks: int
+    phase: Integers
+    source: Integers
+    destination: Integers
+    rate: Floats
+    """Bytes per second: the median, where a phase was repeated."""
+
+    def __len__(self) -> int:
+        return len(self.rate)
+
+    def where(self, kept: NDArray[np.bool_]) -> Observed:
+        return Observed(
+            self.ranks, self.phase[kept], self.source[kept], self.destination[kept], self.rate[kept]
+        )
+
+    @property
+    def phases(self) -> int:
+        return len(np.unique(self.phase))
+
+
+def nothing(ranks: int) -> Observed:
+    none = np.zeros(0, np.int64)
+    return Observed(ranks, none, none, none, np.zeros(0))
+
+
+def of_phases(ranks: int, phases: Sequence[Sequence[Route]], rates: Floats, first_phase: int = 0) -> Observed:
+    """Rates in the order in which the phases list their routes."""
+    lengths = [len(routes) for routes in phases]
+    routes = np.array([route for listed in phases for route in listed], np.int64).reshape(-1, 2)
+    numbers = np.repeat(np.arange(len(phases), dtype=np.int64) + first_phase, lengths)
+    return Observed(ranks, numbers, routes[:, 0], routes[:, 1], np.asarray(rates, np.float64))
+
+
+def joined(first: Observed, second: Observed) -> Observed:
+    return Observed(
+        first.ranks,
+        np.concatenate([first.phase, second.phase]),
+        np.concatenate([first.source, second.source]),
+        np.concatenate([first.destination, second.destination]),
+        np.concatenate([first.rate, second.rate]),
+    )
+
+
+def of_samples(samples: Samples) -> Observed:
+    """Every message between different nodes of a run, by its median over repetitions."""
+    if samples.of_phases:
+        return nothing(samples.ranks)
+    phase, rank, slot = np.nonzero(samples.peer >= 0)
+    source = samples.peer[phase, rank, slot].astype(np.int64)
+    seconds = samples.message_seconds[:, phase, rank, slot]
+    middle = medians(np.where(seconds > 0, seconds, np.nan)).median
+    sent = samples.bytes[phase, rank, slot]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rate = sent / middle
+    between = samples.node[source] != samples.node[rank]
+    if not between.any():  # one node alone: what there is are routes within it
+        between = np.ones(len(phase), bool)
+    kept = between & np.isfinite(rate) & (rate > 0)
+    return Observed(
+        samples.ranks,
+        samples.phase[phase][kept],
+        source[kept],
+        rank[kept].astype(np.int64),
+        rate[kept],
+    )
+
+
+def some_phases(observed: Observed, most_messages: int) -> Observed:
+    """All, or so many phases, drawn at random, that they have about `most_messages`; three at least."""
+    numbers = np.unique(observed.phase)
+    kept = max(3, len(numbers) * most_messages // max(len(observed), 1))
+    if kept >= len(numbers):
+        return observed
+    drawn = np.random.default_rng(len(numbers)).choice(numbers, kept, replace=False)
+    return observed.where(np.isin(observed.phase, drawn))

@@ -1,0 +1,133 @@
+"""Hosts that a grouping leaves by themselves, put where they belong.
+
+A group is of hosts that share a limit with each other. What slows a single host in everything it does is its
+own cable: behind it a host looks unlike all others, and no model of who is slow towards whom can tell whose
+neighbour it is. Two things still do: messages that its cable does not slow, and how much room its messages
+take in limits that others fill, for a full capacity carries the same total whatever passes (limits.py).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure import grouping, limits, tallies
+from crosscut.analysis.structure.grouping import Grouping
+from crosscut.analysis.structure.limits import Capacity
+from crosscut.analysis.structure.observed import Integers, Observed, some_phases
+from crosscut.analysis.structure.unshared import Unshared
+
+# A group has more hosts than this, or some of the messages among them are fast.
+_LARGEST_APART = 3
+# Of routes to a group, or within one; more, and it is the host that is slow.
+_MOSTLY_SLOW = 0.5
+# More of all hosts than this are no exceptions, and another grouping must be found.
+_MOST_APART = 0.25
+# Of one total that does not fit: further out no model of noise holds.
+_LARGEST_MISFIT = 8.0
+# Totals of a kind vary by more than the messages' noise: those that end early leave room to others.
+_SMALLEST_SPREAD = 0.01
+_MOST_MESSAGES, _MOST_GROUPS = 40_000, 32
+
+
+@dataclass(frozen=True)
+class Placed:
+    grouping: Grouping
+    open_ranks: Integers
+    """Of those that were by themselves: what was measured does not tell their group. They are with the
+    likeliest."""
+
+
+def placed(
+    found: Grouping, slow: Integers, total: Integers, observed: Observed, alone: Unshared, sure: float
+) -> Placed:
+    """`slow`, `total`: the tables that `found` was made of. `sure`: the probability above which a host's
+    group is told."""
+    apart = _by_themselves(found, slow, total)
+    members = np.setdiff1d(np.arange(len(slow)), apart)
+    if not len(apart) or not len(members):
+        return Placed(found, np.zeros(0, np.int64))
+    rest = Grouping(
+        np.unique(found.labels[members], return_inverse=True)[1].astype(np.int64), found.confidence[members],
+        found.log_likelihood, found.log_likelihood_of_one_group,
+    )  # fmt: skip
+    slow, total = _without_slow_ends(slow, total, apart, members, rest)
+    gains = grouping.gains_of_others(slow, total, members, rest)
+    labels, confidence = np.zeros(len(slow), np.int64), np.ones(len(slow))
+    labels[members], confidence[members] = rest.labels, rest.confidence
+    labels[apart] = gains[apart].argmax(axis=1)
+    few = some_phases(observed, _MOST_MESSAGES)
+    for rank in apart.tolist():
+        by_totals = _by_totals(few, alone, labels, rank) if 1 < rest.count <= _MOST_GROUPS else 0.0
+        gain = gains[rank] + by_totals
+        labels[rank] = int(np.argmax(gain))
+        confidence[rank] = 1 / np.exp(gain - gain.max()).sum()
+    done = grouping.renumbered(labels)
+    made = Grouping(done, confidence, found.log_likelihood, found.log_likelihood_of_one_group)
+    return Placed(made, apart[confidence[apart] < sure])
+
+
+def _by_themselves(found: Grouping, slow: Integers, total: Integers) -> Integers:
+    """Ranks of groups of one, of very few that are slow among themselves as well, or of which the tables say
+    nothing; none, where they are too many to be exceptions."""
+    size = np.bincount(found.labels, minlength=found.count)
+    s, n = (np.diag(tallies.counts(values, found.labels, found.count)) for values in (slow, total))
+    alike = (n > 0) & (s <= _MOSTLY_SLOW * n)
+    none = (size == 1) | ((size <= _LARGEST_APART) & (n > 0) & ~alike)
+    unseen = total.sum(axis=0) + total.sum(axis=1) == 0
+    apart = np.nonzero(none[found.labels] | unseen)[0].astype(np.int64)
+    return apart if len(apart) <= max(1, _MOST_APART * len(slow)) else np.zeros(0, np.int64)
+
+
+def _without_slow_ends(
+    slow: Integers, total: Integers, apart: Integers, members: Integers, rest: Grouping
+) -> tuple[Integers, Integers]:
+    """The tables without what hosts send, or receive, that are slow to, or from, every group: it is not the
+    groups that make it slow."""
+    slow, total = slow.copy(), total.copy()
+    inside = np.zeros((len(slow), rest.count))
+    inside[members, rest.labels] = 1
+    for s, n in ((slow, total), (slow.T, total.T)):
+        to_slow, to_all = s[apart] @ inside, n[apart] @ inside
+        dumb = ~((to_all > 0) & (to_slow <= _MOSTLY_SLOW * to_all)).any(axis=1)
+        s[apart[dumb]], n[apart[dumb]] = 0, 0
+    return slow, total
+
+
+def _by_totals(observed: Observed, alone: Unshared, labels: Integers, rank: int) -> Floats:
+    """[group] log likelihood of the totals of shared limits, were the rank of that group."""
+    groups = int(labels.max()) + 1
+    tried = [np.where(np.arange(len(labels)) == rank, group, labels) for group in range(groups)]
+    explained = [limits.explain(observed, alone, one) for one in tried]
+    known = max(explained, key=lambda one: one.share).capacities
+    found = np.zeros(groups)
+    for capacity in known:
+        found += _fit(capacity, observed, alone, tried, rank)
+    return found
+
+
+def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[Integers], rank: int) -> Floats:
+    """[way to label] how well the totals agree with the capacity, over phases in which others fill it."""
+    counted = np.array([limits.counted(capacity.reach, capacity.groups, one, observed) for one in tried])
+    mine = (observed.source == rank) | (observed.destination == rank)
+    numbers, phase = np.unique(observed.phase, return_inverse=True)
+    slow = alone.slowness(observed) < alone.threshold
+    others = counted[0] & ~mine
+    full = np.bincount(phase[others & slow], minlength=len(numbers)) > 0
+    # Of a phase in which it counts for all, or for none, nothing can be told.
+    differs = np.bincount(phase[counted.any(axis=0) & ~counted.all(axis=0)], minlength=len(numbers)) > 0
+    looked_at = np.nonzero(full & differs)[0]
+    if not len(looked_at):
+        return np.zeros(len(tried))
+    totals = [np.bincount(phase[c], weights=observed.rate[c], minlength=len(numbers)) for c in counted]
+    count = np.maximum(np.bincount(phase[others], minlength=len(numbers))[looked_at], 1)
+    off = np.log(np.array(totals)[:, looked_at] / capacity.bytes_per_second)
+    # Of the way that fits best: what noise and unequal ends leave.
+    left = 1.4826 * np.abs(off).min(axis=0)
+    spread = np.maximum(alone.noise / np.sqrt(count), max(_SMALLEST_SPREAD, float(np.median(left))))
+    misfit = np.minimum(0.5 * (off / spread) ** 2, _LARGEST_MISFIT)
+    found: Floats = -misfit.sum(axis=1)
+    return found if math.isfinite(float(found.sum())) else np.zeros(len(tried))

@@ -1,0 +1,273 @@
+"""Limits within groups that all their hosts share, such as a switching chip's: everybody is slow, and who
+shares what shows only when ever different parts of a group send. Hosts of one chip then fare alike: their
+rates vary together.
+
+Parts chosen at random load all chips about alike, and differences are small. Once there is a guess, all of
+one chip sends, and so few of the others that they are fast: whoever was guessed wrongly stands out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure import limits
+from crosscut.analysis.structure.model import Group, Limit
+from crosscut.analysis.structure.observed import Integers, Observed, Route
+from crosscut.analysis.structure.unshared import Unshared
+
+MOST_PARTS = 6
+_RESTARTS = 8
+_SWEEPS = 20
+# Of slow messages, by the limits of parts; less is no structure.
+SMALLEST_SHARE = 0.5
+# Another part must explain so much more.
+WORTH_A_PART = 0.05
+# Of all phases, those in which one limit of everybody must have been full.
+_NEARLY_ALL = 0.8
+# Of a limit's capacity, what hosts can send that surely fill it.
+_ENOUGH = 1.1
+# Of a group, and of the hosts beside a part that sends as a whole: by turns.
+_SHARES, _SHARES_OF_OTHERS = (0.5, 0.6, 0.7, 0.8), (0.4, 0.6, 0.5)
+
+
+def some(groups: Sequence[Sequence[int]], turn: int, random: np.random.Generator) -> list[Route]:
+    """Without a guess."""
+    return permutation(groups, _SHARES[turn % len(_SHARES)], random)
+
+
+@dataclass(frozen=True)
+class Within:
+    groups: tuple[Group, ...]
+    limits: tuple[Limit, ...]
+
+
+def permutation(groups: Sequence[Sequence[int]], share: float, random: np.random.Generator) -> list[Route]:
+    """A part of each group, each of its hosts sending to another of it."""
+    routes: list[Route] = []
+    for group in groups:
+        count = max(2, round(share * len(group)))
+        active = random.permutation(np.array(group))[:count].tolist()
+        routes += [(active[i], active[(i + 1) % count]) for i in range(count)]
+    return routes
+
+
+def leaning(
+    groups: Sequence[Sequence[int]], guess: Integers, turn: int, random: np.random.Generator
+) -> list[Route]:
+    """All of one guessed part of each group, and some of its others, each to another of these. `guess`:
+    [rank] part within its group; -1: none, and any of the group may be chosen."""
+    routes: list[Route] = []
+    for group in groups:
+        members = np.array(group)
+        of = guess[members]
+        count = int(of.max()) + 1
+        if count < 2:
+            routes += some([group], turn, random)
+            continue
+        whole = members[of == turn % count]
+        others = random.permutation(members[of != turn % count])
+        share = _SHARES_OF_OTHERS[turn // count % len(_SHARES_OF_OTHERS)]
+        active = random.permutation(np.concatenate([whole, others[: round(share * len(others))]])).tolist()
+        if len(active) > 1:
+            routes += [(active[i], active[(i + 1) % len(active)]) for i in range(len(active))]
+    return routes
+
+
+def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
+    """[rank] the part of its group, by the division that explains most so far; where none explains anything
+    two by likeness alone: phases that lean on these show whether it is one limit that all share. -1: of a
+    group that was not looked into."""
+    guess = np.full(within.ranks, -1)
+    for number in np.unique(labels[within.source]).tolist():
+        members = np.nonzero(labels == number)[0]
+        mine = within.where(np.isin(within.source, members))
+        found = _divided(mine, alone, members)
+        guess[members] = (
+            _refined(mine, members, _clusters(_likeness(mine, members), 2)) if found is None else found[0]
+        )
+    return guess
+
+
+def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
+    """Of every group that was looked into."""
+    groups: list[Group] = []
+    shared: list[Limit] = []
+    for number in np.unique(labels[within.source]).tolist():
+        members = np.nonzero(labels == number)[0]
+        mine = within.where(np.isin(within.source, members))
+        found = _parts_of(mine, alone, members)
+        if found is None:
+            continue
+        part_labels, explained = found
+        count = int(part_labels.max()) + 1
+        names = [f"group{number}.{part}" for part in range(count)] if count > 1 else [f"group{number}"]
+        groups += [
+            Group(name, tuple(members[part_labels == part].tolist())) for part, name in enumerate(names)
+        ]
+        shared += [c.of(tuple(names[g] for g in c.groups)) for c in explained.capacities]
+    return Within(tuple(groups), tuple(shared))
+
+
+def of_everybody(seen: Observed, alone: Unshared) -> Within | None:
+    """One limit of all: in nearly every phase what they send, and receive, adds up to the same, however
+    unevenly it is shared. None: it does not. `alone`: what hosts reach that share nothing."""
+    found = limits.explain_own(seen, alone, np.zeros(seen.ranks, np.int64))
+    full = [one for one in found.capacities if len(one.phases) >= _NEARLY_ALL * seen.phases]
+    return as_whole(seen.ranks, full) if full else None
+
+
+def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> bool:
+    """Whether a limit of all stays what it is when only some send who could fill it, at `nominal` bytes per
+    second each: of what several share apart, some would be idle."""
+    capacity = everybody.limits[0].bytes_per_second
+    phase = np.unique(seen.phase, return_inverse=True)[1]
+    able = np.nonzero(np.bincount(phase) * nominal > _ENOUGH * capacity)[0]
+    totals = np.array([limits.while_full(seen.rate[phase == at], nominal) for at in able])
+    near = np.abs(np.log(totals / capacity)) < limits.ALIKE
+    return len(able) > 0 and float(near.mean()) >= _NEARLY_ALL
+
+
+def as_whole(ranks: int, capacities: Sequence[limits.Capacity]) -> Within:
+    """Limits of one group of all ranks."""
+    whole = Group("group0", tuple(range(ranks)))
+    return Within((whole,), tuple(capacity.of((whole.name,)) for capacity in capacities))
+
+
+def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
+    """Labels among `members`, by the number of parts whose limits explain most; one, where a limit that all
+    share explains as much."""
+    whole = np.zeros(len(members), np.int64)
+    of_all = limits.explain_own(mine, alone, np.zeros(mine.ranks, np.int64))
+    found = _divided(mine, alone, members)
+    least = max(SMALLEST_SHARE, of_all.share + WORTH_A_PART)
+    if found is not None and found[1].share > least:
+        return found
+    return (whole, of_all) if of_all.share > SMALLEST_SHARE else None
+
+
+def _divided(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
+    """Two parts or more; None: no limits of any explain anything."""
+    likeness = _likeness(mine, members)
+    best: tuple[Integers, limits.Explained] | None = None
+    everybody = np.zeros(mine.ranks, np.int64)
+
+    def explained_by(labels: Integers) -> limits.Explained:
+        everybody[members] = labels
+        return limits.explain_own(mine, alone, everybody)
+
+    for count in range(2, min(MOST_PARTS, len(members) // 3) + 1):
+        labels = _refined(mine, members, _clusters(likeness, count))
+        tried = _fewest(labels, explained_by(labels), explained_by)
+        enough = 0.0 if best is None else best[1].share + WORTH_A_PART
+        if tried[1].share > enough:
+            best = tried
+    return best
+
+
+def _refined(mine: Observed, members: Integers, labels: Integers) -> Integers:
+    """Each member moved where its rates fit best, until all stay: a message is as fast as the slower of what
+    its phase leaves to senders of the one part and to receivers of the other. Likeness is of pairs, this of
+    every message by itself: one host on the wrong side, and no total is constant."""
+    index = np.full(mine.ranks, -1)
+    index[members] = np.arange(len(members))
+    source, destination = index[mine.source], index[mine.destination]
+    phase, logs = np.unique(mine.phase, return_inverse=True)[1], np.log(mine.rate)
+    count = int(labels.max()) + 1
+    for _ in range(_SWEEPS):
+        sent, received = _tops_of_parts(phase, labels[source], labels[destination], logs, count)
+        cost = np.zeros((len(members), count))
+        as_sender = np.minimum(sent[phase], received[phase, labels[destination]][:, None])
+        as_receiver = np.minimum(received[phase], sent[phase, labels[source]][:, None])
+        np.add.at(cost, source, (logs[:, None] - as_sender) ** 2)
+        np.add.at(cost, destination, (logs[:, None] - as_receiver) ** 2)
+        moved = cost.argmin(axis=1)
+        if (moved == labels).all() or len(np.unique(moved)) < count:
+            break
+        labels = moved
+    return _renumbered(labels)
+
+
+def _tops_of_parts(
+    phase: Integers, sender: Integers, receiver: Integers, logs: Floats, count: int
+) -> tuple[Floats, Floats]:
+    """[phase, part] log rates that the senders of a part reach, and its receivers: the best mean towards, or
+    from, any part. What no message tells is no limit."""
+    cells = (int(phase.max()) + 1, count, count)
+    at = np.ravel_multi_index((phase, sender, receiver), cells)
+    size = int(np.prod(cells))
+    number = np.bincount(at, minlength=size)
+    total = np.bincount(at, weights=logs, minlength=size)
+    mean = np.where(number > 0, total / np.maximum(number, 1), -np.inf).reshape(cells)
+    sent, received = mean.max(axis=2), mean.max(axis=1)
+    return np.where(np.isfinite(sent), sent, np.inf), np.where(np.isfinite(received), received, np.inf)
+
+
+def _fewest(
+    labels: Integers, explained: limits.Explained, explained_by: Callable[[Integers], limits.Explained]
+) -> tuple[Integers, limits.Explained]:
+    """Parts put together for as long as they explain as much: clusters may cut a chip in two where that lets
+    them keep another apart."""
+    while (count := int(labels.max()) + 1) > 2:
+        joined = [
+            _renumbered(np.where(labels == other, one, labels))
+            for one, other in itertools.combinations(range(count), 2)
+        ]
+        least = max(((explained_by(each), each) for each in joined), key=lambda pair: pair[0].share)
+        if least[0].share < explained.share - WORTH_A_PART:
+            break
+        explained, labels = least
+    return labels, explained
+
+
+def _likeness(mine: Observed, members: Integers) -> Floats:
+    """[member, member] covariance of what the two sent, and received, in phases in which both did."""
+    index = np.full(mine.ranks, -1)
+    index[members] = np.arange(len(members))
+    numbers, phase = np.unique(mine.phase, return_inverse=True)
+    total, count = np.zeros((len(members),) * 2), np.zeros((len(members),) * 2)
+    for ends in (mine.source, mine.destination):
+        rates = np.full((len(numbers), len(members)), np.nan)
+        rates[phase, index[ends]] = np.log(mine.rate)
+        with np.errstate(invalid="ignore"):
+            rates -= np.nanmean(rates, axis=1, keepdims=True)
+        there = np.isfinite(rates).astype(float)
+        rates = np.nan_to_num(rates)
+        total += rates.T @ rates
+        count += there.T @ there
+    likeness = np.where(count > 0, total / np.maximum(count, 1), 0.0)
+    # A host is always like itself: that says nothing, and outweighs the others.
+    np.fill_diagonal(likeness, 0.0)
+    return np.asarray(likeness, np.float64)
+
+
+def _clusters(likeness: Floats, count: int) -> Integers:
+    """Spectral: the leading eigenvectors, then k-means from several starts (Lloyd, IEEE Trans. Information
+    Theory 28, 1982; k-means++ of Arthur and Vassilvitskii, SODA 2007)."""
+    values, vectors = np.linalg.eigh(likeness)
+    points = vectors[:, -(count - 1) :] * np.sqrt(np.maximum(values[-(count - 1) :], 1e-12))
+    random = np.random.default_rng(count)
+    best, best_cost = np.zeros(len(points), np.int64), np.inf
+    for _ in range(_RESTARTS):
+        centres = points[[int(random.integers(len(points)))]]
+        while len(centres) < count:
+            distance = ((points[:, None] - centres[None]) ** 2).sum(2).min(1)
+            weights = distance / distance.sum() if distance.sum() > 0 else None
+            centres = np.vstack([centres, points[random.choice(len(points), p=weights)]])
+        for _ in range(_SWEEPS):
+            labels = ((points[:, None] - centres[None]) ** 2).sum(2).argmin(1)
+            centres = np.array([
+                points[labels == k].mean(0) if (labels == k).any() else centres[k] for k in range(count)
+            ])  # fmt: skip
+        cost = float(((points - centres[labels]) ** 2).sum())
+        if cost < best_cost:
+            best, best_cost = labels.astype(np.int64), cost
+    return _renumbered(best)
+
+
+def _renumbered(labels: Integers) -> Integers:
+    return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)

@@ -1,0 +1,211 @@
+"""Finds the measuring core and learns from it what there is: patterns, backends, their parameters."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from crosscut.base.errors import CrosscutError
+
+CORE = "crosscut-core"
+CORE_MPI = "crosscut-core-mpi"
+# Overrides of the search, for a core built elsewhere (a site's MPI).
+VARIABLES = {CORE: "CROSSCUT_CORE", CORE_MPI: "CROSSCUT_CORE_MPI"}
+LIST_TIMEOUT_SECONDS = 20
+
+
+class CoreError(CrosscutError):
+    """The core is missing, or does not answer as it should."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a pattern or backend; values travel as text and the core validates them."""
+
+    name: str
+    kind: str
+    unit: str
+    default: str
+    help: str
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    name: str
+    summary: str
+    answers: str
+    formula: str
+    formula_per: str
+    source: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Backend:
+    name: str
+    summary: str
+    live: bool
+    tolerates_failure: bool
+    lossy: bool
+    unavailable: str
+    """Empty where it can be used; else why not, and what to do."""
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Core:
+    """What `crosscut-core list --json` says, and where the executables are."""
+
+    executable: Path
+    mpi_executable: Path | None
+    version: str
+    patterns: tuple[Pattern, ...]
+    backends: tuple[Backend, ...]
+
+    def pattern(self, name: str) -> Pattern | None:
+        return next((pattern for pattern in self.patterns if pattern.name == name), None)
+
+    def backend(self, name: str) -> Backend | None:
+        return next((backend for backend in self.backends if backend.name == name), None)
+
+
+def _candidates(name: str) -> Iterator[Path]:
+    """Where an executable may be, nearest to this installation first."""
+    yield Path(sys.executable).parent / name
+    yield Path(sys.argv[0]).resolve().parent / name
+    if (on_path := shutil.which(name)) is not None:
+        yield Path(on_path)
+    root = Path(__file__).resolve().parents[3]
+    if (root / "core" / "src").is_dir():  # a source tree: newest build first
+        builds = [*root.glob(f"build/{name}"), *root.glob(f"build/*/{name}"), *root.glob(f"build/*/*/{name}")]
+        yield from sorted(builds, key=lambda path: path.stat().st_mtime, reverse=True)
+
+
+def find_executable(name: str) -> Path | None:
+    """The core's executable `name`, or None. A variable that names no executable is an error."""
+    variable = VARIABLES[name]
+    if named := os.environ.get(variable):
+        path = Path(named)
+        if not (path.is_file() and os.access(path, os.X_OK)):
+            raise CoreError(f"{variable}={named}: no executable file there; unset it or correct it")
+        return path.absolute()
+    if name == CORE_MPI and (core := os.environ.get(VARIABLES[CORE])):
+        beside = Path(core).absolute().parent / CORE_MPI
+        return beside if os.access(beside, os.X_OK) else None
+    for path in _candidates(name):
+        if path.is_file() and os.access(path, os.X_OK):
+            return path.absolute()
+    return None
+
+
+def _query(executable: Path) -> Mapping[str, object]:
+    """The parsed answer of `list --json`."""
+    try:
+        answer = subprocess.run(
+            [executable, "list", "--json"], capture_output=True, timeout=LIST_TIMEOUT_SECONDS, check=False
+        )
+    except OSError as error:
+        raise CoreError(f"cannot run {executable}: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise CoreError(f"{executable} list did not answer within {LIST_TIMEOUT_SECONDS} s") from error
+    if answer.returncode != 0:
+        said = answer.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise CoreError(f"{executable} list failed with status {answer.returncode}: {' '.join(said[-3:])}")
+    try:
+        value = json.loads(answer.stdout)
+    except ValueError as error:
+        raise CoreError(f"{executable} list --json did not print JSON; is it a crosscut-core?") from error
+    if not isinstance(value, dict):
+        raise CoreError(f"{executable} list --json printed {type(value).__name__}, not an object")
+    return value
+
+
+def _text(entry: Mapping[str, object], key: str) -> str:
+    value = entry.get(key, "")
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _entries(owner: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
+    value = owner.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise CoreError(f"the core's list has no proper '{key}'; core and Python are of different versions")
+    return value
+
+
+def _parameters(owner: Mapping[str, object]) -> tuple[Parameter, ...]:
+    return tuple(
+        Parameter(
+            name=_text(entry, "name"),
+            kind=_text(entry, "kind"),
+            unit=_text(entry, "unit"),
+            default=_text(entry, "default"),
+            help=_text(entry, "help"),
+            choices=tuple(str(choice) for choice in _list(entry, "choices")),
+        )
+        for entry in _entries(owner, "parameters")
+    )
+
+
+def _list(entry: Mapping[str, object], key: str) -> list[object]:
+    value = entry.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _pattern(entry: Mapping[str, object]) -> Pattern:
+    names = ("name", "summary", "answers", "formula", "formula_per", "source")
+    return Pattern(**{name: _text(entry, name) for name in names}, parameters=_parameters(entry))
+
+
+def _backend(entry: Mapping[str, object]) -> Backend:
+    usable = entry.get("available", True) is True
+    return Backend(
+        name=_text(entry, "name"),
+        summary=_text(entry, "summary"),
+        live=entry.get("live") is True,
+        tolerates_failure=entry.get("tolerates_failure") is True,
+        lossy=entry.get("lossy") is True,
+        unavailable="" if usable else _text(entry, "unavailable") or "not in this executable",
+        parameters=_parameters(entry),
+    )
+
+
+def _merge(core: tuple[Backend, ...], mpi: tuple[Backend, ...]) -> tuple[Backend, ...]:
+    """A backend that either executable has can be used: the place picks the executable."""
+    usable = {backend.name: backend for backend in mpi if not backend.unavailable}
+    merged = [usable.get(backend.name, backend) if backend.unavailable else backend for backend in core]
+    known = {backend.name for backend in core}
+    return tuple(merged + [backend for backend in mpi if backend.name not in known])
+
+
+@lru_cache(maxsize=1)
+def load() -> Core:
+    """Finds the executables and asks them; raises CoreError. Asked once a process."""
+    executable = find_executable(CORE)
+    if executable is None:
+        raise CoreError(
+            f"{CORE} was not found (looked beside {sys.executable}, on PATH and in build/); "
+            f"install with 'pip install .' or name it in {VARIABLES[CORE]}"
+        )
+    listed = _query(executable)
+    mpi_executable = find_executable(CORE_MPI)
+    backends = tuple(map(_backend, _entries(listed, "backends")))
+    if mpi_executable is not None:
+        try:
+            backends = _merge(backends, tuple(map(_backend, _entries(_query(mpi_executable), "backends"))))
+        except CoreError:  # its MPI library is gone: `doctor` says so; everything else still works
+            mpi_executable = None
+    return Core(
+        executable=executable,
+        mpi_executable=mpi_executable,
+        version=_text(listed, "version"),
+        patterns=tuple(map(_pattern, _entries(listed, "patterns"))),
+        backends=backends,
+    )

@@ -1,0 +1,122 @@
+"""Host files: `name [slots=N]` a line, comments with `#`, ranges as `n[001-004,7]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base import bounded_file
+from crosscut.base.errors import PlaceError, UsageError
+
+LARGEST_FILE_BYTES = 16 << 20
+MOST_HOSTS = 100_000
+MOST_SLOTS = 4096
+# The same as core/src/session/session_config.cpp takes: a host is a word of ssh's command line.
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9._@:%-]{1,255}")
+_BRACKET = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+
+
+@dataclass(frozen=True)
+class Host:
+    name: str
+    slots: int = 1
+    """Ranks it takes, at most."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The ranks of one host."""
+
+    host: str
+    first_rank: int
+    count: int
+
+
+def read_host_file(path: Path) -> list[Host]:
+    """The hosts, in the file's order; a host named twice has the sum of its slots. Raises UsageError
+    that names file and line."""
+    content = bounded_file.read(path, LARGEST_FILE_BYTES, "a host file")
+    slots: dict[str, int] = {}
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        try:
+            for host in _parse_line(line):
+                slots[host.name] = slots.get(host.name, 0) + host.slots
+                if len(slots) > MOST_HOSTS:
+                    raise ValueError(f"more than {MOST_HOSTS} hosts")
+        except ValueError as error:
+            raise UsageError(f"host file {path}, line {number}: {error}") from error
+    if not slots:
+        raise UsageError(f"host file {path} names no host; write one a line: `n001 slots=4`")
+    return [Host(name, count) for name, count in slots.items()]
+
+
+def _parse_line(line: str) -> Iterator[Host]:
+    words = line.partition("#")[0].split()
+    if not words:
+        return
+    slots = 1
+    for word in words[1:]:
+        key, separator, value = word.partition("=")
+        if key != "slots" or not separator:
+            raise ValueError(f"'{word}' after the host's name: only slots=N may stand there")
+        if not value.isascii() or not value.isdigit() or not 1 <= int(value[:9]) <= MOST_SLOTS:
+            raise ValueError(f"slots={value}: a number from 1 to {MOST_SLOTS} is needed")
+        slots = int(value)
+    for name in expand(words[0]):
+        if not _HOST_NAME.fullmatch(name):
+            raise ValueError(f"'{name}' is no host name")
+        yield Host(name, slots)
+
+
+def expand(pattern: str) -> Iterator[str]:
+    """`n[001-003]` as n001, n002, n003, with the zeros as they are written; several brackets multiply."""
+    match = _BRACKET.search(pattern)
+    if match is None:
+        yield pattern
+        return
+    for number in _numbers(match.group(1)):
+        for rest in expand(pattern[match.end() :]):
+            yield pattern[: match.start()] + number + rest
+
+
+def _numbers(text: str) -> Iterator[str]:
+    for part in text.split(","):
+        found = _RANGE.fullmatch(part)
+        if found is None or len(part) > 32:
+            raise ValueError(f"'[{text}]' is no range; write n[001-004,7]")
+        first, last = found.group(1), found.group(2) or found.group(1)
+        if not 0 <= int(last) - int(first) < MOST_HOSTS:
+            raise ValueError(f"'[{text}]': {last} is below {first}, or the range has over {MOST_HOSTS} hosts")
+        for number in range(int(first), int(last) + 1):
+            yield str(number).zfill(len(first))
+
+
+def share_out(ranks: int, hosts: Sequence[Host]) -> list[Share]:
+    """Ranks spread evenly over the hosts within their slots, for it is the network between hosts that is
+    to be measured; the ranks of one host are consecutive. Raises PlaceError when there are too few slots."""
+    total = sum(host.slots for host in hosts)
+    if ranks > total:
+        raise PlaceError(
+            f"{ranks} ranks do not fit the {total} slots of {len(hosts)} hosts; "
+            "say how many a host takes: `n001 slots=4`"
+        )
+    level, left = 0, ranks  # `level` ranks on every host that has the slots
+    while left >= len(open_hosts := [host for host in hosts if host.slots > level]) > 0:
+        step = min(left // len(open_hosts), min(host.slots for host in open_hosts) - level)
+        level += step
+        left -= step * len(open_hosts)
+    counts = []
+    for host in hosts:
+        count = min(host.slots, level)
+        if left > 0 and host.slots > level:
+            count, left = count + 1, left - 1
+        counts.append(count)
+    shares, first = [], 0
+    for host, count in zip(hosts, counts, strict=True):
+        if count > 0:
+            shares.append(Share(host.name, first, count))
+            first += count
+    return shares

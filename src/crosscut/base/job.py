@@ -1,0 +1,43 @@
+"""One measurement asked for, as handed to a session (its members and defaults: core/src/conduct/job.hpp)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Event = Mapping[str, object]
+"""One line that a session wrote: what happened (docs/reference/session-protocol.md)."""
+
+
+@dataclass(frozen=True)
+class Job:
+    pattern: str
+    out: Path
+    pattern_parameters: Mapping[str, str] = field(default_factory=dict)
+    backend: str = "tcp"
+    backend_parameters: Mapping[str, str] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
+    """Bytes; empty: the pattern's own."""
+    phases: tuple[int, int] | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Further members of the job, only those that differ from the core's defaults."""
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """The object of a `run` request."""
+        value: dict[str, object] = {
+            "pattern": self.pattern,
+            "pattern_parameters": dict(self.pattern_parameters),
+            "backend": self.backend,
+            "backend_parameters": dict(self.backend_parameters),
+            "out": str(self.out),
+        }
+        if self.sizes:
+            value["sizes"] = list(self.sizes)
+        if self.phases is not None:
+            value["phases"] = list(self.phases)
+        value.update(self.options)
+        if self.metadata:
+            value["metadata"] = dict(self.metadata)
+        return value

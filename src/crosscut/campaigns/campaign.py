@@ -1,0 +1,182 @@
+"""Several measurements by one session into one directory, resumable step by step.
+
+The directory holds one run a step (`NAME.zarr`) and `campaign.json`: the plan, written before anything is
+measured, so that a resumed campaign measures what the first one meant to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from crosscut import __version__
+from crosscut.base.errors import CrosscutError, UsageError, plainly
+from crosscut.base.job import Job
+from crosscut.run.format import Damaged, load_json
+from crosscut.session.client import Listener, Session
+from crosscut.session.measure import Decided
+
+PLAN = "campaign.json"
+SUMMARY = "summary.json"
+SCHEMA = {"name": "crosscut-campaign", "version": 1}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One measurement of a campaign."""
+
+    name: str
+    pattern: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    sizes: tuple[int, ...] = ()
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    def out(self, directory: Path) -> Path:
+        return directory / f"{self.name}.zarr"
+
+
+@dataclass(frozen=True)
+class StepResult:
+    step: Step
+    out: Path
+    state: str
+    """A run's state; or `refused`: the pattern cannot run so; `missing`: there is no run; `damaged`."""
+    reason: str = ""
+
+    @property
+    def measured(self) -> bool:
+        return self.state not in ("refused", "missing", "damaged")
+
+
+def state_of(run: Path) -> str | None:
+    """A run's state as its metadata says; None where there is no run."""
+    if not (run / "zarr.json").exists():
+        return None
+    try:
+        attributes = load_json(run / "zarr.json").get("attributes")
+    except Damaged as error:
+        raise UsageError(f"{error}; see 'crosscut fsck {run}'") from error
+    if not isinstance(attributes, dict) or not isinstance(attributes.get("state"), str):
+        raise UsageError(f"{run}/zarr.json records no state; see 'crosscut fsck {run}'")
+    return str(attributes["state"])
+
+
+def is_campaign(directory: Path) -> bool:
+    """Whether several runs with a plan lie there, in place of one run."""
+    return (directory / PLAN).is_file()
+
+
+def review(directory: Path) -> list[StepResult]:
+    """What there is of a campaign that was begun, step by step, without measuring anything."""
+    _, steps = load_plan(directory)
+    reasons = _recorded_reasons(directory)
+    results = []
+    for step in steps:
+        out = step.out(directory)
+        try:
+            state = state_of(out)
+        except UsageError as error:
+            results.append(StepResult(step, out, "damaged", str(error)))
+            continue
+        if state is not None:
+            results.append(StepResult(step, out, state))
+        elif step.name in reasons:
+            results.append(StepResult(step, out, "refused", reasons[step.name]))
+        else:
+            results.append(StepResult(step, out, "missing", "there is no run"))
+    return results
+
+
+def _recorded_reasons(directory: Path) -> dict[str, str]:
+    """Why steps were refused, by name, as the summary of the measuring has it; empty where there is none."""
+    try:
+        steps = load_json(directory / SUMMARY).get("steps")
+    except Damaged:
+        return {}
+    return {
+        str(step["name"]): str(step.get("reason", ""))
+        for step in (steps if isinstance(steps, list) else [])
+        if isinstance(step, dict) and step.get("state") == "refused" and "name" in step
+    }
+
+
+def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[Step]) -> None:
+    """Writes the plan; replaced as a whole or not at all."""
+    plan = {
+        "schema": SCHEMA,
+        "crosscut": __version__,
+        "launch": dict(launch),
+        "steps": [
+            {"name": step.name, "pattern": step.pattern, "parameters": dict(step.parameters),
+             "sizes": list(step.sizes), "options": dict(step.options)}
+            for step in steps
+        ],
+    }  # fmt: skip
+    unfinished = directory / f".{PLAN}"
+    unfinished.write_text(json.dumps(plan, indent=2) + "\n", encoding="utf-8")
+    unfinished.replace(directory / PLAN)
+
+
+def load_plan(directory: Path) -> tuple[dict[str, Any], list[Step]]:
+    """(launch, steps) of a campaign that was begun."""
+    try:
+        plan = json.loads((directory / PLAN).read_bytes())
+        if plan["schema"] != SCHEMA:
+            raise ValueError(f"schema {plan['schema']}, this crosscut reads {SCHEMA}")
+        steps = [
+            Step(_name(entry["name"]), str(entry["pattern"]), dict(entry["parameters"]),
+                 tuple(int(size) for size in entry["sizes"]), dict(entry["options"]))
+            for entry in plan["steps"]
+        ]  # fmt: skip
+        return dict(plan["launch"]), steps
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        told = isinstance(error, OSError | ValueError | KeyError)
+        why = plainly(error) if told else "it holds something else"
+        raise UsageError(f"{directory / PLAN}: no campaign that can be read: {why}") from error
+
+
+def _name(text: object) -> str:
+    """A step's name becomes a folder's: it may not lead anywhere else."""
+    name = str(text)
+    if not name or Path(name).name != name:
+        raise ValueError(f"'{name}' is no name of a step")
+    return name
+
+
+def measure_steps(
+    session: Session, steps: Sequence[Step], directory: Path, decided: Decided, *,
+    listener: Listener, words: Sequence[str],
+) -> Iterator[StepResult]:  # fmt: skip
+    """Measures what is missing, in order; ends early when a signal arrives. A step that is refused, or
+    whose job fails while the session goes on, does not keep the others from being measured."""
+    for index, step in enumerate(steps, start=1):
+        out = step.out(directory)
+        state = state_of(out)
+        if state == "complete":
+            yield StepResult(step, out, state)
+            continue
+        listener({"event": "step", "index": index, "count": len(steps)})
+        job = Job(
+            pattern=step.pattern, out=out, pattern_parameters=step.parameters,
+            backend=decided.options.backend, sizes=step.sizes,
+            options=dict(step.options) | ({"resume": True} if state is not None else {}),
+            metadata={"command_line": list(words), "on": decided.on, "ranks": decided.options.ranks},
+        )  # fmt: skip
+        yield _measured(session, step, job)
+        if session.interrupted:
+            return
+
+
+def _measured(session: Session, step: Step, job: Job) -> StepResult:
+    try:
+        outcome = session.run(job)
+    except UsageError as error:
+        return StepResult(step, job.out, "refused", str(error))
+    except CrosscutError as error:
+        if not session.alive or session.interrupted:
+            raise
+        return StepResult(step, job.out, state_of(job.out) or "refused", str(error))
+    return StepResult(step, job.out, outcome.state, "; ".join(outcome.failures))

@@ -1,0 +1,223 @@
+"""`make demo`: four patterns over TCP and over MPI on this machine, one on a simulated network, and one on an
+emulated cluster with a fault, which the report finds.
+
+Run as `python -m crosscut.campaigns.demo [DIRECTORY]`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.cautions import Kind
+from crosscut.analysis.figures.samples import load
+from crosscut.analysis.findings import of_run
+from crosscut.base import core, units
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, Interrupted, UsageError
+from crosscut.campaigns.campaign import Step, StepResult, measure_steps
+from crosscut.reports.terminal import dense, findings
+from crosscut.reports.terminal import run as terminal
+from crosscut.reports.terminal.screen import Screen, screen_for
+from crosscut.reports.view import open_view
+from crosscut.reports.words import about
+from crosscut.reports.words.sentences import figures_of
+from crosscut.run.run import Run
+from crosscut.session.measure import Launch, decide, open_session
+from crosscut.session.progress import reporter
+
+RANKS = 8
+# With 8 ranks on 2 cores an MPI that polls takes many times as long as TCP: the limit keeps the whole
+# demonstration within three minutes whatever the machine, and what it cuts off is said.
+STEP_LIMIT_SECONDS = 15.0
+OPTIONS: dict[str, object] = {"repetitions": 20, "time_limit_seconds": STEP_LIMIT_SECONDS}
+
+STEPS = (
+    Step("pingpong", "pingpong", sizes=(1, 100, 1_000, 10_000, 100_000, 1_000_000), options=OPTIONS),
+    Step("aapc", "aapc", sizes=(1_000, 100_000, 1_000_000), options=OPTIONS),
+    Step("cumulative-pairwise", "cumulative-pairwise", sizes=(1_000_000,), options=OPTIONS),
+    Step("chain", "chain", sizes=(10_000_000,), options=OPTIONS),
+)
+
+
+# The Enterasys E7, whose limits between modules Kurmann, Rauch and Stricker (ETH TR 391, 2003) found by their
+# all-to-all: its rate falls in the middle distances (their figures 2 and 10).
+SIMULATED, SIMULATED_RANKS = "xibalba-e7-config1", 64
+SIMULATED_STEPS = (Step("aapc", "aapc", sizes=(40_000_000,)),)
+
+
+LAB_STEPS = (
+    Step("aapc", "aapc", sizes=(1_000_000,), options={"repetitions": 5, "time_limit_seconds": 40.0}),
+)
+
+REPORT, ALL_RUNS = "report.html", "all-runs.html"
+
+
+@dataclass(frozen=True)
+class Block:
+    """What is measured by one session."""
+
+    title: str
+    launch: Launch
+    steps: tuple[Step, ...]
+    folder: str
+
+
+BLOCKS = (
+    Block(f"Over tcp, {RANKS} ranks on this machine", Launch(backend="tcp", ranks=RANKS), STEPS, "tcp"),
+    Block(f"Over mpi, {RANKS} ranks on this machine", Launch(backend="mpi", ranks=RANKS), STEPS, "mpi"),
+    Block(
+        f"Simulated: {SIMULATED_RANKS} nodes of the network {SIMULATED}",
+        Launch(on=f"sim:{SIMULATED}", ranks=SIMULATED_RANKS), SIMULATED_STEPS, "sim",
+    ),
+)  # fmt: skip
+
+
+def _measure(known: core.Core, block: Block, directory: Path, screen: Screen) -> list[StepResult]:
+    """All steps of a block; a backend that is not here is said so, with the reason."""
+    screen.title(block.title)
+    try:
+        decided = decide(known, block.launch)
+    except UsageError as error:
+        screen.line(f"left out: {error}", "yellow")
+        return []
+    folder = directory / block.folder
+    folder.mkdir(parents=True)
+    results: list[StepResult] = []
+    with ExitStack() as stack:
+        listener = stack.enter_context(reporter(quiet=False))
+        session = stack.enter_context(open_session(decided, listener))
+        stack.enter_context(session.interruptible())
+        session.wait_ready()
+        words = ["python", "-m", "crosscut.campaigns.demo"]
+        results += measure_steps(session, block.steps, folder, decided, listener=listener, words=words)
+    for result in results:
+        screen.line(result.step.name, "bold cyan")
+        lines = figures_of(open_view(result.out)) if result.measured else [result.reason]
+        for line in lines + ([f"({result.state})"] if result.state != "complete" else []):
+            screen.line(f"  {line}")
+    _caution(screen, results)
+    return results
+
+
+def _drop(screen: Screen, result: StepResult) -> None:
+    """The rate over communication distance."""
+    view = open_view(result.out)
+    samples = load(view.dataset, 0)
+    dense.phases(screen, samples, summary.phase_rates(samples))
+    screen.line("phase s: rank + s; 8 links fill what joins two modules, so the middle distances fall", "dim")
+
+
+def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
+    """What to beware of in every figure of a block: each block says it, since it may be all that is read."""
+    texts = [
+        caution.text
+        for result in results
+        if result.measured
+        for caution in about.beware(open_view(result.out), [])
+        if caution.kind is Kind.OVERSUBSCRIBED
+    ]
+    for text in dict.fromkeys(texts):
+        screen.line(f"{screen.glyphs.warning} {text}", "yellow")
+
+
+def _emulated(known: core.Core, directory: Path, screen: Screen) -> list[StepResult]:
+    """On a cluster of namespaces, where this machine lets one be built."""
+    from crosscut.campaigns import demo_lab  # imports pyroute2
+
+    title = f"Emulated: 16 nodes of the network {demo_lab.NETWORK}, with a fault"
+    try:
+        with demo_lab.faulty_lab() as name:
+            launch = Launch(on=f"lab:{name}")
+            results = _measure(known, Block(title, launch, LAB_STEPS, "lab"), directory, screen)
+    except Interrupted:
+        raise
+    except CrosscutError as error:
+        screen.title(title)
+        screen.line(f"left out: {error}", "yellow")
+        return []
+    for result in results:
+        if result.measured:
+            findings.render(screen, *of_run.look(Run.open(result.out)))
+    return results
+
+
+def _report(screen: Screen, runs: Sequence[Path], out: Path) -> None:
+    """The page that one hands on."""
+    from crosscut.reports.html.write import write
+
+    write(runs, out, overwrite=True)
+    screen.line(f"{out.absolute().as_uri()}")
+
+
+def _reports(screen: Screen, measured: Sequence[Path], emulated: Sequence[Path], directory: Path) -> None:
+    """Of all runs, and last of the emulated cluster alone, whose first sentence must name the fault."""
+    if not measured:
+        return
+    screen.title("Reports (each is one file; any browser opens it, without network)")
+    if emulated:
+        _report(screen, measured, directory / ALL_RUNS)
+    _report(screen, emulated or measured, directory / REPORT)
+
+
+def _program() -> str:
+    """crosscut as it can be typed here. By its path: make puts its folder on PATH for itself alone."""
+    beside = Path(sys.executable).parent / "crosscut"  # not resolved: the Python of an environment is a link
+    if not beside.is_file():
+        return "crosscut"
+    try:
+        return str(beside.relative_to(Path.cwd()))
+    except ValueError:
+        return str(beside)
+
+
+def run(directory: Path, screen: Screen) -> int:
+    """Measures, shows, names the runs."""
+    known = core.load()
+    results: dict[str, list[StepResult]] = {}
+    failed = False
+    for block in BLOCKS:
+        measured_so = results.setdefault(block.folder, [])
+        try:
+            measured_so.extend(_measure(known, block, directory, screen))
+        except Interrupted:
+            raise
+        except CrosscutError as error:  # the other backend's figures are worth showing all the same
+            screen.line(f"failed: {error}", "red")
+            failed = True
+    results["lab"] = _emulated(known, directory, screen)
+    measured = [result for found in results.values() for result in found if result.measured]
+    for result in results["sim"]:
+        _drop(screen, result)
+    shown = next((result.out for result in measured if result.step.name == "aapc"), None)
+    if shown is not None:
+        screen.console.rule(style="dim")
+        terminal.render(screen, open_view(shown))
+    screen.title("Runs")
+    for result in measured:
+        screen.command(f"{_program()} show {result.out}")
+    emulated = [result.out for result in results["lab"] if result.measured]
+    _reports(screen, [result.out for result in measured], emulated, directory)
+    failed |= not results["tcp"] or any(result.state not in ("complete", "stopped") for result in measured)
+    return EXIT_FAILED if failed or not results["sim"] else EXIT_OK
+
+
+def main(words: Sequence[str]) -> int:
+    start = time.monotonic()
+    name = words[0] if words else f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
+    screen = screen_for()
+    try:
+        status = run(Path(name), screen)
+    except CrosscutError as error:
+        print(f"crosscut demo: {error}", file=sys.stderr)
+        return error.exit_code
+    screen.line(f"took {units.duration(time.monotonic() - start)}", "dim")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

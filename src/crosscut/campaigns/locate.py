@@ -1,0 +1,196 @@
+"""Drives a search with a session: what it proposes becomes a job, what the job measured is learnt."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from crosscut.analysis.figures import limited as machine
+from crosscut.analysis.figures.limited import limited_phases
+from crosscut.analysis.findings import counters
+from crosscut.analysis.findings.counters import Gained
+from crosscut.analysis.findings.of_run import FEWEST_PHASES, rank_names
+from crosscut.analysis.search.search import SURE, Search
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.located import Located
+from crosscut.analysis.structure.observed import Route
+from crosscut.base.errors import Interrupted, SessionError
+from crosscut.base.job import Job
+from crosscut.reports.words.check_cautions import planted
+from crosscut.run.run import Run
+from crosscut.session.client import Session
+from crosscut.session.measure import Decided
+
+PATTERN = "routes"
+# Of messages whose time is latency.
+SHORT_BYTES = 1
+# Of phases that the emulating machine limited: with more, the others were hardly the network's.
+_MOST_LIMITED = 0.5
+
+
+@dataclass(frozen=True)
+class How:
+    """One measurement of the search."""
+
+    size_bytes: int
+    repetitions: int
+    most_phases: int
+    seed: int
+    metadata: Mapping[str, object]
+    confidence: float = SURE
+    """Of every rank being in its group: less is measured where less is asked for."""
+    least_phases: int = 0
+    """Permutations where nothing is slow; 0: as many as there are doublings of the ranks."""
+    most_seconds: float = math.inf
+    """No step begins that would likely end later."""
+    most_again: int = 2
+    """How often a step is measured again that the emulating machine limited as a whole."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    located: Located | None
+    """None: the emulating machine limited most of what was measured."""
+    names: tuple[str, ...]
+    """[rank]"""
+    nodes: tuple[str, ...]
+    """[rank]"""
+    gained: Mapping[str, Gained]
+    """By node: what its counters gained while anything was measured."""
+    planted: tuple[str, ...] = ()
+    """Faults of the lab meanwhile."""
+    limited: str = ""
+    """Which of the phases the emulating machine limited."""
+
+
+@dataclass
+class _Gathered:
+    """Of the steps so far."""
+
+    names: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+    gained: Mapping[str, Gained] = field(default_factory=dict)
+    planted: tuple[str, ...] = ()
+    measured: int = 0
+    """Phases."""
+    limited: int = 0
+    """Of these, phases that the emulating machine limited."""
+
+    @property
+    def told_limited(self) -> str:
+        return machine.limited(self.limited, self.measured) if self.limited else ""
+
+    def learn(self, run: Run, phases: Sequence[Sequence[Route]]) -> Floats | None:
+        """[route] rates that tell of the network; None: the machine limited every phase."""
+        self.names, self.nodes = self.names or rank_names(run), self.nodes or run.node_names
+        self.gained = counters.added(self.gained, counters.gained(run.attributes))
+        self.planted = tuple(dict.fromkeys((*self.planted, *planted([run]))))
+        numbers = np.asarray(run.dataset["phase"].values).tolist()
+        limited = limited_phases(run.attributes, run.sizes_bytes[0])
+        spoilt = sum(number in limited for number in numbers)
+        self.measured += len(phases)
+        self.limited += spoilt
+        return None if spoilt == len(numbers) else network_only(rates(run, phases), phases, numbers, limited)
+
+
+def locate(
+    session: Session, decided: Decided, folder: Path, how: How, told: Callable[[int, int, bool], None]
+) -> Searched:
+    """`told`: phases measured so far, now proposed, and whether for another time: a step that the machine
+    limited as a whole is measured again, for the search cannot go on without; in vain too often, it ends."""
+    search = Search(
+        decided.options.ranks, most_phases=how.most_phases, least_phases=how.least_phases, seed=how.seed,
+        confidence=how.confidence,
+    )  # fmt: skip
+    began, step_began, seconds_a_phase = time.monotonic(), time.monotonic(), 0.0
+    gathered, in_vain = _Gathered(), 0
+    for step in count():
+        phases = search.propose()
+        if not phases or in_vain > how.most_again:
+            break
+        step_began = time.monotonic()
+        if gathered.measured and step_began - began + seconds_a_phase * len(phases) > how.most_seconds:
+            break
+        told(gathered.measured, len(phases), in_vain > 0)
+        out = folder / f"step{step:03}.zarr"
+        short = search.asks_latency
+        outcome = session.run(_job(phases, out, decided, how, SHORT_BYTES if short else how.size_bytes))
+        if session.interrupted or outcome.state != "complete":
+            break
+        seen = gathered.learn(Run.open(out), phases)
+        seconds_a_phase = (time.monotonic() - step_began) / len(phases)
+        if seen is not None:
+            search.learn(seen / SHORT_BYTES if short else seen)
+        in_vain = in_vain + 1 if seen is None else 0
+    if not gathered.measured and session.interrupted:
+        raise Interrupted("interrupted before anything was measured")
+    if not gathered.measured:
+        raise SessionError("nothing was measured: the search needs its first phases at least")
+    return Searched(
+        _located(search, gathered, ended=in_vain > how.most_again), gathered.names, gathered.nodes,
+        gathered.gained, gathered.planted, gathered.told_limited,
+    )  # fmt: skip
+
+
+def _located(search: Search, gathered: _Gathered, *, ended: bool) -> Located | None:
+    """`ended`: the machine limited a step as a whole, whenever that was measured."""
+    if gathered.limited > _MOST_LIMITED * gathered.measured:
+        return None
+    found = search.located(gathered.names)
+    if not gathered.limited:
+        return found
+    if ended and found.observed.phases < FEWEST_PHASES:
+        return None
+    early = f": a whole step of the search, which ended there; {machine.ADVICE}" if ended else ""
+    note = f"{gathered.told_limited}, which are left out{early}"
+    return replace(found, structure=replace(found.structure, notes=(*found.structure.notes, note)))
+
+
+def _job(phases: Sequence[Sequence[Route]], out: Path, decided: Decided, how: How, size_bytes: int) -> Job:
+    return Job(
+        pattern=PATTERN, out=out, pattern_parameters={"routes": text(phases)},
+        backend=decided.options.backend,
+        sizes=(size_bytes,), options={"repetitions": how.repetitions, "seed": how.seed},
+        metadata=how.metadata,
+    )  # fmt: skip
+
+
+def text(phases: Sequence[Sequence[Route]]) -> str:
+    """As the pattern `routes` reads them."""
+    return ";".join(
+        ",".join(f"{source}-{destination}" for source, destination in routes) for routes in phases
+    )
+
+
+def network_only(
+    seen: Floats, phases: Sequence[Sequence[Route]], numbers: Sequence[int], limited: frozenset[int]
+) -> Floats:
+    """NaN in place of rates of phases that the emulating machine limited. `numbers`: [phase] as the run has
+    them."""
+    spoilt = np.repeat([number in limited for number in numbers], [len(routes) for routes in phases])
+    return np.where(spoilt, np.nan, seen)
+
+
+def rates(run: Run, phases: Sequence[Sequence[Route]]) -> Floats:
+    """Of every route of every phase, bytes per second: its median over repetitions."""
+    seconds = np.asarray(run.message_seconds(0).values)
+    peer = np.asarray(run.dataset["peer"].values)
+    size = run.sizes_bytes[0]
+    found = []
+    for phase, routes in enumerate(phases):
+        for source, destination in routes:
+            slots = np.nonzero(peer[phase, destination] == source)[0]
+            times = seconds[:, phase, destination, slots[0]] if len(slots) else np.zeros(0)
+            times = times[np.isfinite(times) & (times > 0)]
+            if not len(times):
+                raise SessionError(
+                    f"{run.path}: route {source} to {destination} of phase {phase + 1} has no time"
+                )
+            found.append(size / float(np.median(times)))
+    return np.array(found)

@@ -1,0 +1,196 @@
+"""Half a minute against a stored run: as much of it again as fits, and what became worse."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from crosscut.analysis.compare.comparing import Asked, Change, Comparison
+from crosscut.analysis.figures import samples, summary
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.series import Family
+from crosscut.analysis.stats import permutation
+from crosscut.analysis.stats.intervals import Floats, medians
+from crosscut.base.errors import CrosscutError, Interrupted, UsageError
+from crosscut.base.job import Job
+from crosscut.run.run import Run
+from crosscut.session.client import Session
+from crosscut.session.measure import Decided
+
+MOST_REPETITIONS = 20
+# Repetitions that a job measures and does not record (core/src/conduct/job.hpp).
+_WARM_UP = 1
+# Of the time that is left: the rest goes to connecting, to writing, and to what is slower than it seemed.
+_SHARE_MEASURED = 0.75
+# Of the time, for a first look at how much slower it is now: at the baseline's pace, and at any.
+_SHARE_LOOKED, _MOST_LOOKED = 0.005, 0.33
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long the baseline took, at its largest size."""
+
+    numbers: tuple[int, ...]
+    """Of its phases, as the pattern counts them."""
+    seconds: Floats
+    """[phase] once."""
+    whole: bool
+    """Its phases are all that the pattern has."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    repetitions: int
+    phases: int
+    """The first so many of the baseline's."""
+
+
+def fewest(baseline: Run, asked: Asked) -> int:
+    """Repetitions; UsageError where those of the baseline are too few, however many are added."""
+    there = samples.load(baseline.dataset, _largest(baseline)).rank_seconds.shape[0]
+    enough = [
+        n for n in range(3, MOST_REPETITIONS + 1) if permutation.smallest_doubt(there, n) <= asked.error_rate
+    ]
+    if not enough:
+        raise UsageError(
+            f"the baseline has {there} repetitions: too few to tell a change from noise; measure it again "
+            "with --repetitions 20"
+        )
+    return enough[0]
+
+
+def refuse(baseline: Run, decided: Decided, asked: Asked) -> None:
+    """Before anything is started."""
+    if decided.options.ranks != baseline.ranks:
+        raise UsageError(
+            f"the baseline has {baseline.ranks} ranks, and this place starts {decided.options.ranks}: give "
+            f"-n {baseline.ranks}"
+        )
+    fewest(baseline, asked)
+
+
+def pace(baseline: Run) -> Pace:
+    taken = samples.load(baseline.dataset, _largest(baseline))
+    job = baseline.attributes.get("job")
+    chosen = job.get("phases") if isinstance(job, Mapping) else None
+    return Pace(tuple(taken.phase.tolist()), _of_phase(taken), whole=not chosen)
+
+
+def plan(known: Pace, needed: int, slower: float, seconds: float) -> Plan:
+    """As many repetitions as fit; where too few do, fewer phases. `slower`: times the baseline's pace."""
+    budget = _SHARE_MEASURED * seconds
+    spent = slower * np.nancumsum(known.seconds)
+    if (needed + _WARM_UP) * spent[-1] <= budget:
+        count = budget / max(float(spent[-1]), 1e-9) - _WARM_UP
+        return Plan(int(min(MOST_REPETITIONS, count)), len(spent))
+    return Plan(needed, int(((needed + _WARM_UP) * spent <= budget).sum()))
+
+
+def measure(
+    session: Session, baseline: Run, decided: Decided, folder: Path, end: float, asked: Asked,
+    metadata: Mapping[str, object],
+) -> Run:  # fmt: skip
+    """The baseline's job at its largest size, until `end` (by `time.monotonic`)."""
+    known, needed = pace(baseline), fewest(baseline, asked)
+    slower = _look(session, baseline, known, decided, folder, end, metadata)
+    planned = plan(known, needed, slower, end - time.monotonic())
+    if planned.phases == 0:
+        raise CrosscutError(
+            f"phases take {slower:.1f} times as long as in the baseline, so that not even one can be "
+            f"measured {needed} times in the time left; give a larger --time-limit"
+        )
+    run = _run(session, _job(baseline, known, planned, folder / "quick.zarr", decided, metadata, end))
+    done = int(run.dataset["repetitions_done"].values.min())
+    if done < needed:
+        raise CrosscutError(
+            f"time was up after {done} of the {needed} repetitions that tell a change from noise: phases "
+            f"take about {slower:.1f} times as long as in the baseline; give a larger --time-limit"
+        )
+    return run
+
+
+def _look(
+    session: Session, baseline: Run, known: Pace, decided: Decided, folder: Path, end: float,
+    metadata: Mapping[str, object],
+) -> float:  # fmt: skip
+    """How many times as long the first phases take now; one host with a bad cable delays every phase."""
+    left = end - time.monotonic()
+    looked = max(1, int((np.nancumsum(known.seconds) <= _SHARE_LOOKED * left).sum()))
+    until = time.monotonic() + _MOST_LOOKED * left
+    job = _job(baseline, known, Plan(1, looked), folder / "first-look.zarr", decided, metadata, until)
+    run = _run(session, job)
+    now = _of_phase(samples.load(run.dataset, 0))
+    seen = np.isfinite(now) & np.isfinite(known.seconds[: len(now)])
+    before = float(known.seconds[: len(now)][seen].sum())
+    if before <= 0:
+        raise CrosscutError(
+            "not one phase could be measured in the time that is left; give a larger --time-limit"
+        )
+    return max(0.1, float(now[seen].sum()) / before)
+
+
+def _run(session: Session, job: Job) -> Run:
+    session.run(job)
+    if session.interrupted:
+        raise Interrupted("interrupted")
+    return Run.open(job.out)
+
+
+def _job(
+    baseline: Run, known: Pace, planned: Plan, out: Path, decided: Decided, metadata: Mapping[str, object],
+    end: float,
+) -> Job:  # fmt: skip
+    job = baseline.attributes.get("job")
+    given = job if isinstance(job, Mapping) else {}
+    parameters = given.get("pattern_parameters")
+    everything = known.whole and planned.phases == len(known.numbers)
+    return Job(
+        pattern=str(given.get("pattern", "")),
+        out=out,
+        pattern_parameters={str(name): str(value) for name, value in parameters.items()}
+        if isinstance(parameters, Mapping)
+        else {},
+        backend=decided.options.backend,
+        sizes=(max(baseline.sizes_bytes),),
+        phases=None if everything else (known.numbers[0], known.numbers[planned.phases - 1]),
+        options={
+            "repetitions": planned.repetitions,
+            "time_limit_seconds": max(end - time.monotonic(), 0.1),
+            **{key: given[key] for key in ("sync", "seed", "wait") if key in given},
+        },
+        metadata=metadata,
+    )
+
+
+def _largest(run: Run) -> int:
+    return run.size_index(max(run.sizes_bytes))
+
+
+def _of_phase(taken: Samples) -> Floats:
+    """[phase] seconds that it takes once, with all its iterations."""
+    found: Floats = medians(summary.phase_seconds(taken)).median * max(taken.iterations, 1)
+    return found
+
+
+def drain(found: Comparison, baseline: Run) -> list[tuple[str, str]]:
+    """Nodes that became worse themselves, with the reason."""
+    worst: dict[str, Change] = {}
+    for change in found.changes:
+        if change.worse and change.subject.family in (Family.OUT, Family.IN) and change.explained_by is None:
+            name = baseline.node_names[change.subject.ranks[0]]
+            if name not in worst or change.shift.middle < worst[name].shift.middle:
+                worst[name] = change
+    return [
+        (
+            name,
+            f"{'sends' if c.subject.family is Family.OUT else 'receives'} at "
+            f"{100 * math.exp(c.shift.middle):.0f} % "
+            f"of the baseline",
+        )
+        for name, c in sorted(worst.items(), key=lambda item: item[1].shift.middle)
+    ]

@@ -1,0 +1,158 @@
+"""Summary of several runs in one directory: a line of figures for each, where to look further."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+from rich.text import Text
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.cautions import LARGEST_INTERVAL_SHARE, Kind
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL
+from crosscut.base import units
+from crosscut.base.errors import CrosscutError
+from crosscut.campaigns.campaign import StepResult
+from crosscut.reports.terminal import headline
+from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.reports.view import View, open_view
+from crosscut.reports.words import about, figures
+from crosscut.reports.words.sentences import figures_of
+
+
+def checked(results: Sequence[StepResult]) -> list[StepResult]:
+    """The results; a run that cannot be opened any more is `damaged`, and keeps no other from being shown."""
+    return [_checked(result) for result in results]
+
+
+def _checked(result: StepResult) -> StepResult:
+    if not result.measured:
+        return result
+    try:
+        open_view(result.out)
+    except CrosscutError as error:
+        return replace(result, state="damaged", reason=str(error).splitlines()[0].rstrip(":"))
+    return result
+
+
+def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> None:
+    """Draws the summary of results that were `checked`."""
+    views = {result.step.name: open_view(result.out) for result in results if result.measured}
+    screen.line(f"evaluation {_shown(directory)}: {_states(results)}", "bold")
+    if views:
+        first = next(iter(views.values()))
+        screen.line(f"{units.count(first.ranks, 'rank')}, {about.where(first)}")
+        screen.line("; ".join(about.how(first)), "dim")
+    _figures(screen, results, views)
+    _by_size(screen, views)
+    _cautions(screen, views)
+    if views:
+        screen.line()
+        screen.line("One run further:", "dim")
+        screen.command(f"crosscut show {_shown(next(iter(views.values())).path)}")
+
+
+def _shown(path: Path) -> str:
+    """The path as it is typed from here."""
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _states(results: Sequence[StepResult]) -> str:
+    """`11 of 12 runs complete, 1 refused`"""
+    counts = Counter(result.state for result in results)
+    complete = f"{counts.pop('complete', 0)} of {units.count(len(results), 'run')} complete"
+    return ", ".join([complete, *(f"{count} {state}" for state, count in counts.items())])
+
+
+def _cautions(screen: Screen, views: dict[str, View]) -> None:
+    """What `show` says of each run: once where it is the same of all, else once a kind, with the steps."""
+    found: dict[Kind, dict[str, list[str]]] = {}
+    advice: dict[Kind, str] = {}
+    for name, view in views.items():
+        measured = [view.samples(index) for index in view.measured_sizes()]
+        for caution in about.beware(view, measured):
+            found.setdefault(caution.kind, {}).setdefault(caution.text, []).append(name)
+            advice.setdefault(caution.kind, caution.advice)
+    for kind, texts in found.items():
+        if len(texts) == 1 and len(next(iter(texts.values()))) == len(views):
+            said = next(iter(texts))
+        elif kind in _IN_SHORT:
+            said = f"{_IN_SHORT[kind]}: {', '.join(dict.fromkeys(chain.from_iterable(texts.values())))}"
+        else:
+            said = "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
+        hint = f" ({advice[kind]})" if advice[kind] and kind is not Kind.UNFINISHED else ""
+        screen.line(f"{screen.glyphs.warning} {said}{hint}", "yellow")
+
+
+# Of many steps: what `show` says of each with its own sizes.
+_IN_SHORT = {
+    Kind.SKEW: "ranks leave the barrier more than 5 % of some phases apart",
+    Kind.FEW_REPETITIONS: f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases, so no 95 % interval",
+    Kind.WIDE_INTERVALS: "some phases' 95 % interval is wider than "
+    f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median",
+}
+
+
+def _figures(screen: Screen, results: Sequence[StepResult], views: dict[str, View]) -> None:
+    """A paragraph a step."""
+    screen.title("Figures")
+    table = Rows("<run", "<state", "<")
+    for result in results:
+        lines = figures_of(views[result.step.name]) if result.measured else []
+        table.add(
+            Text(result.step.name, style="bold cyan"),
+            result.state,
+            screen.glyphs.plain("\n".join([*lines, *([result.reason] if result.reason else [])])),
+            style="" if result.state == "complete" else "yellow",
+        )
+    screen.table(table)
+
+
+def _rates_by_size(views: dict[str, View]) -> dict[str, dict[int, float]]:
+    """Median phase's rate of each run that has several sizes, but for the sweep, whose sizes are its own."""
+    rates: dict[str, dict[int, float]] = {}
+    for name, view in views.items():
+        measured = view.measured_sizes()
+        if len(measured) > 1 and view.pattern not in ("pingpong", "loaded-pingpong"):
+            rates[name] = {view.sizes[index]: _middle(view.samples(index)) for index in measured}
+    return rates
+
+
+def _middle(samples: Samples) -> float:
+    return figures.middle(summary.phase_rates(samples))
+
+
+def _by_size(screen: Screen, views: dict[str, View]) -> None:
+    rates = _rates_by_size(views)
+    sizes = sorted({size for row in rates.values() for size in row})
+    if not sizes:
+        return
+    screen.title("Median phase, MB/s per rank and direction, by message size")
+    table = Rows("<pattern", *map(units.size, sizes))
+    for name, row in rates.items():
+        cells = [
+            units.number(row[size], (1e6, "MB/s")) if math.isfinite(row.get(size, math.nan)) else "–"
+            for size in sizes
+        ]
+        table.add(name, *cells)
+    screen.table(table)
+
+
+def as_json(directory: Path, results: Sequence[StepResult]) -> dict[str, object]:
+    """The summary for scripts."""
+    return {
+        "out": str(directory),
+        "steps": [
+            {"name": result.step.name, "state": result.state, "reason": result.reason}
+            | (headline.as_json(result.out) if result.measured else {})
+            for result in results
+        ],
+    }

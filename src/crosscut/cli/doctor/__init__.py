@@ -1,0 +1,66 @@
+"""`crosscut doctor`: what this machine can do, what is missing, how to get it."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK
+from crosscut.cli.doctor import probes
+from crosscut.cli.doctor.probes import Finding
+from crosscut.reports.terminal.glyphs import ASCII
+from crosscut.reports.terminal.screen import Screen, screen_for
+
+NAME = "doctor"
+HELP = "what this machine can measure with, what is missing and how to get it"
+EPILOG = """
+examples:
+  crosscut doctor
+  crosscut doctor --json | jq '.findings[] | select(.good == false)'
+
+The exit status is 1 where nothing can be measured at all; a missing extra does not change it.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def execute(args: argparse.Namespace) -> int:
+    findings = probes.examine()
+    if args.json:
+        print(json.dumps({"findings": [dataclasses.asdict(finding) for finding in findings]}))
+    else:
+        _draw(screen_for(), findings)
+    core_works = any(finding.name == "crosscut-core" and finding.good for finding in findings)
+    return EXIT_OK if core_works else EXIT_FAILED
+
+
+def _mark(screen: Screen, finding: Finding) -> Text:
+    marks = ("ok", "--", "") if screen.glyphs is ASCII else ("✓", "✗", "·")
+    if finding.good is None:
+        return Text(marks[2], style="dim")
+    return Text(marks[0], style="green") if finding.good else Text(marks[1], style="yellow")
+
+
+def _draw(screen: Screen, findings: list[Finding]) -> None:
+    for section, group in groupby(findings, key=lambda finding: finding.section):
+        screen.title(section)
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True)
+        grid.add_column(no_wrap=True, min_width=22)
+        grid.add_column(overflow="fold")
+        for finding in group:
+            value = Text(screen.glyphs.plain(finding.value))
+            if finding.advice:
+                value.append(
+                    screen.glyphs.plain(f"\n{finding.advice}"),
+                    style="yellow" if finding.good is False else "dim",
+                )
+            grid.add_row(_mark(screen, finding), finding.name, value)
+        screen.show(grid)

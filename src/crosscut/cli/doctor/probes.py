@@ -1,0 +1,375 @@
+"""What this machine offers to a measurement. Each probe reads, changes nothing, and never raises."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base import core, units
+from crosscut.base.errors import CrosscutError
+from crosscut.places import smpi
+
+PROBE_TIMEOUT_SECONDS = 10
+CONTROLLER_TIMEOUT_SECONDS = 5
+# A rank of a full TCP mesh holds a connection to every other rank; ranks of one node add up.
+FEWEST_DESCRIPTORS = 4096
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fact. `good`: True fine, False something is missing, None neither: a fact to know."""
+
+    section: str
+    name: str
+    value: str
+    good: bool | None = None
+    advice: str = ""
+
+
+def _first_line(*command: str) -> str | None:
+    """First line that a command prints; None where it is missing or fails."""
+    return next(iter(_lines(*command)), None)
+
+
+def _lines(*command: str) -> list[str]:
+    """What a command prints; nothing where it is missing or fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    text = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
+    return text.splitlines() if done.returncode == 0 else []
+
+
+def _ask(*command: str, timeout_seconds: float) -> tuple[int | None, str] | None:
+    """(exit status, all that it prints) of a command, the status None where it is too slow; None where it is
+    missing."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=timeout_seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return None, ""
+    except OSError:
+        return None
+    return done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def probe_core() -> list[Finding]:
+    """The measuring core and its backends."""
+    try:
+        known = core.load()
+    except CrosscutError as error:
+        return [Finding("core", "crosscut-core", "not usable", False, str(error))]
+    found = [Finding("core", "crosscut-core", f"{known.executable} ({known.version})", True)]
+    if known.mpi_executable is None:
+        found.append(
+            Finding(
+                "core",
+                "crosscut-core-mpi",
+                "not built",
+                False,
+                "pip install 'crosscut[mpich]' and build again, or 'crosscut build-mpi --mpicxx PATH' "
+                "for a site's MPI",
+            )
+        )
+    else:
+        found.append(Finding("core", "crosscut-core-mpi", str(known.mpi_executable), True))
+    for backend in known.backends:
+        value = backend.summary if not backend.unavailable else "cannot be used"
+        found.append(Finding("backends", backend.name, value, not backend.unavailable, backend.unavailable))
+    return found
+
+
+def mpi_launchers() -> list[Path]:
+    """mpiexec and srun: beside this Python (the PyPI package mpich), then on PATH; each once."""
+    places = [str(Path(sys.executable).parent), *os.environ.get("PATH", "").split(os.pathsep)]
+    found: list[Path] = []
+    for name in ("mpiexec", "mpiexec.hydra", "mpirun", "srun"):
+        for place in places:
+            path = Path(place) / name
+            if (
+                os.access(path, os.X_OK)
+                and path.is_file()
+                and path.resolve() not in [one.resolve() for one in found]
+            ):
+                found.append(path)
+    return found
+
+
+def _version(launcher: Path) -> str | None:
+    """What a launcher says of itself: one line, the one with the number (Hydra's is its second)."""
+    lines = _lines(str(launcher), "--version")
+    return " ".join(next((line for line in lines if any(map(str.isdigit, line))), "").split()) or None
+
+
+def probe_mpi() -> list[Finding]:
+    """Launchers and their versions, compilers."""
+    found = []
+    for launcher in mpi_launchers():
+        version = _version(launcher) or "gives no version"
+        found.append(Finding("mpi", launcher.name, f"{launcher}: {version}", True))
+    if not found:
+        found.append(
+            Finding(
+                "mpi",
+                "mpiexec",
+                "none on PATH or beside this Python",
+                False,
+                "pip install 'crosscut[mpich]' (brings MPICH), or load the site's MPI module",
+            )
+        )
+    compiler = shutil.which("mpicxx") or shutil.which("mpicxx_abi", path=str(Path(sys.executable).parent))
+    found.append(
+        Finding(
+            "mpi",
+            "mpicxx",
+            compiler or "none",
+            None if compiler is None else True,
+            "" if compiler else "needed only to build for a site's MPI",
+        )
+    )
+    return found
+
+
+def clock_cost_seconds(reads: int = 20_000) -> float:
+    """Mean cost of reading the monotonic clock from Python: an upper bound for the core's."""
+    start = time.perf_counter()
+    for _ in range(reads):
+        time.monotonic_ns()
+    return (time.perf_counter() - start) / reads
+
+
+def probe_clock() -> list[Finding]:
+    """Resolution, cost, and the kernel's source of time (without vDSO each reading is a system call)."""
+    resolution = time.clock_getres(time.CLOCK_MONOTONIC)
+    found = [
+        Finding(
+            "clock",
+            "resolution",
+            units.seconds(resolution, 2),
+            resolution <= 1e-6,
+            "" if resolution <= 1e-6 else "too coarse for short messages",
+        ),
+        Finding("clock", "cost", f"at most {units.seconds(clock_cost_seconds(), 2)} a reading"),
+    ]
+    source = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    if source is not None:
+        fast = source in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
+        found.append(
+            Finding(
+                "clock",
+                "source",
+                source,
+                fast,
+                "" if fast else "slow to read: prefer tsc where the BIOS allows",
+            )
+        )
+    return found
+
+
+def probe_machine() -> list[Finding]:
+    """Cores, memory, limits."""
+    usable, there = len(os.sched_getaffinity(0)), os.cpu_count() or 1
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    enough = hard == resource.RLIM_INFINITY or hard >= FEWEST_DESCRIPTORS
+    found = [
+        Finding("machine", "kernel", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        Finding(
+            "machine",
+            "cores",
+            f"{usable} usable of {there}",
+            usable >= 2,
+            "" if usable >= 2 else "two ranks will share a core",
+        ),
+        Finding("machine", "memory", f"{memory:.1f} GiB"),
+        Finding(
+            "machine",
+            "open files",
+            f"{soft} (hard limit {hard})",
+            enough,
+            "" if enough else f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks a node",
+        ),
+    ]
+    governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    if governor is not None:
+        steady = governor == "performance"
+        found.append(
+            Finding(
+                "machine",
+                "frequency",
+                f"governor {governor}",
+                steady,
+                "" if steady else "'performance' keeps short times steady",
+            )
+        )
+    return found
+
+
+def probe_permissions() -> list[Finding]:
+    """What an emulated cluster needs: root, or user namespaces."""
+    root = os.geteuid() == 0
+    found = [Finding("permissions", "root", "yes" if root else "no")]
+    works = _first_line("unshare", "-Urn", "echo", "works")
+    if works is not None:
+        found.append(Finding("permissions", "user namespaces", "work", True))
+    else:
+        found.append(
+            Finding(
+                "permissions",
+                "user namespaces",
+                "do not work",
+                root,
+                ""
+                if root
+                else "only emulated clusters need them (or root): sysctl kernel.unprivileged_userns_clone=1",
+            )
+        )
+    tools = [name for name in ("ip", "tc") if shutil.which(name) is None]
+    if tools:
+        found.append(
+            Finding("permissions", "tools", f"no {' and no '.join(tools)}", None, "package iproute2")
+        )
+    return found
+
+
+def probe_lab() -> list[Finding]:
+    """Whether an emulated cluster can be built here, tried on one node, and how it would be held."""
+    from crosscut.lab import lifecycle, trial
+    from crosscut.lab.switch import program as user_switch
+
+    reason = lifecycle.unavailable()
+    if reason is None:
+        reason = trial.failure()
+    how = "as root" if os.geteuid() == 0 else "without root, in a user namespace"
+    if reason is not None:
+        return [Finding("lab", "crosscut lab", "cannot be built", False, reason)]
+    found = [Finding("lab", "crosscut lab", f"can be built, {how}", True)]
+    without = user_switch.unavailable()
+    carried = "cannot carry one" if without else "can carry one"
+    found.append(Finding("lab", "lab --switch user", carried, not without, without))
+    if not trial.delays():
+        advice = "latencies of a network file are left out, which status and runs say"
+        found.append(Finding("lab", "delays", "this kernel has no netem", None, advice))
+    return found
+
+
+def probe_places() -> list[Finding]:
+    """Where ranks can be started, and the programs that it takes."""
+    from crosscut.places import all_places
+
+    found = []
+    for place in all_places():
+        reason = place.available()
+        if place.name == "slurm" and reason is None:
+            found.append(_slurm(place.help))
+        else:
+            found.append(Finding("places", place.name, place.help, reason is None, reason or ""))
+    for program in ("ssh", "sshd", "srun", "sbatch"):
+        path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
+        what = f"{path}: the client; no host was asked" if path and program == "ssh" else path
+        found.append(Finding("places", program, what or "not installed", None if path is None else True))
+    return found
+
+
+def _slurm(help_text: str) -> Finding:
+    """The programs alone are no cluster: asks whether a controller answers."""
+    said = _ask("scontrol", "ping", timeout_seconds=CONTROLLER_TIMEOUT_SECONDS)
+    if said is None:
+        unknown = "no scontrol here to ask whether a controller answers"
+        return Finding("places", "slurm", help_text, None, unknown)
+    status, text = said
+    if status == 0 and "UP" in text.split():
+        return Finding("places", "slurm", help_text, True)
+    # `scontrol ping` says "Slurmctld(primary) at host is DOWN", or what is wrong with the configuration.
+    words = (text.strip().splitlines() or [f"no answer in {CONTROLLER_TIMEOUT_SECONDS} s"])[-1].strip()[:200]
+    return Finding(
+        "places",
+        "slurm",
+        "installed, but no controller answers",
+        False,
+        f"'scontrol ping' says: {words}\nstart crosscut on a machine of the cluster, or ask who runs it",
+    )
+
+
+def probe_simulation() -> list[Finding]:
+    """What real MPI programs on described networks need; crosscut's own simulator needs nothing."""
+    missing = smpi.unavailable()
+    found = [
+        Finding("simulation", "simgrid", smpi.version() or "gives no version", True)
+        if missing is None
+        else Finding("simulation", "simgrid", "not installed: no crosscut simulate", None, missing)
+    ]
+    try:
+        player = smpi.engine_unavailable()
+    except CrosscutError:
+        return found  # without a core, of which is said enough
+    name, usable = "--engine smpi", player is None
+    found.append(
+        Finding(
+            "simulation", name, "can be used" if usable else "cannot be used", usable or None, player or ""
+        )
+    )
+    return found
+
+
+def probe_tcp() -> list[Finding]:
+    """Settings of the kernel's TCP that change what is measured."""
+    folder = "/proc/sys/net/ipv4/"
+    found = []
+    control = _read(folder + "tcp_congestion_control")
+    if control is None:
+        return [Finding("tcp", "settings", f"cannot read {folder}", None)]
+    others = _read(folder + "tcp_available_congestion_control") or "?"
+    found.append(Finding("tcp", "congestion control", f"{control} (available: {others})"))
+    idle = _read(folder + "tcp_slow_start_after_idle")
+    if idle is not None:
+        found.append(
+            Finding(
+                "tcp",
+                "slow start after idle",
+                "on" if idle == "1" else "off",
+                idle == "0",
+                ""
+                if idle == "0"
+                else "a connection that paused starts slowly again; the run records it; "
+                "sysctl net.ipv4.tcp_slow_start_after_idle=0",
+            )
+        )
+    for name, path in (("send buffer", "tcp_wmem"), ("receive buffer", "tcp_rmem")):
+        if (value := _read(folder + path)) is not None:
+            sizes = [units.size(int(word)) for word in value.split() if word.isdigit()]
+            found.append(Finding("tcp", name, f"{' / '.join(sizes)} (least, first, most)"))
+    return found
+
+
+PROBES: tuple[Callable[[], list[Finding]], ...] = (
+    probe_core,
+    probe_places,
+    probe_mpi,
+    probe_simulation,
+    probe_machine,
+    probe_clock,
+    probe_tcp,
+    probe_permissions,
+    probe_lab,
+)
+
+
+def examine() -> list[Finding]:
+    """Everything, in the order in which it is shown."""
+    return [finding for probe in PROBES for finding in probe()]

@@ -1,0 +1,328 @@
+"""`crosscut lab`: a cluster on one machine, of namespaces, bridges and shaped links."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from crosscut.base import spelling, units
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
+from crosscut.cli.lab import fault as lab_fault
+from crosscut.cli.lab import walk
+from crosscut.cli.parsing.parser import dilation, quantity
+from crosscut.lab import describe, enter, lifecycle, state
+from crosscut.network import switch_choice, switch_words
+
+NAME = "lab"
+HELP = "build a cluster on this machine out of kernel parts, break it, remove it"
+EPILOG = """
+examples:
+  crosscut lab up xibalba-maintenance --dilate 10     128 nodes and 9 switches, all rates a tenth
+  crosscut lab up my.toml --name test
+  crosscut lab up my.toml --switch user,buffer=64KiB  with delays and queues that overflow
+  crosscut lab status
+  crosscut lab exec test n0003 -- iperf3 -s           any program, as on a host
+  crosscut lab shell test n0003
+  crosscut lab walk test                              trace every route
+  crosscut lab fault plant test slow n0003 --to 10%
+  crosscut run aapc --on lab:test                     measure it
+  crosscut run aapc --on lab:my.toml                  build, measure, remove
+  crosscut lab down test
+
+More in docs/howto-lab.md.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
+    _add_up(commands)
+    one = commands.add_parser(
+        "status",
+        help="the labs that there are, or everything about one",
+        epilog="exit status: 0 all is well; 1 a lab is broken, or was left behind by a run that was killed; "
+        "2 there is no such lab",
+    )
+    one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
+    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    one.set_defaults(act=_status)
+    one = commands.add_parser(
+        "exec",
+        help="run a program on a node",
+        epilog="exit status: the program's own; 127 there is no such program",
+    )
+    _add_node(one)
+    one.add_argument(
+        "program", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="program and arguments"
+    )
+    one.set_defaults(act=_exec)
+    one = commands.add_parser("shell", help="a shell on a node")
+    _add_node(one)
+    one.set_defaults(act=_shell)
+    walk.add_arguments(commands)
+    lab_fault.add_arguments(commands)
+    one = commands.add_parser("down", help="remove a lab, or what a crash left of it")
+    one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
+    one.add_argument(
+        "--all", action="store_true", help="every lab of this user, but not those of runs under way"
+    )
+    one.add_argument("--force", action="store_true", help="also one on which a run is under way, which fails")
+    one.set_defaults(act=_down)
+
+
+def _add_up(commands: Any) -> None:
+    one = commands.add_parser("up", help="build a lab, in one go or not at all")
+    one.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
+    one.add_argument(
+        "--name",
+        type=quantity(state.checked_name),
+        metavar="NAME",
+        help="Of the lab. Without it, the network's.",
+    )
+    one.add_argument(
+        "--dilate",
+        type=quantity(dilation),
+        default=1.0,
+        metavar="N",
+        help="Divide all rates by N: a network that is too fast for this machine, in slow motion.",
+    )
+    one.add_argument(
+        "--switch",
+        type=quantity(switch_choice.checked),
+        default=switch_choice.KERNEL,
+        metavar=switch_choice.METAVAR,
+        help="kernel (the default): bridges and token buckets; queues=fair: senders take turns at every link "
+        "(docs/howto-lab.md). user: crosscut-switch, with delays and finite "
+        f"queues; settings are {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
+    )
+    one.add_argument(
+        "--exact",
+        action="store_true",
+        help="Refuse a network of which something cannot be emulated here, instead of saying so.",
+    )
+    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    one.set_defaults(act=_up)
+
+
+def _add_node(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    parser.add_argument("node", metavar="NODE", help=f"a host of the network; '{enter.FABRIC}': its switches")
+
+
+def execute(args: argparse.Namespace) -> int:
+    status: int = args.act(args)
+    return status
+
+
+def found(text: str) -> state.Record:
+    """The lab that was named; UsageError where there is none."""
+    return state.read(lifecycle.name_of(text) or text)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _up(args: argparse.Namespace) -> int:
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
+    choices = lifecycle.Choices(name=args.name, dilation=args.dilate, exact=args.exact, switch=args.switch)
+    record = lifecycle.up(args.network, choices)
+    about = describe.status(record)
+    if args.json:
+        print(json.dumps(about))
+        return EXIT_OK
+    took = units.seconds(record.seconds_to_build, 2)
+    nodes = _count(len(about["nodes"]), "node")
+    print(f"lab {record.name} is up: {nodes}, {_carried(record, about)}, built in {took}")
+    _print_unlike(record)
+    print(f"measure it:  crosscut run aapc --on lab:{record.name}")
+    print(f"remove it:   crosscut lab down {record.name}")
+    return EXIT_OK
+
+
+def _carried(record: state.Record, about: Mapping[str, Any]) -> str:
+    """By what. How slowly is told with what else is unlike its file."""
+    words = switch_words.clause(record.switch)
+    if record.switch_process is not None:
+        return words
+    return _count(len(about["bridges"]), "bridge") + (f", {words}" if words else "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _print_unlike(record: state.Record) -> None:
+    for sentence in record.unlike:
+        print(f"  unlike its file: {sentence}")
+
+
+def _status(args: argparse.Namespace) -> int:
+    if args.lab:
+        record = found(args.lab)
+        about = describe.status(record)
+        if args.json:
+            print(json.dumps(about))
+        else:
+            _print_one(record, about)
+        return _judged([about])
+    labs = [_short(name) for name in state.names()]
+    if args.json:
+        print(json.dumps({"folder": str(state.root()), "labs": labs}))
+    elif not labs:
+        print("no lab is up")
+    else:
+        from crosscut.reports.terminal.screen import Rows, screen_for
+
+        rows = Rows("<lab", "<condition", "<network", "<--switch", "rates", "faults")
+        for lab in labs:
+            rates = {0.0: "", 1.0: "full"}.get(lab["dilation"], f"1/{lab['dilation']:g}")
+            rows.add(lab["name"], lab["condition"], lab["network"], lab["switch"], rates, str(lab["faults"]))
+        screen_for().table(rows)
+    return _judged(labs)
+
+
+def _judged(labs: Sequence[Mapping[str, Any]]) -> int:
+    """Says what to do about labs that are not as they should be; the exit status."""
+    status = EXIT_OK
+    for lab in labs:
+        name, condition = str(lab["name"]), str(lab["condition"])
+        if remedy := describe.remedy(name, condition):
+            print(f"crosscut: lab {name} is {condition}; {remedy}", file=sys.stderr)
+            status = EXIT_FAILED
+    return status
+
+
+def _short(name: str) -> dict[str, Any]:
+    """Of a lab whose record may be broken."""
+    try:
+        record = state.read(name)
+    except CrosscutError:
+        condition = describe.condition_of_name(name)
+        return {
+            "name": name, "condition": condition, "network": "", "switch": "", "dilation": 0.0, "faults": 0
+        }  # fmt: skip
+    return {
+        "name": name,
+        "condition": describe.condition(record),
+        "network": record.network,
+        "switch": record.switch,
+        "dilation": record.dilation,
+        "faults": len(record.faults),
+    }
+
+
+def _print_one(record: state.Record, about: dict[str, Any]) -> None:
+    print(f"lab {record.name}: {about['condition']}")
+    print(
+        f"  network     {record.network}"
+        + (f", rates divided by {record.dilation:g}" if record.dilation != 1 else "")
+    )
+    print(f"  folder      {about['folder']}" + (" (rootless)" if about["rootless"] else ""))
+    print(f"  inside      {_count(len(about['processes']), 'process').replace('processs', 'processes')}")
+    if "nodes" in about:
+        nodes = about["nodes"]
+        print(f"  nodes       {len(nodes)}: {nodes[0]['name']} {nodes[0]['addresses'][0]} to "
+              f"{nodes[-1]['name']} {nodes[-1]['addresses'][0]}")  # fmt: skip
+        if further := further_adapters(nodes):
+            print(f"              further adapters: {further}")
+        if record.switch_process is None:
+            bridges = about["bridges"]
+            print(f"  bridges     {', '.join(bridges[:8])}{', …' if len(bridges) > 8 else ''}")
+            if served := switch_words.clause(record.switch):
+                print(f"              {served}")
+        else:
+            _print_switch(record, about["switch_statistics"])
+    for fault in record.faults:
+        print(f"  fault {fault['id']:<5} {fault['says']}")
+    _print_unlike(record)
+
+
+def further_adapters(nodes: Sequence[Mapping[str, Any]]) -> str:
+    """Beside eth0, those that have an address of their own: `eth1 (10.1.0.x)`."""
+    most = max(len(node["addresses"]) for node in nodes)
+    third = "0" if len(nodes) < 255 else "x"  # addresses.ip: the 255th host is 10.0.0.255, the next 10.0.1.0
+    names = [f"eth{adapter} (10.{adapter}.{third}.x)" for adapter in range(1, most)]
+    return " to ".join(dict.fromkeys([*names[:1], *names[-1:]]))
+
+
+def _print_switch(record: state.Record, said: dict[str, Any]) -> None:
+    print(f"  switch      {switch_words.noun(record.switch)}")
+    if "error" in said:
+        print(f"              {said['error']}")
+        return
+    print(f"              {said['frames_delivered']:,} frames delivered, {said['frames_dropped']:,} "
+          f"dropped by full queues, {said['frames_lost_in_hosts']:,} by nodes' own")  # fmt: skip
+    late = [units.seconds(said[f"lateness_{which}_seconds"], 2) for which in ("median", "p99", "max")]
+    print(f"              late by {late[0]} (median), {late[1]} (99 %), {late[2]} at most; "
+          f"{units.percent(said['cpu_share'])} of a core")  # fmt: skip
+
+
+def _on_node(args: argparse.Namespace, words: list[str]) -> int:
+    record = found(args.lab)
+    hosts = lifecycle.plan_of(record).hosts
+    if args.node not in (enter.FABRIC, *hosts):
+        raise UsageError(
+            f"{args.node}: lab {record.name} has no such node; there are {hosts[0]} to {hosts[-1]}, and "
+            f"{enter.FABRIC}{spelling.hint(args.node, (*hosts, enter.FABRIC))}"
+        )
+    if (condition := describe.condition(record)).startswith("broken"):
+        raise CrosscutError(f"lab {record.name} is {condition}; {describe.remedy(record.name, condition)}")
+    _refuse_missing(args.node, words[0])
+    command = enter.command(record, state.folder(record.name), args.node, words)
+    sys.stdout.flush()
+    os.execvp(command[0], command)  # noqa: S606  # the program takes this one's place, and its terminal
+
+
+class NoProgram(CrosscutError):
+    """As shells have it."""
+
+    exit_code = 127
+
+
+def _refuse_missing(node: str, program: str) -> None:
+    """Files are the machine's on every node, but for its own /dev/shm."""
+    if shutil.which(program) is not None or program.startswith("/dev/shm/"):  # noqa: S108
+        return
+    if "/" in program and Path(program).exists():
+        raise NoProgram(f"{node}: {program} cannot be run: it is a folder, or not executable (chmod +x)")
+    raise NoProgram(f"{node}: no program {program}" + ("" if "/" in program else " on PATH"))
+
+
+def _exec(args: argparse.Namespace) -> int:
+    words = args.program[1:] if args.program[:1] == ["--"] else args.program
+    if not words:
+        raise UsageError(f"say which program: crosscut lab exec {args.lab} {args.node} -- COMMAND")
+    return _on_node(args, words)
+
+
+def _shell(args: argparse.Namespace) -> int:
+    return _on_node(args, [os.environ.get("SHELL") or "/bin/sh"])
+
+
+def _down(args: argparse.Namespace) -> int:
+    if args.all and args.lab is not None:
+        raise UsageError(f"both {args.lab} and --all were given; --all alone removes every lab")
+    if not args.all and not args.lab:
+        raise UsageError("say which lab, or --all; crosscut lab status lists them")
+    names = state.names() if args.all else [lifecycle.name_of(args.lab) or args.lab]
+    for name in names:
+        if not args.force and (why := lifecycle.why_busy(name)):
+            text = (
+                f"lab {name} was left up: {why}; crosscut lab down {name} --force takes it down all the same"
+            )
+            if not args.all:
+                raise CrosscutError(text)
+            print(f"crosscut: {text}", file=sys.stderr)
+            continue
+        lifecycle.down(name)
+        print(f"lab {name} is down")
+    return EXIT_OK

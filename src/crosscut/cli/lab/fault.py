@@ -1,0 +1,111 @@
+"""`crosscut lab fault`: plants what breaks in real machine rooms, and lifts it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from crosscut.base import units
+from crosscut.base.errors import EXIT_OK
+from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.lab import lifecycle, state
+from crosscut.lab.faults import catalogue, plant
+
+# Members of a fault, and how they are typed.
+_OPTIONS = {
+    "share": "--to", "direction": "--direction", "seconds": "--for", "every": "--every", "bytes": "--bytes",
+    "adapter": "--adapter",
+}  # fmt: skip
+
+_PLANT = """kinds:
+{kinds}
+
+examples:
+  crosscut lab fault plant test slow n0003 --to 10% --direction in
+  crosscut lab fault plant test loss n0005 --for 20ms --every 1s
+  crosscut lab fault plant test swap n0001 n0002
+"""
+
+
+def add_arguments(commands: Any) -> None:
+    fault = commands.add_parser("fault", help="plant, lift or list faults")
+    actions = fault.add_subparsers(title="what to do", metavar="ACTION", dest="fault_action", required=True)
+    _add_plant(actions)
+    one = actions.add_parser("lift", help="undo one, those of a node, or all")
+    one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    one.add_argument("which", metavar="FAULT", help="its number (f1), a node, or 'all'")
+    one.set_defaults(act=_lift)
+    one = actions.add_parser("list", help="faults that are planted")
+    one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    one.set_defaults(act=_list)
+
+
+def _add_plant(actions: Any) -> None:
+    kinds = "\n".join(f"  {kind.name:<12} {kind.help}" for kind in catalogue.KINDS)
+    one = actions.add_parser("plant", help="break something", epilog=_PLANT.format(kinds=kinds))
+    one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="what breaks: a kind, below")
+    one.add_argument("nodes", metavar="NODE", nargs="+", help="whose; swap and miswire take two")
+
+    def add(flag: str, **options: Any) -> None:
+        one.add_argument(flag, default=argparse.SUPPRESS, **options)
+
+    share = quantity(units.parse_fraction)
+    add(
+        "--to",
+        dest="share",
+        type=share,
+        metavar="SHARE",
+        help="slow: what is left of the rate. Default 10%%.",
+    )
+    add(
+        "--direction",
+        choices=catalogue.DIRECTIONS,
+        help="slow, loss: 'in' is what comes to the node. Default both.",
+    )
+    seconds = quantity(units.parse_seconds)
+    add(
+        "--for",
+        dest="seconds",
+        type=seconds,
+        metavar="TIME",
+        help="flap, loss: how long each time. Default 20ms.",
+    )
+    add("--every", type=seconds, metavar="TIME", help="flap, loss: how often. Default 1s.")
+    add("--bytes", type=whole(1), metavar="N", help="mtu: what the adapter gets. Default 576.")
+    add("--adapter", type=whole(0), metavar="N", help="Which of the node's adapters. Default 0; dead: all.")
+    one.set_defaults(act=_plant)
+
+
+def _named(text: str) -> str:
+    return state.read(lifecycle.name_of(text) or text).name
+
+
+def _plant(args: argparse.Namespace) -> int:
+    given = {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
+    catalogue.check_options(args.kind, {name: _OPTIONS[name] for name in given})
+    entry = plant.plant(_named(args.lab), catalogue.Fault(args.kind, tuple(args.nodes), **given))
+    print(f"{entry['id']}: {entry['says']}")
+    return EXIT_OK
+
+
+def _lift(args: argparse.Namespace) -> int:
+    lifted = plant.lift(_named(args.lab), args.which)
+    if not lifted:
+        print("no faults are planted")
+    for entry in lifted:
+        print(f"lifted {entry['id']}: {entry['says']}")
+    return EXIT_OK
+
+
+def _list(args: argparse.Namespace) -> int:
+    record = state.read(_named(args.lab))
+    if args.json:
+        print(json.dumps({"lab": record.name, "faults": [dict(entry) for entry in record.faults]}))
+    elif not record.faults:
+        print("no faults are planted")
+    for entry in () if args.json else record.faults:
+        print(f"{entry['id']}: {entry['says']}")
+    return EXIT_OK

@@ -1,0 +1,125 @@
+"""`crosscut lab walk`: every route of a lab as traceroute finds it, against the tables it was built from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from crosscut.base import units
+from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
+from crosscut.cli.parsing.parser import quantity
+from crosscut.lab import describe, lifecycle, state
+from crosscut.lab.walk import walk
+from crosscut.lab.walk.walk import Route, Walked
+
+# More are counted, and all of them are in --json.
+_MOST_SHOWN = 20
+_LIMIT_SECONDS = 60.0
+
+
+def add_arguments(commands: Any) -> None:
+    one = commands.add_parser(
+        "walk",
+        help="trace every route, and name those that are not as computed",
+        description="Sends what traceroute sends from every node to every other, and holds the way against "
+        "the tables that the lab was built from. The exit status is 1 where a route is another, or leads "
+        "nowhere.",
+    )
+    one.add_argument(
+        "lab",
+        metavar="LAB",
+        nargs="?",
+        help="its name, or the network it was built from; without it, the one that is up",
+    )
+    one.add_argument("--from", dest="source", default="", metavar="NODE", help="Only from this node.")
+    one.add_argument(
+        "--to",
+        default="",
+        metavar="NODE",
+        help="Only to this node, or to one of its adapters, as n0003/eth1.",
+    )
+    one.add_argument(
+        "--time-limit",
+        type=quantity(units.parse_seconds),
+        default=_LIMIT_SECONDS,
+        metavar="TIME",
+        help="What is not walked by then counts as a failure. Default 60s.",
+    )
+    one.add_argument("--json", action="store_true", help="one JSON object on standard output, with every way")
+    one.set_defaults(act=_walk)
+
+
+def _walk(args: argparse.Namespace) -> int:
+    record = _found(args.lab)
+    if (condition := describe.condition(record)).startswith("broken") or condition == "being built":
+        raise CrosscutError(f"lab {record.name} is {condition}; crosscut lab status {record.name}")
+    walked = walk.walk(record, args.source, args.to, args.time_limit)
+    if args.json:
+        print(json.dumps(as_json(record.name, walked)))
+    else:
+        show(record.name, walked, every=bool(args.source or args.to))
+    return EXIT_FAILED if walked.unlike or walked.not_walked else EXIT_OK
+
+
+def _found(text: str | None) -> state.Record:
+    if text is not None:
+        return state.read(lifecycle.name_of(text) or text)
+    names = state.names()
+    if len(names) != 1:
+        there = f"there are {', '.join(names)}" if names else "none is up; crosscut lab up NETWORK builds one"
+        raise UsageError(f"say which lab: {there}")
+    return state.read(names[0])
+
+
+def as_json(lab: str, walked: Walked) -> dict[str, Any]:
+    return {
+        "lab": lab,
+        "seconds": walked.seconds,
+        "routes": len(walked.routes),
+        "unlike": len(walked.unlike),
+        "not_walked": walked.not_walked,
+        "spoilt": walked.spoilt(),
+        "by_gateways": {str(count): routes for count, routes in walked.by_gateways().items()},
+        "ways": [
+            {"from": one.source, "to": one.to, "computed": list(one.computed), "found": list(one.found),
+             "end": one.end, "as_computed": one.is_as_computed}
+            for one in walked.routes
+        ],
+    }  # fmt: skip
+
+
+def show(lab: str, walked: Walked, *, every: bool) -> None:
+    from crosscut.reports.terminal.screen import Rows, screen_for
+
+    screen = screen_for()
+    number = units.count(len(walked.routes), "route")
+    screen.line(f"lab {lab}: {number} walked in {units.seconds(walked.seconds, 2)}", "bold")
+    rows = Rows("gateways on the way", "routes", "")
+    for gateways, routes in walked.by_gateways().items():
+        rows.add(str(gateways), f"{routes:,}", units.percent(routes / len(walked.routes)))
+    if rows.lines:
+        screen.table(rows)
+    if every:
+        _print_some(screen, [one for one in walked.routes if one.is_as_computed], "")
+    unlike, missing = walked.unlike, walked.not_walked
+    # What follows from the routes stands before them: they may be many.
+    if spoilt := walked.spoilt():
+        screen.line(f"no route is sound from, to or by way of {', '.join(spoilt)}", "bold yellow")
+    if missing:
+        screen.line(
+            f"{units.count(missing, 'route')} not walked: the time was up (--time-limit)", "bold yellow"
+        )
+    if unlike:
+        screen.line(f"{units.count(len(unlike), 'route')} not as computed:", "bold yellow")
+        _print_some(screen, unlike, "yellow")
+    if not unlike and not missing:
+        screen.line("every route goes as the tables of its nodes were computed")
+
+
+def _print_some(screen: Any, routes: Sequence[Route], style: str) -> None:
+    for one in routes[:_MOST_SHOWN]:
+        screen.line(f"  {walk.sentence(one)}", style)
+    if len(routes) > _MOST_SHOWN:
+        screen.line(f"  and {len(routes) - _MOST_SHOWN:,} more; --from and --to choose, --json has all")

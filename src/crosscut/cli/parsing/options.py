@@ -1,0 +1,342 @@
+"""The options of measuring, shared by `run` and `evaluate`: argparse on one side, a job on the other.
+
+Every option is absent from the namespace unless it was typed (`SUPPRESS`): the core alone knows the
+defaults of a job (core/src/conduct/job.hpp), and options may stand before or after the pattern's name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from crosscut.base import units
+from crosscut.base.core import Backend, Core, Parameter, Pattern
+from crosscut.base.errors import UsageError
+from crosscut.cabling.model import Cabling
+from crosscut.cli.parsing.parser import dilation, quantity, whole
+from crosscut.network import switch_choice
+from crosscut.places import PLACES
+from crosscut.session.measure import Launch
+
+# Titles of groups in help.
+WHERE = "where and over what"
+HOW = "how it is measured"
+# What stands beside `--on sim:NETWORK` needs no backend's name.
+_SHORT_NAMES = {("sim", "engine"): ("--engine",)}
+# Members of the job that are options of the same name.
+_JOB_MEMBERS = (
+    "repetitions", "minimum_repetitions", "interval", "warm_up", "iterations", "sync", "wait", "seed",
+    "memory_bytes", "verify", "compute", "tolerate_failures", "time_limit_seconds", "raw_budget_bytes",
+)  # fmt: skip
+
+
+def _add(group: argparse._ArgumentGroup, *flags: str, **options: Any) -> None:
+    group.add_argument(*flags, default=argparse.SUPPRESS, **options)
+
+
+def add_cabling(parser: argparse._ActionsContainer) -> None:
+    """What findings are named after: `cabling_of`."""
+    parser.add_argument(
+        "--cabling", type=Path, action="append", default=[], metavar="FILE",
+        help="Which cable goes where, so that findings name rack, switch and port: a CSV list, output of "
+        "lldpctl (or a folder of it, a file for each host) or of ibnetdiscover, Slurm's topology.conf. "
+        "Several add up.",
+    )  # fmt: skip
+    parser.add_argument(
+        "--switch-counters", type=Path, nargs=2, default=None, metavar=("BEFORE", "AFTER"),
+        help="What switches' ports counted, read before and after the measurement: two CSV lists of "
+        "switch,port,counter,value, told beside findings. Needs --cabling.",
+    )  # fmt: skip
+
+
+def cabling_of(args: argparse.Namespace) -> Cabling | None:
+    """None where no file was named. UsageError names file and line."""
+    from crosscut.cabling import reading, switch_counters
+
+    if not args.cabling:
+        if args.switch_counters:
+            raise UsageError("--switch-counters: give --cabling with it, for it says what is on which port")
+        return None
+    found = reading.read(args.cabling)
+    if not args.switch_counters:
+        return found
+    return replace(found, counted=switch_counters.read(*args.switch_counters))
+
+
+def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
+    """Options of the launch: place, backend, ranks."""
+    arguments = {"hosts": "FILE", "sim": "NETWORK", "lab": "NETWORK"}
+    places = ", ".join(f"{name}:{arguments[name]}" if name in arguments else name for name in PLACES)
+    group = parser.add_argument_group(WHERE)
+    _add(
+        group,
+        "-n",
+        "--ranks",
+        type=whole(2),
+        metavar="RANKS",
+        help="Measuring processes. Without it all that the place has (here: one a core, 2 to 8).",
+    )
+    _add(group, "--backend", metavar="NAME", help=f"One of {backends}. Default tcp; with --on mpi: mpi.")
+    _add(
+        group,
+        "--on",
+        metavar="PLACE",
+        help=f"Where ranks run: {places}. Default local; with --backend mpi: mpi.",
+    )
+    _add(
+        group,
+        "--ranks-per-host",
+        type=whole(1),
+        metavar="N",
+        help="On a simulated or emulated network: ranks on each host. Without it, as the network says.",
+    )
+    _add(
+        group,
+        "--switch",
+        type=quantity(switch_choice.checked),
+        metavar=switch_choice.METAVAR,
+        help="With --on lab:NETWORK: what carries its frames. Default kernel (docs/howto-lab.md).",
+    )
+    _add(
+        group,
+        "--dilate",
+        type=quantity(dilation),
+        metavar="N",
+        help="With --on lab:NETWORK that is built for this: divide all rates by N.",
+    )
+    _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
+    _add(
+        group,
+        "--timeout",
+        type=quantity(units.parse_seconds),
+        metavar="TIME",
+        help="A rank silent for about twice this is named, and the run ended. Default 30s.",
+    )
+    _add(
+        group,
+        "--pin",
+        action=argparse.BooleanOptionalAction,
+        help="Bind each rank to a core of its own while there are enough. Default yes.",
+    )
+    _add(
+        group,
+        "--launcher",
+        metavar="PATH",
+        help="The mpiexec, srun or ssh to start ranks with. Without it, the one on PATH.",
+    )
+    _add(
+        group,
+        "--launcher-args",
+        type=shlex.split,
+        metavar="WORDS",
+        help="Further words for the launcher, as one argument: '--partition=debug'.",
+    )
+    _add(
+        group,
+        "--core-path",
+        metavar="PATH",
+        help="Path of crosscut-core on other nodes. Without it, the same as here.",
+    )
+
+
+def add_how(parser: argparse.ArgumentParser) -> None:
+    """Options of the measurement itself."""
+    group = parser.add_argument_group(HOW)
+    _add(
+        group,
+        "--repetitions",
+        type=whole(1),
+        metavar="N",
+        help="Repetitions; with --interval: at most. Default 20.",
+    )
+    _add(
+        group,
+        "--interval",
+        type=quantity(units.parse_fraction),
+        metavar="SHARE",
+        help="Repeat until the 95%% interval of every phase's median is this narrow: 5%%.",
+    )
+    _add(
+        group,
+        "--minimum-repetitions",
+        type=whole(1),
+        metavar="N",
+        help="With --interval: repetitions, at least. Default 6.",
+    )
+    _add(group, "--warm-up", type=whole(0), metavar="N", help="Repetitions before, not recorded. Default 1.")
+    _add(
+        group,
+        "--iterations",
+        type=whole(0),
+        metavar="N",
+        help="Runs of a phase per sample. Default 0: found for each size.",
+    )
+    _add(
+        group,
+        "--sync",
+        choices=("barrier", "none"),
+        help="barrier (the default): phases one by one; none: streaming, which answers another question.",
+    )
+    _add(
+        group,
+        "--wait",
+        choices=("auto", "block", "poll"),
+        help="How ranks wait for data. Default auto: poll while each has a core of its own.",
+    )
+    _add(group, "--seed", type=whole(0), metavar="N", help="Seed of everything random. Default 1.")
+    _add(
+        group,
+        "--memory",
+        dest="memory_bytes",
+        type=quantity(units.parse_bytes),
+        metavar="SIZE",
+        help="Buffers of a rank, at most: more is refused before anything starts. Default 2GiB.",
+    )
+    _add(
+        group,
+        "--raw-budget",
+        dest="raw_budget_bytes",
+        type=quantity(units.parse_bytes),
+        metavar="SIZE",
+        help="Raw samples on disk, at most; above it, summaries take their place. Default 4GiB.",
+    )
+    _add(
+        group,
+        "--time-limit",
+        dest="time_limit_seconds",
+        type=quantity(units.parse_seconds),
+        metavar="TIME",
+        help="Stop after the block in which it is reached. The run can be resumed.",
+    )
+    _add(
+        group,
+        "--verify",
+        action="store_true",
+        help="Check every byte received; of a wrong one, the route is named.",
+    )
+    _add(
+        group,
+        "--compute",
+        action="store_true",
+        help="Ranks also compute; the run records how much of it was still done.",
+    )
+    _add(group, "--tolerate-failures", action="store_true", help="Go on without a lost rank.")
+
+
+def parameter_help(parameter: Parameter) -> str:
+    """The parameter's help as a sentence, then its unit and its default: `Buffer of a socket. In bytes;
+    default 4MiB.`"""
+    sentence = f"{parameter.help[:1].upper()}{parameter.help[1:].rstrip('.')}."
+    unit = f"in {parameter.unit}" if parameter.unit else ""
+    default = f"default {parameter.default}" if parameter.default else ""
+    facts = "; ".join(filter(None, (unit, default)))
+    return f"{sentence} {facts[:1].upper()}{facts[1:]}." if facts else sentence
+
+
+def _add_parameter(
+    group: argparse._ArgumentGroup, flag: str, dest: str, parameter: Parameter, *also: str
+) -> None:
+    choices = tuple(parameter.choices)
+    text = parameter_help(parameter).replace("%", "%%")
+    if parameter.kind == "boolean":
+        # `--flag` alone says true; the core parses whatever else is given
+        _add(
+            group,
+            flag,
+            *also,
+            dest=dest,
+            nargs="?",
+            const="true",
+            choices=("true", "false"),
+            help=text,
+        )
+    else:
+        metavar = None if choices else parameter.kind.upper()
+        _add(group, flag, *also, dest=dest, choices=choices or None, metavar=metavar, help=text)
+
+
+def add_pattern_parameters(parser: argparse.ArgumentParser, pattern: Pattern) -> None:
+    """`--stride` for the parameter `stride`; `--pairwise-seed` where `--seed` is an option of every run."""
+    if not pattern.parameters:
+        return
+    taken = set(vars(parser)["_option_string_actions"])
+    group = parser.add_argument_group(f"parameters of {pattern.name}")
+    for parameter in pattern.parameters:
+        flag = f"--{parameter.name}"
+        if flag in taken:
+            flag = f"--{pattern.name}-{parameter.name}"
+        _add_parameter(group, flag, f"pattern.{parameter.name}", parameter)
+
+
+def add_backend_parameters(parser: argparse.ArgumentParser, backends: tuple[Backend, ...]) -> None:
+    """`--tcp-nodelay`: always with the backend's name, so that a new pattern never renames an option."""
+    for backend in backends:
+        if backend.parameters:
+            group = parser.add_argument_group(backend_group(backend.name))
+            for parameter in backend.parameters:
+                name = parameter.name.removeprefix(f"{backend.name}-")
+                dest = f"backend.{backend.name}.{parameter.name}"
+                also = _SHORT_NAMES.get((backend.name, parameter.name), ())
+                _add_parameter(group, f"--{backend.name}-{name}", dest, parameter, *also)
+
+
+def backend_group(backend: str) -> str:
+    """Title of a backend's parameters in help."""
+    return f"parameters of the backend {backend}"
+
+
+def pattern_parameters(given: Mapping[str, Any]) -> dict[str, str]:
+    """What was typed for the pattern, as text."""
+    return {
+        key.removeprefix("pattern."): str(value) for key, value in given.items() if key.startswith("pattern.")
+    }
+
+
+def backend_parameters(given: Mapping[str, Any], backend: str) -> dict[str, str]:
+    """What was typed for this backend; parameters of another are left to nobody (`foreign_parameters`)."""
+    prefix = f"backend.{backend}."
+    return {key.removeprefix(prefix): str(value) for key, value in given.items() if key.startswith(prefix)}
+
+
+def foreign_parameters(given: Mapping[str, Any], backend: str) -> list[str]:
+    """Backends other than `backend` for which something was typed."""
+    return sorted({key.split(".")[1] for key in given if key.startswith("backend.")} - {backend})
+
+
+def job_options(given: Mapping[str, Any]) -> dict[str, object]:
+    """Members of the job that were typed."""
+    return {name: given[name] for name in _JOB_MEMBERS if name in given}
+
+
+def launch(given: Mapping[str, Any]) -> Launch:
+    """Where and how, as typed."""
+    return Launch(
+        on=given.get("on", ""),
+        backend=given.get("backend", ""),
+        ranks=given.get("ranks"),
+        interface=given.get("interface", ""),
+        timeout_seconds=given.get("timeout", 30.0),
+        pin=given.get("pin", True),
+        launcher=given.get("launcher", ""),
+        launcher_arguments=tuple(given.get("launcher_args", ())),
+        core_path=given.get("core_path", ""),
+        ranks_per_host=given.get("ranks_per_host", 0),
+        switch=given.get("switch", ""),
+        dilation=given.get("dilate", 0.0),
+    )
+
+
+def folder(text: str) -> Path:
+    """A directory named on the command line, as a path."""
+    return Path(text).expanduser()
+
+
+def backend_names(core: Core) -> str:
+    """`tcp, null, udp (not here: reason)`, for help."""
+    return ", ".join(
+        backend.name + (" (not here)" if backend.unavailable else "") for backend in core.backends
+    )

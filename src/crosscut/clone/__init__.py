@@ -1,0 +1,1 @@
+"""Copying a file or a device to many nodes down a chain."""

@@ -1,0 +1,143 @@
+"""A file or device copied to many nodes down a chain (Rauch, Kurmann, Stricker: Dolly): the client of a
+session whose ranks copy (core/src/clone)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from crosscut.base.errors import SessionError
+from crosscut.base.job import Event
+from crosscut.session.client import Session
+
+COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
+VERIFIED = "verified"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be copied."""
+
+    source: str
+    """On the node of rank 0."""
+    target: str
+    """On every other node; may contain {rank} and {host}."""
+    overwrite: bool = False
+    resume: bool = False
+    chunk_bytes: int | None = None
+
+    def as_json(self) -> dict[str, object]:
+        job: dict[str, object] = {
+            "source": self.source,
+            "target": self.target,
+            "overwrite": self.overwrite,
+            "resume": self.resume,
+        }
+        return job if self.chunk_bytes is None else job | {"chunk_bytes": self.chunk_bytes}
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One node's copy, as it stands at the end."""
+
+    rank: int
+    node: str
+    target: str
+    state: str
+    """`verified`: on the disk, in its place, with the source's SHA-256; `differs`; `unfinished`; `lost`."""
+    held_bytes: int
+    """Right so far, chunk by chunk."""
+    received_bytes: int
+    kept_bytes: int
+    """Were there already, from an earlier attempt."""
+    seconds: float
+    """Until all was on the disk; 0: it never was."""
+    sha256: str
+    reason: str
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Of what was received."""
+        return self.received_bytes / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    state: str
+    bytes: int
+    seconds: float
+    sha256: str
+    """Of the source; empty where it was not read to its end."""
+    copies: tuple[Copy, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def verified(self) -> tuple[Copy, ...]:
+        return tuple(copy for copy in self.copies if copy.state == VERIFIED)
+
+
+def clone(session: Session, order: Order) -> Outcome:
+    """Copies; returns how it ended, also where nodes were lost. Raises what was refused: then nothing was
+    written."""
+    warnings: list[str] = []
+    with _named_as_such():
+        for event in session.ask({"do": "clone", "job": order.as_json()}):
+            if event["event"] == "warning":
+                warnings.append(str(event.get("message", "")))
+            elif event["event"] == "cloned":
+                return _outcome(event, tuple(warnings))
+    raise AssertionError("the stream of events ends by an exception")
+
+
+@contextmanager
+def _named_as_such() -> Iterator[None]:
+    """Events have other members than are known here where core and Python are of different versions."""
+    try:
+        yield
+    except (KeyError, TypeError) as error:
+        raise SessionError(f"the ranks said something that cannot be understood: {error!r}") from error
+
+
+def _outcome(event: Event, warnings: tuple[str, ...]) -> Outcome:
+    nodes = event["nodes"]
+    if not isinstance(nodes, list):
+        raise TypeError("nodes")
+    return Outcome(
+        state=_text(event, "state"),
+        bytes=_number(event, "bytes", int),
+        seconds=_number(event, "seconds", float),
+        sha256=_text(event, "sha256"),
+        copies=tuple(map(_copy, nodes)),
+        warnings=warnings,
+    )
+
+
+def _copy(node: Mapping[str, object]) -> Copy:
+    return Copy(
+        rank=_number(node, "rank", int),
+        node=_text(node, "node"),
+        target=_text(node, "target"),
+        state=_text(node, "state"),
+        held_bytes=_number(node, "held_bytes", int),
+        received_bytes=_number(node, "received_bytes", int),
+        kept_bytes=_number(node, "kept_bytes", int),
+        seconds=_number(node, "seconds", float),
+        sha256=_text(node, "sha256"),
+        reason=_text(node, "reason"),
+    )
+
+
+def _text(members: Mapping[str, object], name: str) -> str:
+    value = members[name]
+    if not isinstance(value, str):
+        raise TypeError(name)
+    return value
+
+
+def _number(members: Mapping[str, object], name: str, kind: Callable[[Any], Any]) -> Any:
+    value = members[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(name)
+    return kind(value)

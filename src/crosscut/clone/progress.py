@@ -1,0 +1,98 @@
+"""What a person sees while copies are made, always on standard error: a bar on a terminal, lines elsewhere.
+It shows the node that has least, since all are done when that one is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+
+from crosscut.base import units
+from crosscut.base.job import Event
+from crosscut.session.listening import LogLines, Reporter, TerminalBar, number, terminal_of
+
+
+def _number(event: Event, key: str) -> float:
+    return number(event, key, 0.0)
+
+
+def notice(event: Event) -> str:
+    """A line about what happened; empty: nothing to tell."""
+    kind = event["event"]
+    if kind == "warning":
+        return f"warning: {event.get('message')}"
+    if kind == "failed-rank":
+        return f"lost {event.get('node')} (rank {event.get('rank')}): {event.get('reason')}"
+    if kind == "stopping":
+        return "stopping; what has arrived is kept (interrupt again to end at once)"
+    return ""
+
+
+def share(event: Event) -> float:
+    """Of a progress event: how much of the copy that has least is there."""
+    whole = _number(event, "bytes")
+    return min(1.0, _number(event, "held_bytes") / whole) if whole > 0 else 1.0
+
+
+def position(event: Event) -> str:
+    """`256 MB  slowest n07  81.0 MB/s  ETA 4.6 s`, or where only checking is left, how far that is."""
+    held, whole, rate = (_number(event, name) for name in ("held_bytes", "bytes", "rate"))
+    who = f"{event.get('node')} (rank {event.get('rank')})"
+    if held >= whole:
+        checked = _number(event, "checked_bytes") / whole if whole > 0 else 1.0
+        return f"{who} is checking: {units.percent(min(1.0, checked))}"
+    parts = [f"{units.size(held)} on {who}, which has least"]
+    if rate > 0:
+        parts += [units.rate(rate), f"ETA {units.duration((whole - held) / rate)}"]
+    return "  ".join(parts)
+
+
+class Lines(LogLines):
+    """For a log: notices, and unless quiet a line now and then."""
+
+    def __init__(self, stream: TextIO, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(stream, clock)
+        self._quiet = quiet
+        self._last = clock()  # nothing about a copy that takes less than an interval
+
+    def __call__(self, event: Event) -> None:
+        if line := notice(event):
+            self._print(line)
+        if event["event"] == "progress" and self._is_due() and not self._quiet:
+            self._last = self._clock()
+            self._print(f"{units.percent(share(event))}  {position(event)}")
+
+
+class Bar(TerminalBar):
+    def __init__(self, console: Console) -> None:
+        super().__init__(
+            console,
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=24),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[position]}"),
+        )
+        self._task = self._progress.add_task("starting", total=None, position="")
+
+    def __call__(self, event: Event) -> None:
+        kind = event["event"]
+        if line := notice(event):
+            self._notice(line)
+        elif kind == "ready":
+            self._progress.update(self._task, description="preparing")
+        elif kind == "cloning":
+            self._progress.update(self._task, description="cloning", total=1.0)
+        elif kind == "progress":
+            self._progress.update(self._task, completed=share(event), position=escape(position(event)))
+
+
+def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
+    """The reporter that fits the stream (standard error)."""
+    stream = stream or sys.stderr
+    console = None if quiet else terminal_of(stream)
+    return Lines(stream, quiet) if console is None else Bar(console)

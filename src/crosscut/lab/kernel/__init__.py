@@ -1,0 +1,1 @@
+"""The parts of the kernel that a lab is built from: namespaces, links, queues."""

@@ -1,0 +1,257 @@
+"""Builds a lab from its plan. Runs in a child process, which goes through all namespaces in turn."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import resource
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from crosscut.base.errors import CrosscutError
+from crosscut.lab.enter import FABRIC
+from crosscut.lab.kernel import bulk, namespaces
+from crosscut.lab.kernel.links import Kernel, gather_received, index_of
+from crosscut.lab.plan import addresses
+from crosscut.lab.plan.plan import Capacity, End, IpRoute, Neighbour, Plan
+from crosscut.lab.plan.shaping import Bucket
+
+OfHost = TypeVar("OfHost", Neighbour, IpRoute)
+
+# Of every namespace of a lab. No address is learnt or redirected; no run learns from another.
+SETTINGS = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv6.conf.default.disable_ipv6": "1",
+    # The one algorithm that a kernel lets every namespace choose, whatever its own default is.
+    "net.ipv4.tcp_congestion_control": "reno",
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv4.conf.all.send_redirects": "0",
+    "net.ipv4.conf.default.send_redirects": "0",
+    # A gateway tells of every packet that dies there (`lab walk`): else 50 at once, then 1,000 a second.
+    "net.ipv4.icmp_ratelimit": "0",
+    "net.ipv4.icmp_ratemask": "0",
+}
+_FORWARDING = {"net.ipv4.ip_forward": "1"}
+_SPACES = {"net": namespaces.NEW_NET, "uts": namespaces.NEW_UTS, "ipc": namespaces.NEW_IPC}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A lab under construction, and descriptors of its network namespaces."""
+
+    plan: Plan
+    fabric: int
+    nodes: tuple[int, ...]
+
+
+def build(plan: Plan, folder: Path) -> None:
+    """Everything, or an exception: then the caller removes what is pinned."""
+    spaces(plan, folder)
+    switches(plan, folder)
+    nodes(plan, folder, shaped=True)
+
+
+def spaces(plan: Plan, folder: Path) -> None:
+    """Namespaces of the switches and of every node, pinned, with names and settings. Without adapters: these
+    come from `switches`, or from a program that is the network (user_switch.py)."""
+    for kind in (*_SPACES, "shm"):
+        (folder / kind).mkdir(exist_ok=True)
+    namespaces.unshare(namespaces.NEW_NET)
+    namespaces.pin("net", folder / FABRIC)
+    set_kernel(SETTINGS)
+    for host, name in enumerate(plan.hosts):
+        namespaces.unshare(namespaces.NEW_NET | namespaces.NEW_UTS | namespaces.NEW_IPC)
+        namespaces.set_host_name(name)
+        for kind in _SPACES:
+            namespaces.pin(kind, folder / kind / name)
+        (folder / "shm" / name).mkdir(exist_ok=True)
+        (folder / "shm" / name).chmod(0o1777)
+        set_kernel(SETTINGS | (_FORWARDING if host in plan.forwarding else {}))
+
+
+def switches(plan: Plan, folder: Path) -> None:
+    """Bridges, cables, capacities, and the databases by which frames find their way."""
+    with contextlib.ExitStack() as stack:
+        site = _site(plan, folder, stack)
+        namespaces.enter_descriptor(site.fabric, namespaces.NEW_NET)
+        with Kernel() as fabric:
+            for number in range(len(plan.bridges)):
+                fabric.add_bridge(bridge_name(number), plan.frames.mtu_bytes)
+            _cables(fabric, site)
+            _shape_ports(fabric, plan)
+            _share(fabric, plan)
+            bulk.send(bulk.forwarding(index_of(entry.port), entry.mac) for entry in plan.entries)
+        for host in {cable.a.host for cable in plan.cables if None not in (cable.a.host, cable.b.host)}:
+            if host is not None:
+                namespaces.enter_descriptor(site.nodes[host], namespaces.NEW_NET)
+                with Kernel() as node:
+                    _wires(node, site, host)
+
+
+def nodes(plan: Plan, folder: Path, *, shaped: bool) -> None:
+    """Adapters, which are there by now: addresses, neighbours, routes; `shaped`: their own buckets."""
+    neighbours, routes = _by_host(plan.neighbours), _by_host(plan.routes)
+    with contextlib.ExitStack() as stack:
+        site = _site(plan, folder, stack)
+        for host in range(len(plan.hosts)):
+            namespaces.enter_descriptor(site.nodes[host], namespaces.NEW_NET)
+            with Kernel() as node:
+                _node(node, plan, host, shaped=shaped)
+            index = [index_of(addresses.interface(adapter)) for adapter in range(plan.adapters[host])]
+            bulk.send(bulk.neighbour(index[one.adapter], one.ip, one.mac) for one in neighbours[host])
+            bulk.send(bulk.route(index[one.adapter], one.to, one.via) for one in routes[host])
+
+
+def _site(plan: Plan, folder: Path, stack: contextlib.ExitStack) -> Site:
+    # A descriptor for each node; the kernel's sockets need a few more.
+    least = len(plan.hosts) + 64
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < least:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(least, hard), hard))
+    opened = [stack.enter_context(namespaces.opened(folder / "net" / name)) for name in plan.hosts]
+    return Site(plan, stack.enter_context(namespaces.opened(folder / FABRIC)), tuple(opened))
+
+
+def _by_host(items: Sequence[OfHost]) -> dict[int, list[OfHost]]:
+    found: dict[int, list[OfHost]] = defaultdict(list)
+    for item in items:
+        found[item.host].append(item)
+    return found
+
+
+def set_kernel(settings: dict[str, str]) -> None:
+    """Of this process's network namespace."""
+    for name, value in settings.items():
+        path = Path("/proc/sys") / name.replace(".", "/")
+        if path.exists() or not name.startswith(
+            "net.ipv6"
+        ):  # a kernel without IPv6 has nothing to switch off
+            path.write_text(value, encoding="ascii")
+
+
+def bridge_name(number: int) -> str:
+    return f"s{number}"
+
+
+def _cables(fabric: Kernel, site: Site) -> None:
+    """Those with an end at a switch; a wire between two hosts never sees the switches' namespace."""
+    for cable in site.plan.cables:
+        port, other = (cable.a, cable.b) if cable.a.host is None else (cable.b, cable.a)
+        if port.host is None:
+            there = None if other.host is None else site.nodes[other.host]
+            fabric.add_pair(port.name, other.name, there, site.plan.frames.mtu_bytes, site.plan.segments)
+
+
+def _ports(plan: Plan) -> Iterator[End]:
+    return (end for cable in plan.cables for end in cable.ends if end.host is None)
+
+
+def _shape_ports(fabric: Kernel, plan: Plan) -> None:
+    bridges = [index_of(bridge_name(number)) for number in range(len(plan.bridges))]
+    for end in _ports(plan):
+        index = index_of(end.name)
+        fabric.plug(index, bridges[end.bridge])
+        shape_end(fabric, plan, end)
+
+
+def shape_end(kernel: Kernel, plan: Plan, end: End, bucket: Bucket | None = None) -> None:
+    """Without a bucket: as the plan has it. In this process's network namespace."""
+    index = index_of(end.name)
+    if bucket is None and math.isinf(end.bits_per_second):
+        return
+    bucket = bucket or plan.bucket(end.bits_per_second, end.name)
+    kernel.shape(index, bucket)
+    if plan.serves_in_turn(end.host):
+        if bucket.is_shut:  # a class would have room
+            kernel.first_come(index, bucket)
+        else:
+            _take_turns(kernel, plan, index, bucket)
+
+
+def _take_turns(kernel: Kernel, plan: Plan, index: int, bucket: Bucket) -> None:
+    kernel.take_turns(index, bucket, len(plan.hosts), plan.frames.bundle_bytes(plan.segments))
+
+
+def _share(fabric: Kernel, plan: Plan) -> None:
+    """Switches' own capacities, and links of which both directions share one rate."""
+    for number, capacity in enumerate(plan.capacities):
+        bucket = plan.bucket(capacity.bits_per_second, capacity.name)
+        _medium(fabric, plan, f"in{number}", bucket)
+        if not capacity.is_through:
+            _medium(fabric, plan, f"out{number}", bucket)
+        for port in capacity.ports:
+            _pass(fabric, port, number, capacity)
+    for cable in plan.cables:
+        ports = [end for end in cable.ends if end.host is None]
+        if cable.half_duplex and ports:
+            share_directions(fabric, plan, ports[0])
+
+
+def _medium(kernel: Kernel, plan: Plan, name: str, bucket: Bucket) -> int:
+    index = kernel.add_medium(name, bucket)
+    if plan.serves_in_turn(None):
+        _take_turns(kernel, plan, index, bucket)
+    return index
+
+
+def _pass(fabric: Kernel, port: str, number: int, capacity: Capacity) -> None:
+    index = index_of(port)
+    fabric.add_hooks(index)
+    fabric.redirect(index, entering=True, medium=index_of(f"in{number}"))
+    if not capacity.is_through:
+        fabric.redirect(index, entering=False, medium=index_of(f"out{number}"))
+
+
+def pass_switches(fabric: Kernel, plan: Plan, port: str, place: str) -> None:
+    """A port that was put in the place of another (or back in its own) passes the switch that is there."""
+    if any(port in capacity.ports for capacity in plan.capacities):
+        with contextlib.suppress(CrosscutError):  # it may be without, from an exchange before
+            fabric.remove_hooks(index_of(port))
+    for number, capacity in enumerate(plan.capacities):
+        if place in capacity.ports:
+            _pass(fabric, port, number, capacity)
+
+
+def share_directions(kernel: Kernel, plan: Plan, end: End) -> None:
+    """Both directions of a cable pass one bucket, at this end of it."""
+    index = index_of(end.name)
+    medium = _medium(kernel, plan, f"h{end.name}", plan.bucket(end.bits_per_second, end.name))
+    kernel.add_hooks(index)
+    kernel.redirect(index, entering=True, medium=medium)
+    kernel.redirect(index, entering=False, medium=medium)
+
+
+def _wires(node: Kernel, site: Site, host: int) -> None:
+    """From this host to others, made at their `a` end."""
+    for cable in site.plan.cables_of(host):
+        a, b = cable.ends
+        if a.host == host and b.host is not None:
+            mtu = site.plan.frames.mtu_bytes
+            node.add_pair(a.name, b.name, site.nodes[b.host], mtu, site.plan.segments)
+            if cable.half_duplex:
+                node.change(index_of(a.name), state="up")
+                share_directions(node, site.plan, a)
+
+
+def _node(node: Kernel, plan: Plan, host: int, *, shaped: bool) -> None:
+    """Adapters with addresses, up and shaped."""
+    node.change(1, state="up")  # lo
+    for adapter in range(plan.adapters[host]):
+        name = addresses.interface(adapter)
+        index = index_of(name)
+        node.change(index, address=addresses.mac(host, adapter))
+        if host not in plan.forwarding:
+            node.add_address(index, addresses.ip(host, adapter), addresses.PREFIX_LENGTH)
+        elif adapter == 0:
+            node.add_address(index, addresses.ip(host, -1), 32)
+        node.change(index, state="up")
+        gather_received(name)
+    for cable in plan.cables_of(host) if shaped else ():
+        for end in cable.ends:
+            if end.host == host:
+                shape_end(node, plan, end)

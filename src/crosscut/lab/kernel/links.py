@@ -1,0 +1,146 @@
+"""Links, bridges, buckets and redirections of one network namespace, through rtnetlink (pyroute2).
+
+A `Kernel` speaks to the namespace in which it was made, wherever its process goes afterwards.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import math
+import socket
+import struct
+from types import TracebackType
+
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+
+from crosscut.base.errors import CrosscutError
+from crosscut.lab.kernel import bulk, turns
+from crosscut.lab.plan.shaping import Bucket
+
+_INGRESS, _EGRESS = 0xFFFFFFF2, 0xFFFFFFF3  # hooks of clsact: linux/pkt_sched.h
+_ALL_PROTOCOLS = 3  # ETH_P_ALL
+_EVERYTHING = ["0x0/0x0+0"]
+_CLASS = 0x10001  # a filter must name one; nothing reads it
+_SIOCETHTOOL, _ETHTOOL_SET_GRO = 0x8946, 0x2C  # linux/sockios.h, linux/ethtool.h
+_PRIORITY = 10
+_BUCKET = 0x10000
+"""Handle of every bucket: with it, another rate leaves what is below in its place."""
+_LEAST_BUNDLES = 8
+
+
+class Kernel:
+    def __init__(self) -> None:
+        self._route = IPRoute()
+
+    def __enter__(self) -> Kernel:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._route.close()
+
+    def _ask(self, what: str, *words: object, **options: object) -> None:
+        try:
+            getattr(self._route, what)(*words, **options)
+        except NetlinkError as error:
+            shown = " ".join(map(str, words)) + "".join(f" {key}={value}" for key, value in options.items())
+            raise CrosscutError(f"the kernel refuses {what} {shown}: {error.args[-1]}") from error
+
+    def add_bridge(self, name: str, mtu: int) -> None:
+        """One that never learns, floods or speaks: its ports' static entries are all it knows."""
+        self._ask("link", "add", kind="bridge", ifname=name, mtu=mtu, br_stp_state=0, br_mcast_snooping=0)
+        self.change(index_of(name), state="up")
+
+    def add_pair(self, name: str, peer: str, peer_namespace: int | None, mtu: int, segments: int) -> None:
+        """A cable: one end here, the other in the namespace of that descriptor, or here too."""
+        end = {"num_tx_queues": 1, "num_rx_queues": 1, "mtu": mtu, "gso_max_segs": segments}
+        there = {"ifname": peer, **end} | ({} if peer_namespace is None else {"net_ns_fd": peer_namespace})
+        self._ask("link", "add", kind="veth", ifname=name, peer=there, **end)
+
+    def add_medium(self, name: str, bucket: Bucket) -> int:
+        """A bucket that several ports share, as a device of its own."""
+        self._ask("link", "add", kind="ifb", ifname=name, num_tx_queues=1, num_rx_queues=1)
+        index = index_of(name)
+        self.change(index, state="up")
+        self.shape(index, bucket)
+        return index
+
+    def remove(self, index: int) -> None:
+        self._ask("link", "del", index=index)
+
+    def change(self, index: int, **values: object) -> None:
+        self._ask("link", "set", index=index, **values)
+
+    def add_address(self, index: int, address: str, prefix_length: int) -> None:
+        self._ask("addr", "add", index=index, address=address, prefixlen=prefix_length)
+
+    def plug(self, port: int, bridge: int) -> None:
+        self.change(port, master=bridge, state="up")
+        silent = {"learning": 0, "unicast_flood": 0, "mcast_flood": 0, "bcast_flood": 0}
+        self._ask("brport", "set", index=port, **silent)
+
+    def shape(self, index: int, bucket: Bucket) -> None:
+        """What leaves by this device; in place of any bucket before."""
+        self._ask(
+            "tc", "replace", "tbf", index, handle=_BUCKET,
+            rate=f"{math.floor(bucket.bits_per_second)}bit",
+            burst=bucket.burst_bytes, limit=bucket.limit_bytes,
+        )  # fmt: skip
+
+    def unshape(self, index: int) -> None:
+        self._ask("tc", "del", index=index, root=True)
+
+    def first_come(self, index: int, bucket: Bucket) -> None:
+        """Below the bucket: one queue, in place of turns."""
+        bulk.send([turns.first_come(index, bucket.limit_bytes)])
+
+    def take_turns(self, index: int, bucket: Bucket, senders: int, bundle_bytes: int) -> None:
+        """Below the bucket: each of so many senders has a queue of its own."""
+        # A class's queue is as long as the device's when it is made, counted in bundles. It is a short one:
+        # who may not have more than a part of the link is to learn it soon, and not after a megabyte.
+        room = bucket.limit_bytes // turns.QUEUES_IN_ONE // bundle_bytes
+        self.change(index, txqlen=max(_LEAST_BUNDLES, room))
+        bulk.send(turns.in_turn(index, senders, bundle_bytes, bucket.limit_bytes))
+
+    def delay(self, index: int, seconds: float) -> None:
+        """Needs the kernel's netem."""
+        self._ask("tc", "add", "netem", index, delay=round(seconds * 1e6))
+
+    def add_hooks(self, index: int) -> None:
+        """Before any redirection at this device."""
+        self._ask("tc", "add", "clsact", index)
+
+    def remove_hooks(self, index: int) -> None:
+        """With all redirections there."""
+        self._ask("tc", "del", "clsact", index)
+
+    def redirect(self, index: int, *, entering: bool, medium: int) -> None:
+        """What enters (or leaves by) a device passes the medium first."""
+        action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": medium}
+        self._ask(
+            "tc", "add-filter", "u32", index, parent=_INGRESS if entering else _EGRESS,
+            protocol=_ALL_PROTOCOLS, prio=_PRIORITY, keys=_EVERYTHING, target=_CLASS, action=action,
+        )  # fmt: skip
+
+
+def index_of(name: str) -> int:
+    """Of a device of this process's network namespace."""
+    try:
+        return socket.if_nametoindex(name)
+    except OSError as error:
+        raise CrosscutError(f"there is no device {name}; crosscut lab down, and up again") from error
+
+
+def gather_received(name: str) -> None:
+    """Receivers put segments together again (GRO), as adapters' drivers do: fewer acknowledgements."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        import ctypes
+
+        value = ctypes.create_string_buffer(struct.pack("=II", _ETHTOOL_SET_GRO, 1))
+        request = struct.pack("16sP", name.encode(), ctypes.addressof(value))
+        fcntl.ioctl(any_socket, _SIOCETHTOOL, request)

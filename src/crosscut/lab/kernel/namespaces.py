@@ -1,0 +1,137 @@
+"""Namespaces by the kernel's own calls (Python has them from 3.12 on), and work done inside them.
+
+Only a child process ever leaves the namespaces that crosscut was started in: `in_child`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from crosscut.base.errors import CrosscutError, Interrupted
+
+Result = TypeVar("Result")
+
+NEW_MOUNT, NEW_UTS, NEW_IPC, NEW_USER, NEW_NET = 0x20000, 0x4000000, 0x8000000, 0x10000000, 0x40000000
+_MS_BIND, _MS_REC, _MS_PRIVATE, _MNT_DETACH = 0x1000, 0x4000, 1 << 18, 2
+_PR_SET_PDEATHSIG = 1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _checked(status: int, what: str) -> None:
+    if status != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    _checked(_libc.unshare(flags), "cannot make a namespace")
+
+
+def enter(path: Path | str, flag: int) -> None:
+    with opened(path) as descriptor:
+        enter_descriptor(descriptor, flag)
+
+
+def enter_descriptor(descriptor: int, flag: int) -> None:
+    _checked(_libc.setns(descriptor, flag), "cannot enter a namespace")
+
+
+@contextlib.contextmanager
+def opened(path: Path | str) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def set_host_name(name: str) -> None:
+    encoded = name.encode()
+    _checked(_libc.sethostname(encoded, len(encoded)), "cannot set a host name")
+
+
+def pin(kind: str, path: Path) -> None:
+    """Keeps this process's namespace (`net`, `uts`, `ipc`) alive by a mount, when the process is gone."""
+    path.touch(mode=0o444)
+    source = f"/proc/self/ns/{kind}".encode()
+    _checked(_libc.mount(source, str(path).encode(), None, _MS_BIND, None), f"cannot keep {path}")
+
+
+def make_mounts_private() -> None:
+    _checked(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "cannot make mounts private")
+
+
+def mount_tmpfs(path: Path) -> None:
+    _checked(
+        _libc.mount(b"crosscut", str(path).encode(), b"tmpfs", 0, b"mode=755"), f"cannot mount at {path}"
+    )
+
+
+def unmount(path: Path | str) -> None:
+    """Also while somebody is in it."""
+    _checked(_libc.umount2(os.fsencode(path), _MNT_DETACH), f"cannot unmount {path}")
+
+
+def die_with_parent() -> None:
+    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+
+def in_child(work: Callable[[], Result]) -> Result:
+    """Runs `work` in a child that may go into other namespaces; returns or raises what it does. The child
+    dies with this process, and takes what it had not pinned with it."""
+    parent = os.getpid()
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _run_child(work, parent, writing)
+    os.close(writing)
+    try:
+        with os.fdopen(reading, "rb") as stream:
+            said = stream.read()
+    except BaseException:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        raise
+    finally:
+        _, status = os.waitpid(child, 0)
+    if not said:
+        raise CrosscutError(f"a helper process ended without a word (wait status {status})")
+    good, value = pickle.loads(said)  # noqa: S301  # from our own child
+    if good:
+        result: Result = value
+        return result
+    raise value
+
+
+def _run_child(work: Callable[[], Result], parent: int, writing: int) -> None:
+    answer: tuple[bool, object]
+    try:
+        die_with_parent()
+        if os.getppid() != parent:
+            os._exit(1)
+        answer = (True, work())
+    except CrosscutError as error:
+        answer = (False, error)
+    except KeyboardInterrupt:
+        answer = (False, Interrupted("interrupted"))
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        answer = (False, CrosscutError(f"{where}{error.strerror or error}"))
+    except BaseException as error:  # noqa: BLE001  # a child must never return into its parent's code
+        traceback.print_exc()
+        answer = (False, CrosscutError(f"{type(error).__name__}: {error}"))
+    with os.fdopen(writing, "wb") as stream:
+        pickle.dump(answer, stream)
+    os._exit(0)

@@ -1,0 +1,105 @@
+"""Queues that serve senders in turn, below a token bucket.
+
+First in, first out gives a flow the share of a link that it has of the queue. At a host that forwards, Linux
+keeps its own senders to about 1 ms of queue (TCP small queues), and what it forwards for others fills the
+rest: its own messages starve until those of others are through. So there every sender has a queue, served
+round robin by bytes (Shreedhar and Varghese 1995), as the distributions' default, fq_codel, does. Here it is
+made of HTB's classes, of which none is ever over its rate, so that only their turns matter.
+
+What is short goes first, as who sends seldom does in fq_codel. Else acknowledgements wait behind their host's
+own data, and a flow without any competitor takes long to come up to speed, or stands still while the other
+direction's queue drains (Zhang, Shenker, Clark 1991).
+
+All messages are written as bytes (pkt_sched.h, pkt_cls.h): there may be thousands.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from crosscut.lab.kernel.bulk import attribute
+
+MOST_CLASSES = 64
+"""Senders beyond share one, by the last bits of their number (stochastic fair queueing: McKenney 1990)."""
+QUEUES_IN_ONE = 16
+"""A sender's queue has this part of the room that there would be for all."""
+_NEWQDISC, _NEWCLASS, _NEWFILTER = 36, 40, 44
+_BUCKET = 0x10000  # links.py: the handle of every bucket
+_TURNS = 0x20000
+_TCM = struct.Struct("=BxxxiIII")
+_KIND, _OPTIONS = 1, 2
+_HTB_PARAMETERS, _HTB_INIT = 1, 2
+_HTB_VERSION, _RATE_TO_QUANTUM = 3, 10
+_RATE = struct.Struct("=BBHhHI")
+_ETHERNET = 1  # a link layer for which the kernel needs no table of rates
+_BYTES_PER_SECOND = 2**32 - 1
+_ONE_SECOND_TICKS = 10**9 // 64
+_U32_CLASS, _U32_SELECTOR = 1, 5
+_U32_TERMINAL = 1
+_LENGTH_IN_IPV4, _SOURCE_IN_IPV4 = 0, 12  # RFC 791; the length is the lower half of the first word
+_ETH_P_IP = 0x0800
+_SHORT_BYTES = 128
+"""Of a packet: an acknowledgement is one of 52, with three blocks of selective ones 80 (RFC 2018)."""
+_SHORT = MOST_CLASSES
+"""The number of the class for these."""
+
+
+def in_turn(index: int, senders: int, quantum_bytes: int, limit_bytes: int) -> Iterator[tuple[int, bytes]]:
+    """For bulk.send: below the bucket of device `index`, a class for each of so many senders, each with a
+    queue as long as the device's, and one of so many bytes for what is short. In place of classes that are
+    there, which the kernel would not change."""
+    yield first_come(index, 0)
+    classes = min(senders, MOST_CLASSES)
+    init = struct.pack("=5I", _HTB_VERSION, _RATE_TO_QUANTUM, 1, 0, 0)
+    yield _NEWQDISC, _message(index, _TURNS, _BUCKET | 1, 0, attribute(_HTB_INIT, init))
+    for number in [*range(classes), _SHORT]:
+        options = _parameters(quantum_bytes, last=number != _SHORT)
+        yield _NEWCLASS, _message(index, _class(number), _TURNS, 0, options)
+    yield _queue(index, _class(_SHORT), limit_bytes)
+    lengths = 0xFFFF & ~(_SHORT_BYTES - 1)
+    yield _filter(index, 1, _selector(_SHORT, lengths, 0, _LENGTH_IN_IPV4))
+    if classes > 1:
+        bits = MOST_CLASSES - 1 if classes == MOST_CLASSES else 0xFFFF
+        for number in range(classes):  # host 0 has address 1 (addresses.py)
+            yield _filter(index, 2, _selector(number, bits, (number + 1) & bits, _SOURCE_IN_IPV4))
+
+
+def first_come(index: int, limit_bytes: int) -> tuple[int, bytes]:
+    """For bulk.send: below the bucket of device `index`, one queue of so many bytes."""
+    return _queue(index, _BUCKET | 1, limit_bytes)
+
+
+def _queue(index: int, parent: int, limit_bytes: int) -> tuple[int, bytes]:
+    return _NEWQDISC, _message(index, 0, parent, 0, struct.pack("=I", limit_bytes), kind=b"bfifo\0")
+
+
+def _class(number: int) -> int:
+    return _TURNS | (number + 1)
+
+
+def _message(
+    index: int, handle: int, parent: int, info: int, options: bytes, kind: bytes = b"htb\0"
+) -> bytes:
+    body = _TCM.pack(0, index, handle, parent, info)
+    return body + attribute(_KIND, kind) + attribute(_OPTIONS, options)
+
+
+def _filter(index: int, turn: int, options: bytes) -> tuple[int, bytes]:
+    """Of those of a device the ones of the lowest turn are asked first."""
+    info = turn << 16 | struct.unpack("=H", struct.pack("!H", _ETH_P_IP))[0]
+    return _NEWFILTER, _message(index, 0, _TURNS, info, options, kind=b"u32\0")
+
+
+def _parameters(quantum_bytes: int, last: bool) -> bytes:
+    """`last`: sends when no class that is not has anything."""
+    rate = _RATE.pack(0, _ETHERNET, 0, 0, 0, _BYTES_PER_SECOND)
+    limits = struct.pack("=5I", _ONE_SECOND_TICKS, _ONE_SECOND_TICKS, quantum_bytes, 0, int(last))
+    return attribute(_HTB_PARAMETERS, rate + rate + limits)
+
+
+def _selector(number: int, mask: int, value: int, offset_bytes: int) -> bytes:
+    """Into this class: packets whose four bytes at this place of IPv4's header, masked, are the value."""
+    key = struct.pack("!II", mask, value) + struct.pack("=ii", offset_bytes, 0)
+    selector = struct.pack("=BBBxHHhhI", _U32_TERMINAL, 0, 1, 0, 0, 0, 0, 0) + key
+    return attribute(_U32_CLASS, struct.pack("=I", _class(number))) + attribute(_U32_SELECTOR, selector)

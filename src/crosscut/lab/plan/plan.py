@@ -1,0 +1,273 @@
+"""What a lab is to be made of: a pure function of the network and a few choices. Nothing is built here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from crosscut.base.errors import UsageError
+from crosscut.lab import enter
+from crosscut.lab.plan import addresses, shaping
+from crosscut.lab.plan.merging import bridge_of_switch
+from crosscut.network.paths import Edge, Ways
+from crosscut.network.switch_choice import Queues
+
+# Of host names, which know no case.
+_RESERVED = {
+    enter.FABRIC: "that is where its switches are (crosscut lab exec)",
+    "localhost": "on every node that is the node itself",
+}
+
+
+@dataclass(frozen=True)
+class End:
+    """Of a cable. `host` None: a port of the bridge `bridge`."""
+
+    vertex: int
+    host: int | None
+    bridge: int
+    name: str
+    bits_per_second: float
+    """That leave by this end; infinite: not shaped."""
+
+
+@dataclass(frozen=True)
+class Cable:
+    number: int
+    """The network's edge."""
+    a: End
+    b: End
+    half_duplex: bool
+
+    @property
+    def ends(self) -> tuple[End, End]:
+        return self.a, self.b
+
+    def end_at(self, vertex: int) -> End:
+        return self.a if self.a.vertex == vertex else self.b
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """A switch's own: what passes these ports goes through one bucket (each way, unless `is_through`)."""
+
+    name: str
+    bits_per_second: float
+    is_through: bool
+    ports: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Of a bridge's forwarding database."""
+
+    port: str
+    mac: str
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    host: int
+    adapter: int
+    ip: str
+    mac: str
+
+
+@dataclass(frozen=True)
+class IpRoute:
+    host: int
+    to: str
+    via: str
+    """Empty: the neighbour itself."""
+    adapter: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    hosts: tuple[str, ...]
+    adapters: tuple[int, ...]
+    """How many each host has."""
+    forwarding: frozenset[int]
+    bridges: tuple[str, ...]
+    cables: tuple[Cable, ...]
+    capacities: tuple[Capacity, ...]
+    entries: tuple[Entry, ...]
+    neighbours: tuple[Neighbour, ...]
+    routes: tuple[IpRoute, ...]
+    frames: shaping.Frames
+    segments: int
+    dilation: float
+    queues: Queues = Queues.ROUTERS
+
+    def serves_in_turn(self, host: int | None) -> bool:
+        """Whether queues at this host's adapters (None: at switches) take one sender after the other."""
+        return self.queues is Queues.FAIR or (self.queues is Queues.ROUTERS and host in self.forwarding)
+
+    def bucket(self, bits_per_second: float, where: str) -> shaping.Bucket:
+        return shaping.bucket(bits_per_second, self.frames, self.segments, where)
+
+    def host_number(self, name: str) -> int | None:
+        return self.hosts.index(name) if name in self.hosts else None
+
+    def cables_of(self, host: int) -> list[Cable]:
+        return [cable for cable in self.cables if host in (cable.a.host, cable.b.host)]
+
+
+def plan(ways: Ways, dilation: float = 1.0, *, shaped: bool = True, queues: Queues = Queues.ROUTERS) -> Plan:
+    """UsageError for what cannot be built here, with the reason. Not `shaped`: a program is the network, and
+    what buckets cannot do does not matter."""
+    _check(ways)
+    bridge = bridge_of_switch(ways)
+    cables = tuple(_cables(ways, bridge, dilation))
+    rates = [end.bits_per_second for cable in cables for end in cable.ends]
+    capacities = tuple(_capacities(ways, cables, dilation))
+    rates += [capacity.bits_per_second for capacity in capacities]
+    frames = shaping.frames(ways.mtu, ways.framing, ways.efficiency)
+    made = Plan(
+        hosts=tuple(host.name for host in ways.hosts),
+        adapters=tuple(len(host.adapters) for host in ways.hosts),
+        forwarding=frozenset(i for i, host in enumerate(ways.hosts) if host.forwards != "no"),
+        bridges=_bridge_names(ways, bridge),
+        cables=cables,
+        capacities=capacities,
+        entries=tuple(_entries(ways, {cable.number: cable for cable in cables})),
+        neighbours=tuple(_neighbours(ways)),
+        routes=tuple(_ip_routes(ways)),
+        frames=frames,
+        segments=shaping.segments(min(rates), frames.mtu_bytes, host_bits_per_second(cables), dilation)
+        if shaped
+        else 1,
+        dilation=dilation,
+        queues=queues,
+    )
+    if shaped:
+        _check_rates(ways, made)
+    return made
+
+
+def host_bits_per_second(cables: tuple[Cable, ...]) -> float:
+    """What all hosts together may send: the work of this machine."""
+    rates = (end.bits_per_second for cable in cables for end in cable.ends if end.host is not None)
+    return sum(rate for rate in rates if not math.isinf(rate))
+
+
+def _check(ways: Ways) -> None:
+    if len(ways.hosts) > addresses.MOST_HOSTS:
+        raise UsageError(f"{ways.file}: {len(ways.hosts)} hosts; a lab has at most {addresses.MOST_HOSTS}")
+    for host in ways.hosts:
+        if len(host.adapters) > addresses.MOST_ADAPTERS:
+            raise UsageError(
+                f"{ways.file}: host {host.name} has more than {addresses.MOST_ADAPTERS} adapters"
+            )
+        if (reason := _RESERVED.get(host.name.lower())) is not None:
+            raise UsageError(
+                f"{ways.file}: a host of a lab cannot be called {host.name}: {reason}; give it another name"
+            )
+        if len(host.name) > 63:  # a label of a host name: RFC 1035, section 2.3.4
+            raise UsageError(f"{ways.file}: {host.name}: a host's name has at most 63 characters")
+
+
+def _check_rates(ways: Ways, made: Plan) -> None:
+    for cable in made.cables:
+        for end in cable.ends:
+            if not math.isinf(end.bits_per_second):
+                made.bucket(end.bits_per_second, f"{ways.file}: link {_link_name(ways, cable)}")
+    shared = {port for capacity in made.capacities for port in capacity.ports}
+    for cable in made.cables:
+        if cable.half_duplex and shared & {cable.a.name, cable.b.name}:
+            raise UsageError(
+                f"{ways.file}: link {_link_name(ways, cable)}: a half-duplex link at a switch with "
+                "a capacity of its own cannot be emulated: the kernel redirects what passes a port once"
+            )
+    for capacity in made.capacities:
+        made.bucket(capacity.bits_per_second, f"{ways.file}: switch {capacity.name}")
+
+
+def _link_name(ways: Ways, cable: Cable) -> str:
+    return " - ".join(ways.vertex_name(end.vertex) for end in cable.ends)
+
+
+def _cables(ways: Ways, bridge: tuple[int, ...], dilation: float) -> Iterator[Cable]:
+    for number, edge in enumerate(ways.edges):
+        a, b = (_end(ways, bridge, number, edge, vertex, dilation) for vertex in (edge.a, edge.b))
+        if a.host is None and b.host is None and a.bridge == b.bridge:
+            continue  # within a switch that has no bound inside
+        yield Cable(number, a, b, edge.half_duplex and not _bounded_anyway(ways, edge))
+
+
+def _bounded_anyway(ways: Ways, edge: Edge) -> bool:
+    """A shared medium that carries no more than the link: both directions share it already."""
+    switches = [
+        ways.switches[vertex - len(ways.hosts)] for vertex in (edge.a, edge.b) if not ways.is_host(vertex)
+    ]
+    return any(
+        switch.is_through and switch.capacity_bits_per_second <= edge.bits_per_second for switch in switches
+    )
+
+
+def _end(ways: Ways, bridge: tuple[int, ...], number: int, edge: Edge, vertex: int, dilation: float) -> End:
+    # Of a link that leads one way the other carries nothing: no route goes there.
+    rate = edge.rate_from(vertex) / dilation or math.inf
+    if ways.is_host(vertex):
+        adapter = ways.hosts[vertex].adapters.index(number)
+        return End(vertex, vertex, -1, addresses.interface(adapter), rate)
+    name = addresses.port(number, "a" if vertex == edge.a else "b")
+    return End(vertex, None, bridge[vertex - len(ways.hosts)], name, rate)
+
+
+def _bridge_names(ways: Ways, bridge: tuple[int, ...]) -> tuple[str, ...]:
+    """Of several switches in one bridge: all their names."""
+    names: dict[int, list[str]] = {}
+    for switch, number in zip(ways.switches, bridge, strict=True):
+        names.setdefault(number, []).append(switch.name)
+    return tuple("+".join(names[number]) for number in sorted(names))
+
+
+def _capacities(ways: Ways, cables: tuple[Cable, ...], dilation: float) -> Iterator[Capacity]:
+    for index, switch in enumerate(ways.switches):
+        if math.isinf(switch.capacity_bits_per_second):
+            continue
+        vertex = len(ways.hosts) + index
+        ports = []
+        for cable in cables:
+            for end, other in (cable.ends, cable.ends[::-1]):
+                if end.vertex == vertex and (switch.is_through or other.host is not None):
+                    ports.append(end.name)
+        rate = switch.capacity_bits_per_second / dilation
+        yield Capacity(switch.name, rate, switch.is_through, tuple(ports))
+
+
+def _entries(ways: Ways, cables: dict[int, Cable]) -> Iterator[Entry]:
+    for segment in ways.segments:
+        mac = addresses.mac(segment.host, segment.adapter)
+        for vertex, edge in segment.leaving:
+            if edge in cables:  # else it stays within the bridge
+                yield Entry(cables[edge].end_at(vertex).name, mac)
+
+
+def _neighbours(ways: Ways) -> Iterator[Neighbour]:
+    """Each host's next hosts, by the address that they are known by there."""
+    seen: set[tuple[int, int, str]] = set()
+    for route in ways.routes:
+        for hop in route.hops:
+            adapter = ways.hosts[hop.at].adapters.index(hop.edge)
+            # A host that forwards has one address; another one an address for each adapter.
+            known_by = route.adapter if hop.next == route.host else -1
+            ip = addresses.ip(hop.next, known_by)
+            if (hop.at, adapter, ip) not in seen:
+                seen.add((hop.at, adapter, ip))
+                yield Neighbour(hop.at, adapter, ip, addresses.mac(hop.next, hop.entering))
+
+
+def _ip_routes(ways: Ways) -> Iterator[IpRoute]:
+    """What the address itself does not imply: hosts that forward know every host, others what is not reached
+    by the adapter of the same number."""
+    for route in ways.routes:
+        for hop in route.hops:
+            adapter = ways.hosts[hop.at].adapters.index(hop.edge)
+            implied = ways.hosts[hop.at].forwards == "no" and adapter == route.adapter
+            if implied and hop.next == route.host:
+                continue
+            via = "" if hop.next == route.host else addresses.ip(hop.next, -1)
+            yield IpRoute(hop.at, addresses.ip(route.host, route.adapter), via, adapter)

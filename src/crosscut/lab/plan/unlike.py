@@ -1,0 +1,82 @@
+"""In what a lab is unlike the network of its file, as sentences: shown, and recorded in every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crosscut.base import units
+from crosscut.lab.plan.plan import Plan, host_bits_per_second
+from crosscut.network.paths import Ways
+
+# 32 nodes of 100 Mbit/s, all sending and receiving, kept two cores of a virtual machine half busy.
+MOST_BITS_PER_SECOND_OF_A_CORE = 3e9
+# One thread carries every frame: of 16 nodes of 100 Mbit/s, all sending, 77 to 89 % on a busy machine.
+MOST_BITS_PER_SECOND_OF_USER_SWITCH = 1.6e9
+
+
+def differences(ways: Ways, made: Plan, cores: int, *, in_kernel: bool = True) -> tuple[str, ...]:
+    """`in_kernel`: bridges and buckets carry it; else crosscut-switch."""
+    of_switch = (*_of_latencies(ways), *_of_ways(ways)) if in_kernel else ()
+    of_routers = () if in_kernel else _of_routers(ways)
+    return (*of_switch, *of_routers, *_of_hosts(ways), *_of_speed(made, cores, in_kernel))
+
+
+def _of_latencies(ways: Ways) -> Iterator[str]:
+    latency = max(
+        [edge.latency_seconds for edge in ways.edges]
+        + [switch.latency_seconds for switch in ways.switches]
+        + [host.forward_latency_seconds for host in ways.hosts]
+    )
+    if latency > 0:
+        yield (
+            f"latencies of links, switches and hosts (up to {units.seconds(latency, 2)} each) are left out: "
+            "this kernel has no netem to delay frames"
+        )
+
+
+def _of_routers(ways: Ways) -> Iterator[str]:
+    latency = max((host.forward_latency_seconds for host in ways.hosts if host.forwards == "ip"), default=0.0)
+    if latency > 0:
+        yield (
+            f"what a node that forwards adds ({units.seconds(latency, 2)}) is left out: "
+            "it is an IP router in this machine's kernel"
+        )
+
+
+def _of_hosts(ways: Ways) -> Iterator[str]:
+    overhead = max(host.overhead_seconds for host in ways.hosts)
+    if overhead > 0:
+        yield (
+            f"the hosts' time for a message ({units.seconds(overhead, 2)}) is left out: "
+            "it is what this machine's kernel takes"
+        )
+    if any(host.memory_bits_per_second < float("inf") for host in ways.hosts):
+        yield "what routes within a host share is this machine's memory, not the file's memory_rate"
+    if any(host.forwards == "hardware" for host in ways.hosts):
+        yield "hosts whose adapters pass messages on do so as IP routers, in this machine's kernel"
+
+
+def _of_ways(ways: Ways) -> Iterator[str]:
+    if ways.equal_ways:
+        yield (
+            "of equal ways, the destination's number decides (destination-modulo), not a hash of the flow: "
+            "a bridge's database knows the destination alone"
+        )
+
+
+def _of_speed(made: Plan, cores: int, in_kernel: bool) -> Iterator[str]:
+    if made.dilation != 1:
+        yield f"all rates are divided by {made.dilation:g}; what does not depend on rates is not stretched"
+    total = host_bits_per_second(made.cables)
+    most = cores * MOST_BITS_PER_SECOND_OF_A_CORE if in_kernel else MOST_BITS_PER_SECOND_OF_USER_SWITCH
+    if total > most:
+        yield (
+            f"the hosts may send {total / 1e9:.3g} Gbit/s together, more than "
+            f"{f'{cores} cores here carry' if in_kernel else 'crosscut-switch carries'}: "
+            f"loaded phases show this machine; --dilate {_dilation(total / most)} brings it into reach"
+        )
+
+
+def _dilation(least: float) -> int:
+    """A round number of times by which the machine is too slow."""
+    return next(step for step in (2, 5, 10, 20, 50, 100, 1000, 10**4, 10**5, 10**6, 10**9) if step >= least)

@@ -1,0 +1,1 @@
+"""crosscut-switch, the switch in user space: starting it and talking to it."""

@@ -1,0 +1,1 @@
+"""Walking the routes of a lab, as traceroute does."""

@@ -1,0 +1,204 @@
+"""Every route of a lab walked, and held against the tables that the lab was built from."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from crosscut.base import spelling, units
+from crosscut.base.errors import UsageError
+from crosscut.lab import holder, state
+from crosscut.lab.kernel import namespaces
+from crosscut.lab.plan import addresses
+from crosscut.lab.walk import probe as probing
+from crosscut.lab.walk.probe import Probe, Way
+from crosscut.network import paths
+from crosscut.network.paths import Ways
+
+# Descriptors beside those of the nodes: of the kernel's own files, and of Python.
+_FURTHER_DESCRIPTORS = 64
+_ENDS = {
+    probing.SILENT: "then nobody answered",
+    probing.NO_ROUTE: "which has no route to it",
+    probing.CIRCLE: "in a circle",
+    probing.TOO_LONG: f"and so on, for more than {probing.MOST_HOPS} hops",
+    probing.NOT_WALKED: "and then the time was up",
+}
+
+
+@dataclass(frozen=True)
+class Route:
+    """Nodes by their names, an adapter beyond the first as `n3/eth1`."""
+
+    source: str
+    to: str
+    computed: tuple[str, ...]
+    """Nodes on the way, the last is `to`."""
+    found: tuple[str, ...]
+    end: str
+    """How the walk ended: probe.py."""
+
+    @property
+    def is_as_computed(self) -> bool:
+        return self.end == probing.THERE and self.found == self.computed
+
+    @property
+    def ends(self) -> set[str]:
+        return {self.source, self.to.partition("/")[0]}
+
+    @property
+    def nodes(self) -> set[str]:
+        """Of the computed way, with both ends."""
+        return self.ends | {name.partition("/")[0] for name in self.computed}
+
+    @property
+    def gateways(self) -> int:
+        return len(self.found) - 1
+
+
+@dataclass(frozen=True)
+class Walked:
+    routes: tuple[Route, ...]
+    seconds: float
+
+    @property
+    def unlike(self) -> list[Route]:
+        """Went another way, or did not arrive."""
+        return [one for one in self.routes if not one.is_as_computed and one.end != probing.NOT_WALKED]
+
+    @property
+    def not_walked(self) -> int:
+        return sum(one.end == probing.NOT_WALKED for one in self.routes)
+
+    def spoilt(self) -> list[str]:
+        """Nodes of which no route is sound: none from them, to them, or computed to pass them. Only where no
+        other node is an end of all these: it could be that one as well."""
+        sound = {node for one in self.routes if one.is_as_computed for node in one.nodes}
+        suspects: dict[str, set[str]] = {}
+        for one in self.unlike:
+            for node in one.nodes - sound:
+                others = one.ends - {node}
+                suspects[node] = suspects.get(node, others) & others
+        return sorted(node for node, others in suspects.items() if not others)
+
+    def by_gateways(self) -> dict[int, int]:
+        """Of those that arrived, how many by so many nodes that forward."""
+        found = Counter(one.gateways for one in self.routes if one.end == probing.THERE)
+        return dict(sorted(found.items()))
+
+
+def computed(network: Ways) -> dict[Probe[int], tuple[str, ...]]:
+    """Addresses on the way from every host to every adapter of every other, by the tables."""
+    found: dict[Probe[int], tuple[str, ...]] = {}
+    for route in network.routes:
+        after = {hop.at: hop.next for hop in route.hops}
+        last = addresses.ip(route.host, route.adapter)
+        for source, first in after.items():
+            way: list[str] = []
+            at = first
+            while at != route.host and at in after and len(way) < len(network.hosts):
+                way.append(addresses.ip(at, -1))
+                at = after[at]
+            found[Probe(source, last)] = (*way, last)
+    return found
+
+
+def names_of(network: Ways) -> dict[str, str]:
+    """By address."""
+    return {
+        addresses.ip(number, adapter): host.name + (f"/{addresses.interface(adapter)}" if adapter else "")
+        for number, host in enumerate(network.hosts)
+        for adapter in range(1 if host.forwards != "no" else len(host.adapters))
+    }
+
+
+def walk(record: state.Record, source: str, to: str, seconds: float) -> Walked:
+    """Of one source, to one node or one adapter, or (empty) of all, within this time."""
+    network = paths.parse(state.read_network(record.name))
+    names = names_of(network)
+    expected = {
+        probe: way
+        for probe, way in computed(network).items()
+        if source in ("", network.hosts[probe.source].name) and is_meant(names[probe.to], to)
+    }
+    if not expected:
+        raise UsageError(f"lab {record.name} {nothing_to_walk(network, source, to)}")
+    nodes = [host.name for host in network.hosts]
+    began = time.monotonic()
+    found = holder.inside(record, partial(_walk, state.folder(record.name), nodes, [*expected], seconds))
+    took = time.monotonic() - began
+    return Walked(tuple(_routes(expected, found, nodes, names)), took)
+
+
+def is_meant(name: str, to: str) -> bool:
+    """`n3` is the node with all its adapters, `n3/eth0` the first alone, which has the node's name."""
+    node, _, adapter = to.partition("/")
+    if not adapter:
+        return to in ("", name.partition("/")[0])
+    return name == (node if adapter == addresses.interface(0) else to)
+
+
+def nothing_to_walk(network: Ways, source: str, to: str) -> str:
+    """Why no route is from there to there, and what to write."""
+    hosts = {host.name for host in network.hosts}
+    node = to.partition("/")[0]
+    if source.partition("/")[0] in hosts and "/" in source:
+        return f"has no node {source}: --from takes a node, not an adapter: {source.partition('/')[0]}"
+    if wrong := [name for name in (source, node) if name and name not in hosts]:
+        first, *_, last = [host.name for host in (*network.hosts, *network.hosts[-1:])]
+        return f"has no node {wrong[0]}; there is {first} to {last}{spelling.hint(wrong[0], sorted(hosts))}"
+    known = [name for name in names_of(network).values() if name.partition("/")[0] == node]
+    if to and not any(is_meant(name, to) for name in known):
+        return f"has no address of its own for {to}; of this node there is {', '.join(known)}"
+    if not source and not to:
+        return f"has {units.count(len(hosts), 'node')} and no route between any two: there is nothing to walk"
+    return f"has no route from {source or 'any other node'} to {to or 'any other node'}"
+
+
+def _routes(
+    expected: Mapping[Probe[int], tuple[str, ...]], found: Mapping[Probe[int], Way], nodes: Sequence[str],
+    names: Mapping[str, str],
+) -> Iterator[Route]:  # fmt: skip
+    for probe, way in sorted(expected.items(), key=lambda pair: (pair[0].source, names[pair[0].to])):
+        hops = found[probe].hops
+        yield Route(
+            source=nodes[probe.source],
+            to=names[probe.to],
+            computed=tuple(names[address] for address in way),
+            found=tuple(names.get(address, address) for address in hops),
+            end=found[probe].end,
+        )
+
+
+def _walk(
+    folder: Path, nodes: Sequence[str], wanted: Sequence[Probe[int]], seconds: float
+) -> dict[Probe[int], Way]:
+    """In a child process, which goes through the nodes' namespaces."""
+    sources = sorted({probe.source for probe in wanted})
+    least = len(sources) + _FURTHER_DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < least:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(least, hard), hard))
+    with contextlib.ExitStack() as stack:
+        sockets: dict[int, socket.socket] = {}
+        for source in sources:
+            namespaces.enter(folder / "net" / nodes[source], namespaces.NEW_NET)
+            sockets[source] = stack.enter_context(probing.opened())
+        return probing.walk(sockets, wanted, time.monotonic() + seconds)
+
+
+def sentence(one: Route) -> str:
+    """n0 → n1 → n2, and where it went another way, or nowhere, the computed one."""
+    text = " → ".join([one.source, *one.found])
+    if one.is_as_computed:
+        return text
+    if one.end != probing.THERE:
+        text = f"{one.source} to {one.to}: {text}, {_ENDS[one.end]}"
+    return f"{text}; computed: {' → '.join([one.source, *one.computed])}"

@@ -1,0 +1,1 @@
+"""How far a lab can be trusted while it is measured."""

@@ -1,0 +1,189 @@
+"""How far a lab could be trusted during a run: a pure function of what was seen meanwhile.
+
+What the processor was too slow for is no behaviour of the network. So spells in which the cores were busy
+are held against the phases that were measured in them, as far as the session's progress tells (at most ten
+times a second).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crosscut.lab.plan.shaping import BURST_SECONDS
+from crosscut.lab.watching.watch import Window
+
+# Of all cores' time. Beyond it somebody waits for a core most of the time, be it a rank or the emulator.
+# Nice processes should make room, and count where wake-ups are so late that a bucket lies idle.
+LIMITING_SHARE = 0.9
+# Of one core's time, by the frames that pass it: more of them wait, even where other cores are idle. The
+# kernel moves no queue from one core to another.
+FULL_CORE_SHARE = 0.95
+# A phase is limited if more than this share of the time in which it was measured was.
+LIMITED_SHARE_OF_PHASE = 0.5
+
+
+@dataclass(frozen=True)
+class Seen:
+    """By the watching process."""
+
+    cores: int
+    windows: tuple[Window, ...]
+    late_microseconds: Mapping[int, int]
+    """How many wake-ups were late by so much."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The session said that it has measured up to here."""
+
+    at: float
+    """Monotonic clock, seconds."""
+    size: int
+    phase: int
+    """The pattern's own number."""
+    repetition: int
+
+
+@dataclass
+class _Time:
+    """That a phase took, over its repetitions."""
+
+    seconds: float = 0.0
+    limited_seconds: float = 0.0
+
+
+def parse(document: Mapping[str, Any]) -> Seen:
+    """What the watching process printed."""
+    late = {int(key): int(count) for key, count in document["late_microseconds"].items()}
+    return Seen(int(document["cores"] or 1), tuple(document["windows"]), late)
+
+
+def quantile(late_microseconds: Mapping[int, int], share: float) -> float:
+    """Seconds; NaN where nothing was seen."""
+    wanted = share * sum(late_microseconds.values())
+    seen = 0
+    for value in sorted(late_microseconds):
+        seen += late_microseconds[value]
+        if seen >= wanted:
+            return value / 1e6
+    return math.nan
+
+
+def busy(windows: Sequence[Window], begin: float, end: float) -> float:
+    """Share of all cores' time between two instants; NaN where no window lies there."""
+    seconds = total = 0.0
+    for until, length, share, *_ in windows:
+        overlap = min(end, until) - max(begin, until - length)
+        if overlap > 0:
+            seconds += overlap
+            total += overlap * share
+    return total / seconds if seconds else math.nan
+
+
+def _is_limiting(window: Window) -> bool:
+    _, _, ours, _, filled, latest, frames = window
+    late = filled >= LIMITING_SHARE and latest > BURST_SECONDS
+    return ours >= LIMITING_SHARE or late or frames >= FULL_CORE_SHARE
+
+
+def limited_share(windows: Sequence[Window], begin: float, end: float) -> float:
+    """Of the time between two instants, as far as it was watched; NaN where it was not."""
+    marked = [
+        [until, length, float(_is_limiting([until, length, *rest]))] for until, length, *rest in windows
+    ]
+    return busy(marked, begin, end)
+
+
+def passed(before: Mark | None, after: Mark, first: int, last: int) -> set[int]:
+    """Phases that were measured between two marks. Repetitions follow each other, phases in each."""
+    if before is None or before.size != after.size:
+        # How long the one before went on is not known.
+        return set(range(first, after.phase + 1)) if after.repetition <= 1 else set(range(first, last + 1))
+    if after.repetition == before.repetition and after.phase > before.phase:
+        return set(range(before.phase + 1, after.phase + 1))
+    if after.repetition == before.repetition + 1 and after.phase <= before.phase:
+        return {*range(before.phase + 1, last + 1), *range(first, after.phase + 1)}
+    if after.repetition < before.repetition:  # all repetitions of one phase, then of the next
+        return set(range(before.phase, after.phase + 1))
+    return set(range(first, last + 1))
+
+
+def limited_phases(
+    seen: Seen, begin: float, marks: Sequence[Mark], first: int, last: int
+) -> dict[int, set[int]]:
+    """By size, those that this machine limited."""
+    times: dict[tuple[int, int], _Time] = defaultdict(_Time)
+    before, since = None, begin
+    for mark in marks:
+        share = limited_share(seen.windows, since, mark.at)
+        phases = passed(before, mark, first, last)
+        for phase in phases:
+            time = times[mark.size, phase]
+            time.seconds += (mark.at - since) / len(phases)
+            time.limited_seconds += (mark.at - since) / len(phases) * (share if share > 0 else 0)
+        before, since = mark, mark.at
+    found: dict[int, set[int]] = defaultdict(set)
+    for (size, phase), time in times.items():
+        if time.limited_seconds > LIMITED_SHARE_OF_PHASE * time.seconds:
+            found[size].add(phase)
+    return dict(found)
+
+
+def ranges(numbers: set[int]) -> Iterator[list[int]]:
+    """`[first, last]` of each run of neighbours."""
+    ordered = sorted(numbers)
+    starts = [number for number in ordered if number - 1 not in numbers]
+    ends = [number for number in ordered if number + 1 not in numbers]
+    yield from ([first, last] for first, last in zip(starts, ends, strict=True))
+
+
+def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
+    """Of a whole run: docs/reference/run-format.md, attribute `trust`."""
+    inside = [window for window in seen.windows if begin < window[0] and window[0] - window[1] < end]
+    seconds = sum(window[1] for window in inside) or math.nan
+    return {
+        "seconds": end - begin,
+        "cores": seen.cores,
+        "cpu_busy_share": _known(busy(seen.windows, begin, end)),
+        "cpu_busy_share_max": max((window[2] for window in inside), default=None),
+        "cpu_stolen_share": _known(sum(window[1] * window[3] for window in inside) / seconds),
+        "cpu_filled_share": _known(sum(window[1] * window[4] for window in inside) / seconds),
+        "fullest_core_share": _known(sum(window[1] * window[6] for window in inside) / seconds),
+        "timer_lateness_seconds": {
+            "median": _known(quantile(seen.late_microseconds, 0.5)),
+            "p90": _known(quantile(seen.late_microseconds, 0.9)),
+            "p99": _known(quantile(seen.late_microseconds, 0.99)),
+            "max": _known(quantile(seen.late_microseconds, 1.0)),
+        },
+    }
+
+
+def _known(value: float) -> float | None:
+    """JSON knows no NaN."""
+    return value if math.isfinite(value) else None
+
+
+def of_switch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What crosscut-switch did between two statistics of it: its own lateness, and what was lost."""
+    seconds = after["seconds"] - before["seconds"]
+    cpu = after["cpu_share"] * after["seconds"] - before["cpu_share"] * before["seconds"]
+    frames = {
+        key: after["frames"][key] - before["frames"][key] for key in ("delivered", "dropped", "lost_in_hosts")
+    }
+    late = after["lateness_lately_seconds"]
+    dropped_before = {each["name"]: each["dropped_frames"] for each in before["stations"]}
+    dropped = {
+        each["name"]: each["dropped_frames"] - dropped_before.get(each["name"], 0)
+        for each in after["stations"]
+    }
+    return {
+        "seconds": seconds,
+        "cpu_share": cpu / seconds if seconds > 0 else None,
+        "lateness_seconds": {which: late[which] for which in ("median", "p99", "max")},
+        "frames": frames,
+        "dropped_at": {name: count for name, count in dropped.items() if count > 0},
+    }

@@ -1,0 +1,1 @@
+"""Networks as the core describes them: vertices, links, paths, and how a lab carries them."""

@@ -1,0 +1,161 @@
+"""A cluster network as the core describes it: figures, and the graph to draw.
+
+The core reads the TOML file (docs/reference/network-format.md); Python reads what it says of it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError, UsageError
+
+TIMEOUT_SECONDS = 300
+CATALOGUE_VARIABLE = "CROSSCUT_NETWORKS"
+_USAGE_STATUS = 2
+
+
+@dataclass(frozen=True)
+class Vertex:
+    name: str
+    is_host: bool
+    group: int | None
+    level: int
+    """Of a switch: 0 where hosts hang on it."""
+    capacity_bits_per_second: float
+    """Of a switch: its own; 0: none but its links'."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    a: int
+    b: int
+    bits_per_second: float
+    """Of all its cables together, from a to b; infinite: no limit of its own."""
+    back_bits_per_second: float
+    cables: int
+    half_duplex: bool
+
+
+@dataclass(frozen=True)
+class Graph:
+    hosts: int
+    """The first so many vertices."""
+    vertices: tuple[Vertex, ...]
+    edges: tuple[Edge, ...]
+    group_word: str
+
+
+@dataclass(frozen=True)
+class Network:
+    figures: Mapping[str, Any]
+    """`crosscut-core network show --json`, without the graph."""
+    graph: Graph | None
+
+    @property
+    def name(self) -> str:
+        return str(self.figures["name"])
+
+    @property
+    def hosts(self) -> int:
+        return int(self.figures["counts"]["hosts"])
+
+
+def catalogue() -> Path | None:
+    """The folder of networks that comes with crosscut, or the one that CROSSCUT_NETWORKS names."""
+    if named := os.environ.get(CATALOGUE_VARIABLE):
+        return Path(named)
+    for folder in (Path(__file__).parents[1] / "networks", Path(__file__).parents[3] / "networks"):
+        if any(folder.glob("*.toml")):
+            return folder
+    return None
+
+
+def catalogue_names() -> list[str]:
+    folder = catalogue()
+    return sorted(path.stem for path in folder.glob("*.toml")) if folder else []
+
+
+def environment() -> dict[str, str]:
+    """For the core, so that it knows the catalogue's names."""
+    folder = catalogue()
+    return os.environ | ({CATALOGUE_VARIABLE: str(folder)} if folder else {})
+
+
+def ask(*words: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs `crosscut-core network WORDS`; CrosscutError where it cannot, UsageError: wrong input."""
+    executable = core.load().executable
+    try:
+        answer = subprocess.run(
+            [executable, "network", *words],
+            capture_output=True, env=environment(), timeout=TIMEOUT_SECONDS, check=False,
+        )  # fmt: skip
+    except OSError as error:
+        raise CrosscutError(f"cannot run {executable}: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise CrosscutError(f"{executable} network did not answer within {TIMEOUT_SECONDS} s") from error
+    if answer.returncode != 0:
+        said = answer.stderr.decode("utf-8", "replace").strip()
+        lines = [line.removeprefix("crosscut-core: ") for line in said.splitlines()]
+        text = "\n".join(lines) or f"{executable} network ended with status {answer.returncode}"
+        raise UsageError(text) if answer.returncode == _USAGE_STATUS else CrosscutError(text)
+    return answer
+
+
+@lru_cache(maxsize=4)
+def load(file: str, *, graph: bool = False) -> Network:
+    """A file, or a name of the catalogue."""
+    words = ["show", file, "--json", *(["--graph"] if graph else [])]
+    document = json.loads(ask(*words).stdout)
+    return Network({key: value for key, value in document.items() if key != "graph"},
+                   _graph(document["graph"]) if graph else None)  # fmt: skip
+
+
+def ranks(file: str, ranks_per_host: int = 0) -> int:
+    """That a run has without `-n`: all hosts, with so many ranks on each, or as many as the network says."""
+    ask("check", file)  # says every mistake
+    checked = json.loads(ask("check", file, "--json").stdout)
+    return int(checked["hosts"]) * (ranks_per_host or int(checked["ranks_per_host"]))
+
+
+def _graph(document: Mapping[str, Any]) -> Graph:
+    return Graph(
+        hosts=int(document["hosts"]),
+        vertices=tuple(_vertices(document["vertices"])),
+        edges=tuple(
+            Edge(
+                a=entry["a"],
+                b=entry["b"],
+                bits_per_second=_rate(entry["bits_per_second"]),
+                back_bits_per_second=_rate(entry["back_bits_per_second"]),
+                cables=entry["cables"],
+                half_duplex=entry["half_duplex"],
+            )
+            for entry in document["edges"]
+        ),
+        group_word=str(document["group_word"]),
+    )
+
+
+def _rate(value: float | None) -> float:
+    """JSON knows no infinity."""
+    return math.inf if value is None else value
+
+
+def _vertices(entries: list[Mapping[str, Any]]) -> Iterator[Vertex]:
+    for entry in entries:
+        yield Vertex(
+            name=entry["name"],
+            is_host=entry["kind"] == "host",
+            group=entry.get("group"),
+            level=entry.get("level", 0),
+            capacity_bits_per_second=entry.get("capacity_bits_per_second", 0.0),
+        )

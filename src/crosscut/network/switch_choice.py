@@ -1,0 +1,129 @@
+"""Which of the two switches carries a lab, as typed: `kernel,queues=fair`, `user,buffer=64KiB`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from crosscut.base import units
+from crosscut.base.errors import UsageError
+
+KERNEL, USER = "kernel", "user"
+METAVAR = "kernel|user[,NAME=VALUE…]"
+
+
+class Queues(Enum):
+    """Of the kernel's buckets: who is served next."""
+
+    FIFO = "fifo"
+    """Who came first, everywhere."""
+    ROUTERS = "routers"
+    """Senders in turn at hosts that forward, as Linux does by default; who came first at switches."""
+    FAIR = "fair"
+    """Senders in turn, everywhere: max-min sharing (Hahne 1991), as switches of Ethernet do not do."""
+
+
+def _one_of(*words: str) -> Callable[[str], str]:
+    def word(value: str) -> str:
+        if value not in words:
+            raise UsageError(f"either {' or '.join(words)}")
+        return value
+
+    return word
+
+
+def _within(read: Callable[[str], int], most: int) -> Callable[[str], str]:
+    def word(value: str) -> str:
+        if not 1 <= (found := read(value)) <= most:
+            raise UsageError(f"from 1 to {most}")
+        return str(found)  # both programs read a number alike
+
+    return word
+
+
+def _whole(value: str) -> int:
+    if not (value.isascii() and value.isdecimal()):
+        raise UsageError("a whole number")
+    return int(value)
+
+
+# Of crosscut-switch, those of network and hosts (docs/reference/user-switch.md), with what it takes
+# (core/switch/options.cpp): it would say so only when half of the lab is built.
+_WORDS: dict[str, Callable[[str], str]] = {
+    "forwarding": _one_of("store", "cut"),
+    "queues": _one_of("output", "input"),
+    "buffer": _within(units.parse_bytes, 2**40),
+    "buffer-frames": _within(_whole, 2**40),
+    "host-queue": _within(_whole, 100_000),
+    "bundle": _within(_whole, 64),
+}
+OPTIONS = tuple(_WORDS)
+_QUEUES = "queues"
+
+
+@dataclass(frozen=True)
+class Choice:
+    kind: str = KERNEL
+    options: tuple[str, ...] = ()
+    """Words for crosscut-switch."""
+    queues: Queues = Queues.ROUTERS
+    """Of the kernel's switch."""
+
+    @property
+    def in_kernel(self) -> bool:
+        return self.kind == KERNEL
+
+
+def parse(text: str) -> Choice:
+    """UsageError names what was wrong."""
+    kind, *settings = text.split(",")
+    if kind not in (KERNEL, USER):
+        raise UsageError(f"'{kind}' is no switch; {KERNEL} (buckets and bridges) or {USER} (crosscut-switch)")
+    if kind == KERNEL:
+        return Choice(kind, queues=_queues(settings))
+    words: list[str] = []
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if name not in OPTIONS or not equals or not value:
+            raise UsageError(f"'{setting}' is no setting of the switch; NAME=VALUE of {', '.join(OPTIONS)}")
+        if f"--{name}" in words:
+            raise UsageError(f"'{name}' is given twice")
+        try:
+            words += [f"--{name}", _WORDS[name](value)]
+        except UsageError as error:
+            raise UsageError(f"'{setting}': {error}") from error
+    return Choice(kind, tuple(words))
+
+
+def refuse_small_buffer(choice: Choice, frame_bytes: int) -> None:
+    """`frame_bytes`: of a full frame, with its header. Without room for one hardly anything passes."""
+    if "--buffer" not in choice.options:
+        return
+    given = int(choice.options[choice.options.index("--buffer") + 1])
+    if given < frame_bytes:
+        raise UsageError(
+            f"--switch {choice.kind},buffer={given}: no frame of this network fits into so few bytes (it has "
+            f"{frame_bytes:,}); give more, with a unit: buffer=64KiB"
+        )
+
+
+def _queues(settings: list[str]) -> Queues:
+    found = Queues.ROUTERS
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if name != _QUEUES or not equals:
+            also = f"; {USER},{setting} does" if name in OPTIONS and value else ""
+            raise UsageError(f"'{setting}': the kernel's switch takes {_QUEUES}= alone{also}")
+        try:
+            found = Queues(value)
+        except ValueError:
+            known = ", ".join(one.value for one in Queues)
+            raise UsageError(f"'{setting}': the kernel's {_QUEUES} are one of {known}") from None
+    return found
+
+
+def checked(text: str) -> str:
+    """As typed, where it means something."""
+    parse(text)
+    return text

@@ -1,0 +1,54 @@
+"""What carried a lab, in words: from `--switch` as typed, or as a run records it (anybody's text)."""
+
+from __future__ import annotations
+
+from crosscut.base.errors import UsageError
+from crosscut.network.switch_choice import KERNEL, Queues, parse
+
+_MOST_LETTERS = 80
+_SERVED = {
+    Queues.FIFO: "who came first is served first (queues=fifo)",
+    Queues.ROUTERS: "",
+    Queues.FAIR: "senders in turn (queues=fair)",
+}
+
+
+def clause(switch: str) -> str:
+    """`carried by crosscut-switch (forwarding=cut)`; empty for the default, of which nobody need be told."""
+    try:
+        chosen = parse(switch or KERNEL)
+    except UsageError:
+        return f"carried by a switch unknown here ({_shortened(switch)})"
+    return _SERVED[chosen.queues] if chosen.in_kernel else f"carried by {_program(switch)}"
+
+
+def noun(switch: str) -> str:
+    """To stand beside another: the default has a name as well."""
+    try:
+        chosen = parse(switch or KERNEL)
+    except UsageError:
+        return f"a switch unknown here ({_shortened(switch)})"
+    if not chosen.in_kernel:
+        return _program(switch)
+    served = _SERVED[chosen.queues]
+    return "the kernel's" + (f", {served}" if served else "")
+
+
+def identity(switch: str) -> object:
+    """Equal where the same was asked for, in whatever order or unit it was typed."""
+    try:
+        chosen = parse(switch or KERNEL)
+    except UsageError:
+        return switch
+    settings = frozenset(zip(chosen.options[::2], chosen.options[1::2], strict=True))
+    return (chosen.kind, settings, chosen.queues)
+
+
+def _program(switch: str) -> str:
+    settings = switch.partition(",")[2].replace(",", ", ")
+    return "crosscut-switch" + (f" ({settings})" if settings else "")
+
+
+def _shortened(switch: str) -> str:
+    """Without control characters."""
+    return repr(switch if len(switch) <= _MOST_LETTERS else switch[:_MOST_LETTERS] + "…")

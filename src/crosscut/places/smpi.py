@@ -1,0 +1,352 @@
+"""Real MPI programs on a described network: SimGrid's SMPI runs them under a virtual clock.
+
+SMPI (https://simgrid.org; Degomme et al., *Simulating MPI Applications: The SMPI Approach*, IEEE TPDS 28,
+2017) runs the ranks of a program one after another in one process, and lets a simulator say how long each
+message takes. The core writes the network as a platform of SimGrid; here the two are put together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError, UsageError, plainly
+from crosscut.network import description as network
+from crosscut.places import smpi_options
+
+INSTALL = "install SimGrid: apt install libsimgrid-dev (Debian, Ubuntu), or from https://simgrid.org"
+# The most ranks of a platform that has the way of every pair (core/backends/sim_platform.hpp).
+MOST_RANKS = 2048
+# Plays crosscut's own patterns (core/smpi/player/); beside crosscut-core, or where the variable says.
+PLAYER = "crosscut-smpi-player"
+PLAYER_VARIABLE = "CROSSCUT_SMPI_PLAYER"
+COMPILERS = {
+    ".c": "smpicc",
+    ".cc": "smpicxx",
+    ".cpp": "smpicxx",
+    ".cxx": "smpicxx",
+    ".f": "smpiff",
+    ".f90": "smpif90",
+}
+# Of a platform's hosts (core/backends/sim_platform.cpp): a second of computing here takes a second there.
+HOST_FLOPS = 1e9
+QUIET = ("--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning")
+SIMULATED_TIME = "Simulated time"
+_LAUNCHER = "smpirun"
+# "Actor 2 (1@r1): waiting for communication activity 0x5606 () in state WAITING to finish"
+_ACTOR = re.compile(r"Actor \d+ \((\d+)@[^)]*\): waiting for (.*?) activity")
+_ELF = b"\x7fELF"
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is to be simulated."""
+
+    path: Path
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How it is to be simulated."""
+
+    network: str
+    ranks: int | None = None
+    """None: as many as the network has room for."""
+    ranks_per_host: int = 0
+    """0: as the network says."""
+    compute: str = "host"
+    """`host`: as long as here; `none`: no time; a number: so many times as long."""
+    options: tuple[str, ...] = ()
+    """Of SimGrid, `name:value`; they come last, so that they win."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A network as SimGrid reads it."""
+
+    file: Path
+    hosts: Path
+    """Its host file."""
+    options: tuple[str, ...]
+    """Under which the network's file is the only source of times (core/smpi/smpi_options.cpp)."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """`crosscut run --on sim:NETWORK --engine NAME`."""
+
+    name: str
+    summary: str
+    unavailable: str
+    """Empty where it can be used here, else why not and what to do."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What came of it."""
+
+    ranks: int
+    status: int
+    seconds: float | None
+    """Virtual; None where the simulation did not come to its end."""
+    wall_seconds: float
+    options: tuple[str, ...]
+    """Of SimGrid, that it was run with."""
+    stuck: tuple[str, ...] = ()
+    """What ranks wait for that never comes."""
+
+
+def unavailable() -> str | None:
+    """None where programs can be simulated here, else why not and what to do."""
+    return (
+        None
+        if shutil.which(_LAUNCHER)
+        else f"SimGrid is not installed ({_LAUNCHER} is not on PATH): {INSTALL}"
+    )
+
+
+def find_player() -> Path | None:
+    """What `--engine smpi` starts, or None."""
+    named = os.environ.get(PLAYER_VARIABLE)
+    path = Path(named) if named else core.load().executable.parent / PLAYER
+    return path.absolute() if path.is_file() else None
+
+
+def engine_unavailable() -> str | None:
+    """None where `crosscut run --engine smpi` can be used here, else why not and what to do."""
+    if (reason := unavailable()) is not None:
+        return reason
+    if find_player() is not None:
+        return None
+    if named := os.environ.get(PLAYER_VARIABLE):
+        return f"{PLAYER_VARIABLE}={named}: there is no such file; unset it or correct it"
+    return f"{PLAYER} was not built; build it: crosscut build-smpi"
+
+
+def engines() -> tuple[Engine, ...]:
+    """What computes a simulated run."""
+    return (
+        Engine("max-min", "crosscut's own: capacities shared max-min fairly", ""),
+        Engine("smpi", "SimGrid's SMPI: every rank an MPI process", engine_unavailable() or ""),
+    )
+
+
+def version() -> str:
+    """`SimGrid version 3.32`; empty where it does not say."""
+    try:
+        answer = subprocess.run([_LAUNCHER, "-version"], capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.decode("utf-8", "replace").strip().partition("\n")[0]
+
+
+def compute_options(compute: str) -> tuple[str, ...]:
+    """Options for `Settings.compute`; raises UsageError."""
+    if compute == "none":
+        return ("smpi/simulate-computation:no", f"smpi/host-speed:{HOST_FLOPS:.17g}f")
+    try:
+        scale = 1.0 if compute == "host" else float(compute)
+    except ValueError:
+        scale = 0.0
+    if not 1e-6 <= scale <= 1e6:
+        raise UsageError(
+            f"--compute {compute}: host (as long as here), none (no time), or how many times as long as "
+            "here, such as 0.5"
+        )
+    return (f"smpi/host-speed:{scale * HOST_FLOPS:.17g}f",)
+
+
+def all_options(settings: Settings, network_options: Sequence[str]) -> tuple[str, ...]:
+    """Of two of one name the later wins."""
+    return (*network_options, *compute_options(settings.compute), *settings.options)
+
+
+def checked_option(text: str) -> str:
+    """An option of SimGrid, `smpi/bcast:mpich`; raises UsageError."""
+    name, colon, value = text.partition(":")
+    if not (name and colon and value) or any(character.isspace() for character in text):
+        raise UsageError(f"--option {text}: write NAME:VALUE without blanks, such as smpi/bcast:mpich")
+    return text
+
+
+def links_simgrid(path: Path) -> bool:
+    """Whether a program was linked by smpicc: it then names SimGrid's library, or functions of SMPI."""
+    with path.open("rb") as file:
+        if file.read(len(_ELF)) != _ELF:
+            return False
+        kept = b""
+        while block := file.read(1 << 20):
+            if b"libsimgrid" in kept + block or b"smpi_" in kept + block:
+                return True
+            kept = block[-16:]
+    return False
+
+
+def prepared(program: Program, folder: Path) -> Program:
+    """A program that SMPI can run: as it is, or compiled into `folder` where it is a source file."""
+    path = program.path.expanduser()
+    if not path.exists() and path.name == str(path) and (found := shutil.which(path)):
+        path = Path(found)
+    if not path.is_file():
+        raise UsageError(f"{program.path}: there is no such program")
+    if path.suffix.lower() in COMPILERS:
+        return Program(_compiled(path, folder), program.arguments)
+    try:
+        fits = links_simgrid(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {plainly(error)}") from error
+    if not fits:
+        raise UsageError(
+            f"{path}: not compiled for SMPI, so its messages would not be simulated. Compile it with smpicc, "
+            "smpicxx or smpif90 in place of mpicc, mpicxx or mpif90 (smpicc -O2 prog.c -o prog), or name its "
+            f"source file here ({', '.join(sorted(COMPILERS))})"
+        )
+    return Program(path.absolute(), program.arguments)
+
+
+def _compiled(source: Path, folder: Path) -> Path:
+    compiler = COMPILERS[source.suffix.lower()]
+    target = folder / source.stem
+    command = [compiler, "-O2", str(source.absolute()), "-o", str(target)]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except OSError as error:
+        raise CrosscutError(f"cannot start {compiler}: {plainly(error)}; {INSTALL}") from error
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip()
+        raise UsageError(f"{source}: {compiler} cannot compile it:\n{said}")
+    return target
+
+
+def rank_count(settings: Settings) -> int:
+    """Raises UsageError where a platform cannot have so many."""
+    ranks = settings.ranks or network.ranks(settings.network, settings.ranks_per_host)
+    if ranks > MOST_RANKS:
+        why = "" if settings.ranks else f" (all of network {settings.network})"
+        raise UsageError(
+            f"-n {ranks}{why}: SimGrid gets the way of every pair of ranks, {MOST_RANKS} ranks at most"
+        )
+    return ranks
+
+
+def write_platform(settings: Settings, ranks: int, folder: Path) -> Platform:
+    """Into `folder`; one host of the platform for each rank."""
+    platform = folder / "platform.xml"
+    per_host = ["--ranks-per-host", str(settings.ranks_per_host)] if settings.ranks_per_host else []
+    network.ask("platform", settings.network, "--ranks", str(ranks), *per_host, "--out", str(platform))
+    options = platform.with_name(platform.name + ".smpi").read_text(encoding="ascii").split()
+    return Platform(platform, platform.with_name(platform.name + ".hosts"), tuple(options))
+
+
+def checked_words(program: Program, folder: Path) -> None:
+    """Raises UsageError for what would not reach the program as it is."""
+    for word in program.arguments:
+        if word.split() != [word] or word.startswith(("--cfg=", "--log=")):
+            raise UsageError(
+                f"'{word}': smpirun, a shell script, takes words of the program apart at blanks, drops empty "
+                "ones and keeps --cfg= and --log= to itself; let the program read such words from a file"
+            )
+    if any(character.isspace() for character in str(folder)):
+        raise UsageError(f"TMPDIR: smpirun cannot read files in {folder}, for the blank in its name")
+
+
+def command(program: Program, settings: Settings, ranks: int, platform: Platform, folder: Path) -> list[str]:
+    """The command line of smpirun."""
+    options = (*all_options(settings, platform.options), "smpi/display-timing:yes")
+    logs = (
+        f"--log=smpi_utils.app:file:{_timing(folder)}",
+        "--log=smpi_utils.fmt:%.15r|%m%n",
+        f"--log=ker_engine.app:file:{_troubles(folder)}",
+    )
+    return [
+        _LAUNCHER, "-quiet", "-np", str(ranks),
+        "-platform", str(platform.file), "-hostfile", str(platform.hosts),
+        *QUIET, *logs, *(f"--cfg={option}" for option in options), str(program.path), *program.arguments,
+    ]  # fmt: skip
+
+
+def _timing(folder: Path) -> Path:
+    return folder / "timing.log"
+
+
+def _troubles(folder: Path) -> Path:
+    return folder / "engine.log"
+
+
+def stuck_ranks(log: Path) -> tuple[str, ...]:
+    """What each rank waits for, where all wait for ever: smpirun then ends with status 0 all the same."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ()
+    if not any("Deadlock detected" in line for line in lines):
+        return ()
+    return tuple(f"rank {found[1]} waits for {found[2]}" for line in lines if (found := _ACTOR.search(line)))
+
+
+def simulated_seconds(log: Path) -> float | None:
+    """From the line `0.800012800000000|Simulated time: 0.800013 seconds.`: the clock with all its digits."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        clock, _, words = line.partition("|")
+        if words.startswith(SIMULATED_TIME):
+            with contextlib.suppress(ValueError):
+                return float(clock)
+    return None
+
+
+def simulate(
+    program: Program, settings: Settings, folder: Path, output: IO[bytes] | None = None
+) -> Simulated:
+    """Runs a prepared program; what it prints goes to `output`, or where this process prints."""
+    ranks = rank_count(settings)
+    checked_words(program, folder)
+    smpi_options.check(settings.options, _LAUNCHER, QUIET, folder)
+    platform = write_platform(settings, ranks, folder)
+    words = command(program, settings, ranks, platform, folder)
+    begin = time.perf_counter()
+    try:
+        process = subprocess.Popen(words, stdout=output, env=_environment())
+    except OSError as error:
+        raise CrosscutError(f"cannot start {_LAUNCHER}: {plainly(error)}; {INSTALL}") from error
+    try:
+        status = process.wait()
+    except BaseException:
+        _end(process)
+        raise
+    return Simulated(
+        ranks=ranks,
+        status=status,
+        seconds=simulated_seconds(_timing(folder)),
+        wall_seconds=time.perf_counter() - begin,
+        options=all_options(settings, platform.options),
+        stuck=stuck_ranks(_troubles(folder)),
+    )
+
+
+def _environment() -> Mapping[str, str]:
+    """SMPI_PRETEND_CC, of build scripts, would make smpicc an ordinary compiler."""
+    return {name: value for name, value in os.environ.items() if name != "SMPI_PRETEND_CC"}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """The script hands SIGTERM on to the simulation."""
+    process.terminate()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

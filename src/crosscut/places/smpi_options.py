@@ -1,0 +1,47 @@
+"""Whether SimGrid takes an option, asked before a program is compiled and a platform written for it.
+
+SimGrid itself ends with an abort and a list of its two hundred options, in which what was wrong is lost.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from crosscut.base.errors import UsageError
+
+_PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="one" routing="Full"><host id="host" speed="1Gf"/></zone></platform>
+"""
+_COMPLAINT = re.compile(r"CRITICAL\] (?:Uncaught exception [\w:]+: )?(.+)")
+_SECONDS = 20
+
+
+def check(options: Sequence[str], launcher: str, quiet: Sequence[str], folder: Path) -> None:
+    """Raises UsageError for the first `NAME:VALUE` that SimGrid does not take."""
+    if not options:
+        return
+    platform, hosts = folder / "one-host.xml", folder / "one-host"
+    platform.write_text(_PLATFORM, encoding="ascii")
+    hosts.write_text("host\n", encoding="ascii")
+    for option in options:
+        command = [launcher, "-quiet", "-np", "1", "-platform", str(platform), "-hostfile", str(hosts),
+                   *quiet, f"--cfg={option}", "/bin/true"]  # fmt: skip
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return  # not about options: the simulation itself says it
+        if said := complaint(done.stdout + done.stderr):
+            raise UsageError(f"--option {option}: SimGrid does not take it: {said}")
+
+
+def complaint(said: str) -> str:
+    """The one line that counts of what SimGrid printed; empty where it did not complain."""
+    found = _COMPLAINT.search(said)
+    # That it cannot load /bin/true, which is no program of SMPI's, comes when all options were taken.
+    return found[1].strip() if found and not found[1].startswith("dlopen failed") else ""

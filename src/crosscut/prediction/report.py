@@ -1,0 +1,182 @@
+"""What was predicted: tables for a terminal, one object for programs."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from pathlib import Path
+
+from crosscut.base import units
+from crosscut.places import smpi
+from crosscut.prediction import predicting, variants
+from crosscut.prediction.calibrating import Fitted
+from crosscut.prediction.predicting import PARTS, Asked, Predicted, Prediction
+from crosscut.prediction.replay import PROTOCOL
+from crosscut.prediction.source import Source
+from crosscut.reports.terminal.screen import Rows, Screen, screen_for
+
+_WORDS = {
+    "computing": "computing, which no network changes",
+    "waiting": "waiting for ranks that compute longer, or for their results, which no network changes",
+    "latency": "latency and the processors' overhead for each message",
+    "bandwidth": "the rate of links, each message alone",
+    "contention": "messages that share links",
+}
+
+
+def tell(asked: Asked, predicted: Predicted, made: Source, noise: Fitted | None = None) -> None:
+    screen = screen_for()
+    trace = predicted.trace
+    screen.title(f"{trace.index.parent.name or trace.index}: {units.count(trace.ranks, 'rank')}")
+    screen.field("trace", ", ".join((
+        units.count(trace.actions, "action"),
+        f"{units.count(trace.messages, 'message')} of {units.about_size(trace.message_bytes)} together",
+        units.count(trace.collectives, "collective call"),
+    )))  # fmt: skip
+    scale = "" if asked.compute_scale == 1 else f", scaled by {asked.compute_scale:g}"
+    mean = statistics.fmean(predicted.computing)
+    screen.field("computing", f"{units.seconds(mean)} in the mean of the ranks, "
+                 f"{units.seconds(max(predicted.computing))} at most{scale}")  # fmt: skip
+    screen.field("replayed", _engine(asked))
+    if made.seconds is not None:
+        screen.field("traced", f"took {units.seconds(made.seconds)} where it was traced")
+    if made.lacks:
+        screen.field("left out", made.lacks)
+    if noise is not None:
+        screen.field("noise", _noise(noise))
+    _times(screen, predicted)
+    _what_if(screen, asked, predicted)
+    screen.line()
+    for one in predicted.networks:
+        screen.line(_sentence(one, predicted.networks[0]))
+    screen.line(
+        f"Were messages to take no time, it would be {units.seconds(predicted.ideal_seconds)} on any of them."
+    )
+
+
+def _noise(noise: Fitted) -> str:
+    took = f"{units.seconds(noise.measured_seconds)} on {name_of(noise.network)}"
+    if noise.noise_seconds <= 0:
+        return f"none: the program took {took}, and {units.seconds(noise.without_seconds)} replayed there"
+    return (
+        f"{units.seconds(noise.noise_seconds)} in the mean for each message received, fitted to {took} "
+        f"(replayed without: {units.seconds(noise.without_seconds)})"
+    )
+
+
+def _engine(asked: Asked) -> str:
+    """What was taken for granted."""
+    if asked.engine == predicting.SMPI:
+        return "by SimGrid's SMPI: messages above 1 KiB wait for their receive"
+    transport = asked.transport
+    buffer = transport.send_buffer_bytes
+    return "; ".join((
+        f"messages of up to {units.about_size(transport.eager_bytes)} travel before their receive",
+        "senders go on at once" if buffer is None else
+        f"senders go on when all but {units.about_size(buffer)} has left",
+        "links shared as fast as senders send (deep queues)" if transport.deep_queues else
+        "links shared evenly",
+    ))  # fmt: skip
+
+
+def _times(screen: Screen, predicted: Predicted) -> None:
+    screen.title("Time on each network, and what it goes into")
+    rows = Rows("<network", "time", "?ratio", *PARTS)
+    first = predicted.networks[0].seconds
+    for one in predicted.networks:
+        shares = [_percent(part, one.seconds) for part in one.parts.values()]
+        rows.add(name_of(one.network), units.seconds(one.seconds), _ratio(one.seconds, first), *shares)
+    screen.table(rows)
+
+
+def _what_if(screen: Screen, asked: Asked, predicted: Predicted) -> None:
+    if not asked.what_if:
+        return
+    screen.title("What if")
+    rows = Rows("<network", "<if", "time", "change")
+    for one in predicted.networks:
+        for variant, seconds in zip(asked.what_if, one.what_if, strict=True):
+            change = seconds / one.seconds - 1 if one.seconds > 0 else 0.0
+            rows.add(
+                name_of(one.network),
+                variants.words(variant),
+                units.seconds(seconds),
+                f"{100 * change:+.1f} %",
+            )
+    screen.table(rows)
+
+
+def name_of(network: str) -> str:
+    """Of a network file or of one of the catalogue."""
+    return Path(network).stem or network
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f} %" if whole > 0 else "0 %"
+
+
+def _ratio(seconds: float, first: float) -> str:
+    return f"{seconds / first:.2f}" if first > 0 else "–"
+
+
+def _sentence(one: Prediction, first: Prediction) -> str:
+    name, seconds = max(one.parts.items(), key=lambda item: item[1])
+    where = f"On {name_of(one.network)}"
+    if one.seconds <= 0:
+        return f"{where} nothing takes time."
+    if one is not first and first.seconds > 0:
+        where += f" it takes {one.seconds / first.seconds:.2f} times as long as on {name_of(first.network)};"
+    return f"{where} most goes into {_WORDS[name]}: {units.seconds(seconds)}."
+
+
+def as_json(
+    asked: Asked, predicted: Predicted, made: Source, noise: Fitted | None = None
+) -> dict[str, object]:
+    trace = predicted.trace
+    return {
+        "trace": {
+            "file": str(trace.index),
+            "ranks": trace.ranks,
+            "actions": trace.actions,
+            "messages": trace.messages,
+            "message_bytes": trace.message_bytes,
+            "collective_calls": trace.collectives,
+            "operations_per_second": asked.operations_per_second,
+            "traced_seconds": made.seconds,
+            "lacks": made.lacks or None,
+        },
+        "compute_scale": asked.compute_scale,
+        "computing_seconds": list(predicted.computing),
+        "ideal_seconds": predicted.ideal_seconds,
+        "imbalance_seconds": predicted.imbalance_seconds,
+        "dependency_seconds": predicted.dependency_seconds,
+        "networks": [_network(asked, one) for one in predicted.networks],
+        "wall_seconds": predicted.wall_seconds,
+        **_engine_json(asked),
+        "noise": None if noise is None else dataclasses.asdict(noise),
+    }
+
+
+def _engine_json(asked: Asked) -> dict[str, object]:
+    if asked.engine == predicting.SMPI:
+        return {"engine": asked.engine, "simgrid": smpi.version(), "options": [*PROTOCOL, *asked.options]}
+    return {"engine": asked.engine, "transport": dataclasses.asdict(asked.transport)}
+
+
+def _network(asked: Asked, one: Prediction) -> dict[str, object]:
+    return {
+        "network": one.network,
+        "seconds": one.seconds,
+        "parts_seconds": dict(one.parts),
+        "rank_seconds": list(one.ended),
+        "what_if": [
+            {
+                "latency": variant.latency,
+                "bandwidth": variant.bandwidth,
+                "overhead": variant.overhead,
+                "compute": variant.compute,
+                "seconds": seconds,
+            }
+            for variant, seconds in zip(asked.what_if, one.what_if, strict=True)
+        ],
+    }

@@ -1,0 +1,140 @@
+"""Bills on a terminal, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from crosscut.base import units
+from crosscut.pricing.amounts import Interval, amount, per_cent
+from crosscut.pricing.asking import Priced
+from crosscut.pricing.bill import HEADINGS, Bill
+from crosscut.reports.terminal.screen import Rows, Screen
+
+
+def render(screen: Screen, priced: Sequence[Priced]) -> None:
+    """One bill line by line; several as a table."""
+    if len(priced) == 1 and priced[0].bill is not None:
+        _bill(screen, priced[0], priced[0].bill)
+    else:
+        _table(screen, priced)
+    # The first says it: what has no price at a size has none at a larger one either.
+    for name, reason in {one.network: one.reason for one in reversed(priced) if one.reason}.items():
+        screen.line(reason if name in reason else f"{name}: {reason}", "yellow")
+    for note in _notes(priced):
+        screen.line(note, "dim")
+    _sources(screen, priced)
+
+
+def _notes(priced: Iterable[Priced]) -> list[str]:
+    lines = (line for one in priced if one.bill for line in one.bill.lines if line.note)
+    return [f"{name}: {note}" for name, note in dict.fromkeys((line.part, line.note) for line in lines)]
+
+
+def _sources(screen: Screen, priced: Sequence[Priced]) -> None:
+    for book in dict.fromkeys(book for one in priced for book in one.books):
+        screen.line(f"{book.name}: {book.currency} of {book.year}; {book.source}", "dim")
+    if any(one.bill is not None and not one.books for one in priced):
+        screen.line("prices are those of the network's own file", "dim")
+
+
+def _bill(screen: Screen, priced: Priced, bill: Bill) -> None:
+    screen.line(f"{bill.network}: {units.count(bill.nodes, 'node')}, {bill.currency}", "bold")
+    table = Rows("<part", "count", "each", "in all", "share")
+    for line in bill.lines:
+        rest = Interval(bill.cost.low - line.cost.low, bill.cost.high - line.cost.high)
+        share = f"{per_cent(line.cost.share_of_sum(rest))} %"
+        counted = f"{line.count:,.0f}" if priced.books else ""
+        table.add(line.part, counted, amount(line.each) if priced.books else "", amount(line.cost), share)
+    table.add("network", "", "", amount(bill.cost), "", style="bold")
+    if bill.node is not None and bill.whole is not None:
+        nodes = bill.node.times(bill.nodes)
+        table.add("nodes", f"{bill.nodes:,}", amount(bill.node), amount(nodes), "")
+        table.add("network and nodes", "", "", amount(bill.whole), "")
+    screen.table(table)
+    screen.field("per node", f"{amount(bill.per_node)} {bill.currency}")
+    if (ratio := _ratio(bill)) != "–":
+        screen.field("nodes : network", ratio)
+    shares = bill.shares()
+    if len(shares) > 1:
+        screen.field(" : ".join(shares), " : ".join(per_cent(share) for share in shares.values()))
+
+
+def _ratio(bill: Bill) -> str:
+    share = bill.nodes_share
+    if share is None:
+        return "–"
+    return f"{per_cent(share)} : {per_cent(Interval(1 - share.high, 1 - share.low))}"
+
+
+def _table(screen: Screen, priced: Sequence[Priced]) -> None:
+    currencies = sorted({one.bill.currency for one in priced if one.bill})
+    named = f" {currencies[0]}" if len(currencies) == 1 else ""
+    headings = [
+        heading
+        for heading in dict.fromkeys(HEADINGS.values())
+        if any(one.bill and heading in one.bill.shares() for one in priced)
+    ]
+    parts = (f"?{' : '.join(headings)}, %",) if len(headings) > 1 else ()
+    with_nodes = any(one.bill and one.bill.node for one in priced)
+    more = ("nodes : network",) if with_nodes else ()
+    table = Rows("<network", "nodes", f"in all{named}", "a node", *more, *parts)
+    before = ""
+    for one in priced:
+        name = one.network if one.network != before else ""
+        before = one.network
+        bill = one.bill
+        if bill is None:
+            blank = ["–"] * (2 + len(more) + len(parts))
+            table.add(name, f"{one.nodes:,}", *blank, style="dim")
+            continue
+        suffix = "" if named else f" {bill.currency}"
+        shares = bill.shares()
+        table.add(
+            name,
+            f"{one.nodes:,}",
+            amount(bill.cost) + suffix,
+            amount(bill.per_node),
+            *((_ratio(bill),) if more else ()),
+            *((" : ".join(per_cent(shares[h]) if h in shares else "0" for h in headings),) if parts else ()),
+        )
+    screen.table(table)
+
+
+def as_json(priced: Sequence[Priced]) -> dict[str, Any]:
+    every = dict.fromkeys(book for one in priced for book in one.books)
+    return {
+        "schema": {"name": "crosscut-price", "version": 1},
+        "books": [
+            {"name": book.name, "file": str(book.path), "currency": book.currency, "year": book.year,
+             "source": book.source}
+            for book in every
+        ],
+        "bills": [_one(one) for one in priced],
+    }  # fmt: skip
+
+
+def _one(priced: Priced) -> dict[str, Any]:
+    bill = priced.bill
+    head = {"network": priced.network, "nodes": priced.nodes, "books": [book.name for book in priced.books]}
+    if bill is None:
+        return head | {"reason": priced.reason}
+    return head | {
+        "currency": bill.currency,
+        "network_cost": interval(bill.cost),
+        "network_cost_per_node": interval(bill.per_node),
+        "node_price": None if bill.node is None else interval(bill.node),
+        "cost": None if bill.whole is None else interval(bill.whole),
+        "nodes_share": None if bill.nodes_share is None else interval(bill.nodes_share),
+        "shares": {name: interval(share) for name, share in bill.shares().items()},
+        "lines": [
+            {"part": line.part, "kind": line.kind, "count": line.count, "each": interval(line.each),
+             "cost": interval(line.cost), "book": line.book, "note": line.note}
+            for line in bill.lines
+        ],
+    }  # fmt: skip
+
+
+def interval(value: Interval) -> list[float]:
+    """Twice the same where it is exact. Cents of a cent are the sum's, not the price's."""
+    return [round(value.low, 6), round(value.high, 6)]

@@ -1,0 +1,139 @@
+"""A judgement in words, as a table, as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crosscut.base import units
+from crosscut.pricing.amounts import Interval, amount
+from crosscut.pricing.choosing import Standing, centre
+from crosscut.pricing.judging import Judged, Judgement
+from crosscut.pricing.report import interval
+from crosscut.reports.terminal.screen import Rows, Screen
+
+
+def sentence(found: Judgement) -> str:
+    """`For this mix xibalba-e7-config1 is the cheapest within 10 % of the best: …`"""
+    good = f"the cheapest within {100 * found.mix.within:g} % of the best"
+    first = found.of(found.choice.contenders[0])
+    paid = f"{amount(first.candidate.price)} {found.currency} for {units.count(found.ranks, 'rank')}"
+    facts = f"{paid}, {_how_fast(first, found)}"
+    if found.choice.decided:
+        return f"For this mix {first.candidate.name} is {good}: {facts}."
+    names = list(found.choice.contenders)
+    listed = ", ".join(names[:-1]) + f" or {names[-1]}"
+    return f"For this mix {good} is {listed}: undecided. By the middles it is {names[0]}: {facts}."
+
+
+def _how_fast(one: Judged, found: Judgement) -> str:
+    others = [other.candidate.score for other in found.judged if other is not one]
+    if all(one.candidate.score.high <= score.low for score in others):
+        return "and none is faster"
+    if all(centre(one.candidate.score) <= centre(score) for score in others):
+        return "and by the middles none is faster"
+    return f"{ratio(one.candidate.score)} times the best's time"
+
+
+def what_would_decide(found: Judgement) -> str:
+    """Empty where it is decided."""
+    if found.choice.decided:
+        return ""
+    open_ = [found.of(name) for name in found.choice.contenders if name in found.choice.perhaps]
+    if not open_:
+        return "All of these are good enough; their prices overlap. Closer quotes would decide."
+    named = ", ".join(f"{one.candidate.name} ({ratio(one.candidate.score)})" for one in open_)
+    return (
+        f"Open is whether these are within {100 * found.mix.within:g} %: {named}. Narrower "
+        "times would decide: measured ones, or a smaller simulation_error where you trust it."
+    )
+
+
+def ratio(score: Interval) -> str:
+    """`1.24`, `1.18–1.31`"""
+    low, high = f"{score.low:.3g}", f"{score.high:.3g}"
+    return low if low == high else f"{low}–{high}"
+
+
+def time_of(time: Interval) -> str:
+    """The middle; of what is exactly known one digit more."""
+    return units.seconds(centre(time), 4 if time.exact else 3)
+
+
+def render(screen: Screen, found: Judgement) -> None:
+    screen.line(f"{found.mix.title}: {units.count(found.ranks, 'rank')}", "bold")
+    what = "network and nodes" if found.with_nodes else "network"
+    works = [f"?{work.name}" for work in found.mix.works]
+    table = Rows("<network", f"{what}, {found.currency}", "times the best", "<front", *works)
+    for one in sorted(found.judged, key=lambda one: one.candidate.price.middle):
+        chosen = found.choice.decided and one.candidate.name == found.choice.contenders[0]
+        table.add(
+            one.candidate.name,
+            amount(one.candidate.price),
+            ratio(one.candidate.score),
+            one.standing.value if one.standing is not Standing.ON else "yes",
+            *map(time_of, one.times),
+            style="bold" if chosen else "dim" if one.standing is Standing.OFF else "",
+        )
+    screen.table(table)
+    screen.line(sentence(found), "bold")
+    for line in (what_would_decide(found), *conditions(found)):
+        if line:
+            screen.line(line, "dim")
+
+
+def conditions(found: Judgement) -> list[str]:
+    """What the figures rest on."""
+    kinds = {
+        f"simulated, ratios of times off by up to {100 * found.mix.simulation_error:g} %": [
+            work.name for work in found.mix.works if work.pattern or work.trace
+        ],
+        "measured": [work.name for work in found.mix.works if work.runs or work.hpl or work.workload],
+        "as given in the mix": [work.name for work in found.mix.works if work.seconds],
+    }
+    lines = [f"{how}: {', '.join(names)}" for how, names in kinds.items() if names]
+    books = dict.fromkeys(book for one in found.judged for book in one.priced.books)
+    lines += [f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books]
+    ranges = {one.priced.bill.node for one in found.judged if one.priced.bill and one.priced.bill.node}
+    if found.with_nodes and len(ranges) == 1 and not (its := ranges.pop()).exact:
+        each = f"{amount(its)} {found.currency}"
+        lines.append(f"a node is {each} for every network, and counts with the middle of it")
+    if len({book.year for book in books}) > 1:
+        lines.append("prices of different years are compared as they stand")
+    notes = dict.fromkeys(
+        f"{line.part}: {line.note}"
+        for one in found.judged
+        for line in (one.priced.bill.lines if one.priced.bill else ())
+        if line.note
+    )
+    return [*lines, *notes]
+
+
+def as_json(found: Judgement) -> dict[str, Any]:
+    return {
+        "schema": {"name": "crosscut-price-mix", "version": 1},
+        "title": found.mix.title,
+        "ranks": found.ranks,
+        "currency": found.currency,
+        "prices_are_of": "network and nodes" if found.with_nodes else "network",
+        "within": found.mix.within,
+        "sentence": sentence(found),
+        "decided": found.choice.decided,
+        "contenders": list(found.choice.contenders),
+        "surely_within": list(found.choice.surely),
+        "perhaps_within": list(found.choice.perhaps),
+        "candidates": [_one(one, found) for one in found.judged],
+        "conditions": conditions(found),
+    }
+
+
+def _one(one: Judged, found: Judgement) -> dict[str, Any]:
+    return {
+        "network": one.candidate.name,
+        "nodes": one.priced.nodes,
+        "price": interval(one.candidate.price),
+        "times_the_best": interval(one.candidate.score),
+        "on_the_front": one.standing.value,
+        "seconds": {
+            work.name: [time.low, time.high] for work, time in zip(found.mix.works, one.times, strict=True)
+        },
+    }

@@ -1,0 +1,164 @@
+"""Runs a command under libcrosscut-profile.so, which LD_PRELOAD brings in and which writes a file a rank."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+import crosscut
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError, Interrupted, UsageError, plainly
+from crosscut.profile.program import ABOUT
+
+LIBRARY = "libcrosscut-profile.so"
+LIBRARY_VARIABLE = "CROSSCUT_PROFILER"
+# Read by the library (profiler/counters.c, trace.c).
+FOLDER_VARIABLE = "CROSSCUT_PROFILE_FOLDER"
+TRACE_VARIABLE = "CROSSCUT_PROFILE_TRACE"
+ENDING_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How the command ended."""
+
+    status: int
+    """Of a shell: 128 + the signal where one ended it."""
+    seconds: float
+    stopped: str
+    """Why crosscut ended it; empty where it ended by itself."""
+
+
+def find_library() -> Path:
+    """Raises CrosscutError where it was not built."""
+    if named := os.environ.get(LIBRARY_VARIABLE):
+        path = Path(named).absolute()
+        if not path.is_file():
+            raise CrosscutError(f"{LIBRARY_VARIABLE}={named}: there is no such file; unset it or correct it")
+        return _loadable(path)
+    executable = core.find_executable(core.CORE)
+    folders = [Path(sys.executable).parent, *([executable.parent] if executable else [])]
+    for folder in folders:
+        if (folder / LIBRARY).is_file():
+            return _loadable((folder / LIBRARY).absolute())
+    raise CrosscutError(
+        f"{LIBRARY} was not built (looked in {' and '.join(map(str, folders))}); build it for the "
+        "MPI of your programs: crosscut build-profiler --mpicc mpicc"
+    )
+
+
+def _loadable(path: Path) -> Path:
+    if any(character in str(path) for character in " :\t\n"):
+        raise CrosscutError(
+            f"{path}: LD_PRELOAD takes no path with blanks or colons: move it, name it in {LIBRARY_VARIABLE}"
+        )
+    return path
+
+
+def environment(library: Path, folder: Path, *, trace: bool) -> dict[str, str]:
+    """Of the command. Nothing but a rank of MPI takes notice of it."""
+    variables = dict(os.environ)
+    before = variables.get("LD_PRELOAD", "")
+    variables["LD_PRELOAD"] = f"{library} {before}".strip()
+    variables[FOLDER_VARIABLE] = str(folder.absolute())
+    variables.pop(TRACE_VARIABLE, None)
+    if trace:
+        variables[TRACE_VARIABLE] = "1"
+    # Open MPI hands on what this names, also to other hosts (its option `mca_base_env_list`).
+    wanted = ["LD_PRELOAD", FOLDER_VARIABLE, *([TRACE_VARIABLE] if trace else [])]
+    variables.setdefault("OMPI_MCA_mca_base_env_list", ";".join(wanted))
+    return variables
+
+
+def checked(command: Sequence[str]) -> list[str]:
+    """Raises UsageError where there is nothing to start."""
+    words = list(command[1:] if command[:1] == ["--"] else command)
+    if not words:
+        raise UsageError("which program? write for example: crosscut profile -- mpiexec -n 4 ./program")
+    if shutil.which(words[0]) is None:
+        raise UsageError(f"{words[0]}: there is no such program")
+    return words
+
+
+def run(
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    timeout_seconds: float | None,
+    output: IO[bytes] | None = None,
+) -> Ran:
+    """Waits for the command's end; ends it after `timeout_seconds`, or when crosscut is interrupted."""
+    began = time.monotonic()
+    try:
+        process = subprocess.Popen(command, env=dict(variables), stdout=output)
+    except OSError as error:
+        raise UsageError(f"{command[0]}: {plainly(error)}") from error
+    stopped = ""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        process.wait(timeout_seconds)
+    except subprocess.TimeoutExpired:
+        stopped = f"ended after {timeout_seconds:g} s (--timeout)"
+        _end(process, signal.SIGTERM)
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+        _end(process, signal.SIGINT)
+    except BaseException:
+        _end(process, signal.SIGTERM)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    status = process.returncode
+    return Ran(status if status >= 0 else 128 - status, time.monotonic() - began, stopped)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _end(process: subprocess.Popen[bytes], gently: signal.Signals) -> None:
+    """A launcher takes its ranks with it when it is asked to end; more than once, where need be."""
+    for number in (gently, signal.SIGTERM, signal.SIGKILL):
+        process.send_signal(number)
+        try:
+            process.wait(ENDING_SECONDS)
+            return
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            continue
+    process.wait()
+
+
+def write_about(folder: Path, command: Sequence[str], ran: Ran, trace: Mapping[str, object]) -> None:
+    """How the profile was made, beside it; by rename, so that it is whole or not there."""
+    about = {
+        "crosscut": crosscut.__version__,
+        "command": list(command),
+        "status": ran.status,
+        "seconds": ran.seconds,
+        "stopped": ran.stopped,
+        "trace": dict(trace),
+    }
+    staged = folder / f".{ABOUT}.{os.getpid()}"
+    staged.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    staged.replace(folder / ABOUT)
+
+
+def complain(ran: Ran, words: str) -> None:
+    """Raises where the command did not end well; to be called when what there is has been shown."""
+    if ran.stopped == "interrupted":
+        raise Interrupted("interrupted; the profile is of what was done until then")
+    if ran.stopped:
+        raise CrosscutError(f"{words}: {ran.stopped}; the profile is of what was done until then")
+    if ran.status != 0:
+        raise CrosscutError(
+            f"{words} ended with status {ran.status}; the profile is of what was done until then"
+        )

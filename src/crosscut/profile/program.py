@@ -1,0 +1,170 @@
+"""What a whole MPI program did: the counters of its ranks put together. Reads files, starts nothing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.base.errors import UsageError, plainly
+from crosscut.profile.format import ABORTED, FINALIZED, WAYS, Counts, RankProfile, read
+
+ABOUT = "profile.json"
+# A matrix of more ranks than this is left as the pairs that talk.
+MOST_MATRIX_RANKS = 4096
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One function of MPI, over all ranks."""
+
+    name: str
+    kind: str
+    count: int
+    seconds: Floats
+    """By rank that left a profile."""
+    longest_seconds: float
+    as_called: Counts
+    """[decade, messages or bytes]"""
+    decomposed: Counts
+
+
+@dataclass(frozen=True)
+class Profile:
+    folder: Path
+    ranks: int
+    """That there were; not each need have left a profile."""
+    found: tuple[RankProfile, ...]
+    calls: tuple[Call, ...]
+    """Those that occurred, the most time first."""
+    about: Mapping[str, object] = field(default_factory=dict)
+    """What `crosscut profile` wrote of how it was made; empty where it did not come to that."""
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        there = {one.rank for one in self.found}
+        return tuple(rank for rank in range(self.ranks) if rank not in there)
+
+    @property
+    def complete(self) -> bool:
+        return not self.missing and all(one.state == FINALIZED for one in self.found)
+
+    @property
+    def threaded(self) -> bool:
+        return any(one.threaded for one in self.found)
+
+    @property
+    def seconds(self) -> Floats:
+        """By rank found: from the start of MPI_Init to the last call."""
+        return np.array([one.seconds for one in self.found])
+
+    @property
+    def mpi_seconds(self) -> Floats:
+        """By rank found; of threads together."""
+        return np.array([one.call_seconds.sum() for one in self.found])
+
+    def sizes(self, way: str) -> Counts:
+        """[decade, messages or bytes] of all ranks: point, one-sided, or collective (decomposed)."""
+        decades = self.found[0].as_called.shape[1]
+        total = np.zeros((decades, 2), np.uint64)
+        for call in self.calls:
+            if way == "collective":
+                total += call.decomposed
+            elif call.kind in _AS_CALLED[way]:
+                total += call.as_called
+        return total
+
+    def sent_bytes(self) -> Floats:
+        """By rank found, all ways: what the network has to carry away from it, or one-sided to it."""
+        return np.array([float(one.traffic[:, :, 1].sum()) for one in self.found])
+
+    def matrix(self, way: str | None = None) -> Counts:
+        """[from, to, messages or bytes] of one way, or all; raises UsageError where it is too large."""
+        if self.ranks > MOST_MATRIX_RANKS:
+            raise UsageError(f"{self.folder}: a matrix of {self.ranks} ranks is too large")
+        total = np.zeros((self.ranks, self.ranks, 2), np.uint64)
+        for one in self.found:
+            inside = one.peers >= 0
+            chosen = one.traffic[inside]
+            total[one.rank, one.peers[inside]] += (
+                chosen.sum(axis=1) if way is None else chosen[:, WAYS.index(way)]
+            )
+        return total
+
+
+_AS_CALLED: Mapping[str, tuple[str, ...]] = {
+    "point": ("point", "persistent"),
+    "one-sided": ("one-sided",),
+}
+
+
+def load(folder: Path) -> Profile:
+    """Raises UsageError where there is no profile, or one that cannot be read."""
+    files = sorted(folder.glob("rank-*.profile"))
+    if not files:
+        raise UsageError(f"{folder}: no profile there (it would have files rank-000000.profile and so on)")
+    found = tuple(sorted((read(file) for file in files), key=lambda one: one.rank))
+    first = found[0]
+    for before, one in itertools.pairwise(found):
+        if one.rank == before.rank:
+            raise UsageError(f"{one.file}: is of rank {one.rank}, as {before.file} is")
+        if one.ranks != first.ranks or one.names != first.names or one.kinds != first.kinds:
+            raise UsageError(
+                f"{one.file}: is of another program or crosscut than {first.file} "
+                f"({one.ranks} ranks, {len(one.names)} functions; {first.ranks}, {len(first.names)})"
+            )
+    return Profile(folder, first.ranks, found, _calls(found), read_about(folder))
+
+
+def _calls(found: Sequence[RankProfile]) -> tuple[Call, ...]:
+    first = found[0]
+    calls = []
+    for index, (name, kind) in enumerate(zip(first.names, first.kinds, strict=True)):
+        as_called = sum((one.as_called[index] for one in found), np.zeros_like(first.as_called[index]))
+        decomposed = sum((one.decomposed[index] for one in found), np.zeros_like(first.decomposed[index]))
+        count = sum(int(one.calls[index]) for one in found)
+        if count or as_called.any() or decomposed.any():
+            seconds = np.array([one.call_seconds[index] for one in found])
+            longest = max(float(one.longest_seconds[index]) for one in found)
+            calls.append(Call(name, kind, count, seconds, longest, as_called, decomposed))
+    return tuple(sorted(calls, key=lambda call: -float(call.seconds.sum())))
+
+
+def read_about(folder: Path) -> Mapping[str, object]:
+    """How it was made; empty where nothing says so. Raises UsageError."""
+    file = folder / ABOUT
+    if not file.exists():
+        return {}
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: {plainly(error)}") from error
+    if not isinstance(value, dict):
+        raise UsageError(f"{file}: is not an object")
+    return value
+
+
+def ended(profile: Profile) -> tuple[str, ...]:
+    """A sentence for each thing that did not end as it should; empty: all did."""
+    said = []
+    if profile.missing:
+        few = ", ".join(map(str, profile.missing[:8])) + (", …" if len(profile.missing) > 8 else "")
+        said.append(f"no profile of {len(profile.missing)} of {profile.ranks} ranks: {few}")
+    aborted = [one for one in profile.found if one.state == ABORTED]
+    said += [f"rank {one.rank} called MPI_Abort with code {one.error_code}" for one in aborted[:8]]
+    within: dict[str, list[int]] = {}
+    for one in profile.found:
+        if one.state not in (FINALIZED, ABORTED):
+            name = "computing" if one.current_call is None else f"in {one.names[one.current_call]}"
+            within.setdefault(name, []).append(one.rank)
+    for name, ranks in within.items():
+        who = "rank" if len(ranks) == 1 else "ranks"
+        few = ", ".join(map(str, ranks[:16])) + (", …" if len(ranks) > 16 else "")
+        said.append(f"{who} {few} ended before MPI_Finalize, {name}")
+    return tuple(said)

@@ -1,0 +1,121 @@
+"""The events that libcrosscut-profile.so leaves for each rank with `--trace`, read one by one."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import BinaryIO
+
+from crosscut.base.errors import UsageError, plainly
+
+MAGIC = b"xc-trace"
+VERSION = 1
+NO_ONE, CANCELLED = -1, -2
+_HEADER = struct.Struct("<8s4I")
+_RECORD = struct.Struct("<2H2iI4Q")
+_MOST_NUMBERS = 1 << 22
+
+
+class Kind(IntEnum):
+    SEND = 1
+    RECEIVE = 2
+    START_SEND = 3
+    START_RECEIVE = 4
+    COMPLETE = 5
+    COLLECTIVE = 6
+    STEP = 7
+    END = 8
+
+
+class Pattern(IntEnum):
+    """Of collective calls (profiler/profile.h, enum pattern)."""
+
+    BARRIER = 0
+    BROADCAST = 1
+    GATHER = 2
+    SCATTER = 3
+    ALL_GATHER = 4
+    ALL_TO_ALL = 5
+    REDUCE = 6
+    ALL_REDUCE = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    kind: Kind
+    peer: int
+    """World rank; of COLLECTIVE the root, of STEP to whom; -1: nobody, anybody."""
+    tag: int
+    """Of COLLECTIVE the pattern, of STEP from whom."""
+    group: int
+    bytes: int
+    serial: int
+    """Of the operation; of STEP the bytes received; of COLLECTIVE whether blocks vary."""
+    ticks: int
+    """Computing before it."""
+    numbers: tuple[int, ...]
+    """Of v-collectives: the bytes of each block."""
+
+
+def events(file: Path, rank: int, ranks: int) -> Iterator[Event]:
+    """Raises UsageError, with the byte, for what is no whole trace of this rank."""
+    try:
+        with file.open("rb") as stream:
+            yield from _events(file, stream, rank, ranks)
+    except OSError as error:
+        raise UsageError(f"{file}: {plainly(error)}") from error
+
+
+def _events(file: Path, stream: BinaryIO, rank: int, ranks: int) -> Iterator[Event]:
+    header = stream.read(_HEADER.size)
+    if len(header) < _HEADER.size or header[:8] != MAGIC:
+        raise UsageError(f"{file}: byte 0: no trace of a rank (it would begin with {MAGIC!r})")
+    _, version, its_rank, its_ranks, record_bytes = _HEADER.unpack(header)
+    if version != VERSION or record_bytes != _RECORD.size:
+        raise UsageError(f"{file}: byte 8: version {version}, records of {record_bytes} bytes; this crosscut "
+                         f"reads version {VERSION}, of {_RECORD.size}")  # fmt: skip
+    if (its_rank, its_ranks) != (rank, ranks):
+        raise UsageError(
+            f"{file}: byte 12: is of rank {its_rank} of {its_ranks}, not of rank {rank} of {ranks}"
+        )
+    at = _HEADER.size
+    while data := stream.read(_RECORD.size):
+        if len(data) < _RECORD.size:
+            raise _truncated(file, at + len(data))
+        event, size = _event(file, stream, data, at, ranks)
+        yield event
+        at += size
+        if event.kind is Kind.END:
+            if event.peer != 1:
+                raise UsageError(f"{file}: byte {at}: the rank called MPI_Abort; it cannot be replayed")
+            if stream.read(1):
+                raise UsageError(f"{file}: byte {at}: goes on after its end")
+            return
+    raise _truncated(file, at)
+
+
+def _truncated(file: Path, at: int) -> UsageError:
+    return UsageError(
+        f"{file}: ends at byte {at}, before MPI_Finalize: the program did not come to its end, and a trace "
+        "of a part cannot be replayed"
+    )
+
+
+def _event(file: Path, stream: BinaryIO, data: bytes, at: int, ranks: int) -> tuple[Event, int]:
+    number, _call, peer, tag, extra, group, count, serial, ticks = _RECORD.unpack(data)
+    if not Kind.SEND <= number <= Kind.END or extra > _MOST_NUMBERS:
+        raise UsageError(f"{file}: byte {at}: no event (kind {number}, {extra} numbers)")
+    kind = Kind(number)
+    sources = (peer, tag) if kind is Kind.STEP else (peer,)
+    if kind is not Kind.END and not all(CANCELLED <= one < ranks for one in sources):
+        raise UsageError(f"{file}: byte {at}: of rank {max(sources)} of {ranks}")
+    numbers: tuple[int, ...] = ()
+    if extra:
+        more = stream.read(8 * extra)
+        if len(more) < 8 * extra:
+            raise _truncated(file, at + len(data) + len(more))
+        numbers = struct.unpack(f"<{extra}Q", more)
+    return Event(kind, peer, tag, group, count, serial, ticks, numbers), len(data) + 8 * extra

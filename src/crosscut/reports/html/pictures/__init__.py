@@ -1,0 +1,1 @@
+"""The pictures of the page: a file for each."""

@@ -1,0 +1,79 @@
+"""The network that a run was simulated on, or a described one that it names, drawn with its capacities."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from crosscut.base.errors import CrosscutError
+from crosscut.network import description as network
+from crosscut.reports.html.markup import Markup, element
+from crosscut.reports.html.markup import text as escaped
+from crosscut.reports.html.pictures.picture import Picture
+from crosscut.reports.svg import network as network_drawing
+from crosscut.reports.view import View, number, text
+
+LARGEST_BYTES = 600_000
+MOST_LINKS = 5_000
+MOST_HOSTS = 20_000  # beyond, the drawing is a grey band
+# The drawing's own colours as the page's: only where they stand as an attribute, never in a name.
+_COLOURS = {
+    "#ffffff": "var(--card)", "#1f2933": "var(--ink)", "#6b7785": "var(--faint)", "#f2f5f8": "var(--raised)",
+    "#274c6b": "var(--switch)",
+}  # fmt: skip
+
+
+def picture(view: View, name: str) -> Picture | None:
+    """None where the run names no network, or one that is too large to be drawn."""
+    description = text(view.attributes, "network", "description")
+    if not description or not number(view.attributes, "network", "hosts") <= MOST_HOSTS:
+        return None
+    try:
+        found = _loaded(description, text(view.attributes, "network", "name"))
+    except CrosscutError:  # another version's description: the report goes on without its picture
+        return None
+    svg = network_drawing.svg(found)
+    if len(svg) > LARGEST_BYTES:
+        return None
+    title = text(view.attributes, "network", "title") or text(view.attributes, "network", "name")
+    counts = found.figures["counts"]
+    return Picture(
+        kind="drawing",
+        name=name,
+        title="The network",
+        caption=f"{title}: {counts['hosts']:,} hosts, {counts['switches']:,} switches; colours and widths of "
+        "links are their rates, figures beside switches their own capacities.",
+        columns=_links(found.graph),
+        body=element("div", _themed(svg, title), class_="drawing scroll", tabindex="0", role="region",
+                     aria_label=f"drawing of the network {title}"),
+    )  # fmt: skip
+
+
+def _links(graph: network.Graph | None) -> dict[str, list[float | int | str | None]]:
+    """What each cable joins; of very many the description in the run has them."""
+    edges = graph.edges if graph is not None and len(graph.edges) <= MOST_LINKS else ()
+    if graph is None or not edges:
+        return {}
+    return {
+        "from": [graph.vertices[edge.a].name for edge in edges],
+        "to": [graph.vertices[edge.b].name for edge in edges],
+        "cables": [edge.cables for edge in edges],
+        "bits_per_second": [edge.bits_per_second for edge in edges],
+    }
+
+
+def _loaded(description: str, name: str) -> network.Network:
+    """The core reads files, and calls a network by its file's name; the run carries both, the name
+    maybe not as that of a file may be."""
+    with tempfile.TemporaryDirectory(prefix="crosscut-report-") as folder:
+        file = Path(folder) / f"{re.sub(r'[^A-Za-z0-9_-]', '-', name)[:80] or 'network'}.toml"
+        file.write_text(description, encoding="utf-8", errors="replace")
+        return network.load(str(file), graph=True)
+
+
+def _themed(svg: str, title: str) -> Markup:
+    pattern = re.compile("|".join(f'="{colour}"' for colour in _COLOURS))
+    themed = pattern.sub(lambda match: f'="{_COLOURS[match[0][2:-1]]}"', svg)
+    # Names inside are escaped by network_drawing.
+    return Markup(themed.replace("<svg ", f'<svg role="img" aria-label="{escaped(title)}" ', 1))

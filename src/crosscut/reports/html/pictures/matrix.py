@@ -1,0 +1,122 @@
+"""All routes as a heat map: a byte a route, the rates on a logarithmic scale, compressed."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.model import Structure
+from crosscut.base import units
+from crosscut.reports.html.pictures.picture import Axis, Picture, Series
+from crosscut.reports.words import figures
+
+# Levels 1 to LEVELS; 0 is a route that was not measured. With fewer a large page compresses better.
+LEVELS, LEVELS_OF_MANY, MANY_RANKS = 255, 63, 1500
+FEWEST_ROUTES = 2
+LEAST_FILLED = 0.05  # of all cells: fewer are specks, better read in the table
+
+
+def picture(one: Series, name: str, structure: Structure | None = None) -> Picture | None:
+    routes = one.digest.routes
+    if len(routes.source) < max(FEWEST_ROUTES, LEAST_FILLED * one.view.ranks**2):
+        return None
+    if not (routes.rates.median > 0).any():
+        return None
+    ranks = one.view.ranks
+    levels = LEVELS if ranks <= MANY_RANKS else LEVELS_OF_MANY
+    values = np.where(routes.rates.median > 0, routes.rates.median, np.nan)
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    found = quantise(values, low, high, levels)
+    rates, error = means(values, found, levels)
+    cells = _cells(routes, found, ranks)
+    return Picture(
+        kind="matrix",
+        name=name,
+        title="Every route",
+        caption=_caption(one, routes),
+        x=Axis("from rank"),
+        y=Axis("to rank", units.rate_unit(float(np.nanmedian(values)))),
+        more={
+            "ranks": ranks,
+            "levels": levels,
+            "low": low,
+            "high": high,
+            "rates": rates,
+            "error": error,
+            "cells": packed(cells),
+            "nodes": one.view.nodes,
+            "node_of": one.view.rank_nodes,
+            "orders": orders(one, structure),
+        },
+    )
+
+
+def quantise(values: Floats, low: float, high: float, levels: int) -> NDArray[np.uint8]:
+    """1 at `low` to `levels` at `high`, even in the logarithm: the relative error is the same everywhere."""
+    if high <= low:
+        return np.where(np.isfinite(values), 1, 0).astype(np.uint8)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        place = np.log(values / low) / np.log(high / low)
+    # NaN has no integer: 0 first, and masked.
+    found = np.rint(np.where(np.isfinite(place), place, 0) * (levels - 1)) + 1
+    return np.where(np.isfinite(values), found, 0).astype(np.uint8)
+
+
+def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats, float]:
+    """([level] mean rate of its routes, NaN where it has none; by which share a route's is off at most)"""
+    there = levels > 0
+    numbers = np.bincount(levels[there], minlength=count + 1)
+    with np.errstate(invalid="ignore"):
+        found = np.bincount(levels[there], weights=values[there], minlength=count + 1) / numbers
+    return found, float(np.abs(found[levels[there]] / values[there] - 1).max())
+
+
+def _cells(routes: Routes, levels: NDArray[np.uint8], ranks: int) -> NDArray[np.uint8]:
+    """[source, destination]"""
+    cells = np.zeros((ranks, ranks), np.uint8)
+    cells[routes.source, routes.destination] = levels
+    return cells
+
+
+def packed(cells: NDArray[np.uint8]) -> str:
+    """What the page's DecompressionStream("deflate") reads."""
+    return base64.b64encode(zlib.compress(cells.tobytes(), 6)).decode("ascii")
+
+
+def orders(one: Series, structure: Structure | None) -> list[dict[str, object]]:
+    """Ways to number rows and columns: which rank comes at each place, and where a group ends."""
+    ranks = np.arange(one.view.ranks)
+    found: list[dict[str, object]] = [{"label": "by rank", "rank_at": None, "ends": [], "names": []}]
+    nodes = one.view.rank_nodes
+    if 1 < len(np.unique(nodes)) < len(nodes):
+        found.append(_order("by node", nodes, [one.view.nodes[node] for node in np.unique(nodes)]))
+    if structure is not None and structure.ranks == len(ranks) and len(structure.groups) > 1:
+        labels = np.array(structure.labels())
+        names = [structure.groups[label].name if label >= 0 else "no group" for label in np.unique(labels)]
+        found.append(_order("by inferred group", labels, names))
+    return found
+
+
+def _order(label: str, groups: NDArray[np.int64], names: Sequence[str]) -> dict[str, object]:
+    rank_at = np.argsort(groups, kind="stable")
+    ends = np.nonzero(np.diff(groups[rank_at]))[0] + 1
+    return {"label": label, "rank_at": rank_at, "ends": ends, "names": list(names)}
+
+
+def _caption(one: Series, routes: Routes) -> str:
+    worst = figures.extreme(routes.rates)
+    assert worst is not None  # some route has a rate
+    source, destination = int(routes.source[worst]), int(routes.destination[worst])
+    middle = figures.middle(routes.rates)
+    figure = figures.at(routes.rates, worst)
+    return (
+        f"{units.count(len(routes.source), 'route')} at {units.size(one.digest.size_bytes)}: the slowest, "
+        f"{one.view.rank_name(source)} → {one.view.rank_name(destination)}, reaches {figure.rate()}, "
+        f"{units.percent(figure.median / middle)} of the median route ({units.rate(middle)})."
+    )

@@ -1,0 +1,103 @@
+"""What a picture is to the page: words, and columns of numbers that the page's script draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.figures.digest import Digest
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.base import units
+from crosscut.reports.html.markup import NOTHING, Markup
+from crosscut.reports.view import View, text
+
+Column = NDArray[np.generic] | Sequence[float | int | str | None]
+
+
+@dataclass(frozen=True)
+class Axis:
+    label: str
+    unit: tuple[float, str] = (1.0, "")
+    """(factor, name): the columns stay in bytes and seconds, the axis is divided."""
+    log: bool = False
+
+    def as_json(self) -> dict[str, object]:
+        return {"label": self.label, "factor": self.unit[0], "unit": self.unit[1], "log": self.log}
+
+
+def rate_axis(label: str, typical: float, *, log: bool = False) -> Axis:
+    return Axis(label, units.rate_unit(typical), log)
+
+
+# Of runs laid over each other: with more between their middles the slow ones would lie on the axis.
+_FARTHEST_APART = 5.0
+LOGARITHMIC = "The runs are so far apart that the axis of rates is logarithmic."
+
+
+def far_apart(rates: Sequence[Floats]) -> bool:
+    """Whether runs' rates (each with some that are finite) ask for a logarithmic axis, and allow it."""
+    middles = [float(np.nanmedian(values)) for values in rates]
+    lowest = min(float(np.nanmin(values)) for values in rates)
+    return len(middles) > 1 and lowest > 0 and max(middles) > _FARTHEST_APART * min(middles)
+
+
+def time_axis(label: str, typical: float, *, log: bool = False) -> Axis:
+    return Axis(label, units.time_unit(typical), log)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """`kind` names the script that draws it (assets/main.js); `columns` are also its CSV."""
+
+    kind: str
+    name: str
+    """Part of the page's anchors and of the names of exported files."""
+    title: str
+    caption: str
+    """What there is to see, in words: also what a screen reader says."""
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    x: Axis | None = None
+    y: Axis | None = None
+    more: Mapping[str, object] = field(default_factory=dict)
+    body: Markup = NOTHING
+    """Of a picture that is drawn already."""
+    controls: bool = True
+
+    def as_json(self) -> dict[str, object]:
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "title": self.title,
+            "caption": self.caption,
+            "columns": dict(self.columns),
+            "x": self.x.as_json() if self.x else None,
+            "y": self.y.as_json() if self.y else None,
+            "more": dict(self.more),
+        }
+
+
+@dataclass(frozen=True)
+class Series:
+    """One run at one size, for pictures that lay several over each other."""
+
+    name: str
+    view: View
+    digest: Digest
+
+    @property
+    def samples(self) -> Samples:
+        return self.digest.phases
+
+    @property
+    def by_formula(self) -> bool:
+        """A rank's own rate says nothing where ranks take turns or share a trunk (words/sentences.py)."""
+        return text(self.view.attributes, "pattern", "formula_per") == "phase"
+
+
+def repeated(parts: Sequence[tuple[str, int]]) -> list[str]:
+    """Column `run`: each name as often as it has rows."""
+    return [name for name, count in parts for _ in range(count)]

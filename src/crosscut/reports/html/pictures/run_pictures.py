@@ -1,0 +1,142 @@
+"""The pictures of a run, by its pattern; reports/terminal/run.py chooses the terminal's report alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from crosscut.analysis.figures import pingpong, slowdown
+from crosscut.analysis.figures.digest import Digest, digest
+from crosscut.analysis.figures.samples import messages
+from crosscut.analysis.structure.model import Structure
+from crosscut.base import units
+from crosscut.reports.html.pictures import (  # fmt: skip
+    cloud,
+    conditions,
+    drawing,
+    histograms,
+    matrix,
+    phases,
+    ranks,
+    structure,
+    sweep,
+)
+from crosscut.reports.html.pictures.picture import Picture, Series
+from crosscut.reports.view import View
+
+Drawer = Callable[[Series, str, Structure | None], list[Picture]]
+
+
+def pictures(one: Series, name: str, known: Structure | None = None) -> list[Picture]:
+    """Of one run, its details at the size of `one`; `name` begins the name of each."""
+    draw = _dense if one.samples.of_phases else _BY_PATTERN.get(one.view.pattern, _dense)
+    found = draw(one, name, known)
+    if (drawn := structure.picture(known, f"{name}-structure")) is not None:
+        found.append(drawn)
+    if (network := drawing.picture(one.view, f"{name}-network")) is not None:
+        found.append(network)
+    return found
+
+
+def details(one: Series, name: str, known: Structure | None = None) -> list[Picture]:
+    """Of the size of `one` alone: what differs where another is looked at."""
+    if one.samples.of_phases or one.view.pattern not in _BY_PATTERN:
+        return _dense(one, name, known)
+    if one.view.pattern == "streams":
+        return _streams(one, name, known)
+    return _there(matrix.picture(one, f"{name}-routes", known)) if one.view.pattern == "pingpong" else []
+
+
+def _there(*found: Picture | None) -> list[Picture]:
+    return [picture for picture in found if picture is not None]
+
+
+def _dense(one: Series, name: str, known: Structure | None) -> list[Picture]:
+    alone = [one]
+    return _there(
+        phases.picture(alone, f"{name}-phases"),
+        matrix.picture(one, f"{name}-routes", known),
+        histograms.of_routes(alone, f"{name}-route-histogram"),
+        histograms.of_phases(alone, f"{name}-phase-histogram"),
+        histograms.curve(alone, f"{name}-curve"),
+        ranks.picture(alone, f"{name}-ranks"),
+    )
+
+
+def _pingpong(one: Series, name: str, known: Structure | None) -> list[Picture]:
+    measured = [one.view.samples(index) for index in one.view.measured_sizes()]
+    found = sweep.pictures([(one.name, pingpong.sweep(measured))], f"{name}-sweep")
+    return [*found, *_there(matrix.picture(one, f"{name}-routes", known))]
+
+
+def _loaded(one: Series, name: str, _known: Structure | None) -> list[Picture]:
+    measured = [one.view.samples(index) for index in one.view.measured_sizes()]
+    # No matrix: its messages differ in size from route to route.
+    return _there(cloud.picture(*messages(measured), f"{name}-cloud"))
+
+
+def _congestor(one: Series, name: str, _known: Structure | None) -> list[Picture]:
+    found = []
+    for index in one.view.measured_sizes():
+        samples = one.view.samples(index)
+        entries = slowdown.slowdowns(slowdown.conditions(samples, one.view.labels(samples)))
+        found.append(
+            conditions.of_victims(entries, units.size(samples.size_bytes), f"{name}-victims-{index}")
+        )
+    return _there(*found)
+
+
+def _streams(one: Series, name: str, known: Structure | None) -> list[Picture]:
+    alone = [one]
+    return _there(
+        conditions.of_streams(one, f"{name}-streams"),
+        matrix.picture(one, f"{name}-routes", known),
+        histograms.of_routes(alone, f"{name}-route-histogram"),
+    )
+
+
+_BY_PATTERN: dict[str, Drawer] = {
+    "pingpong": _pingpong,
+    "loaded-pingpong": _loaded,
+    "congestor": _congestor,
+    "streams": _streams,
+}
+
+
+def side_by_side(series: Sequence[Series], name: str, *, sweeps: bool = True) -> list[Picture]:
+    """Several runs in one picture: each kind of picture over the runs that have it. `sweeps`: those over all
+    sizes as well, which no choice of a size changes."""
+    if len(series) < 2:
+        return []
+    sweeping = [one for one in series if one.view.pattern == "pingpong"]
+    found: list[Picture] = []
+    if sweeps and len(sweeping) > 1:
+        lines = [
+            (one.name, pingpong.sweep([one.view.samples(index) for index in one.view.measured_sizes()]))
+            for one in sweeping
+        ]
+        found += sweep.pictures(lines, f"{name}-sweep")
+    if sweeps and (under_load := [one for one in series if one.view.pattern == "loaded-pingpong"]):
+        each = [
+            (one.name, *messages([one.view.samples(index) for index in one.view.measured_sizes()]))
+            for one in under_load
+        ]
+        found += _there(cloud.laid_over(each, f"{name}-loaded"))
+    # One axis for one question: only runs of the same pattern are laid over each other.
+    patterns = dict.fromkeys(one.view.pattern for one in series)
+    for pattern in patterns:
+        dense = [one for one in series if one.view.pattern == pattern and pattern not in _BY_PATTERN]
+        if len(dense) > 1:
+            prefix = f"{name}-{pattern}"
+            found += _there(
+                phases.picture(dense, f"{prefix}-phases"),
+                histograms.of_routes(dense, f"{prefix}-route-histogram"),
+                histograms.of_phases(dense, f"{prefix}-phase-histogram"),
+                histograms.curve(dense, f"{prefix}-curve"),
+                ranks.picture(dense, f"{prefix}-ranks"),
+            )
+    return found
+
+
+def digests(view: View) -> list[Digest]:
+    """Of every measured size, one in memory at a time."""
+    return [digest(view.dataset, index) for index in view.measured_sizes()]

@@ -1,0 +1,89 @@
+"""Pictures of other message sizes than the one shown first, for the page's choice of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crosscut.base import units
+from crosscut.reports.html.markup import Markup, element, tight
+from crosscut.reports.html.pictures.picture import Picture
+
+# A cell of a heat map takes up to 1.4 bytes of the page: six maps of 1,024 ranks stay below 10 MB.
+MOST_CELLS = 6_500_000
+MOST_SIZES = 24
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one run, or several laid over each other, can be looked at by size."""
+
+    group: str
+    """Figures that follow each other: choosing in one of them chooses in all."""
+    chosen_bytes: int
+    others: Mapping[int, Sequence[Picture]]
+    """By size in bytes; pictures are told by the names of those shown first."""
+    left_out: int = 0
+
+
+def choice(
+    group: str, chosen: int, there: Iterable[int], ranks: int, draw: Callable[[int], Sequence[Picture]]
+) -> Choice:
+    """`draw`: the pictures of a size."""
+    others = sorted(size for size in set(there) if size != chosen)
+    kept = offered(others, ranks)
+    return Choice(group, chosen, {size: draw(size) for size in kept}, len(others) - len(kept))
+
+
+def offered(others: Sequence[int], ranks: int) -> list[int]:
+    """As many as the page has room for, evenly over all of them, with the smallest."""
+    most = min(MOST_SIZES, MOST_CELLS // max(ranks**2, 1))
+    if len(others) <= most:
+        return list(others)
+    if most == 0:
+        return []
+    return [others[at] for at in np.linspace(0, len(others), most, endpoint=False).astype(int)]
+
+
+def as_json(choices: Sequence[Choice], shown: Sequence[Picture]) -> dict[str, object]:
+    """By figure: its group, and all its sizes in order, each with its picture; null: the one shown first."""
+    found: dict[str, object] = {}
+    for one in choices:
+        labels = _labels([one.chosen_bytes, *one.others])
+        for picture in shown:
+            at_size: dict[int, Picture | None] = {
+                size: replace(drawn, name=f"{picture.name}-{size}B", caption=tight(drawn.caption))
+                for size, pictures in one.others.items()
+                for drawn in pictures
+                if drawn.name == picture.name
+            }
+            if not at_size:
+                continue
+            at_size[one.chosen_bytes] = None
+            found[picture.name] = {
+                "group": one.group,
+                "sizes": [
+                    {"bytes": size, "label": labels[size], "picture": drawn.as_json() if drawn else None}
+                    for size, drawn in sorted(at_size.items())
+                ],
+            }
+    return found
+
+
+def _labels(sizes: Sequence[int]) -> dict[int, str]:
+    """Rounded, where that still tells them apart."""
+    rounded = {size: units.size(size) for size in sizes}
+    twice = {label for label in rounded.values() if list(rounded.values()).count(label) > 1}
+    return {size: units.count(size, "byte") if label in twice else label for size, label in rounded.items()}
+
+
+def note(one: Choice) -> Markup:
+    """Of sizes for which the page has no room."""
+    if not one.left_out:
+        return Markup("")
+    there = f"{units.count(len(one.others) + 1, 'size')} of {len(one.others) + 1 + one.left_out:,}"
+    return element(
+        "p", f"Pictures of {there} are in this page; any other: crosscut report --size SIZE.", class_="kicker"
+    )

@@ -1,0 +1,1 @@
+"""Reports as JSON: a file for each."""

@@ -1,0 +1,232 @@
+"""Runs, specs and words without the names of nodes: what may be handed to a vendor.
+
+Of a run only attributes that are known to name nobody are kept, and in what is kept every name that the runs
+have is replaced by a number: what a later version writes into a run is left out until it is looked at here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from crosscut.analysis.compare.comparing import Comparison
+from crosscut.analysis.compare.conditions import UntoldError
+from crosscut.analysis.compare.promises import Checked, Judged
+from crosscut.analysis.compare.spec import Promise, Spec
+from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.structure.model import Structure
+from crosscut.base.node_names import node_names
+from crosscut.reports.view import View
+from crosscut.run.run import Run
+
+# The program's own words: a node that is called `ring` changes none of them.
+_KEPT = (
+    "schema", "crosscut", "state", "start", "end", "place", "cadence", "sync", "clock", "wait", "effort",
+    "peers", "summaries", "slots",
+)  # fmt: skip
+_SEARCHED = ("tcp", "phase_labels", "counters_before", "counters_after", "trust")
+# The job names its output, and whatever was handed to it as metadata; a network and a lab have names.
+_KEPT_OF = {
+    "job": ("pattern", "backend", "sizes", "repetitions", "interval", "seed", "sync", "compute", "verify"),
+    "pattern": ("name", "summary", "formula", "formula_per", "source"),
+    "backend": ("name",),
+    "network": ("kind", "hosts", "switches", "ranks_per_host"),
+    "lab": ("switch", "dilation", "mtu_bytes"),
+}  # fmt: skip
+_KEPT_OF_NODE = ("kernel", "cores")
+_KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu")
+_NOT_TOLD = "not told here"
+# What a host's name is made of; a name of anything else is looked for as it stands.
+_WORD = re.compile(r"\w[\w.-]*\w|\w")
+_BETWEEN_PARTS = re.compile("([-._])")
+_NODES_NAMED = 8
+
+
+@dataclass(frozen=True)
+class Aliases:
+    """The same node by the same number throughout: `node 7`."""
+
+    of: Mapping[str, str]
+    short: Mapping[str, str] = field(default_factory=dict)
+    """Names without their domain."""
+    odd: tuple[str, ...] = ()
+    """Names that are no words, the longest first."""
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """Of runs, whose folders may bear names."""
+
+    def node(self, name: object) -> str:
+        """Of exactly this name; empty for one that no run has."""
+        return self.of.get(str(name), "")
+
+    def text(self, words: str) -> str:
+        """With a number in place of each name, written with or without its domain."""
+        for path, shown in self.paths.items():
+            words = words.replace(path, shown)
+        for name in self.odd:
+            words = words.replace(name, self.of[name])
+        return _WORD.sub(lambda found: self._word(found[0]), words)
+
+    def _word(self, word: str) -> str:
+        """The longest name that begins at each part (`n003-before`); with it goes a domain that follows."""
+        parts = _BETWEEN_PARTS.split(word)
+        shown, start = "", 0
+        while start < len(parts):
+            for end in range(len(parts), start, -2):
+                name = "".join(parts[start:end])
+                alias = self.of.get(name) or self.short.get(name)
+                if alias and not name.isdigit():  # of a node that is called 5 every figure would be one
+                    more = "".join(parts[end:])
+                    return shown + alias + ("" if more.startswith(".") else self._more(more))
+            shown += "".join(parts[start : start + 2])
+            start += 2
+        return shown
+
+    def _more(self, words: str) -> str:
+        return words[:1] + self._word(words[1:]) if words else ""
+
+    def value(self, of: object) -> object:
+        """Members, their keys, and what they hold."""
+        if isinstance(of, str):
+            return self.text(of)
+        if isinstance(of, Mapping):
+            return {self.text(str(key)): self.value(member) for key, member in of.items()}
+        return [self.value(member) for member in of] if isinstance(of, list | tuple) else of
+
+
+def aliases(runs: Iterable[Run]) -> Aliases:
+    """Numbered by rank, of the run with the most ranks first."""
+    ordered = sorted(runs, key=lambda run: -run.ranks)
+    found: dict[str, str] = {}
+    for run in ordered:
+        for name in (*run.node_names, *node_names(run.attributes.get("nodes"))):
+            if name not in ("", "?") and name not in found:
+                found[name] = f"node {len(found) + 1}"
+    odd = sorted((name for name in found if not _WORD.fullmatch(name)), key=len, reverse=True)
+    return Aliases(
+        of=found,
+        short={name.partition(".")[0]: alias for name, alias in found.items() if "." in name},
+        odd=tuple(odd),
+        paths={str(run.path): f"run {at}" for at, run in enumerate(ordered, 1) if len(run.path.parts) > 1},
+    )
+
+
+def run(of: Run, known: Aliases) -> Run:
+    dataset = of.dataset.copy(deep=False)
+    dataset.attrs = dict(attributes(of.attributes, known))
+    path = of.path.absolute()
+    return Run(Path((known.text(path.stem) or "run") + path.suffix), dataset)
+
+
+def views(of: Sequence[View], known: Aliases) -> list[View]:
+    """Folders may bear names, so files alone tell them apart; of equal ones a number does."""
+    found: list[View] = []
+    taken: set[str] = set()
+    for at, one in enumerate(of, 1):
+        shown = run(Run(one.path, one.dataset.assign_attrs(dict(one.attributes))), known)
+        name = shown.path.name if shown.path.name not in taken else f"{shown.path.stem}-{at}.zarr"
+        taken.add(name)
+        found.append(View(Path(name), shown.dataset, shown.attributes))
+    return found
+
+
+def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
+    found = {key: of[key] for key in _KEPT if key in of}
+    found |= {key: known.value(of[key]) for key in _SEARCHED if key in of}
+    for key, members in _KEPT_OF.items():
+        if isinstance(table := of.get(key), Mapping):
+            kept = {name: table[name] for name in members if name in table}
+            if "parameters" in table:
+                kept["parameters"] = known.value(table["parameters"])
+            found[key] = kept | ({"name": _NOT_TOLD} if key == "network" else {})
+    found["nodes"] = _nodes(of.get("nodes"), known)
+    if isinstance(faults := of.get("faults"), list):
+        found["faults"] = [
+            {key: known.value(entry[key]) for key in ("id", "says") if key in entry}
+            for entry in faults if isinstance(entry, Mapping)
+        ]  # fmt: skip
+    lost = of.get("failed_ranks")
+    if isinstance(lost, list):  # a reason may have addresses
+        found["failed_ranks"] = [
+            {"rank": entry.get("rank"), "node": known.node(entry.get("node")), "reason": _NOT_TOLD}
+            for entry in lost if isinstance(entry, Mapping)
+        ]  # fmt: skip
+    again = of.get("resumed")
+    if isinstance(again, list):
+        found["resumed"] = [
+            {"forced": entry.get("forced"), "differences": _NOT_TOLD}
+            for entry in again if isinstance(entry, Mapping)
+        ]  # fmt: skip
+    return found
+
+
+def _nodes(of: object, known: Aliases) -> list[object]:
+    entries = of if isinstance(of, list) else [{} for _ in node_names(of)]
+    found: list[object] = []
+    for entry, name in zip(entries, node_names(of), strict=True):
+        shown: dict[str, object] = {"name": known.node(name)}
+        if isinstance(entry, Mapping):
+            shown |= {key: known.value(entry[key]) for key in _KEPT_OF_NODE if key in entry}
+            adapters = entry.get("adapters")
+            shown["adapters"] = [
+                {key: known.value(adapter[key]) for key in _KEPT_OF_ADAPTER if key in adapter}
+                for adapter in (adapters if isinstance(adapters, list) else ())
+                if isinstance(adapter, Mapping)
+            ]
+        found.append(shown)
+    return found
+
+
+def spec(of: Spec, known: Aliases) -> Spec:
+    """Its text stays, for its digest: a protocol that names nobody does not show it."""
+    promises = tuple(_promise(promise, known) for promise in of.promises)
+    return replace(of, path=Path("spec.toml"), title=known.text(of.title), promises=promises)
+
+
+def _promise(of: Promise, known: Aliases) -> Promise:
+    chosen = sorted(
+        {alias for name, alias in known.of.items() if any(fnmatchcase(name, one) for one in of.nodes)},
+        key=lambda alias: int(alias.partition(" ")[2]),
+    )
+    if len(chosen) > _NODES_NAMED:
+        chosen = [f"{len(chosen)} chosen nodes"]
+    return replace(of, name=known.text(of.name), nodes=tuple(chosen))
+
+
+def judged(of: Sequence[Judged], known: Aliases) -> tuple[Judged, ...]:
+    return tuple(
+        replace(one, promise=_promise(one.promise, known), reason=known.text(one.reason)) for one in of
+    )
+
+
+def check(of: Spec, checked: Checked) -> tuple[Spec, Checked]:
+    """What is told of it, whatever tells it."""
+    known = aliases(checked.runs)
+    runs = tuple(run(one, known) for one in checked.runs)
+    return spec(of, known), Checked(judged(checked.judged, known), runs)
+
+
+def comparison(of: Comparison, known: Aliases) -> Comparison:
+    notes, conditions = (tuple(map(known.text, told)) for told in (of.notes, of.conditions))
+    return replace(of, notes=notes, conditions=conditions)
+
+
+def untold(of: UntoldError, known: Aliases) -> UntoldError:
+    found = UntoldError("", tuple(map(known.text, of.conditions)))
+    found.args = (known.text(str(of)),)
+    return found
+
+
+def finding(of: Finding, known: Aliases) -> Finding:
+    return replace(
+        of, what=known.text(of.what), advice=known.text(of.advice), hosts=tuple(map(known.text, of.hosts))
+    )
+
+
+def structure(of: Structure | None, known: Aliases) -> Structure | None:
+    if of is None:
+        return None
+    notes = tuple(map(known.text, of.notes))
+    return replace(of, hosts=tuple(map(known.text, of.hosts)), notes=notes)

@@ -1,0 +1,136 @@
+"""Where the vertices of a network go on a drawing: pure, from the graph alone.
+
+Three ways, by what the network is: rows of switches over their hosts (trees), groups around a circle
+(modules, meta-nodes, dragonflies), or the two smoothest functions on the graph as coordinates
+(rings, tori, hypercubes; Hall 1970, "An r-dimensional quadratic placement algorithm").
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.network.description import Graph
+
+# More hosts than this on a switch of a row are drawn as one box with their number.
+HOSTS_IN_A_ROW = 128
+_DENSE_LIMIT = 3000  # vertices: the eigenvectors of a dense matrix take seconds
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Hosts of one switch, drawn as one."""
+
+    switch: int
+    hosts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Unit square, y downwards; NaN: not drawn by itself."""
+
+    kind: str  # "rows", "circle", "spectral"
+    at: NDArray[np.float64]  # [vertex, (x, y)]
+    bundles: tuple[Bundle, ...] = ()
+    bundle_at: NDArray[np.float64] | None = None  # [bundle, (x, y)]
+    rows: int = 1
+
+
+def lay_out(graph: Graph) -> Layout:
+    if not graph.vertices:
+        return Layout("rows", np.zeros((0, 2)))
+    levels = {vertex.level for vertex in graph.vertices if not vertex.is_host}
+    groups = {vertex.group for vertex in graph.vertices if vertex.group is not None}
+    if len(levels) > 1 or (levels and len(graph.vertices) - graph.hosts == 1):
+        return _rows(graph)
+    if len(groups) > 2:
+        return _circle(graph)
+    if levels:
+        return _rows(graph)
+    return _spectral(graph)
+
+
+def _neighbours(graph: Graph) -> list[list[int]]:
+    near: list[list[int]] = [[] for _ in graph.vertices]
+    for edge in graph.edges:
+        near[edge.a].append(edge.b)
+        near[edge.b].append(edge.a)
+    return near
+
+
+def _spaced(count: int) -> NDArray[np.float64]:
+    return (np.arange(count) + 0.5) / max(count, 1)
+
+
+def _rows(graph: Graph) -> Layout:
+    """A row a level, hosts below; each row in the order of the vertices' numbers, which generators keep."""
+    at = np.full((len(graph.vertices), 2), np.nan)
+    top = max((vertex.level for vertex in graph.vertices if not vertex.is_host), default=0)
+    rows = top + 2
+    by_level: defaultdict[int, list[int]] = defaultdict(list)
+    for index, vertex in enumerate(graph.vertices):
+        if not vertex.is_host:
+            by_level[vertex.level].append(index)
+    for level, members in by_level.items():
+        at[members, 0] = _spaced(len(members))
+        at[members, 1] = (top - level + 0.5) / rows
+    near = _neighbours(graph)
+    bottom = (rows - 0.5) / rows
+    if graph.hosts <= HOSTS_IN_A_ROW:
+        at[: graph.hosts, 0] = _spaced(graph.hosts)
+        at[: graph.hosts, 1] = bottom
+        return Layout("rows", at, rows=rows)
+    of_switch: defaultdict[int, list[int]] = defaultdict(list)
+    for host in range(graph.hosts):
+        switches = [other for other in near[host] if other >= graph.hosts]
+        if switches:
+            of_switch[switches[0]].append(host)
+    bundles = tuple(Bundle(switch, tuple(hosts)) for switch, hosts in sorted(of_switch.items()))
+    places = np.array([(at[bundle.switch, 0], bottom) for bundle in bundles])
+    return Layout("rows", at, bundles, places, rows)
+
+
+def _circle(graph: Graph) -> Layout:
+    """Groups around a circle; within one, switches towards the middle and hosts outside."""
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for index, vertex in enumerate(graph.vertices):
+        members[-1 if vertex.group is None else vertex.group].append(index)
+    at = np.full((len(graph.vertices), 2), np.nan)
+    count = len(members)
+    for place, (_, indices) in enumerate(sorted(members.items())):
+        middle = 2 * math.pi * place / count - math.pi / 2
+        width = 2 * math.pi / count * 0.8
+        for is_host, radius in ((False, 0.30), (True, 0.46)):
+            ones = [index for index in indices if graph.vertices[index].is_host == is_host]
+            angles = middle + (_spaced(len(ones)) - 0.5) * width
+            at[ones, 0] = 0.5 + radius * np.cos(angles)
+            at[ones, 1] = 0.5 + radius * np.sin(angles)
+    return Layout("circle", at)
+
+
+def _spectral(graph: Graph) -> Layout:
+    count = len(graph.vertices)
+    if count <= 2 or count > _DENSE_LIMIT:
+        angles = 2 * math.pi * np.arange(count) / count - math.pi / 2
+        return Layout("circle", 0.5 + 0.44 * np.column_stack([np.cos(angles), np.sin(angles)]))
+    laplacian = np.zeros((count, count))
+    for (a, b), cables in Counter((min(e.a, e.b), max(e.a, e.b)) for e in graph.edges).items():
+        laplacian[a, b] -= cables
+        laplacian[b, a] -= cables
+    np.fill_diagonal(laplacian, -laplacian.sum(axis=1))
+    # A little of each vertex's number splits eigenspaces of several dimensions, the same way every time.
+    laplacian += np.diag(np.linspace(0, 1e-6, count))
+    _, vectors = np.linalg.eigh(laplacian)
+    at = vectors[:, 1:3]
+    if len({len(near) for near in _neighbours(graph)}) == 1:
+        # Regular: a torus is circles of circles, whose axes share their eigenvalue. Smaller and smaller, so
+        # that no vertex hides another.
+        for pair, weight in ((3, 0.33), (5, 0.11)):
+            if count > pair + 1:
+                at = at + weight * vectors[:, pair : pair + 2]
+    span = np.ptp(at, axis=0)
+    return Layout("spectral", 0.06 + 0.88 * (at - at.min(axis=0)) / np.where(span > 0, span, 1))

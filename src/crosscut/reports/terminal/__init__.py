@@ -1,0 +1,1 @@
+"""Reports on a terminal: a file for each."""

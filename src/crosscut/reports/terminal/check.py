@@ -1,0 +1,70 @@
+"""Verdicts on a terminal."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from crosscut.analysis.compare.comparing import Asked, Comparison
+from crosscut.analysis.compare.promises import Judged, Verdict
+from crosscut.analysis.compare.spec import Spec
+from crosscut.analysis.figures.cautions import Caution
+from crosscut.base import units
+from crosscut.reports.terminal import compare as terminal_compare
+from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.reports.words import check as words_check
+from crosscut.reports.words import check_cautions
+
+_STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.UNDECIDED: "yellow"}
+
+
+def render(
+    screen: Screen, spec: Spec, judged: Sequence[Judged], names: Sequence[str],
+    cautions: Sequence[Caution] = (), planted: Sequence[str] = (),
+) -> None:  # fmt: skip
+    worst = max((one.verdict for one in judged), key=[Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL].index)
+    screen.line(f"{spec.title}: {words_check.sentence(judged)}.", _STYLES[worst])
+    rows = Rows("<verdict", "<promise", "<measured", "?wrong by chance", "?repetitions")
+    for one in judged:
+        rows.add(
+            one.verdict.value, f"{one.promise.name}: {one.promise.said}", words_check.measured(one, names),
+            words_check.chance(one), str(one.repetitions), style=_STYLES[one.verdict],
+        )  # fmt: skip
+    screen.console.print()
+    screen.table(rows)
+    for one in judged:
+        for text in words_check.notes(one, names):
+            screen.line(f"{one.promise.name}: {text}")
+    warn(screen, cautions)
+    if planted:
+        screen.line(f"planted: {'; '.join(planted)}", "dim")
+    screen.line(
+        f"Any verdict wrong: at most {units.percent(spec.error_rate)}, whenever one stops measuring "
+        "(betting on the median, "
+        f"Ville 1939; Howard and Ramdas 2022).", "dim",
+    )  # fmt: skip
+
+
+def warn(screen: Screen, cautions: Sequence[Caution]) -> None:
+    for one in cautions:
+        screen.line(f"{screen.glyphs.warning} {check_cautions.words(one)}", "yellow")
+
+
+def render_quick(
+    screen: Screen, found: Comparison, asked: Asked, names: Sequence[str], drain: Sequence[tuple[str, str]]
+) -> None:
+    terminal_compare.render_conditions(screen, found.conditions)
+    terminal_compare.render(screen, found, asked, names)
+    screen.title("To drain")
+    if not drain:
+        screen.line("no node is worse than in the baseline")
+    for node, why in drain:
+        screen.command(_drain_command(node, why))
+
+
+def _drain_command(node: str, why: str) -> str:
+    """A line for a shell, whatever the node is called."""
+    name = "".join(character if character.isprintable() else "?" for character in node)
+    return (
+        f"scontrol update nodename={shlex.quote(name)} state=drain reason={shlex.quote(f'crosscut: {why}')}"
+    )

@@ -1,0 +1,173 @@
+"""A comparison, and a trend, in about thirty lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crosscut.analysis.compare.comparing import Asked, Change, Comparison
+from crosscut.analysis.compare.conditions import UntoldError
+from crosscut.analysis.compare.trend import Trend, Trends
+from crosscut.analysis.figures.series import Family
+from crosscut.base import units
+from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.reports.words import change as words
+
+SHOWN = 12
+
+
+def render_untold(screen: Screen, error: UntoldError) -> None:
+    render_conditions(screen, error.conditions)
+    screen.line(f"Undecided: {error}.", "bold yellow")
+
+
+def render_conditions(screen: Screen, said: Sequence[str]) -> None:
+    """First of all: what is read below may be this and not the network."""
+    for sentence in said:
+        screen.line(f"{screen.glyphs.warning} {sentence}", "yellow")
+    if said:
+        screen.line()
+
+
+def render(screen: Screen, found: Comparison, asked: Asked, names: Sequence[str]) -> None:
+    several = len({change.subject.size_bytes for change in found.classes}) > 1
+    news = [change for change in found.changes if change.explained_by is None]
+    _headline(screen, found, asked, news, names)
+    rows = Rows("<what", *(["size"] if several else []), "before → after", "change", "?95 %", "?by chance")
+    for change in [*found.classes, *(c for c in news if c.subject.family in (Family.OUT, Family.IN))][
+        : 2 * SHOWN
+    ]:
+        told = change in found.changes
+        cells = [words.subject(change.subject, names)]
+        cells += [units.size(change.subject.size_bytes)] if several else []
+        cells += [
+            words.from_to(change),
+            words.percent(change.shift.middle),
+            words.interval(change),
+            chance(change.doubt),
+        ]
+        rows.add(*cells, style=("bold yellow" if change.worse else "bold green") if told else "dim")
+    screen.console.print()
+    screen.table(rows)
+    for line in [*_routes(news, names), *_phases(found)]:
+        screen.line(line)
+    hidden = len(found.changes) - len(news)
+    if hidden:
+        screen.line(f"{units.count(hidden, 'change')} more follow from these; --json has all", "dim")
+    for note in found.notes:
+        screen.line(f"{screen.glyphs.warning} {note}", "yellow")
+    screen.line(_how(found, asked), "dim")
+
+
+def _headline(
+    screen: Screen, found: Comparison, asked: Asked, news: Sequence[Change], names: Sequence[str]
+) -> None:
+    if not found.changes:
+        screen.line(f"Nothing changed by {units.percent(asked.matters)} or more beyond the noise.", "bold")
+        return
+    # Phases are set by their slowest rank: where anything else is known, that is the cause.
+    first = max(
+        news or found.changes, key=lambda c: (c.subject.family is not Family.PHASE, abs(c.shift.middle))
+    )
+    worse = sum(change.worse for change in news)
+    text = (
+        f"{words.subject(first.subject, names)}: {words.percent(first.shift.middle)} "
+        f"({words.from_to(first)}, messages of {units.size(first.subject.size_bytes)})."
+    )
+    said = f"{units.count(worse, 'change')} for the worse, {len(news) - worse} for the better. "
+    screen.line(said + text[:1].upper() + text[1:], "bold yellow" if worse else "bold green")
+
+
+def _routes(news: Sequence[Change], names: Sequence[str]) -> list[str]:
+    routes = sorted((c for c in news if c.subject.family is Family.ROUTE), key=lambda c: c.shift.middle)
+    said = [
+        f"{words.subject(c.subject, names)}: {words.percent(c.shift.middle)} ({words.from_to(c)})"
+        for c in routes[:SHOWN]
+    ]
+    return said + ([f"and {len(routes) - SHOWN} routes more"] if len(routes) > SHOWN else [])
+
+
+def _phases(found: Comparison) -> list[str]:
+    """Phases are set by their slowest rank: many change with one node, and are told together."""
+    said = []
+    for size in sorted({change.subject.size_bytes for change in found.changes}):
+        for worse in (True, False):
+            mine = [
+                c for c in found.changes
+                if c.subject.family is Family.PHASE and c.subject.size_bytes == size and c.worse is worse
+            ]  # fmt: skip
+            if mine:
+                shifts = sorted(c.shift.middle for c in mine)
+                said.append(
+                    f"{units.count(len(mine), 'phase')} {'slower' if worse else 'faster'} at "
+                    f"{units.size(size)}, "
+                    f"{words.percent(shifts[0])} to {words.percent(shifts[-1])}: "
+                    f"{words.ranges([c.subject.phase for c in mine])}"
+                )
+    return said
+
+
+def chance(doubt: float) -> str:
+    return "no" if doubt == 0 else f"{doubt:.1g}" if doubt < 0.095 else f"{doubt:.2f}"
+
+
+def _how(found: Comparison, asked: Asked) -> str:
+    if found.computed:
+        return f"{units.count(found.tests, 'figure')} compared; both runs were computed without noise."
+    one, other = found.repetitions
+    return (
+        f"{units.count(found.tests, 'figure')} compared over {one} and {other} repetitions; any change told "
+        "where there "
+        f"is none: at most {units.percent(asked.error_rate)} (step-down permutation of repetitions, "
+        "Westfall and Young "
+        "1993). What differs from run to run in any case is not told apart from a change: compare several "
+        "runs."
+    )
+
+
+def render_trend(screen: Screen, found: Trends, asked: Asked, names: Sequence[str]) -> None:
+    told = [trend for trend in found.series if trend.told(asked)]
+    if told:
+        worst = max(told, key=lambda t: abs(t.step if t.told(asked) == "step" else t.change))
+        screen.line(
+            f"{_sentence(worst, found, asked, names)}", "bold yellow" if worst.worse(asked) else "bold green"
+        )
+    elif len(found.starts) < found.fewest_runs:
+        screen.line(
+            f"{len(found.starts)} runs are too few for a trend at {units.percent(asked.error_rate)}: "
+            f"{found.fewest_runs} at least. First and last are compared below.", "bold",
+        )  # fmt: skip
+    else:
+        screen.line(f"No trend and no step over {len(found.starts)} runs.", "bold")
+    rows = Rows("<what", "?size", "first", "last", "over the time", "?by chance", "<step")
+    shown = [t for t in found.series if t.subject.family is Family.CLASS or t in told][: 2 * SHOWN]
+    for trend in shown:
+        day, doubt = found.starts[trend.step_at][:16], chance(trend.step_doubt)
+        step = f"{words.signed(trend.step)} from {day} on ({doubt})"
+        rows.add(
+            words.subject(trend.subject, names),
+            units.size(trend.subject.size_bytes),
+            units.rate(trend.rates[0]),
+            units.rate(trend.rates[-1]),
+            words.signed(trend.change),
+            chance(trend.doubt),
+            step,
+            style=("bold yellow" if trend.worse(asked) else "bold green") if trend in told else "dim",
+        )
+    screen.console.print()
+    screen.table(rows)
+    for note in found.notes:
+        screen.line(f"{screen.glyphs.warning} {note}", "yellow")
+    screen.line(
+        f"{units.count(len(found.series), 'series', 'series')} tested by permuting the runs: Mann-Kendall "
+        "with the slope of Theil and "
+        f"Sen; Pettitt's step. Any of them told by chance: at most {units.percent(asked.error_rate)}.", "dim",
+    )  # fmt: skip
+
+
+def _sentence(trend: Trend, found: Trends, asked: Asked, names: Sequence[str]) -> str:
+    name = words.subject(trend.subject, names)
+    if trend.told(asked) == "step":
+        return (
+            f"{name[:1].upper()}{name[1:]}: {words.signed(trend.step)} from {found.starts[trend.step_at]} on."
+        )
+    return f"{name[:1].upper()}{name[1:]}: {words.signed(trend.change)} over {len(found.starts)} runs."

@@ -1,0 +1,183 @@
+"""Report of a dense pattern: rate by phase, histograms of routes and phases, the slowest routes.
+
+The histograms are those of Kurmann, Rauch and Stricker (ETH TR 391, 2003), figures 3 and 11.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.stats import binning
+from crosscut.analysis.stats.intervals import Floats, Medians, medians
+from crosscut.base import units
+from crosscut.reports.terminal import size_table, steady
+from crosscut.reports.terminal.plot import Columns, column_plot, histogram_plot
+from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.reports.view import View, text
+from crosscut.reports.words import about, figures
+
+SLOWEST_SHOWN = 8
+PLOT_HEIGHT = 8
+FEWEST_FOR_HISTOGRAM = 5  # fewer are better read in the plot and the table
+
+
+def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
+    if len(measured) > 1:
+        screen.title("By message size")
+        size_table.draw(screen, measured, about.skew_seconds(view))
+    of_phase = text(view.attributes, "pattern", "formula_per") == "phase"
+    rates = summary.formula_rates(detailed) if of_phase else summary.phase_rates(detailed)
+    found = summary.routes(detailed)
+    _headline(screen, view, detailed, rates)
+    phases(screen, detailed, rates)
+    if detailed.of_phases:
+        _phase_histograms(screen, detailed, rates)
+        _slowest_phases(screen, view, detailed, rates)
+    else:
+        _histograms(screen, found, rates)
+        slowest(screen, view, found)
+    steady.render(screen, view, detailed)
+
+
+def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
+    """The figures that answer the question, and the pattern's own beside."""
+    of_phase = text(view.attributes, "pattern", "formula_per") == "phase"
+    what = "rate of each phase, by the pattern's formula" if of_phase else "rate per rank and direction"
+    screen.title(f"{units.size(samples.size_bytes)} messages, {what}")
+    worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
+    if worst is None or best is None:
+        screen.line("No phase has a rate: no bytes moved.")
+        return
+    if worst == best:
+        screen.field("rate", f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}")
+    else:
+        if (middle := figures.in_the_middle(rates)) is not None:
+            screen.field("median phase", middle.rate())
+        screen.field("slowest", f"{figures.at(rates, worst).rate()} in {view.phase_name(samples, worst)}")
+        screen.field("fastest", f"{figures.at(rates, best).rate()} in {view.phase_name(samples, best)}")
+    formula = summary.formula_rates(samples)
+    slowest = figures.extreme(formula)
+    if slowest is not None:
+        per = text(view.attributes, "pattern", "formula_per")
+        formula_text = text(view.attributes, "pattern", "formula") + (f", per {per}" if per else "")
+        rate = figures.at(formula, slowest).rate()
+        if worst != best:
+            rate = f"{units.rate(figures.middle(formula))} in the median phase, {rate} in the slowest"
+        screen.field("formula", f"{rate}: {formula_text}")
+        if source := text(view.attributes, "pattern", "source"):
+            screen.field("", f"({source})")
+    if (compute := _compute_share(view, samples)) is not None:
+        screen.field("computing", f"{units.percent(compute)} of what ranks do alone was done beside (median)")
+
+
+def _compute_share(view: View, samples: Samples) -> float | None:
+    if "compute_fraction" not in view.dataset:
+        return None
+    values = view.dataset["compute_fraction"].isel(size=view.sizes.index(samples.size_bytes)).values
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else None
+
+
+def phases(screen: Screen, samples: Samples, rates: Medians) -> None:
+    """The plot of rate by phase; one phase needs none."""
+    there = np.isfinite(rates.median)
+    if there.sum() < 2:
+        return
+    numbers = samples.phase[there]
+    low = np.where(np.isfinite(rates.low), rates.low, rates.median)[there]
+    high = np.where(np.isfinite(rates.high), rates.high, rates.median)[there]
+    unit = units.rate_unit(float(np.nanmax(high)))
+    lines = column_plot(
+        Columns(numbers.tolist(), low, high), unit=unit, width=screen.width, height=PLOT_HEIGHT,
+        glyphs=screen.glyphs, x_label="phase",
+    )  # fmt: skip
+    if lines:
+        notes = ["shaded: 95 % interval"] if (low < high).any() else []
+        notes += ["neighbours merged"] if len(numbers) > screen.width else []
+        screen.title("Rate by phase" + (f" ({', '.join(notes)})" if notes else ""))
+        screen.show(screen.drawing(lines))
+
+
+def _phase_histograms(screen: Screen, samples: Samples, rates: Medians) -> None:
+    """Where the run knows nothing of routes: phases, by rate and by the time of their median message."""
+    found = rates.median[np.isfinite(rates.median)]
+    times = medians(samples.message_seconds[..., 0, 0]).median
+    times = times[np.isfinite(times)]
+    plots = []
+    for title, values, unit in (
+        ("Phases by rate", found, units.rate_unit(_middle(found))),
+        ("Phases by time of the median message", times, units.time_unit(_middle(times))),
+    ):
+        histogram = binning.histogram(values if len(values) >= FEWEST_FOR_HISTOGRAM else values[:0])
+        lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
+        plots.append((f"{title} ({len(values):,})", lines))
+    screen.beside(plots[0], plots[1])
+
+
+def _middle(values: Floats) -> float:
+    return float(np.median(values)) if len(values) else 1.0
+
+
+def _slowest_phases(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
+    there = np.nonzero(np.isfinite(rates.median))[0]
+    if len(there) < 2:
+        return
+    times = medians(summary.phase_seconds(samples)).median
+    messages = medians(samples.message_seconds[..., 0, 0]).median
+    middle = _middle(rates.median[there])
+    rate_unit, time_unit = units.rate_unit(middle), units.time_unit(_middle(times[there]))
+    screen.title("Slowest phases")
+    table = Rows(
+        "<phase", f"rate, {rate_unit[1]}", "?of median",
+        f"slowest rank, {time_unit[1]}", f"?median message, {time_unit[1]}",
+    )  # fmt: skip
+    for index in there[np.argsort(rates.median[there], kind="stable")][:SLOWEST_SHOWN]:
+        table.add(
+            view.phase_name(samples, int(index)),
+            figures.at(rates, int(index)).in_unit(rate_unit)[0],
+            units.percent(float(rates.median[index]) / middle),
+            units.number(float(times[index]), time_unit),
+            units.number(float(messages[index]), time_unit) if np.isfinite(messages[index]) else "–",
+        )
+    screen.table(table)
+
+
+def _histograms(screen: Screen, found: Routes, rates: Medians) -> None:
+    values = found.rates.median[np.isfinite(found.rates.median)]
+    phase_values = rates.median[np.isfinite(rates.median)]
+    plots = []
+    for title, figures_ in (("Routes by rate", values), ("Phases by rate", phase_values)):
+        unit = units.rate_unit(float(np.median(figures_))) if len(figures_) else (1.0, "B/s")
+        histogram = binning.histogram(figures_ if len(figures_) >= FEWEST_FOR_HISTOGRAM else figures_[:0])
+        lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
+        plots.append((f"{title} ({len(figures_):,})", lines))
+    screen.beside(plots[0], plots[1])
+
+
+def slowest(screen: Screen, view: View, found: Routes) -> None:
+    """Routes at the slow end, by node and rank."""
+    order = found.slowest(SLOWEST_SHOWN)
+    if len(order) == 0:
+        return
+    middle = figures.middle(found.rates)
+    screen.title("Slowest routes (node:rank)")
+    unit = units.time_unit(middle) if found.timed else units.rate_unit(middle)
+    heading = f"{'time' if found.timed else 'rate'}, {unit[1]}"
+    table = Rows("<from", "<", "<to", heading, "?95 % interval", "?of median", "?samples", "?<")
+    for index in order:
+        figure = figures.at(found.rates, int(index))
+        median, interval = figure.in_unit(unit)
+        table.add(
+            view.rank_name(int(found.source[index])),
+            screen.glyphs.arrow,
+            view.rank_name(int(found.destination[index])),
+            median,
+            interval,
+            units.percent(figure.median / middle) if middle else "–",
+            f"{figure.count:,}",
+            "same node" if found.same_node[index] and len(view.nodes) > 1 else "",
+        )
+    screen.table(table)

@@ -1,0 +1,54 @@
+"""Expectations, and how far a run is from them, on a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crosscut.analysis.figures.expectation import Expected
+from crosscut.base import units
+from crosscut.reports.terminal.screen import Rows, Screen
+
+
+@dataclass(frozen=True)
+class Measured:
+    what: str
+    value: float
+    expected: float
+    seconds: bool = False
+
+    @property
+    def share(self) -> float:
+        """Of what was expected."""
+        return self.value / self.expected
+
+
+def render(screen: Screen, adapter: str, found: Expected, measured: Sequence[Measured]) -> None:
+    half = (
+        f"; half to half {units.rate(found.bisection_bytes_per_second)}"
+        if math.isfinite(found.bisection_bytes_per_second)
+        else ""
+    )
+    screen.line(
+        f"{adapter}: {units.rate(found.route_bytes_per_second)} a route and direction, bounded by "
+        f"{found.limit}{half}; "
+        f"latency {units.seconds(found.latency_seconds)} at least.", "bold",
+    )  # fmt: skip
+    rows = Rows("<what", "<arithmetic", "result", "?<source")
+    for line in found.lines:
+        rows.add(line.what, line.arithmetic, line.value, line.source)
+    screen.console.print()
+    screen.table(rows)
+    for one in measured:
+        shown = units.seconds if one.seconds else units.rate
+        times = (
+            f"{one.share:.1f} times what was expected"
+            if one.seconds
+            else f"{100 * one.share:.0f} % of what was expected"
+        )
+        poor = one.share > 2 if one.seconds else one.share < 0.9
+        screen.line(
+            f"{one.what}: {shown(one.value)}, {times} ({shown(one.expected)})",
+            "bold yellow" if poor else "bold green",
+        )

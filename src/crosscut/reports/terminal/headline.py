@@ -1,0 +1,131 @@
+"""The few lines after a run, and the same as JSON."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.pingpong import sweep
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.stats.variation import Variation, variation
+from crosscut.reports.terminal import size_table
+from crosscut.reports.terminal.run import BODIES
+from crosscut.reports.terminal.screen import screen_for
+from crosscut.reports.view import View, open_view, text
+from crosscut.reports.words import about, costs, figures, loggp
+from crosscut.reports.words.sentences import figures_of
+
+SLOWEST_IN_JSON = 10
+
+
+def print_summary(path: Path, stream: TextIO | None = None) -> None:
+    """What was measured, how, the figures, what to beware of: five lines, more only for cautions and, of a
+    dense pattern, a row for each of several sizes."""
+    view, screen = open_view(path), screen_for(stream)
+    screen.line(f"{about.what(view)} ({about.where(view)}), {view.state}", "bold")
+    screen.line("; ".join(about.how(view)), "dim")
+    if faults := about.planted(view):
+        screen.line(f"planted: {'; '.join(faults)}", "dim")
+    measured = [view.samples(index) for index in view.measured_sizes()]
+    if len(measured) > 1 and (view.pattern not in BODIES or measured[0].of_phases):
+        screen.line()
+        size_table.draw(screen, measured, about.skew_seconds(view))
+        screen.line()
+    for line in figures_of(view):
+        screen.line(line)
+    for caution in about.beware(view, measured):
+        screen.line(f"{screen.glyphs.warning} {caution.text}", "yellow")
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def as_json(path: Path) -> dict[str, object]:
+    """Everything that `show` draws, for scripts. Rates in bytes per second, times in seconds."""
+    view = open_view(path)
+    measured = [view.samples(index) for index in view.measured_sizes()]
+    return {
+        "out": str(path),
+        "state": view.state,
+        "pattern": view.pattern,
+        "backend": text(view.attributes, "backend", "name"),
+        "place": text(view.attributes, "place"),
+        "ranks": view.ranks,
+        "nodes": view.nodes,
+        "cadence": text(view.attributes, "cadence"),
+        "skew_seconds": _number(about.skew_seconds(view)),
+        "faults": about.planted(view),
+        "cautions": [
+            {"kind": caution.kind.value, "text": caution.text, "advice": caution.advice}
+            for caution in about.beware(view, measured)
+        ],
+        "latency_by_hops": costs.hops_json(costs.latency_by_hops(view)),
+        "effort": costs.effort_json(view),
+        "loggp": loggp.as_json(view, sweep(measured)) if measured else None,
+        "sizes": [_size_json(view, samples) for samples in measured],
+    }
+
+
+def _size_json(view: View, samples: Samples) -> dict[str, object]:
+    rates, routes = summary.phase_rates(samples), summary.routes(samples)
+    formula, found = summary.formula_rates(samples), sweep([samples])
+    steady = variation(
+        summary.phase_seconds(samples) if not samples.summarised else np.zeros((0, len(rates.median)))
+    )
+    return {
+        "size_bytes": samples.size_bytes,
+        "message_seconds": figures.at(found.seconds, 0).as_json(),
+        # Of phases alone no message's bytes are known.
+        "message_bytes_per_second": None if samples.of_phases else figures.at(found.rates, 0).as_json(),
+        "phases": [
+            {
+                "phase": int(samples.phase[index]),
+                "label": view.phase_labels[index] if index < len(view.phase_labels) else "",
+                "bytes_per_second": figures.at(rates, index).as_json(),
+                "formula_bytes_per_second": figures.at(formula, index).as_json(),
+                **_steady(steady, index),
+            }
+            for index in range(len(samples.phase))
+        ],
+        "ranks": [] if samples.of_phases else _ranks_json(view, samples),
+        "slowest_routes": [
+            {
+                "source": view.rank_name(int(routes.source[index])),
+                "destination": view.rank_name(int(routes.destination[index])),
+                "bytes_per_second": figures.at(routes.rates, int(index)).as_json(),
+                **_steady(_of_route(samples, int(routes.source[index]), int(routes.destination[index])), 0),
+            }
+            for index in routes.slowest(SLOWEST_IN_JSON)
+        ],
+    }
+
+
+def _ranks_json(view: View, samples: Samples) -> list[dict[str, object]]:
+    rates, seconds = summary.rank_rates(samples), summary.rank_spent(samples)[1]
+    steady = variation(seconds if not samples.summarised else seconds[:0])
+    return [
+        {
+            "rank": view.rank_name(rank),
+            "bytes_per_second": figures.at(rates, rank).as_json(),
+            **_steady(steady, rank),
+        }
+        for rank in range(samples.ranks)
+    ]
+
+
+def _of_route(samples: Samples, source: int, destination: int) -> Variation:
+    """Of all its messages of this size together."""
+    phase, slot = np.nonzero(samples.peer[:, destination] == source)
+    taken = samples.message_seconds[:, phase, destination, slot]
+    return variation(taken.reshape(-1, 1) if not samples.summarised else taken[:0, :1])
+
+
+def _steady(found: Variation, index: int) -> dict[str, float | None]:
+    """Interquartile range, and the 99th percentile (of fewer than 100 repetitions the longest), over the
+    median."""
+    return {"spread": _number(float(found.spread[index])), "tail": _number(float(found.tail[index]))}

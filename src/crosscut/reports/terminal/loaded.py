@@ -1,0 +1,75 @@
+"""Report of ping-pongs under load: the scatter of Salmon, Stein and Sterling (SC98), and its tail."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.loggp import line
+from crosscut.analysis.figures.samples import Samples, classes, messages
+from crosscut.analysis.stats.intervals import Floats, medians
+from crosscut.base import units
+from crosscut.reports.terminal.dense import slowest
+from crosscut.reports.terminal.plot import scatter_plot
+from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.reports.view import View
+from crosscut.reports.words import figures
+
+PLOT_HEIGHT = 14
+
+
+def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
+    sizes, seconds = messages(measured)
+    if len(seconds) == 0:
+        screen.line("No message was measured.")
+        return
+    screen.title(f"Half round trip under load: {units.count(len(seconds), 'message')}")
+    lines = scatter_plot(
+        sizes, seconds, width=screen.width, height=PLOT_HEIGHT, glyphs=screen.glyphs,
+        x_text=units.about_size, y_text=lambda value: units.seconds(value, 1),
+        x_label="message size (a denser mark: more messages)",
+    )  # fmt: skip
+    screen.show(screen.drawing([screen.glyphs.plain(line) for line in lines]))
+    _by_size(screen, sizes, seconds)
+    _model(screen, sizes, seconds)
+    screen.line("The tail is what a program waits for: compare with a ping-pong on the idle network.", "dim")
+    slowest(screen, view, summary.routes(detailed, timed=True))
+
+
+def _model(screen: Screen, sizes: Floats, seconds: Floats) -> None:
+    """How far single messages are from a line: what Salmon, Stein and Sterling find it inadequate for."""
+    found = line(sizes, seconds)
+    if found is None:
+        return
+    beta = units.rate(1 / found.seconds_per_byte) if found.seconds_per_byte > 0 else "none"
+    verdict = (
+        "it describes these messages" if found.adequate else "it does not describe single messages under load"
+    )
+    screen.field(
+        "t = α + m/β",
+        f"α {units.seconds(found.alpha_seconds)}, β {beta}: half of the messages are off by more than "
+        f"{units.percent(found.misfit_median)}, one by {units.percent(found.misfit_largest)} "
+        f"({units.size(found.misfit_bytes)}); {verdict}",
+    )
+
+
+def _by_size(screen: Screen, sizes: Floats, seconds: Floats) -> None:
+    screen.console.print()
+    table = Rows("size", "messages", "median", "?95 % interval", "99th percentile", "longest")
+    for low, high in classes(sizes):
+        chosen = seconds[(sizes >= low) & (sizes <= high)]
+        if len(chosen) == 0:
+            continue
+        figure = figures.at(medians(chosen[:, None]), 0)
+        unit = units.time_unit(figure.median)
+        median, interval = figure.in_unit(unit)
+        table.add(
+            units.size(low) if low == high else f"{units.size(low)} and up",
+            f"{len(chosen):,}",
+            f"{median} {unit[1]}",
+            interval,
+            # Fewer than 100 samples have no 99th percentile below their longest.
+            units.seconds(float(np.percentile(chosen, 99))) if len(chosen) >= 100 else "–",
+            units.seconds(float(chosen.max())),
+        )
+    screen.table(table)

@@ -1,0 +1,218 @@
+"""What `crosscut profile` draws: time in MPI against computing, messages and bytes by size, who talks to
+whom, and what a process asks of the network. After figure 3 and tables 3 and 4 of Lobosco, Santos Costa and
+de Amorim, ICCS 2002."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut.base import units
+from crosscut.profile.format import WAYS
+from crosscut.profile.program import Call, Profile, ended
+from crosscut.reports.terminal.screen import Rows, Screen
+
+MOST_CALLS = 14
+MOST_EXACT_RANKS = 8
+MOST_DRAWN_RANKS = 48
+PAIRS_SHOWN = 8
+BAR = 30
+_GROUPS = {
+    "point to point": ("point", "persistent", "wait", "probe"),
+    "collective": ("collective", "neighbour", "persistent collective", "persistent neighbour"),
+    "one-sided": ("one-sided", "synchronisation"),
+    "setting up": ("setup", "groups"),
+}
+
+
+def render(screen: Screen, profile: Profile) -> None:
+    _header(screen, profile)
+    _time(screen, profile)
+    _calls(screen, profile)
+    _sizes(screen, profile)
+    _traffic(screen, profile)
+    _needs(screen, profile)
+
+
+def _header(screen: Screen, profile: Profile) -> None:
+    first = profile.found[0]
+    hosts = len({one.host for one in profile.found})
+    screen.line(
+        f"{first.program}: {units.count(profile.ranks, 'rank')} on {units.count(hosts, 'node')}", "bold"
+    )
+    screen.field("profile", str(profile.folder))
+    command = profile.about.get("command")
+    if isinstance(command, list):
+        screen.field("command", " ".join(map(str, command)))
+    screen.field("MPI", first.library)
+    screen.field(
+        "took", f"{units.duration(float(profile.seconds.max()))}, from the start to the last call of MPI"
+    )
+    for sentence in ended(profile):
+        screen.line(f"{screen.glyphs.warning} partial: {sentence}", "yellow")
+    if profile.threaded:
+        screen.line(f"{screen.glyphs.warning} several threads call MPI at once: their times add up", "yellow")
+
+
+def _time(screen: Screen, profile: Profile) -> None:
+    total = float(profile.seconds.sum())
+    if total <= 0:
+        return
+    screen.title("Time, mean of the ranks")
+    computing = max(0.0, total - float(profile.mpi_seconds.sum()))
+    parts = {"computing": computing}
+    for group, kinds in _GROUPS.items():
+        parts[group] = sum(float(call.seconds.sum()) for call in profile.calls if call.kind in kinds)
+    table = Rows("<", "per rank", "share", "<")
+    for name, seconds in parts.items():
+        if seconds > 0:
+            share = seconds / total
+            bar = screen.glyphs.bar[-1] * round(min(share, 1.0) * BAR)
+            table.add(name, units.seconds(seconds / len(profile.found)), units.percent(share), bar)
+    screen.table(table)
+
+
+def _calls(screen: Screen, profile: Profile) -> None:
+    screen.title("Calls of MPI")
+    total = float(profile.seconds.sum())
+    table = Rows("<call", "calls", "time", "of all", "per call", "?longest", "?most on a rank")
+    for call in profile.calls[:MOST_CALLS]:
+        seconds = float(call.seconds.sum())
+        table.add(
+            call.name,
+            f"{call.count:,}",
+            units.seconds(seconds),
+            units.percent(seconds / total) if total > 0 else "–",
+            units.seconds(seconds / call.count) if call.count else "–",
+            units.seconds(call.longest_seconds),
+            _worst(profile, call),
+        )
+    if len(profile.calls) > MOST_CALLS:
+        rest = profile.calls[MOST_CALLS:]
+        seconds = sum(float(call.seconds.sum()) for call in rest)
+        count = sum(call.count for call in rest)
+        share = units.percent(seconds / total) if total > 0 else "–"
+        table.add(f"{len(rest)} others", f"{count:,}", units.seconds(seconds), share, "", "", "")
+    screen.table(table)
+
+
+def _worst(profile: Profile, call: Call) -> str:
+    worst = int(call.seconds.argmax())
+    return f"{units.seconds(float(call.seconds[worst]))}, rank {profile.found[worst].rank}"
+
+
+def decade_name(index: int, decades: int) -> str:
+    """`0`, `1–9`, `10–99`, …, `1 TB and more`"""
+    if index == 0:
+        return "0 B"
+    low = 10 ** (index - 1)
+    if index == decades - 1:
+        return f"{units.size(low)} and more"
+    factor, name = next(
+        entry
+        for entry in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "KB"), (1, "B"))
+        if low >= entry[0]
+    )
+    return f"{low // factor} to {low * 10 // factor} {name}" if factor > 1 else f"{low} to {low * 10 - 1} B"
+
+
+def _sizes(screen: Screen, profile: Profile) -> None:
+    """Collective calls as the messages that MPICH 1.2 made of them, which is how they were logged there."""
+    sizes = {way: profile.sizes(way) for way in WAYS}
+    if not any(counts.any() for counts in sizes.values()):
+        return
+    screen.title("Messages and bytes by size; collective calls as the messages that MPICH 1.2 made of them")
+    used = [way for way in WAYS if sizes[way].any()]
+    titles = {"point": "point to point", "one-sided": "one-sided", "collective": "collective"}
+    headings = [name for way in used for name in (titles[way], "bytes")]
+    table = Rows("<size", *headings, *(["all", "bytes"] if len(used) > 1 else []))
+    decades = len(sizes["point"])
+    whole = sum((sizes[way] for way in used), np.zeros_like(sizes["point"]))
+    for decade in range(decades):
+        if whole[decade].any():
+            rows = [sizes[way][decade] for way in used] + ([whole[decade]] if len(used) > 1 else [])
+            table.add(decade_name(decade, decades), *_cells(rows))
+    rows = [sizes[way].sum(axis=0) for way in used] + ([whole.sum(axis=0)] if len(used) > 1 else [])
+    table.add("all", *_cells(rows), style="bold")
+    screen.table(table)
+    collective = [
+        call for call in profile.calls if call.kind in _GROUPS["collective"] and call.as_called.any()
+    ]
+    if collective:
+        _as_called(screen, collective)
+
+
+def _cells(rows: list[np.ndarray[tuple[int], np.dtype[np.uint64]]]) -> list[str]:
+    return [text for row in rows for text in (f"{int(row[0]):,}", units.about_size(float(row[1])))]
+
+
+def _as_called(screen: Screen, calls: list[Call]) -> None:
+    screen.title("Collective calls as such")
+    table = Rows("<call", "calls", "handed in", "per call", "as messages", "bytes")
+    for call in calls:
+        count, handed = (int(value) for value in call.as_called.sum(axis=0))
+        messages, moved = (int(value) for value in call.decomposed.sum(axis=0))
+        table.add(
+            call.name,
+            f"{count:,}",
+            units.about_size(handed),
+            units.about_size(handed / count) if count else "–",
+            f"{messages:,}",
+            units.about_size(moved),
+        )
+    screen.table(table)
+
+
+def _traffic(screen: Screen, profile: Profile) -> None:
+    if profile.ranks < 2:
+        return
+    if profile.ranks > MOST_DRAWN_RANKS:
+        _pairs(screen, profile)
+        return
+    moved = profile.matrix()[:, :, 1].astype(np.float64)
+    if not moved.any():
+        return
+    screen.title("Bytes from rank (down) to rank (across), all ways together")
+    if profile.ranks <= MOST_EXACT_RANKS:
+        table = Rows("<", *(str(rank) for rank in range(profile.ranks)), "all")
+        for rank, row in enumerate(moved):
+            table.add(str(rank), *(units.about_size(value) if value else "–" for value in row),
+                      units.about_size(float(row.sum())))  # fmt: skip
+        screen.table(table)
+        return
+    density = screen.glyphs.density
+    scaled = np.ceil(moved / moved.max() * (len(density) - 1)).astype(int)
+    lines = [f"{rank:>4} " + " ".join(density[level] for level in row) for rank, row in enumerate(scaled)]
+    screen.show(screen.drawing(lines))
+    screen.line(f"{density[-1]}: up to {units.about_size(float(moved.max()))}", "dim")
+    _pairs(screen, profile)
+
+
+def _pairs(screen: Screen, profile: Profile) -> None:
+    pairs = [
+        (int(amounts[:, 1].sum()), int(amounts[:, 0].sum()), one.rank, int(peer))
+        for one in profile.found
+        for peer, amounts in zip(one.peers, one.traffic, strict=True)
+    ]
+    screen.title("Pairs that move the most")
+    table = Rows("<", "messages", "bytes")
+    for moved, messages, rank, peer in sorted(pairs, reverse=True)[:PAIRS_SHOWN]:
+        target = "others" if peer < 0 else str(peer)
+        table.add(f"{rank} {screen.glyphs.arrow} {target}", f"{messages:,}", units.about_size(moved))
+    screen.table(table)
+
+
+def _needs(screen: Screen, profile: Profile) -> None:
+    """Over the whole time; and over computing alone: what a network that nobody waits for would carry."""
+    sent, seconds = profile.sent_bytes(), profile.seconds
+    computing = np.maximum(seconds - profile.mpi_seconds, 0)
+    if not sent.any() or not (seconds > 0).all():
+        return
+    screen.title("Bandwidth needed per process")
+    table = Rows("<", "median", "most", "<on")
+    for name, time in (("bytes over the whole time", seconds), ("bytes over computing alone", computing)):
+        if (time > 0).all():
+            rates = sent / time
+            worst = int(rates.argmax())
+            table.add(name, units.rate(float(np.median(rates))), units.rate(float(rates[worst])),
+                      f"rank {profile.found[worst].rank}")  # fmt: skip
+    screen.table(table)

@@ -1,0 +1,83 @@
+"""What `crosscut show` draws: what was measured and how, what to beware of, then the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.base import units
+from crosscut.base.errors import UsageError
+from crosscut.reports.terminal import congestor, costs, dense, loaded, sweep
+from crosscut.reports.terminal.screen import Screen
+from crosscut.reports.view import View, text
+from crosscut.reports.words import about
+
+# Body of the report: all measured sizes, and the one whose details are asked for.
+Body = Callable[[Screen, View, list[Samples], Samples], None]
+
+# Patterns that answer a question of their own; every other one is a dense pattern.
+BODIES: dict[str, Body] = {
+    "pingpong": sweep.render,
+    "loaded-pingpong": loaded.render,
+    "congestor": congestor.render,
+}
+
+
+def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
+    """Draws the whole report."""
+    measured = [view.samples(index) for index in view.measured_sizes()]
+    header(screen, view)
+    detailed = chosen(view, measured, size_bytes)
+    warn(screen, view, measured)
+    if detailed is None:
+        screen.line("Nothing is measured yet.")
+        return
+    body = dense.render if detailed.of_phases else BODIES.get(view.pattern, dense.render)
+    body(screen, view, measured, detailed)
+    costs.render(screen, view)
+
+
+def chosen(view: View, measured: list[Samples], size_bytes: int | None) -> Samples | None:
+    """The size asked for, else the largest measured; None where nothing is."""
+    if size_bytes is None:
+        return max(measured, key=lambda samples: samples.size_bytes, default=None)
+    for samples in measured:
+        if samples.size_bytes == size_bytes:
+            return samples
+    there = ", ".join(units.size(samples.size_bytes) for samples in measured)
+    raise UsageError(
+        f"{view.path} has no size {units.size(size_bytes)}; it has {there or 'nothing measured'}"
+    )
+
+
+def header(screen: Screen, view: View) -> None:
+    """What, where, when, how."""
+    style = {"complete": "bold green", "running": "bold yellow", "stopped": "bold yellow"}.get(
+        view.state, "bold red"
+    )
+    screen.line(about.what(view), "bold")
+    if summary := text(view.attributes, "pattern", "summary"):
+        screen.line(summary, "italic")
+    screen.field("run", _shown(view.path))
+    if view.state != "complete":
+        screen.line(f"state         {view.state}", style)
+    screen.field("where", about.where(view))
+    screen.field("when", about.when(view))
+    screen.field("how", "; ".join(about.how(view)))
+    if faults := about.planted(view):
+        screen.field("planted", "; ".join(faults))
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def warn(screen: Screen, view: View, shown: list[Samples]) -> None:
+    """Cautions, each with its advice."""
+    for caution in about.beware(view, shown):
+        advice = f" ({caution.advice})" if caution.advice else ""
+        screen.line(f"{screen.glyphs.warning} {caution.text}{advice}", "yellow")

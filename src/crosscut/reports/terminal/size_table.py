@@ -1,0 +1,40 @@
+"""A row a message size: what `run` ends with and `show` begins with, of a dense pattern in several sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.cautions import skewed_phases
+from crosscut.analysis.figures.samples import Samples
+from crosscut.base import units
+from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.reports.words import figures
+
+
+def draw(screen: Screen, measured: Sequence[Samples], skew_seconds: float) -> None:
+    """The phase in the middle and the slowest, each with the interval of its own median."""
+    phases = ("median phase", "?95 % interval", "slowest phase", "?95 % interval")
+    table = Rows("size", *phases, "?slowest route", "?formula", "?<")
+    for samples in measured:
+        rates, routes = summary.phase_rates(samples), summary.routes(samples)
+        formula = summary.formula_rates(samples)
+        route, worst = figures.extreme(routes.rates), figures.extreme(rates)
+        middle = figures.in_the_middle(formula)
+        table.add(
+            units.size(samples.size_bytes),
+            *_rate_and_interval(figures.in_the_middle(rates)),
+            *_rate_and_interval(figures.at(rates, worst) if worst is not None else None),
+            units.rate(figures.at(routes.rates, route).median) if route is not None else "–",
+            units.rate(middle.median) if middle else "–",
+            "skew > 5 %" if skewed_phases(samples, skew_seconds) else "",
+        )
+    screen.table(table)
+
+
+def _rate_and_interval(figure: figures.Figure | None) -> tuple[str, str]:
+    if figure is None:
+        return "–", ""
+    unit = units.rate_unit(figure.median)
+    median, interval = figure.in_unit(unit)
+    return f"{median} {unit[1]}", interval

@@ -1,0 +1,153 @@
+"""Report of a ping-pong sweep: size, half round trip, rate."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.pingpong import Sweep, sweep
+from crosscut.analysis.figures.samples import Samples
+from crosscut.base import units
+from crosscut.reports.terminal.dense import slowest
+from crosscut.reports.terminal.plot import bar, scatter_plot
+from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.reports.view import View, text
+from crosscut.reports.words import costs, figures, loggp
+
+MOST_ROWS = 24
+PLOT_HEIGHT = 10
+
+
+def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
+    found = sweep(measured)
+    if not np.isfinite(found.rates.median).any():
+        screen.line("No size has a rate: no bytes moved.")
+        return
+    mode = text(view.attributes, "pattern", "parameters", "mode")
+    timed = (
+        "half round trip" if mode in ("", "pingpong", "ping-pong", "half-round-trip") else f"time ({mode})"
+    )
+    _headline(screen, found, timed)
+    _model(screen, view, found, mode)
+    _table(screen, found, timed)
+    if len(found.size_bytes) > 2:
+        _plots(screen, found, timed)
+    if len(summary.routes(detailed).source) > 1:
+        screen.title(f"Pairs at {units.size(detailed.size_bytes)}")
+        slowest(screen, view, summary.routes(detailed))
+
+
+def _capital(text_: str) -> str:
+    return text_[:1].upper() + text_[1:]
+
+
+def _headline(screen: Screen, found: Sweep, timed: str) -> None:
+    first, peak = found.latency_index(), found.peak_index()
+    screen.title(f"{_capital(timed)} and rate, by message size")
+    screen.field(
+        "latency", f"{figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}"
+    )
+    screen.field(
+        "peak rate", f"{figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}"
+    )
+    screen.field("half of it", f"from {units.size(found.half_rate_bytes())} on")
+
+
+def _model(screen: Screen, view: View, found: Sweep, mode: str) -> None:
+    """LogGP, as far as this mode tells it; messages both ways at once it does not describe."""
+    stream = mode == "stream"
+    model = loggp.of_sweep(found, mode)
+    if model is None:
+        return
+    short = "g (or o, the longer)" if stream else "L + 2 o"
+    screen.field(
+        "LogGP",
+        f"{short} {units.seconds(model.short_seconds)}, G {units.seconds(model.seconds_per_byte)} a byte "
+        f"({units.rate(1 / model.seconds_per_byte)})",
+    )
+    screen.field("", _apart(view, model.short_seconds, stream=stream))
+    line = model.line
+    beta = f"{units.rate(1 / line.seconds_per_byte)}" if line.seconds_per_byte > 0 else "none"
+    screen.field(
+        "t = α + m/β",
+        f"α {units.seconds(line.alpha_seconds)}, β {beta}: off by {100 * line.misfit_median:.1f} % in the "
+        f"middle, {100 * line.misfit_largest:.0f} % at {units.size(line.misfit_bytes)}"
+        + ("" if line.adequate else "; it does not describe this sweep"),
+    )
+
+
+def _apart(view: View, short_seconds: float, *, stream: bool) -> str:
+    """o, where the processors' time tells it; and what would tell the rest."""
+    send, receive = loggp.overhead(view)
+    if not math.isfinite(send + receive):
+        rest = "" if stream else "; g: --mode stream"
+        return f"o and L apart: not told, {'ranks poll' if costs.polls(view) else 'no processor time'}{rest}"
+    if stream:
+        return (
+            f"o {units.seconds(send)} to send, {units.seconds(receive)} to receive (processor time); g by "
+            "itself and L: show it together with --mode pingpong"
+        )
+    latency = short_seconds - send - receive
+    rest = f", hence L {units.seconds(latency)}" if latency > 0 else ", more than can be told from L"
+    return f"o {units.seconds(send)} (processor time, mean of both ends){rest}; g: --mode stream"
+
+
+def _rows(found: Sweep) -> list[int]:
+    """Which sizes to list: all, or evenly spaced ones with the first, the last and the peak."""
+    count = len(found.size_bytes)
+    if count <= MOST_ROWS:
+        return list(range(count))
+    spaced = np.linspace(0, count - 1, MOST_ROWS - 1).round().astype(int).tolist()
+    # Of neighbours the roundest: the sweep's own sizes rather than the perturbations around them.
+    chosen = {
+        min(range(max(0, at - 1), min(count, at + 2)), key=lambda i: _ugliness(found, i)) for at in spaced
+    }
+    return sorted({0, *chosen, count - 1, found.peak_index()})
+
+
+def _ugliness(found: Sweep, index: int) -> int:
+    return len(units.size(found.size_bytes[index]).removesuffix("iB").removesuffix("B"))
+
+
+def _table(screen: Screen, found: Sweep, timed: str) -> None:
+    rows = _rows(found)
+    wide = screen.width >= 76
+    table = Rows("size", timed, "?95 % interval", "rate", "<")
+    peak = float(np.nanmax(found.rates.median))
+    for index in rows:
+        figure = figures.at(found.seconds, index)
+        unit = units.time_unit(figure.median)
+        median, interval = figure.in_unit(unit)
+        table.add(
+            units.size(found.size_bytes[index]),
+            f"{median} {unit[1]}",
+            interval,
+            units.rate(figures.at(found.rates, index).median),
+            bar(float(found.rates.median[index]) / peak if peak > 0 else 0, 16 if wide else 8, screen.glyphs),
+        )
+    screen.console.print()
+    screen.table(table)
+    if len(rows) < len(found.size_bytes):
+        screen.line(f"{len(rows)} of {len(found.size_bytes)} sizes; all: crosscut export", "dim")
+
+
+def _plots(screen: Screen, found: Sweep, timed: str) -> None:
+    sizes = np.asarray(found.size_bytes, dtype=np.float64)
+    plots = []
+    for title, values, label in (
+        ("Rate by size", found.rates.median, lambda value: units.rate(value, 1)),
+        (
+            f"{_capital(timed)} by size",
+            found.seconds.median,
+            lambda value: units.seconds(value, 1),
+        ),
+    ):
+        lines = scatter_plot(
+            sizes, values, width=screen.half, height=PLOT_HEIGHT, glyphs=screen.glyphs,
+            x_text=units.about_size, y_text=label,
+            x_label="size, both axes logarithmic",
+        )  # fmt: skip
+        plots.append((title, [screen.glyphs.plain(line) for line in lines]))
+    screen.beside(plots[0], plots[1])

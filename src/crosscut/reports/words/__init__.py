@@ -1,0 +1,1 @@
+"""Figures and verdicts in words, which every form of report shares."""

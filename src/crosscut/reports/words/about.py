@@ -1,0 +1,232 @@
+"""The lines that say what was measured, where, when and how; and what to beware of."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from crosscut.analysis.figures import cautions
+from crosscut.analysis.figures.cautions import Caution, Kind
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.slowdown import early_ends
+from crosscut.base import units
+from crosscut.network import switch_words
+from crosscut.reports.view import View, dig, items, number, text
+from crosscut.reports.words import costs
+from crosscut.reports.words.trust import emulations
+
+
+def simulated(view: View) -> bool:
+    return text(view.attributes, "backend", "name") == "sim"
+
+
+def what(view: View) -> str:
+    """`aapc over tcp: 8 ranks, 7 phases`"""
+    backend = text(view.attributes, "backend", "name") or text(view.attributes, "job", "backend") or "?"
+    phases = int(view.dataset.sizes["phase"])
+    return f"{view.pattern} over {backend}: {units.count(view.ranks, 'rank')}, {units.count(phases, 'phase')}"
+
+
+def where(view: View) -> str:
+    """`local: n001`; of a lab also what is unlike its plain one: `lab: 4 nodes (…), …, carried by …; in slow
+    motion …`"""
+    place = text(view.attributes, "place") or "?"
+    if simulated(view):
+        name = text(view.attributes, "network", "name") or "?"
+        hosts = int(number(view.attributes, "network", "hosts"))
+        return f"simulated network {name}: {len(view.nodes):,} of its {units.count(hosts, 'host')}"
+    counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
+    if len(view.nodes) == 1:
+        return f"{place}: {view.nodes[0]}{unlike_plain(view)}"
+    shares = set(counts.tolist())
+    each = (
+        f"{units.count(int(counts[0]), 'rank')} on each"
+        if len(shares) == 1
+        else f"{min(shares)} to {max(shares)} ranks on each"
+    )
+    return (
+        f"{place}: {len(view.nodes)} nodes ({view.nodes[0]} … {view.nodes[-1]}), {each}{unlike_plain(view)}"
+    )
+
+
+def unlike_plain(view: View) -> str:
+    """Of a lab: what carried it, and how slowly, where it is not the plain default."""
+    return carried(view) + dilated(view)
+
+
+def carried(view: View) -> str:
+    """`, carried by crosscut-switch (forwarding=cut)`, or by the kernel's with settings of its own."""
+    if text(view.attributes, "place") != "lab":
+        return ""
+    words = switch_words.clause(text(view.attributes, "lab", "switch"))
+    return f", {words}" if words else ""
+
+
+def dilated(view: View) -> str:
+    """`; in slow motion: rates × 10 are the network's`, of a lab that had them divided."""
+    times = number(view.attributes, "lab", "dilation")
+    if not math.isfinite(times) or times in (0, 1):
+        return ""
+    return f"; in slow motion: rates × {times:g} are the network's"
+
+
+def when(view: View) -> str:
+    """`2025-01-31 14:25:01 UTC, took 7.9 s`"""
+    start = text(view.attributes, "start").replace("T", " ").split(".")[0].removesuffix("Z")
+    start = start.removesuffix("+00:00")
+    elapsed = view.elapsed_seconds()
+    # Both ends are recorded in whole seconds.
+    took = (
+        f", took {units.duration(elapsed)}"
+        if elapsed >= 1
+        else ", took less than 1 s"
+        if elapsed >= 0
+        else ""
+    )
+    return f"{start} UTC{took}" if start else "?"
+
+
+def planted(view: View) -> list[str]:
+    """Faults of the lab while it was measured: `f1: nothing gets to n0003 or away from it`."""
+    found = [(text(fault, "id"), text(fault, "says")) for fault in items(view.attributes, "faults")]
+    return [f"{name}: {says}" if name else says for name, says in found if says]
+
+
+def skew_seconds(view: View) -> float:
+    """Median skew with which ranks leave the barrier, to hold against medians of phases; the largest of the
+    trials is one scheduling accident."""
+    return number(view.attributes, "sync", "skew_median_seconds")
+
+
+def clock_step_seconds(view: View) -> float:
+    """Its resolution, or what reading it costs, whichever is more; NaN where the run tells neither."""
+    known = [
+        number(view.attributes, "clock", name)
+        for name in ("resolution_seconds", "resolution", "cost_seconds")
+    ]
+    return max((value for value in known if math.isfinite(value)), default=math.nan)
+
+
+def how(view: View) -> list[str]:
+    """How it was measured, a clause each: cadence, skew, repetitions, waits, clock."""
+    if simulated(view):
+        return _how_simulated(view)
+    clauses = []
+    cadence = text(view.attributes, "cadence")
+    middle, largest = skew_seconds(view), number(view.attributes, "sync", "skew_largest_seconds")
+    if cadence:
+        clauses.append(cadence if cadence != "streaming" else "streaming: no barrier between phases")
+    if math.isfinite(middle):
+        most = f", {units.seconds(largest, 2)} at most" if math.isfinite(largest) else ""
+        clauses.append(f"skew {units.seconds(middle, 2)} median{most}")
+    clauses.append(repetitions(view))
+    if wait := text(view.attributes, "wait", "mode") or text(view.attributes, "wait"):
+        clauses.append({"block": "waits block", "poll": "waits poll"}.get(wait, f"wait {wait}"))
+    resolution = number(view.attributes, "clock", "resolution_seconds")
+    if not math.isfinite(resolution):
+        resolution = number(view.attributes, "clock", "resolution")
+    if math.isfinite(resolution):
+        clauses.append(f"clock {units.seconds(resolution, 2)}")
+    if dig(view.attributes, "job", "verify") is True:
+        clauses.append("every byte verified")
+    return clauses
+
+
+def _how_simulated(view: View) -> list[str]:
+    if text(view.attributes, "backend", "parameters", "engine") == "smpi":
+        return [
+            "computed, not measured: MPI processes under SimGrid's SMPI, on the network's file",
+            "SimGrid's sharing",
+            "virtual clock",
+            text(view.attributes, "cadence"),
+        ]
+    knee = text(view.attributes, "backend", "parameters", "knee") or "0"
+    scale = text(view.attributes, "backend", "parameters", "knee-scale") or "1"
+    spread = text(view.attributes, "backend", "parameters", "share-spread") or "0"
+    contention = [
+        *([] if knee == "0" else [f"contention: soft knee, p = {knee}, scale {scale}"]),
+        *([] if spread == "0" else [f"shares vary by {100 * float(spread):.3g} % (their deviation)"]),
+    ]
+    return [
+        "computed, not measured: max-min shares of the capacities that the network's file names",
+        *(contention or ["no model of contention"]),
+        "virtual clock",
+        text(view.attributes, "cadence"),
+    ]
+
+
+def repetitions(view: View) -> str:
+    """`20 repetitions`, or the range over sizes and phases where it was adaptive or is unfinished."""
+    done = view.dataset["repetitions_done"].values if "repetitions_done" in view.dataset else None
+    measured = (view.status == 1).any(dim="rank").sum(dim="repetition").values
+    counts = measured if done is None or not done.any() else done
+    low, high = int(counts.min()), int(counts.max())
+    text_ = units.count(high, "repetition") if low == high else f"{low} to {high} repetitions"
+    interval = number(view.attributes, "job", "interval")
+    if interval > 0 and not view.summarised:
+        text_ += f", until the 95 % interval is {units.percent(interval)} wide"
+    return text_
+
+
+def beware(view: View, shown: list[Samples]) -> list[Caution]:
+    """Everything a reader must know, worst first."""
+    found = _state(view) + cautions.of_emulations(shown, emulations(view))
+    cores = [number(node, "cores") for node in items(view.attributes, "nodes")]
+    cores += [math.nan] * (len(view.nodes) - len(cores))
+    counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()
+    if text(view.attributes, "backend", "name") not in ("null", "sim"):
+        found += cautions.of_nodes(counts, cores, view.nodes)
+    found += [
+        caution
+        for caution in cautions.of_samples(shown, skew_seconds(view))
+        # Every repetition of a simulation is the same.
+        if not (simulated(view) and caution.kind is Kind.FEW_REPETITIONS)
+    ]
+    if not simulated(view) and text(view.attributes, "backend", "name") != "null":
+        found += cautions.of_clock(shown, clock_step_seconds(view))
+    repeated = int(view.dataset["repetitions_done"].max()) if "repetitions_done" in view.dataset else 0
+    found += cautions.of_summaries(view.summarised, number(view.attributes, "job", "interval"), repeated)
+    if view.pattern == "congestor":
+        largest = max(shown, key=lambda samples: samples.size_bytes, default=None)
+        found += cautions.of_congestion(early_ends(largest, view.labels(largest)) if largest else [])
+    elif view.pattern != "loaded-pingpong":  # whose figures are of single messages, not of phases
+        found += cautions.of_intervals(shown)
+    if costly := costs.far_off(view, costs.effort_of(view)):
+        found.append(Caution(Kind.PROCESSOR_TIME, costly, costs.ADVICE))
+    if text(view.attributes, "backend", "name") == "null":
+        found.append(
+            Caution(Kind.NOTHING_MOVED, "the backend null moves nothing: these are crosscut's own costs")
+        )
+    return found
+
+
+def _state(view: View) -> list[Caution]:
+    found = []
+    if view.state != "complete":
+        reason = {
+            "running": "the run is not finished: it is being written, or was killed",
+            "stopped": "the run was stopped before its end",
+            "failed": "the run failed before its end",
+        }.get(view.state, f"the run's state is '{view.state}'")
+        share = float((view.status == 1).mean())
+        found.append(
+            Caution(
+                Kind.UNFINISHED,
+                f"{reason}; {units.percent(share)} of its cells are measured",
+                f"crosscut run --resume {view.path}",
+            )
+        )
+    lost = [
+        Caution(
+            Kind.FAILED_RANKS,
+            f"rank {dig(entry, 'rank')} on {dig(entry, 'node')} was lost: {dig(entry, 'reason')}",
+        )
+        for entry in items(view.attributes, "failed_ranks")
+    ]
+    forced = [
+        Caution(Kind.RESUMED_ELSEWHERE, f"resumed by force: {dig(entry, 'differences')}")
+        for entry in items(view.attributes, "resumed")
+        if dig(entry, "forced") is True
+    ]
+    return found + lost + forced

@@ -1,0 +1,63 @@
+"""What a comparison is about, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from crosscut.analysis.compare.comparing import Change
+from crosscut.analysis.figures.series import Family, Subject
+from crosscut.base import units
+
+
+def subject(of: Subject, names: Sequence[str]) -> str:
+    """`n003 out`, `routes between groups`, `route n001 → n002`."""
+    if of.family is Family.CLASS:
+        return f"routes {of.name}"
+    if of.family is Family.PHASE:
+        return f"phase {of.phase}"
+    if of.family is Family.ROUTE:
+        source, destination = of.ranks
+        return f"route {names[source]} → {names[destination]}"
+    return f"{node(of, names)} {'out' if of.family is Family.OUT else 'in'}"
+
+
+def node(of: Subject, names: Sequence[str]) -> str:
+    """Ranks of a shared node are called `n003:12`."""
+    name = names[of.ranks[0]]
+    return name if len(of.ranks) == 1 else name.rpartition(":")[0] or name
+
+
+def percent(shift: float) -> str:
+    """`−48 %` of a logarithm of a ratio."""
+    return signed(math.expm1(shift))
+
+
+def signed(share: float) -> str:
+    value = 100 * share
+    if not math.isfinite(value):
+        return "–"
+    digits = 1 if abs(value) < 9.95 else 0
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{abs(value):.{digits}f} %"
+
+
+def interval(change: Change) -> str:
+    low, high = change.shift.low, change.shift.high
+    return f"[{percent(low)} … {percent(high)}]" if math.isfinite(low + high) else ""
+
+
+def from_to(change: Change) -> str:
+    unit = units.rate_unit(max(change.first, change.second))
+    return f"{units.number(change.first, unit)} → {units.number(change.second, unit)} {unit[1]}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """`1 to 5, 9`"""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    words = [f"{a}" if a == b else f"{a} to {b}" for a, b in parts[:6]]
+    return ", ".join(words) + (" …" if len(parts) > 6 else "")

@@ -1,0 +1,48 @@
+"""What whoever reads verdicts must know of the machine that emulated the network: once, however many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from crosscut.analysis.figures import cautions
+from crosscut.analysis.figures.cautions import Caution, Kind
+from crosscut.reports.view import View
+from crosscut.reports.words import about
+from crosscut.reports.words.trust import emulations
+from crosscut.run.run import Run
+
+
+def of_runs(runs: Sequence[Run], sizes_bytes: Iterable[int]) -> list[Caution]:
+    """Of what was promised at these sizes; none where no run is of a lab. The first of each kind stands for
+    those of all runs."""
+    sizes = frozenset(sizes_bytes)
+    found: dict[tuple[Kind, str], list[Caution]] = {}
+    for run in runs:
+        for one in _of_run(View(run.path, run.dataset, run.attributes), sizes):
+            found.setdefault((one.kind, one.advice), []).append(one)
+    return [_together(alike, len(runs)) for alike in found.values()]
+
+
+def _of_run(view: View, sizes: frozenset[int]) -> list[Caution]:
+    sessions = emulations(view)
+    if not sessions:
+        return []
+    shown = [view.samples(index) for index in view.measured_sizes()]
+    return cautions.of_emulations([samples for samples in shown if samples.size_bytes in sizes], sessions)
+
+
+def _together(alike: Sequence[Caution], runs: int) -> Caution:
+    if len(alike) == 1:
+        return alike[0]
+    return replace(alike[0], text=f"{alike[0].text}; or the like, in {len(alike)} of {runs} runs")
+
+
+def planted(runs: Sequence[Run]) -> list[str]:
+    """Faults of the lab while anything was measured."""
+    told = [one for run in runs for one in about.planted(View(run.path, run.dataset, run.attributes))]
+    return list(dict.fromkeys(told))
+
+
+def words(one: Caution) -> str:
+    return f"{one.text} ({one.advice})" if one.advice else one.text

@@ -1,0 +1,86 @@
+"""Medians with their intervals as text, with the digits that the interval leaves meaningful."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from crosscut.analysis.stats.intervals import Medians
+from crosscut.base import units
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A median and its 95 % interval; the bounds are NaN where there is none."""
+
+    median: float
+    low: float
+    high: float
+    count: int = 0
+
+    @property
+    def digits(self) -> int:
+        return units.significant_digits((self.high - self.low) / self.median if self.median else math.nan)
+
+    def in_unit(self, unit: tuple[float, str]) -> tuple[str, str]:
+        """(median, interval) as bare numbers, for two columns of a table."""
+        if not math.isfinite(self.median):
+            return "–", ""
+        interval = ""
+        if math.isfinite(self.low) and math.isfinite(self.high):
+            interval = (
+                f"{units.number(self.low, unit, self.digits)} – {units.number(self.high, unit, self.digits)}"
+            )
+        return units.number(self.median, unit, self.digits), interval
+
+    def rate(self) -> str:
+        """`312 MB/s [301 – 320]`"""
+        return self._with(units.rate_unit(self.median))
+
+    def seconds(self) -> str:
+        """`12.3 µs [12.1 – 12.9]`"""
+        return self._with(units.time_unit(self.median))
+
+    def _with(self, unit: tuple[float, str]) -> str:
+        median, interval = self.in_unit(unit)
+        return f"{median} {unit[1]}" + (f" [{interval}]" if interval else "") if median != "–" else "–"
+
+    def as_json(self) -> dict[str, float | int | None]:
+        values = {"median": self.median, "low": self.low, "high": self.high}
+        finite: dict[str, float | int | None] = {
+            key: value if math.isfinite(value) else None for key, value in values.items()
+        }
+        return finite | {"count": self.count}
+
+
+def at(medians: Medians, index: int) -> Figure:
+    """The figure of one cell."""
+    return Figure(
+        float(medians.median[index]), float(medians.low[index]), float(medians.high[index]),
+        int(medians.count[index]),
+    )  # fmt: skip
+
+
+def extreme(medians: Medians, largest: bool = False) -> int | None:
+    """Index of the least (or greatest) median; None where there is none."""
+    values = medians.median
+    if not np.isfinite(values).any():
+        return None
+    return int(np.nanargmax(values) if largest else np.nanargmin(values))
+
+
+def in_the_middle(medians: Medians) -> Figure | None:
+    """The median cell itself, so that it comes with its interval: of two in the middle, the lesser."""
+    there = np.nonzero(np.isfinite(medians.median))[0]
+    if len(there) == 0:
+        return None
+    order = there[np.argsort(medians.median[there], kind="stable")]
+    return at(medians, int(order[(len(order) - 1) // 2]))
+
+
+def middle(medians: Medians) -> float:
+    """The median of medians, for `the phase in the middle`; NaN where there is none."""
+    finite = medians.median[np.isfinite(medians.median)]
+    return float(np.median(finite)) if len(finite) else math.nan

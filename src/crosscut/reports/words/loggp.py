@@ -1,0 +1,115 @@
+"""LogGP in words: what a sweep tells, what a ping-pong and a stream tell together, and what neither does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import numpy as np
+
+from crosscut.analysis.figures import loggp
+from crosscut.analysis.figures.effort import Effort
+from crosscut.analysis.figures.loggp import LogGP, Parts
+from crosscut.analysis.figures.pingpong import Sweep, sweep
+from crosscut.base import units
+from crosscut.reports.view import View, text
+from crosscut.reports.words import costs
+
+
+def mode(view: View) -> str:
+    return text(view.attributes, "pattern", "parameters", "mode") or "pingpong"
+
+
+def of_sweep(found: Sweep, how: str) -> LogGP | None:
+    """Of a ping-pong or a stream; messages both ways at once it does not describe."""
+    if how == "bidirectional":
+        return None
+    if how != "stream":
+        return loggp.loggp(found.size_bytes, found.seconds.median)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds = np.asarray(found.size_bytes) / found.rates.median  # from one message to the next
+    return loggp.loggp(found.size_bytes, seconds)
+
+
+def as_json(view: View, found: Sweep) -> dict[str, object] | None:
+    """What one run tells; seconds. L + 2 o of a ping-pong, of a stream g (or o, the longer)."""
+    model = of_sweep(found, mode(view)) if view.pattern == "pingpong" else None
+    if model is None:
+        return None
+    send, receive = overhead(view)
+    return {
+        "mode": mode(view),
+        "short_seconds": model.short_seconds,
+        "gap_per_byte_seconds": model.seconds_per_byte,
+        "send_overhead_seconds": send if math.isfinite(send) else None,
+        "receive_overhead_seconds": receive if math.isfinite(receive) else None,
+        "line": {**asdict(model.line), "adequate": model.line.adequate},
+    }
+
+
+def overhead(view: View) -> tuple[float, float]:
+    """(o of sending, o of receiving) of the smallest messages, by the processors' time; NaN where they poll,
+    or nothing was counted. A ping-pong's ends do both, so it tells but their mean."""
+    found = [one for one in costs.effort_of(view) if one.size_bytes > 0]
+    if not found or costs.polls(view) or view.pattern != "pingpong":
+        return math.nan, math.nan
+    smallest = found[0]
+    if mode(view) == "stream":
+        return _of_end(smallest, smallest.sent_bytes), _of_end(smallest, smallest.received_bytes)
+    both = _of_end(smallest, smallest.sent_bytes + smallest.received_bytes)
+    return both, both
+
+
+def _of_end(one: Effort, moved: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    """Processor seconds a message, of the ranks that moved anything of that kind."""
+    there = moved > 0
+    if not there.any():
+        return math.nan
+    return float(one.processor_seconds[there].sum() * one.size_bytes / moved[there].sum())
+
+
+def together(views: Sequence[View]) -> Parts | None:
+    """Of the first ping-pong and the first stream between the same nodes; None: not both are there."""
+    bouncing = next((view for view in views if view.pattern == "pingpong" and mode(view) == "pingpong"), None)
+    streaming = next((view for view in views if view.pattern == "pingpong" and mode(view) == "stream"), None)
+    if bouncing is None or streaming is None or bouncing.nodes != streaming.nodes:
+        return None
+    round_trip, stream = _sweep(bouncing), _sweep(streaming)
+    model = loggp.loggp(round_trip.size_bytes, round_trip.seconds.median)
+    smallest = stream.latency_index()
+    size = stream.size_bytes[smallest]
+    if size not in round_trip.size_bytes:
+        return None
+    half = float(round_trip.seconds.median[round_trip.size_bytes.index(size)])
+    count = text(streaming.attributes, "pattern", "parameters", "count")
+    per_message = float(stream.seconds.median[smallest])
+    gap = loggp.gap(per_message, int(count) if count.isdigit() else 0, half)
+    # Of a stream each end does one thing alone.
+    send, receive = overhead(streaming)
+    return loggp.parts(model.short_seconds if model else half, gap, send, receive)
+
+
+def _sweep(view: View) -> Sweep:
+    return sweep([view.samples(index) for index in view.measured_sizes()])
+
+
+def sentence(found: Parts) -> str:
+    """`L 12.1 us, o 3.4 us to send and 4.0 us to receive, g 2.1 us`; and what is not told, and why."""
+    told = []
+    if math.isfinite(found.latency_seconds):
+        told.append(f"L {units.seconds(found.latency_seconds)}")
+    if math.isfinite(found.send_seconds + found.receive_seconds):
+        told.append(
+            f"o {units.seconds(found.send_seconds)} to send and {units.seconds(found.receive_seconds)} to "
+            "receive (processor time)"
+        )
+    if math.isfinite(found.gap_seconds):
+        name = "g at most" if found.gap_is_overhead else "g"
+        why = ": a processor works all that time" if found.gap_is_overhead else ""
+        told.append(f"{name} {units.seconds(found.gap_seconds)}{why}")
+    if not math.isfinite(found.send_seconds):
+        told.append("o and L apart: not told, for ranks that poll work all the time (--wait block)")
+    if not math.isfinite(found.gap_seconds):
+        told.append("g: not told, the stream is too short (--count)")
+    return "; ".join(told)

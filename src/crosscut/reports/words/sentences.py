@@ -1,0 +1,108 @@
+"""A run's figures in one to three sentences: what stands after a run and in a summary of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.digest import Digest
+from crosscut.analysis.figures.pingpong import sweep
+from crosscut.analysis.figures.samples import Samples, messages
+from crosscut.analysis.figures.slowdown import conditions, slowdowns
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.stats.intervals import Medians
+from crosscut.base import units
+from crosscut.reports.view import View, text
+from crosscut.reports.words import figures
+
+
+def figures_of(view: View) -> list[str]:
+    """The figures, a sentence each."""
+    measured = [view.samples(index) for index in view.measured_sizes()]
+    if not measured:
+        return ["nothing is measured yet"]
+    sentences = _dense if measured[0].of_phases else _SENTENCES.get(view.pattern, _dense)
+    return sentences(view, measured)
+
+
+def _pingpong(_view: View, measured: list[Samples]) -> list[str]:
+    found = sweep(measured)
+    if not np.isfinite(found.rates.median).any():
+        return ["no size has a rate: no bytes moved"]
+    first, peak = found.latency_index(), found.peak_index()
+    return [
+        f"latency {figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}",
+        f"peak rate {figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}",
+    ]
+
+
+def _loaded(_view: View, measured: list[Samples]) -> list[str]:
+    _, seconds = messages(measured)
+    if len(seconds) == 0:
+        return ["no message was measured"]
+    median, p99, longest = np.median(seconds), np.percentile(seconds, 99), seconds.max()
+    return [
+        f"half round trip of {units.count(len(seconds), 'message')} under load: "
+        f"median {units.seconds(float(median))}, 99th percentile {units.seconds(float(p99))}, "
+        f"longest {units.seconds(float(longest))}"
+    ]
+
+
+def _congestor(view: View, measured: list[Samples]) -> list[str]:
+    largest = max(measured, key=lambda samples: samples.size_bytes)
+    found = slowdowns(conditions(largest, view.labels(largest)))
+    congested = [entry for entry in found if entry.condition.label != found[0].condition.label]
+    if not congested:
+        return ["victims were measured under one condition alone: no slowdown"]
+    worst = max(congested, key=lambda entry: entry.p99)
+    median = max(entry.median for entry in congested)
+    return [
+        f"victims' worst slowdown against idle: median × {median:.2f}; 99th percentile × {worst.p99:.1f}, "
+        f"beside {worst.condition.label}, at {units.size(worst.condition.bytes)}"
+    ]
+
+
+def _dense(view: View, measured: list[Samples]) -> list[str]:
+    samples = max(measured, key=lambda samples: samples.size_bytes)
+    rates = summary.formula_rates(samples) if _of_phase(view) else summary.phase_rates(samples)
+    return _of_dense(view, samples, rates, summary.routes(samples))
+
+
+def of_digest(view: View, found: Digest) -> list[str]:
+    """`figures_of`, where what dense patterns need is there already."""
+    if not found.phases.of_phases and view.pattern in _SENTENCES:
+        return figures_of(view)
+    return _of_dense(view, found.phases, found.formula if _of_phase(view) else found.rates, found.routes)
+
+
+def _of_phase(view: View) -> bool:
+    # A rank's own rate says nothing where ranks take turns, and not what was asked where they share a trunk.
+    return text(view.attributes, "pattern", "formula_per") == "phase"
+
+
+def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> list[str]:
+    what = "by the pattern's formula" if _of_phase(view) else "per rank and direction"
+    worst, route = figures.extreme(rates), figures.extreme(routes.rates)
+    size, middle = units.size(samples.size_bytes), figures.in_the_middle(rates)
+    if worst is None or middle is None:
+        return ["no phase has a rate: no bytes moved"]
+    slowest = f"{figures.at(rates, worst).rate()}, {view.phase_name(samples, worst)}"
+    lines = [f"{size}: median phase {middle.rate()} {what}; slowest {slowest}"]
+    if len(rates.median) == 1:
+        lines = [f"{size}: {slowest.split(',')[0]} {what}"]
+    if route is not None and len(routes.source) > 1:
+        names = (
+            f"{view.rank_name(int(routes.source[route]))} → {view.rank_name(int(routes.destination[route]))}"
+        )
+        median = units.rate(figures.middle(routes.rates))
+        lines.append(f"median route {median}; slowest {figures.at(routes.rates, route).rate()}, {names}")
+    return lines
+
+
+_SENTENCES: dict[str, Callable[[View, list[Samples]], list[str]]] = {
+    "pingpong": _pingpong,
+    "loaded-pingpong": _loaded,
+    "congestor": _congestor,
+}

@@ -1,0 +1,223 @@
+"""The table on a terminal, and the same as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from crosscut.base import units
+from crosscut.network import switch_words
+from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.reproduce.comparing import Curve, Row, Summary
+from crosscut.reproduce.experiment import Experiment, Series
+from crosscut.reproduce.quantities import QUANTITIES
+from crosscut.reproduce.running import Measured
+
+PLACES = ("lab", "sim", "local")
+NAMES = {"lab": "emulated", "sim": "simulated", "local": "this machine"}
+OUTSIDE = "*"
+OUTSIDE_SAYS = "outside the experiment's aim: does not count below"
+LIMITED = "!"
+LIMITED_SAYS = "the machine was the limit, not the network"
+
+
+def render(
+    screen: Screen, experiment: Experiment, rows: Sequence[Row], found: Sequence[Summary],
+    measured: Sequence[Measured],
+) -> None:  # fmt: skip
+    screen.line(experiment.title, "bold")
+    screen.line(experiment.source, "dim")
+    for sentence in conditions(measured):
+        screen.line(sentence, "dim")
+    places = [place for place in PLACES if any(one.place == place for one in measured)]
+    screen.table(_table(rows, places, {one.name for one in experiment.series if sizes_on_x(one)}))
+    if about := places_on_x(experiment, rows):
+        screen.line(f"at: {about}", "dim")
+    for sentence in compared(experiment):
+        screen.line(sentence, "dim")
+    if any(not row.in_aim and row.held_against is not None for row in rows):
+        screen.line(f"{OUTSIDE} {OUTSIDE_SAYS}", "dim")
+    if any(row.emulated_limited for row in rows):
+        screen.line(f"{LIMITED} {LIMITED_SAYS}: its cores were busy meanwhile", "yellow")
+    for note in dict.fromkeys(f"{row.series}: {row.note}" for row in rows if row.note):
+        screen.line(note, "dim")
+    for one in found:
+        warns = one.met is False or one.left_out > 0
+        screen.line(_summary(one, experiment), "bold yellow" if warns else "bold")
+
+
+def sizes_on_x(series: Series) -> bool:
+    return series.by_size and not series.x
+
+
+def places_on_x(experiment: Experiment, rows: Sequence[Row]) -> str:
+    """What the numbers `at` count, where they do not say it themselves."""
+    numbered = {row.series for row in rows if row.x is not None}
+    there = [one for one in experiment.series if one.name in numbered and not sizes_on_x(one)]
+    if not there:
+        return ""
+    if experiment.picture.form in ("points", "phases") and experiment.picture.x:
+        return experiment.picture.x
+    kinds = ["ranks" if one.rank_counts else "phase" for one in there if not one.x]
+    return ", or ".join(dict.fromkeys(kinds))
+
+
+def compared(experiment: Experiment) -> list[str]:
+    """What the figures are, a sentence for each quantity."""
+    names = dict.fromkeys(one.quantity_name for one in experiment.series)
+    return [f"{name}: {QUANTITIES[name].help}" for name in names]
+
+
+def shown_x(x: float, is_size: bool) -> str:
+    """Without an exponent."""
+    return units.size(x) if is_size else np.format_float_positional(x, trim="-")
+
+
+def _table(rows: Sequence[Row], places: Sequence[str], of_sizes: Collection[str]) -> Rows:
+    against = {"published": [row.published for row in rows], "reckoned": [row.reckoned for row in rows]}
+    shown = [name for name, figures in against.items() if any(figures)]
+    errors = ["error"] if shown else []
+    table = Rows(
+        "<figure", "at", *shown, *(heading for place in places for heading in (NAMES[place], *errors))
+    )
+    before = ""
+    for number, row in enumerate(rows):
+        named = row.series if row.series != before else ""
+        cells = [named, _at(row, of_sizes), *(_number(against[name][number], row.unit) for name in shown)]
+        for place in places:
+            value = row.at(place)
+            mark = f" {LIMITED}" if row.limited(place) else ""
+            cells.append(_number(value, row.unit if row.held_against is None else "") + mark)
+            cells += [_error(row, value)] if shown else []
+        table.add(*cells, style="" if row.in_aim or not shown else "dim")
+        before = row.series
+    return table
+
+
+def _at(row: Row, of_sizes: Collection[str]) -> str:
+    return "" if row.x is None else shown_x(row.x, row.series in of_sizes)
+
+
+def _number(value: float | None, unit: str = "") -> str:
+    if value is None:
+        return "–"
+    number = f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{number} {unit}" if unit and unit != "share" else number
+
+
+def _error(row: Row, value: float | None) -> str:
+    error = row.error(value)
+    return "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {OUTSIDE}")
+
+
+def _summary(one: Summary, experiment: Experiment) -> str:
+    there = one.rows + one.left_out
+    left_out = f"{one.left_out} of {there} left out: {LIMITED_SAYS}"
+    row = one.worst_row
+    if row is None:
+        return f"{NAMES[one.place]}: {left_out}"
+    of_sizes = {series.name for series in experiment.series if sizes_on_x(series)}
+    where = row.series + (f" at {_at(row, of_sizes)}" if row.x is not None else "")
+    from_what = "" if one.against == "published" else " what was reckoned"
+    text = (
+        f"{NAMES[one.place]}: {units.count(one.rows, 'figure')} off{from_what} by "
+        f"{units.percent(one.mean)} in the mean, {units.percent(one.worst)} at worst ({where})"
+    )
+    aims = [
+        f"{name} {units.percent(aim)}"
+        for name, aim in (("mean", experiment.mean_aim), ("worst", experiment.worst_aim))
+        if aim is not None
+    ]
+    if one.met is not None:
+        text += f"; aim {', '.join(aims)}: {'met' if one.met else 'missed'}"
+    return f"{text}; {left_out}" if one.left_out else text
+
+
+def conditions(measured: Sequence[Measured]) -> list[str]:
+    """What is unlike the paper, in sentences."""
+    lab = [one for one in measured if one.place == "lab"]
+    if not lab:
+        return []
+    found = [*_switches(lab), *_dilations(lab)]
+    shorter = {
+        (one.series.messages[0], one.series.lab_messages[0])
+        for one in lab
+        if one.series.messages != one.series.lab_messages
+    }
+    for paper, sent in sorted(shorter):
+        found.append(
+            f"emulated: messages of {units.size(sent)} in place of {units.size(paper)}; times scaled"
+        )
+    changed = {
+        f"emulated: {key} {value} in place of {one.series.parameters.get(key, 'none')}"
+        for one in lab
+        for key, value in one.series.lab_parameters.items()
+        if one.series.parameters.get(key) != value
+    }
+    found += sorted(changed)
+    return found
+
+
+def _switches(lab: Sequence[Measured]) -> Iterator[str]:
+    """Where it is not the plain one: a sentence for all, or one for each switch with its series."""
+    by_words: dict[str, list[str]] = {}
+    for one in lab:
+        by_words.setdefault(switch_words.clause(one.switch), []).append(one.series.name)
+    for words, names in by_words.items():
+        if words:
+            yield f"emulated: {words}" + ("" if len(by_words) == 1 else f", of {', '.join(names)}")
+
+
+def _dilations(lab: Sequence[Measured]) -> Iterator[str]:
+    """A sentence for all, or one for each factor with the series that it is of."""
+    by_factor: dict[float, list[str]] = {}
+    for one in lab:
+        by_factor.setdefault(one.dilation, []).append(one.series.name)
+    for factor, names in by_factor.items():
+        which = "all rates" if len(by_factor) == 1 else f"rates of {', '.join(names)}"
+        if factor != 1:
+            yield f"emulated: {which} divided by {factor:g}, rates shown times {factor:g}"
+
+
+def as_json(
+    experiment: Experiment, rows: Sequence[Row], found: Sequence[Summary], curves: Sequence[Curve],
+    measured: Sequence[Measured],
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "source": experiment.source,
+        "conditions": conditions(measured),
+        "quantities": {one.name: one.quantity_name for one in experiment.series},
+        "compared": compared(experiment),
+        "rows": [
+            asdict(row)
+            | {"emulated_error": row.error(row.emulated), "simulated_error": row.error(row.simulated)}
+            for row in rows
+        ],
+        "summary": [
+            {"place": one.place, "against": one.against, "rows": one.rows, "left_out": one.left_out,
+             "mean_error": _known(one.mean), "worst_error": _known(one.worst), "aim_met": one.met}
+            for one in found
+        ],
+        "curves": [
+            {"series": one.series, "place": one.place, "x": list(one.x), "values": list(one.values),
+             "unevenness": list(one.unevenness), "limited": list(one.limited)}
+            for one in curves
+        ],
+        "runs": [
+            {"series": one.series.name, "place": one.place, "seconds": one.seconds, "dilation": one.dilation,
+             "switch": one.switch if one.place == "lab" else None,
+             "paths": [path.name for path in one.runs]}
+            for one in measured
+        ],
+    }  # fmt: skip
+
+
+def _known(value: float) -> float | None:
+    """JSON knows no NaN."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,184 @@
+"""Counts against status against samples: whether all that is called measured is there. A chunk at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.run.files import Problem, Shard
+from crosscut.run.format import MEASURED, UNMEASURED, ArrayMetadata, Group, chunk_path
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Readable:
+    """One sharded array of one size, and which chunks of it can be read."""
+
+    shard: Shard
+    chunks: Mask
+
+    def has(self, chunk: int) -> bool:
+        return chunk < len(self.chunks) and bool(self.chunks[chunk])
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Cells [repetition, phase, rank] of one chunk that are called measured and have no sample."""
+
+    shard: Shard
+    cells: Mask
+    whole_chunk: bool
+
+
+@dataclass(frozen=True)
+class SizeSamples:
+    """Everything that was measured of one size."""
+
+    status: Readable | None
+    samples: Mapping[str, tuple[Shard, Readable | None]]
+    peers: NDArray[np.int32] | None
+    lossy: bool
+
+    def status_chunks(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+        """Each chunk in which anything was recorded, with its status [repetition, phase, rank]; of a run with
+        phase summaries as if each phase had one rank."""
+        if self.status is not None:
+            for chunk in np.nonzero(self.status.chunks)[0]:
+                status = self.status.shard.read(int(chunk)).astype(np.uint8)
+                yield int(chunk), status.reshape(*status.shape[:2], -1)
+
+    def recorded_repetitions(self, phases: int) -> NDArray[np.int64]:
+        """[phase] repetitions in which any rank was measured, failed or was skipped."""
+        counts = np.zeros(phases, np.int64)
+        for chunk, status in self.status_chunks():
+            first = chunk % self.status.shard.grid[2] * status.shape[1] if self.status is not None else 0
+            recorded = np.not_equal(status, UNMEASURED).any(axis=2).sum(axis=0)[: phases - first]
+            counts[first : first + len(recorded)] += recorded
+        return counts
+
+    def lacking(self, chunk: int, status: NDArray[np.uint8]) -> Iterator[Lacking]:
+        measured: Mask = np.equal(status, MEASURED)
+        if not measured.any():
+            return
+        for shard, readable in self.samples.values():
+            if readable is None or not readable.has(chunk):
+                yield Lacking(shard, measured, whole_chunk=True)
+                continue
+            absent = self._absent(shard, chunk)
+            if absent is not None and (measured & absent).any():
+                yield Lacking(shard, measured & absent, whole_chunk=False)
+
+    def _absent(self, shard: Shard, chunk: int) -> Mask | None:
+        """[repetition, phase, rank] with a message to time, and no time; None: not to be told.
+
+        Lossy backends lose messages, and a rank without messages has no time: neither is damage.
+        """
+        if shard.array.name in ("phase_message_summary", "phase_rank_summary"):
+            return np.isnan(shard.read(chunk).astype(np.float64)[..., :1])  # the count, which is always there
+        if shard.array.name not in ("message_seconds", "rank_seconds") or self.peers is None or self.lossy:
+            return None
+        phases = shard.array.inner[2]
+        first = chunk % shard.grid[2] * phases
+        there = np.zeros((phases, *self.peers.shape[1:]), dtype=bool)
+        part: Mask = np.greater_equal(self.peers[first : first + phases], 0)
+        there[: len(part)] = part
+        absent: Mask = np.isnan(shard.read(chunk).astype(np.float64))
+        if absent.ndim == 4:
+            return np.asarray((absent & there).any(axis=-1))
+        return absent & np.asarray(there.any(axis=-1))
+
+
+def open_size(group: Group, size_index: int) -> SizeSamples:
+    status, samples = None, {}
+    for array in group.arrays.values():
+        if not array.known.sharded:
+            continue
+        shard = Shard(chunk_path(group.path, array, size_index), array)
+        if array is group.status:
+            status = _readable(shard)
+        else:
+            samples[array.name] = (shard, _readable(shard))
+    return SizeSamples(status, samples, _peers(group), "message_lost_bytes" in group.arrays)
+
+
+def lost_chunks(group: Group) -> Iterator[Problem]:
+    """Chunks that were counted or are called measured, and are not there. Quick also for large runs: reads
+    indices, and status only where an index lacks something; `fsck` reads all.
+
+    A writer commits samples, then status, then the count. Read in the opposite order, a run that is being
+    written never seems to lack anything.
+    """
+    counts = read_repetitions_done(group)
+    status = group.status
+    for size_index in range(status.extent("size")):
+        shard = Shard(chunk_path(group.path, status, size_index), status)
+        readable = _readable(shard)
+        there = readable.chunks.copy() if readable is not None else np.zeros(shard.chunks, dtype=bool)
+        if counts is not None and (counts[size_index] > _most_repetitions(shard, there)).any():
+            yield Problem(shard.path, _absent_words(shard.path, "repetitions were counted"), _LOST)
+        for array in group.arrays.values():
+            if array.known.sharded and array is not status:
+                samples = Shard(chunk_path(group.path, array, size_index), array)
+                yield from _lost_samples(samples, shard, there)
+
+
+_LOST = "they cannot be shown"
+
+
+def _absent_words(path: Path, though: str) -> str:
+    return f"{'lacks chunks' if path.exists() else 'is missing'}, though its {though}"
+
+
+def _most_repetitions(status: Shard, there: Mask) -> NDArray[np.int64]:
+    """[phase] repetitions for which the chunks that are there have room."""
+    repetitions, phases = status.grid[1:3]
+    columns = there.reshape(repetitions, phases).sum(axis=0) * status.array.inner[1]
+    return np.repeat(columns, status.array.inner[2])[: status.array.extent("phase")]
+
+
+def _lost_samples(samples: Shard, status: Shard, there: Mask) -> Iterator[Problem]:
+    readable = _readable(samples)
+    lost = any(
+        np.equal(status.read(int(chunk)), MEASURED).any()
+        for chunk in np.nonzero(there)[0]
+        if readable is None or not readable.has(int(chunk))
+    )
+    if lost:
+        yield Problem(samples.path, _absent_words(samples.path, "samples are called measured"), _LOST)
+
+
+def _readable(shard: Shard) -> Readable | None:
+    if not shard.path.exists():
+        return None
+    try:
+        chunks = shard.visible()
+        chunks[[chunk for chunk, _ in shard.bad_chunks()]] = False
+    except ValueError:
+        return None
+    return Readable(shard, chunks)
+
+
+def read_repetitions_done(group: Group) -> NDArray[np.int64] | None:
+    """[size, phase], or None where the file is not whole."""
+    array = group.arrays["repetitions_done"]
+    path = chunk_path(group.path, array)
+    if not path.exists() or path.stat().st_size != math.prod(array.shape) * 8:
+        return None
+    return np.fromfile(path, "<i8").reshape(array.shape).astype(np.int64)
+
+
+def _peers(group: Group) -> NDArray[np.int32] | None:
+    """[phase, rank, slot], or None where it is not stored whole."""
+    array: ArrayMetadata | None = group.arrays.get("peer")
+    if array is None:
+        return None
+    path = chunk_path(group.path, array)
+    if not path.exists() or path.stat().st_size != math.prod(array.shape) * 4:
+        return None
+    return np.memmap(path, dtype="<i4", mode="r", shape=array.shape)

@@ -1,0 +1,281 @@
+"""The metadata of a run, parsed and checked: docs/reference/run-format.md as a table.
+
+Whatever a zarr.json says is hostile until it went through `read_group`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base.errors import CrosscutError, UsageError, plainly
+
+SCHEMA_NAME = "crosscut-run"
+SCHEMA_VERSION = 2
+"""Of the newest runs: 2 has phase summaries, and what holds none is still written as 1."""
+LARGEST_METADATA_BYTES = 64 << 20
+UNMEASURED, MEASURED, FAILED, SKIPPED = range(4)
+STATISTICS = ("count", "minimum", "median", "p99", "maximum")
+
+_RUNS_NAMED = 16
+
+_CELL = ("size", "repetition", "phase", "rank")
+_ROUTE = ("phase", "rank", "slot")
+_WHOLE = ("rank", "slot", "statistic")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the format says of one array."""
+
+    dimensions: tuple[str, ...]
+    dtype: str
+    fill: float = 0
+    required: bool = False
+
+    @property
+    def sharded(self) -> bool:
+        return self.dimensions[0] == "size" and not {"rank", "repetition"}.isdisjoint(self.dimensions)
+
+
+ARRAYS: Mapping[str, Known] = {
+    "size": Known(("size",), "int64", required=True),
+    "phase": Known(("phase",), "int64", required=True),
+    "peer": Known(_ROUTE, "int32", -1),
+    "bytes": Known(_ROUTE, "int64", -1),
+    "node": Known(("rank",), "int32"),
+    "credited_bytes": Known(("size", "phase"), "float64", math.nan),
+    "iterations": Known(("size",), "int64", required=True),
+    "repetitions_done": Known(("size", "phase"), "int64", required=True),
+    "message_seconds": Known((*_CELL, "slot"), "float64", math.nan),
+    "rank_seconds": Known(_CELL, "float64", math.nan),
+    "message_summary": Known(("size", *_ROUTE, "statistic"), "float64", math.nan),
+    "rank_summary": Known(("size", "phase", "rank", "statistic"), "float64", math.nan),
+    "compute_fraction": Known(_CELL, "float64", math.nan),
+    "message_lost_bytes": Known((*_CELL, "slot"), "int64"),
+    "phase_message_summary": Known((*_CELL[:3], "statistic"), "float64", math.nan),
+    "phase_rank_summary": Known((*_CELL[:3], "statistic"), "float64", math.nan),
+    "phase_moved_bytes": Known(_CELL[:3], "int64"),
+    "status": Known(_CELL, "uint8"),
+    "phase_status": Known(_CELL[:3], "uint8"),
+}
+# One of these sets of arrays holds what was measured.
+_SAMPLES = (
+    ("message_seconds", "rank_seconds", "status"),
+    ("message_summary", "rank_summary", "status"),
+    ("phase_message_summary", "phase_rank_summary", "phase_moved_bytes", "phase_status"),
+)
+
+
+@dataclass(frozen=True)
+class ArrayMetadata:
+    name: str
+    known: Known
+    shape: tuple[int, ...]
+    chunk: tuple[int, ...]
+    """Shape of a file's content."""
+    inner: tuple[int, ...]
+    """Shape of a chunk within a shard; empty where a file is one chunk."""
+
+    def extent(self, dimension: str) -> int:
+        return self.shape[self.known.dimensions.index(dimension)]
+
+
+@dataclass(frozen=True)
+class Group:
+    path: Path
+    attributes: Mapping[str, object]
+    arrays: Mapping[str, ArrayMetadata]
+    document: Mapping[str, object]
+    """The whole of zarr.json."""
+
+    @property
+    def state(self) -> str:
+        state = self.attributes.get("state")
+        return state if isinstance(state, str) else "unknown"
+
+    @property
+    def summaries(self) -> bool:
+        """Of the repetitions of each sample."""
+        return "message_summary" in self.arrays
+
+    @property
+    def phase_summaries(self) -> bool:
+        """Of the ranks of each phase: nothing is known of single ranks."""
+        return "phase_status" in self.arrays
+
+    @property
+    def status(self) -> ArrayMetadata:
+        """What says which cells are measured: of ranks, or of whole phases."""
+        return self.arrays["phase_status" if self.phase_summaries else "status"]
+
+
+class Damaged(CrosscutError):
+    """A run whose files do not say what they must."""
+
+
+def load_json(path: Path) -> Mapping[str, object]:
+    """One JSON object from a file of bounded size; raises Damaged."""
+    try:
+        if path.stat().st_size > LARGEST_METADATA_BYTES:
+            raise Damaged(f"{path} has more than {LARGEST_METADATA_BYTES >> 20} MiB; metadata is far smaller")
+        value = json.loads(path.read_bytes())
+    except OSError as error:
+        raise Damaged(f"cannot read {path}: {plainly(error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"{path} is damaged: {plainly(error)}") from error
+    if not isinstance(value, dict):
+        raise Damaged(f"{path} is damaged: it holds no JSON object")
+    return value
+
+
+def _member(value: Mapping[str, object], path: Path, *keys: str) -> Mapping[str, object]:
+    for key in keys:
+        found = value.get(key)
+        if not isinstance(found, dict):
+            raise Damaged(
+                f"{path}: member '{key}' is missing or no object; this is no run of crosscut, or damaged"
+            )
+        value = found
+    return value
+
+
+def _check_schema(attributes: Mapping[str, object], path: Path) -> None:
+    schema = _member(attributes, path / "zarr.json", "schema")
+    version = schema.get("version")
+    if schema.get("name") != SCHEMA_NAME or not isinstance(version, int) or version < 1:
+        raise UsageError(f"{path} is not a run of crosscut: its schema is {json.dumps(schema)[:100]}")
+    if version > SCHEMA_VERSION:
+        raise UsageError(
+            f"{path} was written by a newer crosscut (schema version {version}; this one reads up to "
+            f"{SCHEMA_VERSION}): upgrade crosscut to read it"
+        )
+
+
+def _extents(value: object) -> tuple[int, ...]:
+    """Extents that are positive, and whose product fits any address space; else none."""
+    if not isinstance(value, list) or not all(type(extent) is int and extent > 0 for extent in value):
+        return ()
+    return tuple(value) if math.prod(value) < 2**60 else ()
+
+
+def _configuration(value: object, name: str) -> Mapping[str, object]:
+    if not isinstance(value, dict) or value.get("name") != name:
+        return {}
+    found = value.get("configuration", {})
+    return found if isinstance(found, dict) else {}
+
+
+def _plain(codecs: object, dtype: str) -> bool:
+    """As they are in memory, the lowest byte first."""
+    wanted = {} if dtype == "uint8" else {"endian": "little"}
+    if not isinstance(codecs, list) or len(codecs) != 1 or not isinstance(codecs[0], dict):
+        return False
+    return codecs[0].get("name") == "bytes" and codecs[0].get("configuration", {}) == wanted
+
+
+def parse_array(name: str, metadata: object) -> ArrayMetadata:
+    """Metadata of one array, held against the format; ValueError says what is wrong."""
+    known = ARRAYS[name]
+    if not isinstance(metadata, dict):
+        raise ValueError("no metadata")  # noqa: TRY004
+    shape = _extents(metadata.get("shape"))
+    chunk = _extents(_configuration(metadata.get("chunk_grid"), "regular").get("chunk_shape"))
+    codecs = metadata.get("codecs")
+    if metadata.get("dimension_names") != list(known.dimensions) or len(shape) != len(known.dimensions):
+        raise ValueError(f"its dimensions are not {', '.join(known.dimensions)}")
+    if metadata.get("data_type") != known.dtype:
+        raise ValueError(f"its type is not {known.dtype}")
+    if not isinstance(codecs, list) or len(codecs) != 1 or len(chunk) != len(shape):
+        raise ValueError("its chunks or codecs are not those of a run")
+    if not known.sharded:
+        if not _plain(codecs, known.dtype):
+            raise ValueError("its values are not written as those of a run are")
+        if chunk != shape:
+            raise ValueError("it is not in one chunk")
+        return ArrayMetadata(name, known, shape, chunk, ())
+    sharding = _configuration(codecs[0], "sharding_indexed")
+    inner = _extents(sharding.get("chunk_shape"))
+    if sharding.get("index_location") != "start" or not _plain(sharding.get("index_codecs"), "uint64"):
+        raise ValueError("its shards have no plain index at the start")
+    if not _plain(sharding.get("codecs"), known.dtype):
+        raise ValueError("its values are not written as those of a run are")
+    tiles = len(inner) == len(chunk) and all(c % i == 0 for c, i in zip(chunk, inner, strict=True))
+    if not tiles or chunk[0] != 1 or any(c < s for c, s in zip(chunk[1:], shape[1:], strict=True)):
+        raise ValueError("its chunks do not tile one file a size")
+    if any(c != s for d, c, s in zip(known.dimensions, inner, shape, strict=True) if d in _WHOLE):
+        raise ValueError("its chunks do not hold all ranks")
+    return ArrayMetadata(name, known, shape, chunk, inner)
+
+
+def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
+    extents: dict[str, tuple[int, str]] = {"statistic": (len(STATISTICS), "the format")}
+    for array in arrays.values():
+        for dimension, extent in zip(array.known.dimensions, array.shape, strict=True):
+            other, owner = extents.setdefault(dimension, (extent, f"array '{array.name}'"))
+            if extent != other:
+                raise Damaged(
+                    f"{path}/zarr.json is damaged: '{array.name}' has {extent} along '{dimension}', "
+                    f"{owner} {other}"
+                )
+    for dimension in ("repetition", "phase"):
+        cut = {a.inner[a.known.dimensions.index(dimension)] for a in arrays.values()
+               if a.inner and dimension in a.known.dimensions}  # fmt: skip
+        if len(cut) > 1:
+            raise Damaged(f"{path}/zarr.json is damaged: arrays are not cut at the same {dimension}s")
+    missing = [name for name, known in ARRAYS.items() if known.required and name not in arrays]
+    kept = max(_SAMPLES, key=lambda names: sum(name in arrays for name in names))
+    missing += [name for name in kept if name not in arrays]
+    if missing:
+        raise Damaged(f"{path}: the run has no array '{missing[0]}'")
+    if "phase_status" in arrays and "status" in arrays:
+        raise Damaged(f"{path}: the run has both 'status' and 'phase_status'; only one can be true")
+
+
+def _no_run(path: Path) -> str:
+    """A directory of runs (an evaluation, a demonstration) is easily taken for one of them."""
+    runs = runs_in(path)
+    if not runs:
+        lost = ", which these arrays of a run had" if any((path / name).is_dir() for name in ARRAYS) else ""
+        return f"{path} is no run: it has no zarr.json{lost}"
+    more = f" and {len(runs) - _RUNS_NAMED} more" if len(runs) > _RUNS_NAMED else ""
+    return f"{path} is no run but holds some; name one: {', '.join(map(str, runs[:_RUNS_NAMED]))}{more}"
+
+
+def runs_in(directory: Path) -> list[Path]:
+    """Runs that lie directly in a directory."""
+    # The arrays of one run have metadata of their own.
+    return sorted(f.parent for f in directory.glob("*/zarr.json") if f.parent.name not in ARRAYS)
+
+
+def read_group(path: Path) -> Group:
+    """The run's metadata; UsageError where it is no run that can be read here, Damaged where it is broken."""
+    if not path.is_dir():
+        raise UsageError(f"{path}: " + ("a run is a directory" if path.exists() else "no such directory"))
+    if not (path / "zarr.json").exists():
+        raise UsageError(_no_run(path))
+    document = load_json(path / "zarr.json")
+    attributes = _member(document, path / "zarr.json", "attributes")
+    _check_schema(attributes, path)
+    found = _member(document, path / "zarr.json", "consolidated_metadata", "metadata")
+    arrays = {}
+    for name in ARRAYS.keys() & found.keys():
+        try:
+            arrays[name] = parse_array(name, found[name])
+        except ValueError as error:
+            raise Damaged(f"{path}/zarr.json: array '{name}': {plainly(error)}") from error
+    _check_together(arrays, path)
+    return Group(path, attributes, {name: arrays[name] for name in ARRAYS if name in arrays}, document)
+
+
+def chunk_path(path: Path, array: ArrayMetadata, size_index: int = 0) -> Path:
+    """The file of one size, or of an array that is one chunk."""
+    return path.joinpath(array.name, "c", str(size_index), *["0"] * (len(array.shape) - 1))
+
+
+def unfinished(path: Path) -> list[Path]:
+    """What a writer that was killed left behind: each would have replaced the file without the suffix."""
+    return sorted(path.rglob("*.unfinished"))

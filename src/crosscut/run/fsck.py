@@ -1,0 +1,170 @@
+"""Is a run on disk whole? And, where it is not: what is lost, and how to have just that measured again."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.run.agreement import open_size, read_repetitions_done
+from crosscut.run.files import Problem, file_problems
+from crosscut.run.format import (
+    FAILED,
+    MEASURED,
+    SKIPPED,
+    UNMEASURED,
+    Damaged,
+    Group,
+    chunk_path,
+    load_json,
+    read_group,
+    unfinished,
+)
+
+STATUS_NAMES = {UNMEASURED: "unmeasured", MEASURED: "measured", FAILED: "failed", SKIPPED: "skipped"}
+AGAIN = "they are measured again after 'crosscut fsck --repair' by 'crosscut run --resume'"
+
+
+@dataclass(frozen=True)
+class Report:
+    path: Path
+    state: str
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    cells: dict[str, int]
+    """How many (size, repetition, phase, rank) are of each status; with phase summaries without rank."""
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a process of this machine holds the run's lock (core/src/store/store_create.cpp)."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # this file system knows no locks
+        return False
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def check(path: Path) -> Report:
+    """Reads all of a run; UsageError where there is none, everything else is in the report."""
+    try:
+        group = read_group(path)
+    except Damaged as error:
+        problem = Problem(
+            path / "zarr.json", str(error), "the run cannot be read; copy zarr.json from a backup"
+        )
+        return Report(path, "unknown", (problem,), (), {})
+    problems = [*metadata_problems(group), *file_problems(group)]
+    cells = dict.fromkeys(STATUS_NAMES.values(), 0)
+    status = group.status
+    for size_index in range(status.extent("size")):
+        problems += _size_problems(group, size_index, cells)
+    problems += _count_problems(group)
+    # Chunks that were never written, and none of the padding of those that were.
+    recorded = sum(cells[STATUS_NAMES[code]] for code in (MEASURED, FAILED, SKIPPED))
+    cells["unmeasured"] = math.prod(status.shape) - recorded
+    if not is_being_written(path):
+        left_behind = unfinished(path)
+        problems += [
+            Problem(left, "a writer that was killed left it", "nothing is lost") for left in left_behind
+        ]
+    return Report(path, group.state, _each_once(problems), tuple(_notes(group)), cells)
+
+
+def _notes(group: Group) -> Iterator[str]:
+    path = group.path
+    if is_being_written(path):
+        yield "the run is being written now"
+    elif group.state == "running":
+        yield (
+            f"the run was killed: its state is 'running' and nobody on this machine writes it; "
+            f"go on with 'crosscut run --resume {path}'"
+        )
+    elif group.state in ("stopped", "failed"):
+        yield f"the run is {group.state}; go on with 'crosscut run --resume {path}'"
+    if group.summaries:
+        yield "the run holds summaries in place of raw samples"
+    if group.phase_summaries:
+        yield "the run holds summaries of phases in place of samples of ranks; cells are phases"
+
+
+def metadata_problems(group: Group) -> Iterator[Problem]:
+    """Each array carries the metadata that the group repeats inline."""
+    consolidated = group.document["consolidated_metadata"]
+    assert isinstance(consolidated, dict)
+    for name in group.arrays:
+        file = group.path / name / "zarr.json"
+        lost = "nothing: the group has a copy, which --repair writes"
+        try:
+            if load_json(file) != consolidated["metadata"][name]:
+                yield Problem(file, "does not say what the group's zarr.json says of it", lost)
+        except Damaged as error:
+            yield Problem(file, str(error), lost)
+
+
+def _size_problems(group: Group, size_index: int, cells: dict[str, int]) -> Iterator[Problem]:
+    """Whether everything that is called measured is there; counts the cells of each status."""
+    size = open_size(group, size_index)
+    for chunk, status in size.status_chunks():
+        if (status > SKIPPED).any():
+            assert size.status is not None
+            yield Problem(
+                size.status.shard.path, f"chunk {chunk} has a status that there is not", AGAIN, chunk
+            )
+        for code, name in STATUS_NAMES.items():
+            cells[name] += int((status == code).sum())
+        for lacking in size.lacking(chunk, status):
+            count = int(lacking.cells.sum())
+            what = f"lacks chunk {chunk} with" if lacking.whole_chunk else f"chunk {chunk} has no samples of"
+            yield Problem(lacking.shard.path, f"{what} {count} cells that are called measured", AGAIN, chunk)
+
+
+def _count_problems(group: Group) -> Iterator[Problem]:
+    """Status that was lost altogether looks like status that never was, but for the count of repetitions."""
+    counts = read_repetitions_done(group)
+    if counts is None:
+        return
+    for size_index, counted in enumerate(counts):
+        recorded = open_size(group, size_index).recorded_repetitions(len(counted))
+        phases = int((counted > recorded).sum())
+        if phases:
+            path = chunk_path(group.path, group.status, size_index)
+            yield Problem(path, f"shows fewer repetitions than were counted, in {phases} phases", AGAIN)
+
+
+def _each_once(problems: list[Problem]) -> tuple[Problem, ...]:
+    """A chunk that an index or a length shows to be lost also lacks its samples: one problem, not two."""
+    known: dict[tuple[Path, int | None], Problem] = {}
+    for problem in problems:
+        if (problem.file, None) not in known:
+            known.setdefault((problem.file, problem.chunk), problem)
+    return tuple(known.values())
+
+
+def as_json(report: Report) -> str:
+    return json.dumps(
+        {
+            "path": str(report.path),
+            "ok": report.ok,
+            "state": report.state,
+            "cells": report.cells,
+            "problems": [{"file": str(p.file), "what": p.what, "lost": p.lost} for p in report.problems],
+            "notes": list(report.notes),
+        }
+    )

@@ -1,0 +1,127 @@
+"""Coordinates too large to store: the pattern implies them, and the core computes what is asked for.
+
+`crosscut-core coordinates --ranks N --first P --last Q` reads the run's job on standard input and writes a
+line a phase: `{"phase": 12, "peer": [...], "bytes": [...]}`, each list [rank, slot] in C order.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from xarray.backends import BackendArray
+from xarray.core import indexing
+
+from crosscut.base.errors import CrosscutError, plainly
+
+TIMEOUT_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    peer: NDArray[np.int32]
+    bytes: NDArray[np.int64]
+
+
+# (first, last) number of a phase, both included, to the coordinates of these phases.
+Compute = Callable[[int, int], Coordinates]
+
+
+def from_core(job: Mapping[str, object], ranks: int, slots: int) -> Compute:
+    """Asks the core, which alone knows the patterns."""
+
+    def compute(first: int, last: int) -> Coordinates:
+        from crosscut.base import core
+
+        executable = core.load().executable
+        words = [
+            str(executable),
+            "coordinates",
+            "--ranks",
+            str(ranks),
+            "--first",
+            str(first),
+            "--last",
+            str(last),
+        ]
+        request = json.dumps(dict(job)).encode()
+        try:
+            answer = subprocess.run(
+                words, input=request, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise CrosscutError(f"{executable} coordinates: {plainly(error)}") from error
+        if answer.returncode != 0:
+            said = answer.stderr.decode("utf-8", "replace").strip()
+            raise CrosscutError(
+                f"{executable} coordinates failed with status {answer.returncode}: {said[-400:]}"
+            )
+        return parse_answer(answer.stdout, range(first, last + 1), ranks, slots)
+
+    return compute
+
+
+def parse_answer(answer: bytes, phases: range, ranks: int, slots: int) -> Coordinates:
+    """What the core wrote, for these phases."""
+    shape = (len(phases), ranks, slots)
+    peer, sample_bytes = np.empty(shape, np.int32), np.empty(shape, np.int64)
+    try:
+        for index, (phase, line) in enumerate(zip(phases, answer.splitlines(), strict=True)):
+            entry = json.loads(line)
+            if entry["phase"] != phase:
+                raise ValueError(f"phase {entry['phase']} in place of {phase}")
+            peer[index] = np.array(entry["peer"], np.int32).reshape(ranks, slots)
+            sample_bytes[index] = np.array(entry["bytes"], np.int64).reshape(ranks, slots)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise CrosscutError(
+            "crosscut-core coordinates does not fit the run, which another version may have made: "
+            f"{plainly(error)}"
+        ) from error
+    return Coordinates(peer, sample_bytes)
+
+
+class ImpliedArray(BackendArray):
+    """An array that xarray indexes as if it were stored; only the phases asked for are computed."""
+
+    def __init__(
+        self,
+        compute: Compute,
+        member: str,
+        phases: NDArray[np.int64],
+        shape: tuple[int, int, int],
+        dtype: str,
+    ) -> None:
+        self._compute = compute
+        self._member = member
+        self._phases = phases
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._get)
+
+    def _get(self, key: tuple[int | slice, ...]) -> NDArray[np.generic]:
+        numbers = np.atleast_1d(self._phases[key[0]])
+        if numbers.size == 0:
+            return np.empty(self.shape, self.dtype)[key]
+        first = int(numbers.min())
+        values: NDArray[np.generic] = getattr(self._compute(first, int(numbers.max())), self._member)
+        chosen = values[numbers - first][(slice(None), *key[1:])]
+        return np.asarray(chosen if isinstance(key[0], slice) else chosen[0], self.dtype)
+
+
+def add_implied(dataset: xr.Dataset, compute: Compute, slots: int) -> xr.Dataset:
+    """The dataset with `peer` and `bytes`, computed when read."""
+    shape = (int(dataset.sizes["phase"]), int(dataset.sizes["rank"]), slots)
+    phases = np.asarray(dataset["phase"].values, dtype=np.int64)
+    for name, dtype in (("peer", "int32"), ("bytes", "int64")):
+        if name not in dataset:
+            lazy = indexing.LazilyIndexedArray(ImpliedArray(compute, name, phases, shape, dtype))
+            dataset = dataset.assign_coords({name: xr.Variable(("phase", "rank", "slot"), lazy)})
+    return dataset

@@ -1,0 +1,134 @@
+"""Makes a damaged run one that can be resumed: what cannot be read is called unmeasured.
+
+Nothing that can be read is touched. Like the core, status is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.run import fsck
+from crosscut.run.agreement import open_size, read_repetitions_done
+from crosscut.run.files import MISSING, Shard
+from crosscut.run.format import SKIPPED, UNMEASURED, Group, chunk_path, read_group, unfinished
+
+
+def repair(path: Path) -> list[str]:
+    """What was done, a line each."""
+    if fsck.is_being_written(path):
+        raise UsageError(f"{path} is being written: wait for its end")
+    group = read_group(path)
+    try:
+        kept = [*_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
+        sizes = range(group.status.extent("size"))
+        lost = [line for size in sizes for line in _repair_size(group, size)]
+        lost += _lower_counts(group)
+        return [*kept, *lost, *(_reopen(group) if lost else [])]
+    except OSError as error:
+        raise CrosscutError(f"cannot repair {error.filename or path}: {error.strerror}") from error
+
+
+def _remove_unfinished(group: Group) -> Iterator[str]:
+    for left in unfinished(group.path):
+        left.unlink()
+        yield f"removed {left}"
+
+
+def _write_metadata(group: Group) -> Iterator[str]:
+    consolidated = group.document["consolidated_metadata"]
+    assert isinstance(consolidated, dict)
+    for problem in fsck.metadata_problems(group):
+        name = problem.file.parent.name
+        problem.file.parent.mkdir(exist_ok=True)
+        problem.file.write_text(json.dumps(consolidated["metadata"][name], indent=2) + "\n", encoding="utf-8")
+        yield f"wrote {problem.file}"
+
+
+def _write_counts(group: Group) -> Iterator[str]:
+    """`iterations` and `repetitions_done` grow back: the core finds the first, and counts the second."""
+    for name in ("iterations", "repetitions_done"):
+        array = group.arrays[name]
+        path = chunk_path(group.path, array)
+        expected = math.prod(array.shape) * 8
+        if path.exists() and path.stat().st_size == expected:
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = path.read_bytes()[:expected] if path.exists() else b""
+        path.write_bytes(kept[: len(kept) // 8 * 8].ljust(expected, b"\0"))
+        yield f"wrote {path}"
+
+
+def _lower_counts(group: Group) -> Iterator[str]:
+    """No more repetitions may be counted than there are."""
+    counts = read_repetitions_done(group)
+    if counts is None:
+        return
+    lowered = counts.copy()
+    for size_index, counted in enumerate(counts):
+        recorded = open_size(group, size_index).recorded_repetitions(len(counted))
+        lowered[size_index] = np.minimum(counted, recorded)
+    if (lowered != counts).any():
+        path = chunk_path(group.path, group.arrays["repetitions_done"])
+        path.write_bytes(lowered.astype("<i8").tobytes())
+        yield f"{path}: {int((lowered != counts).sum())} counts are now lower"
+
+
+def _reopen(group: Group) -> Iterator[str]:
+    """A run that lacks something is not complete: it shall be shown as unfinished, and resumed."""
+    if group.state != "complete":
+        return
+    path = group.path / "zarr.json"
+    document = {**group.document, "attributes": {**group.attributes, "state": "stopped"}}
+    unfinished_path = path.with_name(f"{path.name}.unfinished")
+    unfinished_path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    unfinished_path.replace(path)
+    yield "the run is now stopped, no longer complete: go on with 'crosscut run --resume'"
+
+
+def _repair_size(group: Group, size_index: int) -> Iterator[str]:
+    for array in group.arrays.values():
+        if array.known.sharded:
+            yield from _hide_bad_chunks(Shard(chunk_path(group.path, array, size_index), array))
+    size = open_size(group, size_index)
+    forgotten = 0
+    for chunk, status in size.status_chunks():
+        assert size.status is not None
+        bad = np.asarray(status > SKIPPED)
+        for lacking in size.lacking(chunk, status):
+            bad |= lacking.cells
+        _forget(size.status.shard, chunk, bad)
+        forgotten += int(bad.sum())
+    if forgotten:
+        yield f"size {size_index} (counted from 0): {forgotten} cells are now unmeasured"
+
+
+def _hide_bad_chunks(shard: Shard) -> Iterator[str]:
+    if not shard.path.exists():
+        return
+    try:
+        bad = [chunk for chunk, _ in shard.bad_chunks()]
+    except ValueError:
+        shard.path.unlink()
+        yield f"removed {shard.path}, which had lost its index"
+        return
+    if bad:
+        index = np.memmap(shard.path, dtype="<u8", mode="r+", shape=(shard.chunks, 2))
+        index[bad] = MISSING
+        index.flush()
+        yield f"{shard.path}: {len(bad)} chunks are now missing"
+
+
+def _forget(status: Shard, chunk: int, bad: NDArray[np.bool_]) -> None:
+    if not bad.any():
+        return
+    shape = status.array.inner[1:]
+    cells = np.memmap(status.path, dtype="u1", mode="r+", offset=status.offset(chunk), shape=shape)
+    cells[bad.reshape(shape)] = UNMEASURED
+    cells.flush()

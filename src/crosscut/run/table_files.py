@@ -1,0 +1,102 @@
+"""Tables to files: CSV (RFC 4180), JSON (one array of objects), Parquet. Written piece by piece."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.run.tables import Table
+
+
+def write_csv(pieces: Iterable[Table], file: IO[bytes]) -> None:
+    """Empty where there is no value; floats with the digits that read back as the same number."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    for number, piece in enumerate(pieces):
+        if number == 0:
+            writer.writerow(piece)
+        columns = [column.tolist() for column in piece.values()]
+        for row in zip(*columns, strict=True):
+            writer.writerow(
+                ["" if isinstance(value, float) and math.isnan(value) else _word(value) for value in row]
+            )
+    text.detach()
+
+
+def _word(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def write_json(pieces: Iterable[Table], file: IO[bytes]) -> None:
+    """null where there is no value."""
+    separator = b"["
+    for piece in pieces:
+        columns = [column.tolist() for column in piece.values()]
+        for row in zip(*columns, strict=True):
+            values = (
+                None if isinstance(value, float) and not math.isfinite(value) else value for value in row
+            )
+            file.write(separator + b"\n" + json.dumps(dict(zip(piece, values, strict=True))).encode())
+            separator = b","
+    file.write((separator if separator == b"[" else b"\n") + b"]\n")
+
+
+def write_parquet(pieces: Iterable[Table], file: IO[bytes]) -> None:
+    """A row group a piece; null where there is no value."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise CrosscutError(
+            "Parquet needs pyarrow, which is not installed: pip install 'crosscut[parquet]', or use CSV"
+        ) from error
+    writer = None
+    for piece in pieces:
+        columns = {
+            name: pa.array(column, mask=np.isnan(column) if column.dtype.kind == "f" else None)
+            for name, column in piece.items()
+        }
+        table = pa.table(columns)
+        if writer is None:
+            writer = pq.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+FORMATS: Mapping[str, Callable[[Iterable[Table], IO[bytes]], None]] = {
+    "csv": write_csv,
+    "parquet": write_parquet,
+    "json": write_json,
+}
+
+
+def format_of(path: Path) -> str:
+    """By the file's name."""
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix in FORMATS:
+        return suffix
+    raise UsageError(f"{path}: which format? Name the file .csv, .parquet or .json, or say --format")
+
+
+def write_file(pieces: Iterable[Table], path: Path, name: str, *, overwrite: bool) -> None:
+    """The whole file or none: it gets its name when it is complete."""
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path} exists; name another file, or replace it with --force")
+    unfinished = path.with_name(path.name + ".unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            FORMATS[name](pieces, file)
+        unfinished.replace(path)
+    except OSError as error:
+        raise CrosscutError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)

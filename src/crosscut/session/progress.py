@@ -1,0 +1,185 @@
+"""What a person sees while a session works: a bar on a terminal, plain lines elsewhere. Always on
+standard error: standard output belongs to results."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Self, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
+
+from crosscut.base import units
+from crosscut.base.job import Event
+from crosscut.session.listening import LogLines, Reporter, TerminalBar, number, terminal_of
+
+_SIZES_NAMED = 8
+# A sweep of more sizes than this has lines at intervals alone.
+_MOST_SIZES_WITH_LINES = 16
+
+
+def _number(event: Event, key: str) -> float:
+    return number(event, key, math.nan)
+
+
+def _whole(event: Event, key: str) -> str:
+    value = event.get(key)
+    return str(value) if isinstance(value, int) else "?"
+
+
+def position(event: Event) -> str:
+    """`1 MB  phase 12/63  repetition 3/20`"""
+    size = _number(event, "size")
+    return "  ".join(
+        [
+            units.size(size) if math.isfinite(size) else "?",
+            f"phase {_whole(event, 'phase')}/{_whole(event, 'phases')}",
+            f"repetition {_whole(event, 'repetition')}/{_whole(event, 'repetitions')}",
+        ]
+    )
+
+
+def pace(event: Event) -> str:
+    """`81.0 MB/s  ETA 4.6 s`: the rate of the slowest rank in the newest phase, and time still needed."""
+    rate, eta = _number(event, "rate"), _number(event, "eta")
+    parts = []
+    if rate > 0:
+        parts.append(units.rate(rate))
+    if eta >= 0:
+        parts.append(f"ETA {units.duration(eta)}")
+    return "  ".join(parts)
+
+
+def notice(event: Event) -> str | None:
+    """A line for people where an event is worth one. `note` and `stopping` are crosscut's own."""
+    kind = event["event"]
+    if kind == "warning":
+        return f"warning: {event.get('message')}"
+    if kind == "note":
+        return str(event.get("message"))
+    if kind == "failed-rank":
+        return f"lost rank {event.get('rank')} on {event.get('node')}: {event.get('reason')}"
+    if kind == "verify-failed":
+        return (
+            f"wrong byte: {event.get('source')} -> {event.get('destination')}, phase {event.get('phase')}, "
+            f"offset {event.get('offset')}"
+        )
+    if kind == "stopping":
+        return "stopping after the block in flight (interrupt again to end at once)"
+    return None
+
+
+def step(event: Event) -> str:
+    """`3/9 `: which of several jobs is in work (an event of crosscut's own, not of the session)."""
+    return f"{_whole(event, 'index')}/{_whole(event, 'count')} "
+
+
+class Quiet(LogLines):
+    """Shows nothing but what went wrong."""
+
+    def __call__(self, event: Event) -> None:
+        line = notice(event)
+        if line is not None and event["event"] not in ("note", "stopping"):
+            self._print(line)
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+class Plain(LogLines):
+    """Lines for a log file: one a size unless there are very many, and at intervals while it lasts."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(stream, clock)
+        self._size: object = None
+        self._coming: list[int] = []
+        self._sweeping = False
+        self._title = ""
+        self._step = ""
+
+    def __call__(self, event: Event) -> None:
+        if (line := notice(event)) is not None:
+            self._print(line)
+        elif event["event"] == "started":
+            self._title = f"{self._step}{event.get('pattern')}"
+            self._size, self._last = None, float("-inf")
+            sizes = event.get("sizes")
+            self._coming = list(filter(_is_size, sizes)) if isinstance(sizes, list) else []
+            self._sweeping = len(self._coming) > _MOST_SIZES_WITH_LINES
+        elif event["event"] == "finished" and event.get("state") == "complete":
+            self._pass_over(len(self._coming))
+        elif event["event"] == "step":
+            self._step = step(event)
+        elif event["event"] == "progress":
+            self._progress(event)
+
+    def _progress(self, event: Event) -> None:
+        if self._is_due() or (event.get("size") != self._size and not self._sweeping):
+            size = event.get("size")
+            if isinstance(size, int) and size in self._coming:
+                self._pass_over(self._coming.index(size))
+                del self._coming[0]
+            self._size, self._last = size, self._clock()
+            done = _number(event, "done")
+            share = units.percent(done) if math.isfinite(done) else ""
+            self._print(f"{self._title}  {position(event)}  {share}  {pace(event)}".rstrip())
+
+    def _pass_over(self, count: int) -> None:
+        """Sizes that were measured faster than a session says how far it is, or before, of a run resumed."""
+        if passed := self._coming[:count]:
+            del self._coming[:count]
+            named = [units.size(size) for size in passed]
+            shown = ", ".join(named) if len(named) <= _SIZES_NAMED else f"{named[0]} … {named[-1]}"
+            self._print(f"{self._title}  {shown}  done")
+
+
+class Bar(TerminalBar):
+    """A bar a job, with notices above it."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(
+            console,
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=None),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[position]}"),
+            TextColumn("[cyan]{task.fields[pace]}"),
+        )
+        self._task: TaskID | None = None
+        self._step = ""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        self._show("starting ranks", None)
+        return self
+
+    def _show(self, description: str, total: float | None) -> None:
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._task = self._progress.add_task(description, total=total, position="", pace="")
+
+    def __call__(self, event: Event) -> None:
+        kind = event["event"]
+        if (line := notice(event)) is not None:
+            self._notice(line)
+        elif kind == "started":
+            self._show(f"{self._step}{event.get('pattern')}", 1.0)
+        elif kind == "step":
+            self._step = step(event)
+        elif kind == "progress" and self._task is not None:
+            self._progress.update(
+                self._task, completed=_number(event, "done"), position=position(event), pace=pace(event)
+            )
+
+
+def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
+    """The reporter that fits the stream (standard error)."""
+    stream = stream or sys.stderr
+    if quiet:
+        return Quiet(stream)
+    console = terminal_of(stream)
+    return Plain(stream) if console is None else Bar(console)

@@ -1,0 +1,65 @@
+"""`--tolerate-failures` where a rank takes all others with it (MPI): the job starts again without the node.
+
+What was measured is on disk; the new ranks measure what is missing, as `--resume` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Protocol, runtime_checkable
+
+from crosscut.base.errors import RanksLost, UsageError
+from crosscut.base.job import Job
+from crosscut.places.base import PlaceOptions
+from crosscut.session.client import Listener, Outcome
+from crosscut.session.measure import Decided
+
+MOST_RESTARTS = 3
+
+
+@runtime_checkable
+class Restartable(Protocol):
+    """A place whose session ends with any rank, and which can leave nodes out."""
+
+    def without(self, options: PlaceOptions, nodes: Sequence[str]) -> PlaceOptions: ...
+
+
+# Measures a job once; whether a signal asked for an end.
+Once = Callable[[Job, Decided], tuple[Outcome, bool]]
+
+
+def measure(job: Job, decided: Decided, once: Once, listener: Listener) -> tuple[Outcome, bool]:
+    """By one session, or by several where ranks are lost and that is tolerated. Who was lost is a failure of
+    the outcome all the same: a script must notice."""
+    failures: list[str] = []
+    while True:
+        try:
+            outcome, interrupted = once(job, decided)
+        except RanksLost as error:
+            failures.append(str(error).splitlines()[0])
+            following = _following(job, decided, error, len(failures))
+            if following is None:
+                raise
+            before, (job, decided) = decided, following
+            left_out = before.options.launcher_arguments != decided.options.launcher_arguments
+            how = f" without {', '.join(dict.fromkeys(error.nodes))}" if left_out else ""
+            listener({"event": "warning", "message": f"{failures[-1]}; starting again{how}"})
+            continue
+        return replace(outcome, failures=(*failures, *outcome.failures)), interrupted
+
+
+def _following(job: Job, decided: Decided, error: RanksLost, losses: int) -> tuple[Job, Decided] | None:
+    """What is measured next, and by whom; None where that is not wanted or cannot be."""
+    if not job.options.get("tolerate_failures") or losses > MOST_RESTARTS:
+        return None
+    if not isinstance(decided.place, Restartable) or not (job.out / "zarr.json").is_file():
+        return None
+    try:
+        options = decided.place.without(decided.options, error.nodes)
+    except UsageError:
+        return None
+    changed = options.launcher_arguments != decided.options.launcher_arguments
+    # Other nodes than before: the run records them by block.
+    again = dict(job.options) | {"resume": True} | ({"force": True} if changed else {})
+    return replace(job, options=again), replace(decided, options=options)

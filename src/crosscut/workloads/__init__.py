@@ -1,0 +1,1 @@
+"""Application benchmarks: running, timing and verifying them on a place."""

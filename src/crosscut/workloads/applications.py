@@ -1,0 +1,380 @@
+"""Workloads: applications of crosscut's own (workloads/) that are run, timed and verified on a place.
+
+Each is an MPI program that prints one JSON object at its end. Here are their names, how they are found and
+started, and what they say, read with the care that is due to what another process wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import statistics
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base import core
+from crosscut.base.errors import CrosscutError, UsageError
+
+VARIABLE = "CROSSCUT_WORKLOADS"
+CLASSES = ("S", "W", "A", "B", "C")
+POWER_OF_TWO = "a power of two"
+SQUARE = "a square number"
+GRID = "a grid, at most 2 : 1"
+EVEN = "an even number"
+SEVERAL = "2 or more"
+ANY = "any number"
+MOST_RANKS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Workload:
+    name: str
+    summary: str
+    messages: str
+    """What its communication is made of."""
+    ranks: str
+    """One of the numbers above (`ANY`, …); the program itself knows the largest number of each class."""
+    shares: tuple[str, ...] = ()
+    """Folders of workloads/npb, or of workloads/ where it is none of NPB, that it has sources in, besides
+    `npb/common` and its own."""
+    suite: str = "npb"
+    """Empty: it stands alone, in workloads/NAME, with a `main` and options of its own."""
+
+    @property
+    def executable(self) -> str:
+        return "-".join(filter(None, ("crosscut", self.suite, self.name)))
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Of workloads/, those of its sources and headers."""
+        own = "/".join(filter(None, (self.suite, "{}")))
+        return ("npb/common", *(own.format(one) for one in (*self.shares, self.name)))
+
+    def takes(self, ranks: int) -> bool:
+        if self.ranks == SQUARE:
+            return math.isqrt(ranks) ** 2 == ranks
+        if self.ranks == GRID:
+            shorter = next(side for side in range(math.isqrt(ranks), 0, -1) if ranks % side == 0)
+            return ranks <= 2 * shorter**2
+        if self.ranks == EVEN:
+            return ranks % 2 == 0
+        if self.ranks == SEVERAL:
+            return ranks > 1
+        return self.ranks == ANY or ranks & (ranks - 1) == 0
+
+
+NPB_SOURCE = "Bailey et al., The NAS Parallel Benchmarks, RNR-94-007; NPB 3.3 and 3.4 (MPI)"
+# One folder of workloads/npb each.
+WORKLOADS = (
+    Workload(
+        "bt",
+        "flow of a gas: block-tridiagonal",
+        "faces of cells; pipelines, large",
+        SQUARE,
+        ("multipartition",),
+    ),
+    Workload(
+        "cg", "conjugate gradients on a sparse matrix", "vectors in a grid of ranks; sums", POWER_OF_TWO
+    ),
+    Workload("ep", "pairs of normal deviates", "three sums at the end", ANY),
+    Workload("ft", "Fourier transforms in three dimensions", "transpositions: all to all", POWER_OF_TWO),
+    Workload("is", "sorting of integer keys", "bucket sums; keys from all to all", POWER_OF_TWO),
+    Workload("lu", "flow of a gas: lower-upper sweeps", "edges of planes: many, small", GRID),
+    Workload("mg", "multigrid solver", "faces to neighbours, large and small", POWER_OF_TWO),
+    Workload(
+        "sp",
+        "flow of a gas: pentadiagonal",
+        "faces of cells; pipelines",
+        SQUARE,
+        ("multipartition",),
+    ),
+    Workload(
+        "data-server",
+        "an array held by servers, as GAMESS has it",
+        "requests for blocks, and blocks",
+        EVEN,
+        ("program",),
+        suite="",
+    ),
+    Workload(
+        "overlap",
+        "computing while messages are under way",
+        "to neighbours, of several sizes",
+        SEVERAL,
+        ("program",),
+        suite="",
+    ),
+    Workload(
+        "traffic",
+        "vehicles on the roads of a region",
+        "to neighbours, every step: tiny",
+        ANY,
+        ("program",),
+        suite="",
+    ),
+)
+
+
+class WorkloadError(CrosscutError):
+    """A workload is not here, failed, or did not say what it should."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a workload measures besides its time."""
+
+    name: str
+    value: float
+    unit: str
+    """`s`, `B/s`, `1/s`, `share` (1 is all), or any other word; empty: none."""
+    at: str = ""
+    """Where it has several of a name: of which message size."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one run of a workload said."""
+
+    name: str
+    problem_class: str
+    ranks: int
+    size: str
+    layout: str
+    iterations: int
+    seconds: float
+    mops: float
+    verified: bool
+    communication_seconds: tuple[float, float, float]
+    """Of the rank with least, of the median one, and of the one with most."""
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """Runs of one workload and class on so many ranks."""
+
+    results: tuple[Result, ...]
+
+    @property
+    def first(self) -> Result:
+        return self.results[0]
+
+    @property
+    def seconds(self) -> float:
+        return statistics.median(result.seconds for result in self.results)
+
+    @property
+    def deviation_seconds(self) -> float | None:
+        """The standard deviation of a sample; None of one run."""
+        return statistics.stdev(one.seconds for one in self.results) if len(self.results) > 1 else None
+
+    @property
+    def mops(self) -> float:
+        return statistics.median(result.mops for result in self.results)
+
+    @property
+    def communication_share(self) -> float:
+        return statistics.median(
+            result.communication_seconds[1] / result.seconds if result.seconds > 0 else 0.0
+            for result in self.results
+        )
+
+    @property
+    def verified(self) -> bool:
+        return all(result.verified for result in self.results)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Medians of the runs."""
+        by_kind: dict[tuple[str, str, str], list[float]] = {}
+        for one in (figure for result in self.results for figure in result.figures):
+            by_kind.setdefault((one.name, one.unit, one.at), []).append(one.value)
+        return tuple(
+            Figure(name, statistics.median(values), unit, at) for (name, unit, at), values in by_kind.items()
+        )
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Runs of one workload and class over numbers of ranks, as far as they came."""
+
+    workload: Workload
+    problem_class: str
+    rows: tuple[Row, ...]
+    failed: tuple[int, ...] = ()
+    """Numbers of ranks on which a run ended without a result."""
+
+    @property
+    def runs(self) -> int:
+        return sum(len(row.results) for row in self.rows) + len(self.failed)
+
+    @property
+    def verified_runs(self) -> int:
+        return sum(result.verified for row in self.rows for result in row.results)
+
+    @property
+    def verified(self) -> bool:
+        return 0 < self.runs == self.verified_runs
+
+    @property
+    def rank_counts(self) -> tuple[int, ...]:
+        return tuple(sorted({*(row.first.ranks for row in self.rows), *self.failed}))
+
+
+def speed_up(row: Row, base: Row) -> float:
+    """Against the fewest ranks that were run, which count as that many times one."""
+    return base.first.ranks * base.seconds / row.seconds if row.seconds > 0 else math.nan
+
+
+def find(names: Sequence[str]) -> list[Workload]:
+    """Those named, `all` of them, or those of a suite (`npb`); raises UsageError."""
+    known = {workload.name: workload for workload in WORKLOADS}
+    if list(names) == ["all"]:
+        return list(WORKLOADS)
+    if list(names) == ["npb"]:
+        return [workload for workload in WORKLOADS if workload.suite == "npb"]
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f"there is no workload '{name}'; there is {', '.join(known)}, or all of them: all"
+            )
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def parse_classes(text: str) -> tuple[str, ...]:
+    """`S,W`; raises UsageError."""
+    found = tuple(dict.fromkeys(text.split(",")))
+    for one in found:
+        if one not in CLASSES:
+            raise UsageError(f"there is no class '{one}'; there is {', '.join(CLASSES)}")
+    return found
+
+
+def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
+    """`4`, `1,2,4`, `1-16`; and whether a range was among them. Raises UsageError."""
+    counts: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        ends = [first, last] if dash else [first, first]
+        if not all(end.isascii() and end.isdigit() and 1 <= int(end[:9]) <= MOST_RANKS for end in ends):
+            raise UsageError(
+                f"'{part}': give numbers of ranks from 1 to {MOST_RANKS:,}, such as 4 or 1,2,4 or 1-16"
+            )
+        low, high = map(int, ends)
+        if low > high:
+            raise UsageError(f"'{part}': {high} is below {low}")
+        counts += range(low, high + 1)
+    return tuple(sorted(set(counts))), "-" in text
+
+
+def fitting(workload: Workload, counts: Sequence[int], *, ranged: bool) -> tuple[int, ...]:
+    """Of a range those that it takes, but for limits of a class, which the program knows; what was named one
+    by one is run, or refused."""
+    return tuple(count for count in counts if not ranged or workload.takes(count))
+
+
+def _candidates(name: str) -> Iterator[Path]:
+    yield Path(sys.executable).parent / name
+    yield Path(sys.argv[0]).resolve().parent / name
+    if (mpi := core.find_executable(core.CORE_MPI)) is not None:
+        yield mpi.parent / name
+        yield mpi.parent.parent / "workloads" / name  # a build folder
+    if (on_path := shutil.which(name)) is not None:
+        yield Path(on_path)
+
+
+def find_executable(workload: Workload) -> Path:
+    """Raises WorkloadError where it was not built."""
+    if named := os.environ.get(VARIABLE):
+        path = Path(named) / workload.executable
+        if not os.access(path, os.X_OK):
+            raise WorkloadError(f"{VARIABLE}={named}: no {workload.executable} there; unset it or correct it")
+        return path.absolute()
+    for path in _candidates(workload.executable):
+        if path.is_file() and os.access(path, os.X_OK):
+            return path.absolute()
+    raise WorkloadError(
+        f"{workload.executable} is not here: it is built where there is an MPI; "
+        "`pip install 'mpich>=5'` before crosscut is built, or name its folder in " + VARIABLE
+    )
+
+
+def source_folder() -> Path:
+    """workloads/ of this installation or working tree; raises WorkloadError."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "source" / "workloads", package.parents[1] / "workloads"):
+        if (folder / "npb" / "common").is_dir():
+            return folder
+    raise WorkloadError("the sources of the workloads are not part of this installation")
+
+
+def sources(workload: Workload) -> tuple[list[Path], list[Path]]:
+    """Its source files, and the folders of its headers."""
+    folders = [source_folder() / name for name in workload.folders]
+    files = [file for folder in folders for file in sorted(folder.glob("*.cpp"))]
+    if not workload.suite:  # of NPB's they take the calls of MPI, not the program
+        files.remove(folders[0] / "main.cpp")
+    return files, folders
+
+
+def parse_result(text: str) -> Result:
+    """The last line of a workload's standard output. Raises WorkloadError."""
+    lines = text.strip().splitlines()
+    try:
+        value = json.loads(lines[-1] if lines else "")
+        if not isinstance(value, dict):
+            raise TypeError("it is not an object")
+        return _result(value)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        said = lines[-1][:200] if lines else "nothing"
+        raise WorkloadError(
+            f"a workload did not end with its result: it printed {said!r} ({error})"
+        ) from error
+
+
+def _result(value: Mapping[str, object]) -> Result:
+    communication = value["communication_seconds"]
+    if not isinstance(communication, dict):
+        raise TypeError("communication_seconds is no object")
+    least, median, most = (_number(communication, key) for key in ("minimum", "median", "maximum"))
+    verified = value["verified"]
+    if not isinstance(verified, bool):
+        raise TypeError("verified is neither true nor false")
+    return Result(
+        name=str(value["name"]),
+        problem_class=str(value["class"]),
+        ranks=int(_number(value, "ranks")),
+        size=str(value["size"]),
+        layout=str(value["layout"]),
+        iterations=int(_number(value, "iterations")),
+        seconds=_number(value, "seconds"),
+        mops=_number(value, "mops"),
+        verified=verified,
+        communication_seconds=(least, median, most),
+        figures=_figures(value.get("figures", [])),
+    )
+
+
+def _figures(listed: object) -> tuple[Figure, ...]:
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise TypeError("figures is no list of objects")
+    return tuple(
+        Figure(str(one["name"]), _number(one, "value", least=-math.inf), str(one["unit"]), str(one["at"]))
+        for one in listed
+    )
+
+
+def _number(owner: Mapping[str, object], key: str, *, least: float = 0) -> float:
+    value = owner[key]
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not math.isfinite(value)
+        or value < least
+    ):
+        raise ValueError(f"{key} is {value!r}, not a number" + (" from 0 on" if least == 0 else ""))
+    return value

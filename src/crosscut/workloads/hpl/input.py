@@ -1,0 +1,194 @@
+"""What is asked of HPL, and the file that says it to hpcc (its README, section 3; HPL's tuning.html)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base import units
+from crosscut.base.errors import CrosscutError, UsageError
+
+INPUT = "hpccinf.txt"
+OUTPUT = "hpccoutf.txt"
+# HPL's numbers of the ways in which a panel goes along a row of the grid (HPL_bcast).
+BROADCASTS = ("1rg", "1rM", "2rg", "2rM", "Lng", "LnM")
+BROADCAST_NAMES = {
+    "1rg": "increasing ring",
+    "1rM": "increasing ring, modified",
+    "2rg": "increasing two-ring",
+    "2rM": "increasing two-ring, modified",
+    "Lng": "spread and roll",
+    "LnM": "spread and roll, modified",
+}
+# HPL_MAX_PARAM: as many values hpcc takes of any one parameter.
+MOST_VALUES = 20
+# Of smaller ones hpcc's other benchmarks, whose sizes follow, crash or never end (1 and 10, hpcc 1.5.0).
+SMALLEST_ORDER, LARGEST_ORDER = 100, 1_000_000
+LARGEST_BLOCK = 1024
+MOST_RANKS = 4096
+BYTES_A_NUMBER = 8
+# Scaled residuals below this pass; HPL's own.
+THRESHOLD = 16.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    order: int
+    """N: of the matrix."""
+    blocks: tuple[int, ...]
+    """NB: columns of a panel."""
+    rows: int
+    """P and Q: the grid of ranks."""
+    columns: int
+    broadcasts: tuple[str, ...]
+    repeat: int
+
+    def __post_init__(self) -> None:
+        if len(self.broadcasts) * self.repeat > MOST_VALUES:
+            raise UsageError(
+                f"--repeat {self.repeat}: hpcc takes {MOST_VALUES} broadcasts in a row, with "
+                f"{len(self.broadcasts)} of them {MOST_VALUES // len(self.broadcasts)} repetitions each"
+            )
+
+    @property
+    def ranks(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def solves(self) -> int:
+        return len(self.blocks) * len(self.broadcasts) * self.repeat
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How much the matrix is to take of this machine's: a share, or bytes."""
+
+    share: float = 0.0
+    in_bytes: int = 0
+
+
+def parse_order(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and SMALLEST_ORDER <= int(text[:9]) <= LARGEST_ORDER):
+        raise UsageError(
+            f"'{text[:40]}' is no order that hpcc takes: give a number from {SMALLEST_ORDER} to "
+            f"{LARGEST_ORDER:,}"
+        )
+    return int(text)
+
+
+def parse_memory(text: str) -> Memory:
+    """`10%` of what is free, or `2GB`."""
+    if not text.strip().endswith("%"):
+        return Memory(in_bytes=units.parse_bytes(text))
+    share = units.parse_fraction(text)
+    if not 0 < share <= 0.9:
+        raise UsageError(f"'{text[:40]}': from 1% to 90%; hpcc itself and the machine need the rest")
+    return Memory(share=share)
+
+
+def parse_blocks(text: str) -> tuple[int, ...]:
+    """`80` or `64,128`."""
+    words = text.split(",")
+    if not all(word.isascii() and word.isdigit() and 1 <= int(word[:9]) <= LARGEST_BLOCK for word in words):
+        raise UsageError(f"'{text[:40]}': give block sizes from 1 to {LARGEST_BLOCK}, such as 80 or 64,128")
+    found = tuple(dict.fromkeys(map(int, words)))
+    if len(found) > MOST_VALUES:
+        raise UsageError(f"'{text[:40]}': at most {MOST_VALUES} block sizes")
+    return found
+
+
+def parse_grid(text: str) -> tuple[int, int]:
+    """`2x4`: two rows of four."""
+    first, cross, last = text.partition("x")
+    if not cross or not all(
+        word.isascii() and word.isdigit() and 1 <= int(word[:9]) <= MOST_RANKS for word in (first, last)
+    ):
+        raise UsageError(f"'{text[:40]}' is no grid of ranks: give rows and columns, such as 2x4")
+    return int(first), int(last)
+
+
+def parse_broadcasts(text: str) -> tuple[str, ...]:
+    """`1rg,2rg`; HPL's numbers do as well."""
+    numbered = {str(number): name for number, name in enumerate(BROADCASTS)}
+    found = []
+    for word in text.split(","):
+        name = numbered.get(word, word)
+        if name not in BROADCASTS:
+            raise UsageError(
+                f"there is no broadcast '{word[:40]}'; there is "
+                + ", ".join(f"{name} ({BROADCAST_NAMES[name]})" for name in BROADCASTS)
+            )
+        found.append(name)
+    return tuple(dict.fromkeys(found))
+
+
+def grid_of(ranks: int) -> tuple[int, int]:
+    """As square as can be, and no more rows than columns: what HPL's tuning guide advises."""
+    rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
+    return rows, ranks // rows
+
+
+def order_for(matrix_bytes: float, block: int) -> int:
+    """The largest whose matrix fits, in whole blocks where there is room for one."""
+    order = min(LARGEST_ORDER, math.isqrt(int(matrix_bytes) // BYTES_A_NUMBER))
+    if order < SMALLEST_ORDER:
+        raise UsageError(
+            f"--memory: {units.exact_bytes(int(matrix_bytes))} hold no matrix of order {SMALLEST_ORDER}, "
+            "the smallest that hpcc takes"
+        )
+    whole = order // block * block
+    return whole if whole >= SMALLEST_ORDER else order
+
+
+def free_bytes(file: Path = Path("/proc/meminfo")) -> int:
+    """Of this machine's memory, what can be taken without swapping (proc(5): MemAvailable)."""
+    try:
+        for line in file.read_text(encoding="ascii", errors="replace").splitlines():
+            name, _, rest = line.partition(":")
+            if name == "MemAvailable":
+                return int(rest.split()[0]) * 1024
+    except (OSError, ValueError, IndexError) as error:
+        raise CrosscutError(f"{file}: cannot tell the free memory; give -N in place of --memory") from error
+    raise CrosscutError(f"{file}: no MemAvailable there; give -N in place of --memory")
+
+
+def input_file(asked: Asked) -> str:
+    """Repetitions as further broadcasts, all in turn, so that drift of the machine meets all alike. hpcc's
+    other benchmarks cannot be left out; PTRANS takes sizes from the same lines."""
+    broadcasts = [BROADCASTS.index(name) for name in asked.broadcasts] * asked.repeat
+    lines = (
+        ("", "written by crosscut"),
+        ("", "all values: HPL's tuning.html; its defaults where nothing was asked"),
+        (OUTPUT, "ignored by hpcc"),
+        ("8", "ignored by hpcc"),
+        *_listed([asked.order], "N"),
+        *_listed(asked.blocks, "NB"),
+        ("0", "ranks by rows of the grid"),
+        ("1", "number of grids"),
+        (str(asked.rows), "P"),
+        (str(asked.columns), "Q"),
+        (f"{THRESHOLD:g}", "threshold"),
+        *_listed([2], "PFACT: right-looking"),
+        *_listed([4], "NBMIN"),
+        *_listed([2], "NDIV"),
+        *_listed([1], "RFACT: Crout"),
+        *_listed(broadcasts, "BCAST"),
+        *_listed([1], "DEPTH"),
+        ("2", "SWAP: mix"),
+        ("64", "threshold of swapping"),
+        ("0", "L1: transposed"),
+        ("0", "U: transposed"),
+        ("1", "equilibration"),
+        ("8", "alignment, in numbers"),
+        ("", "ignored by hpcc"),
+        ("0", "further N of PTRANS"),
+        ("0", "N"),
+        ("0", "further NB of PTRANS"),
+        ("0", "NB"),
+    )
+    return "".join(f"{value:<12} {comment}\n" for value, comment in lines)
+
+
+def _listed(values: list[int] | tuple[int, ...], name: str) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (str(len(values)), f"number of {name}"), (" ".join(map(str, values)), name)

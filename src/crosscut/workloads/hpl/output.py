@@ -1,0 +1,254 @@
+"""hpccoutf.txt, read: solutions of HPL with their residual check, and b_eff's ping-pongs and rings.
+
+Another program wrote it, perhaps on another machine, perhaps only half of it. What is missing or does not fit
+is named with file and line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base import bounded_file
+from crosscut.base.errors import UsageError
+from crosscut.workloads.hpl.input import BROADCASTS
+
+LARGEST_FILE_BYTES = 16 << 20
+# HPL_pdtest.c: W, order of the ranks, look-ahead, broadcast, recursion (panels), panel (columns).
+_ROW = re.compile(
+    r"W([RC])(\d{1,3})([0-5])([LCR])(\d{1,3})([LCR])(\d{1,3})\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})"
+    r"\s+(\S{1,40})\s+(\S{1,40})"
+)
+_RESIDUAL = re.compile(r"\|\|Ax-b\|\|_oo/.*=\s*(\S{1,40}) \.{6} (PASSED|FAILED)")
+_SUMMARY = re.compile(r"([A-Za-z]\w{0,79})=(.{0,200})")
+_BANNER = "This is the DARPA/DOE HPC Challenge"
+_ENDED = "End of HPC Challenge tests."
+MICROSECOND = 1e-6
+GIGABYTE = 1e9
+"""hpcc's, in its rates: `1 MB/s = 10**6 byte/sec`."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One system solved."""
+
+    order: int
+    block: int
+    rows: int
+    columns: int
+    broadcast: str
+    seconds: float
+    """From the rate, which has four digits; the time is printed in hundredths of a second."""
+    flops_per_second: float
+    residual: float
+    """Scaled: ||Ax-b|| / (eps (||A|| ||x|| + ||b||) N), in infinity norms."""
+    passed: bool
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Over pairs of ranks."""
+
+    least: float
+    mean: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Rings:
+    """b_eff's latencies (8 B) and rates of a process (2 MB), all ranks at once in rings, both ways."""
+
+    ping_pong_seconds: Spread
+    ping_pong_rate: Spread
+    natural_seconds: float
+    natural_rate: float
+    """Neighbours in the ring are neighbours in rank."""
+    random_seconds: float
+    random_rate: float
+    """Mean over rings in random order."""
+
+
+@dataclass(frozen=True)
+class Output:
+    ranks: int
+    solutions: tuple[Solution, ...]
+    rings: Rings | None
+    """None of one rank, which has nobody to send to."""
+    product_flops_per_second: float
+    """Of a rank that multiplies matrices by itself, all at once (StarDGEMM, mean): no network in it."""
+
+    @property
+    def verified(self) -> bool:
+        return all(one.passed for one in self.solutions)
+
+
+def operations(order: int) -> float:
+    """As HPL counts them for one solution (HPL_pdtest.c)."""
+    return order**2 * (2 / 3 * order + 3 / 2)
+
+
+class _Lines:
+    """The file's lines, and what complaints begin with."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.lines = text.splitlines()
+        self.name = name
+
+    def wrong(self, index: int, what: str) -> UsageError:
+        return UsageError(f"{self.name}:{index + 1}: {what}")
+
+    def number(self, index: int, text: str, what: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or value < 0:
+            raise self.wrong(index, f"{what} is {text[:40]!r}, not a number from 0 on")
+        return value
+
+
+def load(file: Path) -> Output:
+    content = bounded_file.read(file, LARGEST_FILE_BYTES, "an output of hpcc")
+    return parse(content.decode("utf-8", "replace"), str(file))
+
+
+def parse(text: str, name: str) -> Output:
+    """UsageError where it is not the whole output of one run that solved something. hpcc appends to a file
+    that is there: what counts is its last run."""
+    lines = _Lines(text, name)
+    begin = _begin(lines)
+    solutions = _solutions(lines, begin)
+    summary = _summary(lines, begin)
+    if not any(line.startswith(_ENDED) for line in lines.lines[begin:]):
+        raise lines.wrong(len(lines.lines) - 1, "it ends before hpcc's last line: the run was cut off")
+    ranks = summary.whole("CommWorldProcs")
+    return Output(
+        ranks=ranks,
+        solutions=solutions,
+        rings=_rings(summary) if ranks > 1 else None,
+        product_flops_per_second=summary.number("StarDGEMM_Gflops") * 1e9,
+    )
+
+
+def _begin(lines: _Lines) -> int:
+    """Of the last run's section of HPL."""
+    last_run = max((i for i, line in enumerate(lines.lines) if line.startswith(_BANNER)), default=0)
+    for index, line in enumerate(lines.lines[last_run:], last_run):
+        if line.startswith("Begin of HPL section"):
+            return index
+        if "HPL ERROR" in line:
+            said = " ".join(lines.lines[index : index + 2])
+            raise lines.wrong(index, f"hpcc did not run: {said[:200]!r}")
+    raise lines.wrong(
+        max(0, len(lines.lines) - 1), "no section of HPL: not hpcc's output, or only half of it"
+    )
+
+
+def _solutions(lines: _Lines, begin: int) -> tuple[Solution, ...]:
+    found: list[Solution] = []
+    row: tuple[int, re.Match[str]] | None = None
+    for index, line in enumerate(lines.lines[begin:], begin):
+        if (match := _ROW.fullmatch(line.strip())) is not None:
+            if row is not None:
+                raise lines.wrong(row[0], "a solution without its residual")
+            row = index, match
+        elif (match := _RESIDUAL.match(line)) is not None:
+            if row is None:
+                raise lines.wrong(index, "a residual without its solution")
+            found.append(_solution(lines, *row, index, match))
+            row = None
+        elif line.startswith("End of HPL section"):
+            if row is not None:
+                raise lines.wrong(row[0], "a solution without its residual")
+            if not found:
+                raise lines.wrong(index, "HPL solved nothing: see its words above in the file")
+            return tuple(found)
+    raise lines.wrong(len(lines.lines) - 1, "it ends within HPL: the run was cut off")
+
+
+def _solution(
+    lines: _Lines, index: int, row: re.Match[str], residual_index: int, residual: re.Match[str]
+) -> Solution:
+    order, block, rows, columns = (int(row[field]) for field in (8, 9, 10, 11))
+    rate = lines.number(index, row[13], "the rate") * 1e9
+    if min(order, block, rows, columns, rate) <= 0:
+        raise lines.wrong(index, "a solution of nothing")
+    seconds = operations(order) / rate
+    if abs(seconds - lines.number(index, row[12], "the time")) > 0.01 + seconds * 0.001:
+        raise lines.wrong(
+            index, f"the time {row[12]!r} s and the rate {row[13]!r} GFlop/s are not of one solution"
+        )
+    # A residual that is no number failed, whatever is written beside it.
+    try:
+        value = float(residual[1])
+    except ValueError:
+        raise lines.wrong(residual_index, f"the residual is {residual[1]!r}, not a number") from None
+    return Solution(
+        order=order,
+        block=block,
+        rows=rows,
+        columns=columns,
+        broadcast=BROADCASTS[int(row[3])],
+        seconds=seconds,
+        flops_per_second=rate,
+        residual=value,
+        passed=residual[2] == "PASSED" and math.isfinite(value),
+    )
+
+
+@dataclass(frozen=True)
+class _Summary:
+    lines: _Lines
+    values: Mapping[str, tuple[int, str]]
+    end: int
+
+    def number(self, key: str) -> float:
+        if key not in self.values:
+            raise self.lines.wrong(self.end, f"the summary has no {key}")
+        index, text = self.values[key]
+        return self.lines.number(index, text, key)
+
+    def whole(self, key: str) -> int:
+        value = self.number(key)
+        if not value.is_integer() or value < 1:
+            raise self.lines.wrong(self.values[key][0], f"{key} is {value:g}, not a number from 1 on")
+        return int(value)
+
+    def positive(self, key: str) -> float:
+        value = self.number(key)
+        if value == 0:
+            raise self.lines.wrong(self.values[key][0], f"{key} is 0")
+        return value
+
+
+def _summary(lines: _Lines, begin: int) -> _Summary:
+    values: dict[str, tuple[int, str]] = {}
+    inside = False
+    for index, line in enumerate(lines.lines[begin:], begin):
+        if line.startswith("Begin of Summary section"):
+            inside = True
+        elif line.startswith("End of Summary section"):
+            return _Summary(lines, values, index)
+        elif inside and (match := _SUMMARY.fullmatch(line.strip())) is not None:
+            values[match[1]] = index, match[2]
+    raise lines.wrong(len(lines.lines) - 1, "it ends before its summary does: the run was cut off")
+
+
+def _rings(summary: _Summary) -> Rings:
+    def spread(middle: str, unit: float, end: str) -> Spread:
+        least, mean, most = (
+            summary.positive(f"{which}PingPong{middle}_{end}") * unit for which in ("Min", "Avg", "Max")
+        )
+        return Spread(least, mean, most)
+
+    return Rings(
+        ping_pong_seconds=spread("Latency", MICROSECOND, "usec"),
+        ping_pong_rate=spread("Bandwidth", GIGABYTE, "GBytes"),
+        natural_seconds=summary.positive("NaturallyOrderedRingLatency_usec") * MICROSECOND,
+        natural_rate=summary.positive("NaturallyOrderedRingBandwidth_GBytes") * GIGABYTE,
+        random_seconds=summary.positive("RandomlyOrderedRingLatency_usec") * MICROSECOND,
+        random_rate=summary.positive("RandomlyOrderedRingBandwidth_GBytes") * GIGABYTE,
+    )

@@ -1,0 +1,51 @@
+"""hpcc on this machine, and the launcher of its MPI: Debian's is linked with Open MPI, while crosscut's own
+programs come with MPICH."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base.errors import PlaceError
+from crosscut.places import mpi_library
+from crosscut.places.mpi import Launcher
+
+VARIABLE = "CROSSCUT_HPCC"
+NAME = "hpcc"
+INSTALL = (
+    "on Debian and Ubuntu: apt install hpcc; else build it from https://icl.utk.edu/hpcc/ and name it in "
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    path: Path
+    mpi: str
+    """As `mpi_library.linked_with` names it."""
+
+
+def find() -> Program:
+    """PlaceError where there is none."""
+    named = os.environ.get(VARIABLE)
+    path = named or shutil.which(NAME)
+    if named and not os.access(named, os.X_OK):
+        raise PlaceError(f"{VARIABLE}={named}: there is no such program; unset it or correct it")
+    if not path:
+        raise PlaceError(f"hpcc is not here; {INSTALL}{VARIABLE}")
+    return Program(Path(path).absolute(), mpi_library.linked_with(Path(path)))
+
+
+def unavailable() -> str | None:
+    """Why HPL cannot run here."""
+    try:
+        launcher_for(find(), "")
+    except PlaceError as error:
+        return str(error)
+    return None
+
+
+def launcher_for(program: Program, named: str) -> Launcher:
+    """The one named, else of the MPI that it is linked with."""
+    return mpi_library.launcher_for(program.path, program.mpi, named)

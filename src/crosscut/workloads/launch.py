@@ -1,0 +1,220 @@
+"""Starting a workload on a place. What the measuring places do for the core is done here for any MPI program:
+the launcher is found, ranks are placed, settings that make crowded ranks bearable are set."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base import core, process_group
+from crosscut.base.errors import CrosscutError, PlaceError, UsageError, plainly
+from crosscut.places import smpi
+from crosscut.places.base import STDERR_LINES_KEPT
+from crosscut.places.mpi import Launcher, environment_for, find_launcher, stays_here
+from crosscut.workloads.applications import (
+    Result,
+    Workload,
+    WorkloadError,
+    find_executable,
+    parse_result,
+    sources,
+)
+
+PLACES = ("local", "mpi", "hosts:FILE", "slurm", "lab:NETWORK", "sim:NETWORK")
+
+
+@dataclass(frozen=True)
+class Where:
+    """What was asked for."""
+
+    on: str = "local"
+    launcher: str = ""
+    launcher_arguments: tuple[str, ...] = ()
+    ranks_per_host: int = 0
+    compute: str = "host"
+    """On a simulated network: how long computing takes (`smpi.Settings`)."""
+    time_limit_seconds: float = 3600
+    options: tuple[str, ...] = ()
+    """Further words for the workload."""
+
+
+# MPI_Test of the workloads takes a microsecond: SimGrid's own 0.1 ms, which grows with every question in vain
+# (its options smpi/test, smpi/grow-injected-times), would be most of what those take that ask.
+_ASKING = ("smpi/test:1e-6", "smpi/grow-injected-times:no")
+
+Runner = Callable[[Workload, str, int], Result]
+"""Workload, class, ranks."""
+
+
+@contextmanager
+def opened(where: Where) -> Iterator[Runner]:
+    """A place ready to run workloads, one after another; whatever was built for it is removed at the end."""
+    name, _, argument = where.on.partition(":")
+    if name not in {place.partition(":")[0] for place in PLACES} or (":" in where.on) != (
+        name in ("hosts", "lab", "sim")
+    ):
+        raise UsageError(f"--on {where.on}: workloads run on {', '.join(PLACES)}")
+    if name == "sim":
+        with tempfile.TemporaryDirectory(prefix="crosscut-workload-") as folder:
+            yield _simulated(where, argument, Path(folder))
+    elif name == "lab":
+        with _lab(where, argument) as runner:
+            yield runner
+    else:
+        yield _launched(where, name, argument)
+
+
+def _launcher(where: Where, *, default: str = "") -> Launcher:
+    """The one that was named, or that of the MPI that the workloads are built with, or one on PATH."""
+    named = where.launcher or default
+    # They are installed where the PyPI mpich is, in a Python environment; crosscut-core-mpi may be another's.
+    beside = Path(sys.executable).parent / "mpiexec"
+    if not named and os.access(beside, os.X_OK):
+        return Launcher(str(beside))
+    found = find_launcher(named, core.find_executable(core.CORE_MPI))
+    if found is None and named:
+        raise UsageError(f"{named}: there is no such program; name another with --launcher")
+    if found is None:
+        raise PlaceError(
+            "there is no mpiexec, mpirun or srun; load the MPI's module, name one with --launcher, or "
+            "`pip install 'crosscut[mpich]'`"
+        )
+    return found
+
+
+def _launched(where: Where, name: str, argument: str) -> Runner:
+    from crosscut.base.host_list import read_host_file, share_out
+    from crosscut.places.local import cores
+
+    launcher = _launcher(where, default="srun" if name == "slurm" else "")
+    hosts = read_host_file(Path(argument)) if name == "hosts" else []
+
+    def run(workload: Workload, problem_class: str, ranks: int) -> Result:
+        words = list(where.launcher_arguments)
+        if hosts:
+            words = [*launcher.on_hosts(share_out(ranks, hosts)), *words]
+        crowded = stays_here(launcher, words) and ranks > cores()
+        count = [f"--ntasks={ranks}", "--kill-on-bad-exit=1"] if launcher.is_srun else ["-n", str(ranks)]
+        program = [str(find_executable(workload)), "--class", problem_class, "--json", *where.options]
+        command = [launcher.program, *count, *words, *program]
+        return _run(command, environment_for(crowded, os.environ), where, workload, ranks)
+
+    return run
+
+
+@contextmanager
+def _lab(where: Where, argument: str) -> Iterator[Runner]:
+    from crosscut.lab import lifecycle
+    from crosscut.places import lab, lab_mpi
+
+    if (reason := lifecycle.unavailable()) is not None:
+        raise PlaceError(f"--on {where.on}: {reason}")
+    launcher = lab_mpi.launcher_of(where.launcher, core.find_executable(core.CORE_MPI))
+    site = lab.open_site(argument)
+
+    def run(workload: Workload, problem_class: str, ranks: int) -> Result:
+        program = [str(find_executable(workload)), "--class", problem_class, "--json", *where.options]
+        spread = lab.spread(ranks, site.hosts, where.ranks_per_host)
+        shares = [(share.host, share.count) for share in spread]
+        words = [launcher.program, "-n", str(ranks), *where.launcher_arguments]
+        command, environment = lab_mpi.command(site.enter, launcher, words, shares, program)
+        return _run(command, environment, where, workload, ranks)
+
+    try:
+        yield run
+    finally:
+        site.release()
+
+
+def _simulated(where: Where, network: str, folder: Path) -> Runner:
+    if (reason := smpi.unavailable()) is not None:
+        raise PlaceError(f"--on {where.on}: {reason}")
+    smpi.compute_options(where.compute)
+
+    def run(workload: Workload, problem_class: str, ranks: int) -> Result:
+        settings = smpi.Settings(network, ranks, where.ranks_per_host, where.compute, _ASKING)
+        program = smpi.Program(_compiled(workload), ("--class", problem_class, "--json", *where.options))
+        printed = folder / "printed"
+        with printed.open("wb") as output:
+            done = smpi.simulate(program, settings, folder, output)
+        text = printed.read_text(encoding="utf-8", errors="replace")
+        if done.stuck:
+            raise WorkloadError(f"{workload.name}: a deadlock in the simulation: {'; '.join(done.stuck[:8])}")
+        return _checked(text, done.status, "", workload, ranks)
+
+    return run
+
+
+def _compiled(workload: Workload) -> Path:
+    """For SMPI, whose library is another than MPI's. Kept for the next time: it takes a while."""
+    compiler = "smpicxx"
+    files, headers = sources(workload)
+    options = ["-std=c++20", "-O2"]
+    digest = hashlib.sha256(" ".join([smpi.version(), *options]).encode())
+    for file in sorted(file for folder in headers for file in folder.iterdir()):
+        digest.update(file.name.encode() + file.read_bytes())
+    target = _cache() / f"{workload.executable}-{digest.hexdigest()[:16]}"
+    if target.exists():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".compiling-", dir=target.parent) as folder:
+        made = Path(folder) / workload.executable
+        command = [compiler, *options, *(f"-I{one}" for one in headers), *map(str, files), "-o", str(made)]
+        try:
+            done = subprocess.run(command, capture_output=True, check=False)
+        except OSError as error:
+            raise CrosscutError(f"cannot start {compiler}: {plainly(error)}; {smpi.INSTALL}") from error
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-STDERR_LINES_KEPT:]
+            raise CrosscutError(f"{workload.name}: {compiler} cannot compile it:\n" + "\n".join(said))
+        made.rename(target)
+    return target
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crosscut"
+
+
+def _run(
+    command: Sequence[str | Path],
+    environment: Mapping[str, str],
+    where: Where,
+    workload: Workload,
+    ranks: int,
+) -> Result:
+    try:
+        done = process_group.run(command, environment, where.time_limit_seconds)
+    except process_group.Overran as error:
+        raise WorkloadError(
+            f"{workload.name} on {ranks} ranks was ended after {where.time_limit_seconds:g} s; more with "
+            "--time-limit, or a smaller --class"
+        ) from error
+    return _checked(done.printed, done.status, done.complained, workload, ranks)
+
+
+def _checked(text: str, status: int, trouble: str, workload: Workload, ranks: int) -> Result:
+    """A result that failed its verification is one; the caller says so. Raises where there is none."""
+    if '"verified"' not in text:
+        said = trouble.strip().splitlines()
+        refused = next((line for line in said if f"{workload.executable}: error: " in line), "")
+        if refused:
+            raise UsageError(f"{workload.name}: " + refused.split(": error: ", 1)[1])
+        tail = "\n".join(said[-STDERR_LINES_KEPT:])
+        raise WorkloadError(
+            f"{workload.name} on {ranks} ranks ended with status {status} and without a result"
+            + (f":\n{tail}" if tail else "")
+        )
+    result = parse_result(text)
+    if result.ranks != ranks:
+        raise WorkloadError(
+            f"{workload.name} ran with {result.ranks} ranks, not {ranks}: it was built with another MPI than "
+            "the launcher's. Name that MPI's with --launcher"
+        )
+    return result

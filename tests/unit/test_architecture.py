@@ -1,0 +1,99 @@
+"""Holds the imports against the picture in docs/ARCHITECTURE.md: arrows run downwards, without circles."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import crosscut
+
+PACKAGE = Path(crosscut.__file__).parent
+# From the ground up. A folder imports folders of lower layers only.
+LAYERS = (
+    {"base"},
+    {"network", "run", "profile", "cabling"},
+    {"lab", "analysis"},
+    {"places", "reports"},
+    {"session", "workloads", "prediction"},
+    {"campaigns", "clone", "reproduce", "pricing"},
+    {"cli"},
+    {"__main__"},
+)
+LAYER = {name: number for number, layer in enumerate(LAYERS) for name in layer}
+
+
+def _modules() -> dict[str, Path]:
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        words = ("crosscut", *path.relative_to(PACKAGE).with_suffix("").parts)
+        found[".".join(words[:-1] if words[-1] == "__init__" else words)] = path
+    return found
+
+
+def _imports(path: Path, modules: dict[str, Path]) -> Iterator[str]:
+    """Every module that the file imports, wherever the statement stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                if whole in modules or node.module in modules:
+                    yield whole if whole in modules else node.module
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    modules = _modules()
+    return {module: set(_imports(path, modules)) - {module} for module, path in modules.items()}
+
+
+def _circle(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_every_folder_has_a_layer_and_few_modules_lie_loose():
+    children = {
+        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert children - {"__init__"} == set(LAYER)
+    assert len([name for name in children if (PACKAGE / f"{name}.py").exists()]) <= 4
+
+
+def test_no_folder_imports_one_above_or_beside_it(graph):
+    upwards = [
+        f"{module} imports {other}"
+        for module, others in graph.items()
+        for other in others
+        if module.count(".") and other.count(".")
+        and (here := module.split(".")[1]) != (there := other.split(".")[1])
+        and LAYER[here] <= LAYER[there]
+    ]  # fmt: skip
+    assert not upwards
+
+
+def test_modules_do_not_import_each_other_in_a_circle(graph):
+    assert not _circle(graph)
+
+
+def test_folders_beside_each_other_do_not_import_each_other_in_a_circle(graph):
+    beside: dict[str, dict[str, set[str]]] = {}
+    for module, others in graph.items():
+        for other in others:
+            here, there = module.split("."), other.split(".")
+            shared = next(
+                (n for n, (a, b) in enumerate(zip(here, there, strict=False)) if a != b),
+                min(len(here), len(there)),
+            )
+            if shared < min(len(here), len(there)):
+                siblings = beside.setdefault(".".join(here[:shared]), {})
+                siblings.setdefault(here[shared], set()).add(there[shared])
+    assert not [circle for siblings in beside.values() if (circle := _circle(siblings))]
