@@ -184,11 +184,7 @@ class Description {
         continue;
       }
       const auto text = as_text(value);
-      // On a command line "@FILE" stands for a file's text; a network is one file.
-      if (text.starts_with('@'))
-        mistakes_.add(value.line, "[generator] " + key + ": " + shown(text) + " is no value");
-      else
-        at_line(value.line, "[generator] " + key, [&] { check_value(*known, text); });
+      at_line(value.line, "[generator] " + key, [&] { check_value(*known, text); });
       values[key] = text;
     }
     for (const auto& parameter : info.parameters)

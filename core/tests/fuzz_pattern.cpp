@@ -18,10 +18,7 @@ std::string value_for(const Parameter& parameter, FuzzedDataProvider& input, boo
                                : static_cast<std::int64_t>(parameter.maximum);
   };
   const auto rank = [&] { return std::to_string(input.ConsumeIntegralInRange(0, tame ? 12 : 1 << 14)); };
-  if (input.ConsumeIntegralInRange(0, 7) == 0) {
-    const std::string text = input.ConsumeRandomLengthString(40);
-    return text.starts_with('@') ? "" : text;  // no file of this machine
-  }
+  if (input.ConsumeIntegralInRange(0, 7) == 0) return input.ConsumeRandomLengthString(40);
   switch (parameter.kind) {
     case Kind::integer:
     case Kind::real:

@@ -183,7 +183,7 @@ TEST(nothing_large_is_made_before_it_is_checked) {
   const std::string crossbar = "[generator]\nkind = \"crossbar\"\nrate = \"1 Gbit/s\"\n";
   CHECK_EQ(said(crossbar + "hosts = 99_999\n"), "nothing");
   check_says(crossbar + "hosts = 100_000\n", "are more than the 100000");
-  check_says("[generator]\nkind = \"crossbar\"\nhosts = \"@/etc/passwd\"\n", "is no value");
+  check_says("[generator]\nkind = \"crossbar\"\nhosts = \"@/etc/passwd\"\n", "hosts");
 }
 
 TEST(a_name_of_the_catalogue_that_is_not_there_says_where_it_was_looked_for) {

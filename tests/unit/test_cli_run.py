@@ -68,6 +68,16 @@ def test_what_is_typed_arrives_in_the_job_and_nothing_else(jobs: Jobs) -> None:
     assert metadata["command_line"] == ["crosscut", *words.split()]
 
 
+def test_a_value_may_be_read_from_a_file_that_is_named_on_the_command_line(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("list").write_text("3\n", encoding="utf-8")
+    assert main(["run", "aapc", "-n", "4", "--stride", "@list", "--quiet"]) == 0
+    assert jobs()[0]["pattern_parameters"] == {"stride": "3\n"}
+    said = usage_error(["run", "aapc", "-n", "4", "--stride", "@/dev/zero", "--quiet"], capsys)
+    assert "--stride @/dev/zero: there is no such file" in said
+
+
 def test_options_may_stand_before_the_pattern(jobs: Jobs) -> None:
     assert main(["run", "-n", "3", "--size", "5", "aapc", "--repetitions", "7", "--quiet"]) == 0
     (job,) = jobs()

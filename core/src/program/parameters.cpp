@@ -1,9 +1,6 @@
 #include "parameters.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include "error.hpp"
@@ -11,24 +8,6 @@
 
 namespace crosscut {
 namespace {
-
-// "@FILE" stands for what the file holds: a list of pairs can be longer than a command line. The values that
-// travel to the other ranks, and into the run, are the text itself.
-std::string with_file_read(const std::string& value) {
-  constexpr std::uintmax_t largest_bytes = std::uintmax_t{16} << 20;
-  if (value.empty() || value.front() != '@') return value;
-  const std::filesystem::path path(value.substr(1));
-  std::error_code error;
-  // A device or a pipe would block or never end.
-  if (!std::filesystem::is_regular_file(path, error))
-    throw UsageError(shown(value) + ": there is no such file");
-  if (std::filesystem::file_size(path, error) > largest_bytes || error)
-    throw UsageError(shown(value) + ": larger than 16 MiB");
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw UsageError(shown(value) + ": cannot be read");
-  return text;
-}
 
 std::string plain_number(double value) {
   std::ostringstream text;
@@ -102,9 +81,8 @@ Parameters::Parameters(std::span<const Parameter> known, const std::map<std::str
   for (const auto& [name, value] : given) {
     const Parameter& parameter = find_known(known, name, owner);
     try {
-      const std::string text = with_file_read(value);
-      check_value(parameter, text);
-      values_[name] = text;
+      check_value(parameter, value);
+      values_[name] = value;
     } catch (const UsageError& error) {
       throw UsageError(std::string(owner) + ": --" + name + ": " + error.what());
     }

@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crosscut.base import units
+from crosscut.base import bounded_file, units
 from crosscut.base.core import Backend, Core, Parameter, Pattern
-from crosscut.base.errors import UsageError
+from crosscut.base.errors import UsageError, plainly
 from crosscut.cabling.model import Cabling
 from crosscut.cli.parsing.parser import dilation, quantity, whole
 from crosscut.network import switch_choice
@@ -25,6 +25,8 @@ from crosscut.session.measure import Launch
 # Titles of groups in help.
 WHERE = "where and over what"
 HOW = "how it is measured"
+# A list of pairs of the largest job fits.
+_LONGEST_VALUE_BYTES = 16 << 20
 # What stands beside `--on sim:NETWORK` needs no backend's name.
 _SHORT_NAMES = {("sim", "engine"): ("--engine",)}
 # Members of the job that are options of the same name.
@@ -289,17 +291,35 @@ def backend_group(backend: str) -> str:
     return f"parameters of the backend {backend}"
 
 
+def _typed(given: Mapping[str, Any], prefix: str) -> dict[str, str]:
+    """The parameters below this prefix, as text. `@FILE` stands for the file's text, here and nowhere else: a
+    list of pairs can be longer than a command line, but what a run or a spec says must name no file."""
+    found = {}
+    for key, value in given.items():
+        if key.startswith(prefix):
+            name, text = key.removeprefix(prefix), str(value)
+            found[name] = _text_of(name, text) if text.startswith("@") else text
+    return found
+
+
+def _text_of(name: str, typed: str) -> str:
+    path = Path(typed[1:]).expanduser()
+    if not path.is_file():  # a device or a pipe would block or never end
+        raise UsageError(f"--{name} {typed}: there is no such file")
+    try:
+        return bounded_file.read(path, _LONGEST_VALUE_BYTES, "a list of ranks or pairs").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--{name} {typed}: not a text file: {plainly(error)}") from error
+
+
 def pattern_parameters(given: Mapping[str, Any]) -> dict[str, str]:
     """What was typed for the pattern, as text."""
-    return {
-        key.removeprefix("pattern."): str(value) for key, value in given.items() if key.startswith("pattern.")
-    }
+    return _typed(given, "pattern.")
 
 
 def backend_parameters(given: Mapping[str, Any], backend: str) -> dict[str, str]:
     """What was typed for this backend; parameters of another are left to nobody (`foreign_parameters`)."""
-    prefix = f"backend.{backend}."
-    return {key.removeprefix(prefix): str(value) for key, value in given.items() if key.startswith(prefix)}
+    return _typed(given, f"backend.{backend}.")
 
 
 def foreign_parameters(given: Mapping[str, Any], backend: str) -> list[str]:
