@@ -172,6 +172,23 @@ TEST(what_a_killed_creation_left_is_made_anew_but_nothing_else_is_touched) {
   }
 }
 
+TEST(measurements_whose_run_lost_its_metadata_are_never_deleted) {
+  const Folder folder;
+  const Store::Options options = sample::options(small);
+  const fs::path run = folder / "run";
+  {
+    const auto store = Store::create(run, options);
+    store->commit(sample::data(options, store->largest_block(0, 0, 0)));
+  }
+  fs::remove(run / "zarr.json");
+  const auto count = [&] {
+    return std::distance(fs::recursive_directory_iterator(run), fs::recursive_directory_iterator());
+  };
+  const auto before = count();
+  CHECK_THROWS_SAYING(UsageError, "crosscut fsck", Store::create(run, options));
+  CHECK_EQ(count(), before);
+}
+
 TEST(a_directory_without_permission_is_refused_with_the_cause) {
   if (::geteuid() == 0) {
     std::cout << "  skipped for root, who may write everywhere\n";

@@ -16,28 +16,40 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> text_bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-constexpr auto array_names = std::to_array<std::string_view>(
-    {"size", "phase", "peer", "bytes", "node", "iterations", "repetitions_done", "credited_bytes", "status",
-     "rank_seconds", "message_seconds", "message_lost_bytes", "compute_fraction", "message_summary",
+// Arrays in one chunk, which `create` writes before the group's zarr.json.
+constexpr auto whole_names = std::to_array<std::string_view>(
+    {"size", "phase", "peer", "bytes", "node", "iterations", "repetitions_done", "credited_bytes"});
+// Arrays in shards, of which `create` writes the metadata alone: their chunks are measurements.
+constexpr auto sharded_names = std::to_array<std::string_view>(
+    {"status", "rank_seconds", "message_seconds", "message_lost_bytes", "compute_fraction", "message_summary",
      "rank_summary", "phase_message_summary", "phase_rank_summary", "phase_moved_bytes", "phase_status"});
 
-// Whether a path within a run is one that `create` makes before the group's zarr.json, so before any sample.
-bool is_made_first(const fs::path& within) {
-  if (within.filename() == "zarr.json.unfinished" && !within.has_parent_path()) return true;
-  auto part = within.begin();
-  if (std::ranges::find(array_names, part->string()) == array_names.end()) return false;
-  for (++part; part != within.end(); ++part) {
-    const std::string name = part->string();
-    const auto digits = std::ranges::find_if_not(name, [](char c) { return c >= '0' && c <= '9'; });
-    const std::string_view rest(digits, name.end());
-    if (name != "c" && name != "zarr.json" && name != "zarr.json.unfinished" && !rest.empty() &&
-        rest != ".unfinished")
-      return false;
-  }
-  return true;
+bool is_one_of(std::span<const std::string_view> names, const fs::path& name) {
+  return std::ranges::find(names, name.string()) != names.end();
 }
 
-// Killed before the run existed: what there is was never said to be a run, and holds no samples.
+bool is_metadata(const fs::path& name) { return name == "zarr.json" || name == "zarr.json.unfinished"; }
+
+// True for the parts of a chunk's path: "c", numbers, and a number whose file is not finished.
+bool is_chunk_part(const fs::path& part) {
+  const std::string name = part.string();
+  const auto digits = std::ranges::find_if_not(name, [](char c) { return c >= '0' && c <= '9'; });
+  const std::string_view rest(digits, name.end());
+  return name == "c" || rest.empty() || rest == ".unfinished";
+}
+
+// True for a path within a run that `create` makes before the group's zarr.json, so before any measurement.
+bool is_made_first(const fs::path& within) {
+  auto part = within.begin();
+  if (!is_one_of(whole_names, *part) && !is_one_of(sharded_names, *part))
+    return within == "zarr.json.unfinished";
+  const bool holds_chunks = is_one_of(whole_names, *part);
+  return std::all_of(std::next(part), within.end(), [&](const fs::path& name) {
+    return is_metadata(name) || (holds_chunks && is_chunk_part(name));
+  });
+}
+
+// True where a process was killed before the run existed: there is no measurement in it.
 bool is_half_made(const fs::path& directory) {
   std::error_code error;
   if (fs::exists(directory / "zarr.json", error)) return false;
@@ -58,10 +70,18 @@ void make_empty_directory(const fs::path& directory) {
   fs::directory_iterator entries(directory, error);
   if (error) throw_file_error("read", directory, error.value());
   if (entries == fs::directory_iterator() || is_half_made(directory)) return;
-  const bool is_run = fs::exists(directory / "zarr.json", error);
-  throw UsageError(directory.string() + " is not empty: " +
-                   (is_run ? "it holds a run; go on with it by --resume, or name another directory with --out"
-                           : "name a new directory with --out"));
+  if (fs::exists(directory / "zarr.json", error))
+    throw UsageError(directory.string() +
+                     " is not empty: it holds a run; go on with it by --resume, or name " +
+                     "another directory with --out");
+  const bool lost = std::ranges::any_of(
+      sharded_names, [&](std::string_view name) { return fs::exists(directory / name / "c", error); });
+  if (lost)
+    throw UsageError(directory.string() +
+                     " holds measurements of a run whose zarr.json is lost; nothing of it " +
+                     "is deleted: 'crosscut fsck " + directory.string() + "' says what can be restored; " +
+                     "name another directory with --out");
+  throw UsageError(directory.string() + " is not empty: name a new directory with --out");
 }
 
 void write_whole_array(File& file, const Store::Options& options, const ArrayLayout& layout) {
@@ -160,7 +180,8 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
   if (!lock.lock()) throw UsageError(directory.string() + ": another process is making a run there");
   // Looked at again, now that nobody else can be making it.
   if (is_half_made(directory)) {
-    for (const auto name : array_names) fs::remove_all(directory / name);
+    for (const auto name : whole_names) fs::remove_all(directory / name);
+    for (const auto name : sharded_names) fs::remove_all(directory / name);
   }
   write_whole_arrays(directory, options, layouts);
   json::Object attributes = first_attributes(options, layouts);

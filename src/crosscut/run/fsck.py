@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosscut.run import recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import Problem, file_problems
 from crosscut.run.format import (
@@ -63,6 +64,8 @@ def is_being_written(path: Path) -> bool:
 
 def check(path: Path) -> Report:
     """Reads all of a run; UsageError where there is none, everything else is in the report."""
+    if recovery.has_lost_root(path):
+        return Report(path, "unknown", (_lost_root(path),), (), {})
     try:
         group = read_group(path)
     except Damaged as error:
@@ -85,6 +88,15 @@ def check(path: Path) -> Report:
             Problem(left, "a writer that was killed left it", "nothing is lost") for left in left_behind
         ]
     return Report(path, group.state, _each_once(problems), tuple(_notes(group)), cells)
+
+
+def _lost_root(path: Path) -> Problem:
+    if reason := recovery.why_not(path):
+        return Problem(
+            path / "zarr.json", "is lost", f"the run cannot be read; {reason}; copy it from a backup"
+        )
+    lost = f"{recovery.LOST}; --repair writes a new one, with which samples can be read"
+    return Problem(path / "zarr.json", "is lost", lost)
 
 
 def _notes(group: Group) -> Iterator[str]:

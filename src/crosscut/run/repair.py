@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.run import fsck
+from crosscut.run import fsck, recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import MISSING, Shard
 from crosscut.run.format import SKIPPED, UNMEASURED, Group, chunk_path, read_group, unfinished
@@ -24,9 +24,13 @@ def repair(path: Path) -> list[str]:
     """What was done, a line each."""
     if fsck.is_being_written(path):
         raise UsageError(f"{path} is being written: wait for its end")
+    try:
+        restored = recovery.restore(path) if recovery.has_lost_root(path) else []
+    except OSError as error:
+        raise CrosscutError(f"cannot repair {error.filename or path}: {error.strerror}") from error
     group = read_group(path)
     try:
-        kept = [*_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
+        kept = [*restored, *_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
         sizes = range(group.status.extent("size"))
         lost = [line for size in sizes for line in _repair_size(group, size)]
         lost += _lower_counts(group)

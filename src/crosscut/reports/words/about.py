@@ -208,13 +208,14 @@ def _state(view: View) -> list[Caution]:
             "running": "the run is not finished: it is being written, or was killed",
             "stopped": "the run was stopped before its end",
             "failed": "the run failed before its end",
+            "recovered": "the run's zarr.json was lost: its pattern, job and hosts are unknown",
         }.get(view.state, f"the run's state is '{view.state}'")
         share = float((view.status == 1).mean())
         found.append(
             Caution(
                 Kind.UNFINISHED,
                 f"{reason}; {units.percent(share)} of its cells are measured",
-                f"crosscut run --resume {view.path}",
+                "" if view.state == "recovered" else f"crosscut run --resume {view.path}",
             )
         )
     lost = [
