@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import zarr
@@ -84,3 +87,10 @@ def make_run(
         _sharded(group, "status", _CELL, np.broadcast_to(there, cells).astype("u1"), 0)
         zarr.consolidate_metadata(path)
     return path
+
+
+def change(run: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    """Edits the metadata of all arrays, in the group's zarr.json."""
+    document = json.loads((run / "zarr.json").read_text())
+    edit(document["consolidated_metadata"]["metadata"])
+    (run / "zarr.json").write_text(json.dumps(document))

@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Protocol
 
 from crosscut import __version__
-from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interrupted
+from crosscut.base import memory
+from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing.parser import Parser, epilog
 
 # Module of each command, in the order in which help lists them.
@@ -111,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = build_parser(only=name).parse_args(words)
         args.words = ["crosscut", *words]
+        memory.set_limit(getattr(args, "reading_bytes", None))
         status: int = args.execute(args)
         sys.stdout.flush()  # here, where a reader that went away is handled
         return status
@@ -120,6 +122,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_FAILED
     except KeyboardInterrupt:
         return _complain(Interrupted("interrupted"))
+    except MemoryError as error:
+        what = f" ({error})" if str(error) else ""
+        return _complain(UsageError(f"memory does not suffice{what}. {memory.advice()}"))
     except CrosscutError as error:
         return _complain(error)
     except OSError as error:

@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--error-rate", type=quantity(units.parse_fraction), default=0.01, metavar="SHARE",
         help="Probability that anything is told where nothing changed. Default 1%%.",
     )  # fmt: skip
+    options.add_reading(parser)
     parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
 
 

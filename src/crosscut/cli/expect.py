@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cable", type=float, default=5.0, metavar="METRES", help="Of each cable. Default 5."
     )
     parser.add_argument("--run", type=options.folder, metavar="DIR", help="A run, held against it.")
+    options.add_reading(parser)
     parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
 
 

@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue"
     )
     options.add_cabling(parser)
+    options.add_reading(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.cli.parsing import options
 
 NAME = "export"
 HELP = "write a run as a table: CSV, Parquet, JSON"
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=FORMATS, help="csv, parquet or json (by the file's name; else csv)"
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="the file to write (standard output)")
+    options.add_reading(parser)
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.campaigns.campaign import PLAN, is_campaign, load_plan
+from crosscut.cli.parsing import options
 from crosscut.run.format import runs_in
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repair", action="store_true", help="make what is damaged unmeasured, then check again"
     )
+    options.add_reading(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a run, a line each")
 
 

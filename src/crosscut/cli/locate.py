@@ -89,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep", type=options.folder, metavar="DIR", help="Keep the runs that were measured there."
     )
     options.add_cabling(group)
+    options.add_reading(group)
     group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
     group.add_argument("--quiet", action="store_true", help="Show no progress.")
 

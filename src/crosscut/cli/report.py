@@ -68,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="numbers in place of the names of nodes; no addresses, command, network and folders",
     )
+    options.add_reading(parser)
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--findings", action="store_true", help="what stands out, in words, in place of figures"
     )
     options.add_cabling(parser)
+    options.add_reading(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a run, a line each")
 
 

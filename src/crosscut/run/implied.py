@@ -7,6 +7,7 @@ line a phase: `{"phase": 12, "peer": [...], "bytes": [...]}`, each list [rank, s
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,9 +19,12 @@ from numpy.typing import NDArray
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from crosscut.base import memory
 from crosscut.base.errors import CrosscutError, plainly
 
 TIMEOUT_SECONDS = 600
+_CELL_BYTES = 32
+"""Of a sample in memory, about: `peer` and `bytes`, and the core's answer as text."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ class ImpliedArray(BackendArray):
         if numbers.size == 0:
             return np.empty(self.shape, self.dtype)[key]
         first = int(numbers.min())
+        cells = (int(numbers.max()) - first + 1) * math.prod(self.shape[1:])
+        memory.hold(cells * _CELL_BYTES, f"the array '{self._member}', which the pattern implies,")
         values: NDArray[np.generic] = getattr(self._compute(first, int(numbers.max())), self._member)
         chosen = values[numbers - first][(slice(None), *key[1:])]
         return np.asarray(chosen if isinstance(key[0], slice) else chosen[0], self.dtype)

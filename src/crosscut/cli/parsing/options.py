@@ -36,7 +36,7 @@ _JOB_MEMBERS = (
 )  # fmt: skip
 
 
-def _add(group: argparse._ArgumentGroup, *flags: str, **options: Any) -> None:
+def _add(group: argparse._ActionsContainer, *flags: str, **options: Any) -> None:
     group.add_argument(*flags, default=argparse.SUPPRESS, **options)
 
 
@@ -67,6 +67,18 @@ def cabling_of(args: argparse.Namespace) -> Cabling | None:
     if not args.switch_counters:
         return found
     return replace(found, counted=switch_counters.read(*args.switch_counters))
+
+
+def add_reading(parser: argparse._ActionsContainer) -> None:
+    """What bounds commands that read runs; the limit is set where commands start."""
+    _add(
+        parser,
+        "--memory",
+        dest="reading_bytes",
+        type=quantity(units.parse_bytes),
+        metavar="SIZE",
+        help="Memory to read runs with, at most: a larger array is refused. Default half of what is free.",
+    )
 
 
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
