@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -14,12 +15,42 @@ import numpy as np
 import pytest
 from stored_run import change, make_run
 
+from crosscut.base import memory
+from crosscut.base.errors import UsageError
 from crosscut.cli import main
+from crosscut.run.format import parse_array
+from crosscut.run.run import Run
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run.zarr")
+
+
+@pytest.mark.parametrize(
+    ("name", "extent", "words"),
+    [
+        ("size", 4097, "at most 4,096"),
+        ("phase", 2**32 + 1, "at most"),
+        ("node", 2**24 + 1, "at most 16,777,216"),
+    ],
+)
+def test_an_array_has_no_more_than_a_run_can_have(run: Path, name: str, extent: int, words: str) -> None:
+    metadata = json.loads((run / name / "zarr.json").read_text())
+    metadata["shape"] = metadata["chunk_grid"]["configuration"]["chunk_shape"] = [extent]
+    with pytest.raises(ValueError, match=words):
+        parse_array(name, metadata)
+
+
+@pytest.mark.parametrize("inner", [[2, 2, 7, 4], [1, 2**50, 7, 4], [1, 1, 7, 4]])
+def test_a_chunk_is_not_larger_than_its_array_nor_too_small(run: Path, inner: list[int]) -> None:
+    metadata = json.loads((run / "status" / "zarr.json").read_text())
+    chunk = [1, inner[1] if inner[1] > 6 else 2**26, 7, 4]
+    metadata["chunk_grid"]["configuration"]["chunk_shape"] = chunk
+    metadata["shape"] = [2, min(chunk[1], 2**26), 7, 4]
+    metadata["codecs"][0]["configuration"]["chunk_shape"] = inner
+    with pytest.raises(ValueError, match="chunks"):
+        parse_array("status", metadata)
 
 
 def stretch(run: Path, dimension: str, extent: int) -> Path:
@@ -54,6 +85,39 @@ def address_space(further_bytes: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@pytest.mark.parametrize(
+    "words", [["show"], ["show", "--json"], ["export"], ["report", "-o", "x.html", "--force"], ["fsck"]]
+)
+def test_a_coordinate_of_2_to_the_31_is_refused_by_name(
+    run: Path, words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run.parent)
+    stretch(run, "phase", 2**31)
+    before = memory.taken_bytes()
+    with address_space(1 << 30):
+        assert main([words[0], str(run), *words[1:]]) == 2
+    assert memory.taken_bytes() - before < 200e6
+    error = capsys.readouterr().err
+    assert "the array 'repetitions_done' takes 34.4 GB (34,359,738,368 bytes) of memory" in error
+    assert "allow more: --memory 34" in error
+
+
+def test_holes_take_memory_only_when_they_are_read(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stretch(run, "repetition", 10**9)
+    opened = Run.open(run)
+    assert opened.dataset["status"].isel(repetition=slice(5, 8)).values.sum() == 0
+    with pytest.raises(UsageError, match="the array 'status' takes 56 GB"):
+        opened.dataset["status"].load()
+    assert main(["show", str(run)]) == 2
+    assert "the array 'status' takes 56 GB" in capsys.readouterr().err
+
+
+def test_the_limit_on_memory_is_an_option(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(run), "--memory", "1MB"]) == 2
+    assert "the limit is 1 MB" in capsys.readouterr().err
+    assert main(["show", str(run), "--memory", "100GB"]) == 0
 
 
 def test_where_memory_ends_all_the_same_there_is_an_error_and_no_traceback(

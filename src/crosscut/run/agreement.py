@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.run.files import Problem, Shard
-from crosscut.run.format import MEASURED, UNMEASURED, ArrayMetadata, Group, chunk_path
+from crosscut.base.regular_file import open_regular
+from crosscut.run.files import Problem, Shard, read_rows
+from crosscut.run.format import MEASURED, UNMEASURED, Damaged, Group, chunk_path
 
 Mask = NDArray[np.bool_]
 
@@ -158,7 +158,8 @@ def _readable(shard: Shard) -> Readable | None:
         return None
     try:
         chunks = shard.visible()
-        chunks[[chunk for chunk, _ in shard.bad_chunks()]] = False
+        elsewhere, beyond = shard.bad_chunks()
+        chunks &= ~(elsewhere | beyond)
     except ValueError:
         return None
     return Readable(shard, chunks)
@@ -167,18 +168,19 @@ def _readable(shard: Shard) -> Readable | None:
 def read_repetitions_done(group: Group) -> NDArray[np.int64] | None:
     """[size, phase], or None where the file is not whole."""
     array = group.arrays["repetitions_done"]
-    path = chunk_path(group.path, array)
-    if not path.exists() or path.stat().st_size != math.prod(array.shape) * 8:
+    try:
+        return read_rows(group, array, range(array.shape[0])).astype(np.int64)
+    except Damaged:
         return None
-    return np.fromfile(path, "<i8").reshape(array.shape).astype(np.int64)
 
 
 def _peers(group: Group) -> NDArray[np.int32] | None:
     """[phase, rank, slot], or None where it is not stored whole."""
-    array: ArrayMetadata | None = group.arrays.get("peer")
+    array = group.arrays.get("peer")
     if array is None:
         return None
-    path = chunk_path(group.path, array)
-    if not path.exists() or path.stat().st_size != math.prod(array.shape) * 4:
+    try:
+        with open_regular(chunk_path(group.path, array)) as file:
+            return np.memmap(file, dtype="<i4", mode="r", shape=array.shape)
+    except (OSError, ValueError):  # no file, or shorter
         return None
-    return np.memmap(path, dtype="<i4", mode="r", shape=array.shape)

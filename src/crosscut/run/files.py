@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.base import units
-from crosscut.run.format import ArrayMetadata, Group, chunk_path
+from crosscut.base import memory, units
+from crosscut.base.errors import plainly
+from crosscut.base.regular_file import open_regular
+from crosscut.run.format import ArrayMetadata, Damaged, Group, chunk_path
 
 MISSING = np.uint64(2**64 - 1)
+# Index entries looked at together, and bad chunks of a file told one by one.
+_ENTRIES_AT_ONCE = 1 << 16
+_MOST_TOLD = 1000
+
+Box = tuple[range, ...]
+"""Positions along each dimension, one after another."""
 
 
 @dataclass(frozen=True)
@@ -60,46 +71,117 @@ class Shard:
     def offset(self, chunk: int) -> int:
         return self.index_bytes + chunk * self.chunk_bytes
 
-    def index(self) -> NDArray[np.uint64]:
-        """[chunk, (offset, bytes)]; ValueError where it is no file, or shorter than its index."""
-        if not self.path.is_file():
-            raise ValueError("it is no file")
-        if self.path.stat().st_size < self.index_bytes:
-            raise ValueError("it is shorter than its own index")
-        return np.memmap(self.path, dtype="<u8", mode="r", shape=(self.chunks, 2))
+    def _index(self) -> Iterator[tuple[int, NDArray[np.uint64]]]:
+        """Pieces of the index: the first chunk, and [chunk, (offset, bytes)]; ValueError where it is no file,
+        or shorter than its index."""
+        try:
+            with open_regular(self.path) as file:
+                for first in range(0, self.chunks, _ENTRIES_AT_ONCE):
+                    entries = np.empty((min(_ENTRIES_AT_ONCE, self.chunks - first), 2), "<u8")
+                    if not read_into(file, 16 * first, entries):
+                        raise ValueError("it is shorter than its own index")
+                    yield first, entries
+        except OSError as error:
+            raise ValueError(plainly(error)) from error
 
     def visible(self) -> NDArray[np.bool_]:
         """[chunk] whether the index names it."""
-        return np.asarray(~np.all(self.index() == MISSING, axis=1))
+        return np.concatenate([~np.all(entries == MISSING, axis=1) for _, entries in self._index()])
 
-    def bad_chunks(self) -> Iterator[tuple[int, str]]:
-        """Chunks whose index entry cannot be true, and why."""
-        index = np.asarray(self.index())
-        size = self.path.stat().st_size
-        named = ~np.all(index == MISSING, axis=1)
-        offsets = np.arange(self.chunks, dtype=np.uint64) * np.uint64(self.chunk_bytes) + np.uint64(
-            self.index_bytes
-        )
-        elsewhere = named & ((index[:, 0] != offsets) | (index[:, 1] != np.uint64(self.chunk_bytes)))
-        beyond = named & ~elsewhere & (offsets + np.uint64(self.chunk_bytes) > np.uint64(size))
-        for chunk in np.nonzero(elsewhere | beyond)[0]:
-            yield (
-                int(chunk),
-                "names another place than its own" if elsewhere[chunk] else "lies beyond the file's end",
-            )
+    def bad_chunks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """[chunk] twice: the index names another place than its own, or one beyond the file's end."""
+        elsewhere, beyond = np.zeros((2, self.chunks), np.bool_)
+        for first, entries in self._index():
+            size = np.uint64(self.path.stat().st_size)
+            named = ~np.all(entries == MISSING, axis=1)
+            chunk_bytes = np.uint64(self.chunk_bytes)
+            numbers = np.arange(first, first + len(entries), dtype=np.uint64)
+            offsets = numbers * chunk_bytes + np.uint64(self.index_bytes)
+            wrong = named & ((entries[:, 0] != offsets) | (entries[:, 1] != chunk_bytes))
+            elsewhere[first : first + len(entries)] = wrong
+            beyond[first : first + len(entries)] = named & ~wrong & (offsets + chunk_bytes > size)
+        return elsewhere, beyond
 
     def read(self, chunk: int) -> NDArray[np.generic]:
         """A chunk that is there, without the dimension `size`."""
-        count = math.prod(self.array.inner)
-        values = np.fromfile(self.path, dtype=self.dtype, count=count, offset=self.offset(chunk))
-        return values.reshape(self.array.inner[1:])
+        memory.hold(self.chunk_bytes, f"a chunk of {self.path}")
+        values = np.empty(self.array.inner[1:], self.dtype)
+        with open_regular(self.path) as file:
+            self._read_chunk(file, chunk, values)
+        return values
+
+    def read_box(self, box: Box, into: NDArray[np.generic]) -> None:
+        """Writes what is stored of a box, without the dimension `size`, to an array of its shape; what is not
+        stored stays as it is."""
+        inner, grid = self.array.inner[1:], self.grid[1:]
+        across = [range(r.start // i, -(-r.stop // i)) for r, i in zip(box, inner, strict=True)]
+        try:
+            visible = self.visible()
+            with open_regular(self.path) as file:
+                for place in itertools.product(*across):
+                    chunk = int(np.ravel_multi_index(place, grid))
+                    if visible[chunk]:
+                        self._read_part(
+                            file, chunk, [p * i for p, i in zip(place, inner, strict=True)], box, into
+                        )
+        except ValueError as error:
+            raise Damaged(f"{self.path}: {error}") from error
+
+    def _read_part(
+        self, file: BinaryIO, chunk: int, corner: list[int], box: Box, into: NDArray[np.generic]
+    ) -> None:
+        target, source = [], []
+        for low, extent, wanted in zip(corner, self.array.inner[1:], box, strict=True):
+            first, last = max(low, wanted.start), min(low + extent, wanted.stop)
+            target.append(slice(first - wanted.start, last - wanted.start))
+            source.append(slice(first - low, last - low))
+        part = into[tuple(target)]
+        if part.shape == self.array.inner[1:] and part.flags.c_contiguous:
+            self._read_chunk(file, chunk, part)
+        else:
+            memory.hold(self.chunk_bytes, f"a chunk of {self.path}")
+            values = np.empty(self.array.inner[1:], self.dtype)
+            self._read_chunk(file, chunk, values)
+            part[...] = values[tuple(source)]
+
+    def _read_chunk(self, file: BinaryIO, chunk: int, into: NDArray[np.generic]) -> None:
+        if not read_into(file, self.offset(chunk), into):
+            raise Damaged(f"{self.path}: chunk {chunk} lies beyond the file's end")
 
 
-def shards(group: Group, array: ArrayMetadata) -> Iterator[tuple[int, Shard]]:
-    """Those of an array that have a file, with the index of their size."""
-    for size_index in range(array.extent("size")):
+def read_rows(group: Group, array: ArrayMetadata, rows: range) -> NDArray[np.generic]:
+    """Rows (along the first dimension) of an array that is one chunk; Damaged where the file lacks them."""
+    dtype = np.dtype(array.known.dtype).newbyteorder("<")
+    shape = (len(rows), *array.shape[1:])
+    row_bytes = math.prod(shape[1:]) * dtype.itemsize
+    memory.hold(len(rows) * row_bytes, f"{group.path}: the array '{array.name}'")
+    path, values = chunk_path(group.path, array), np.empty(shape, dtype)
+    try:
+        with open_regular(path) as file:
+            whole = read_into(file, rows.start * row_bytes, values)
+    except OSError as error:
+        raise Damaged(f"cannot read {path}: {plainly(error)}") from error
+    if not whole:
+        raise Damaged(f"{path} is shorter than the array '{array.name}'")
+    return values
+
+
+def read_into(file: BinaryIO, offset: int, into: NDArray[np.generic]) -> bool:
+    """Fills a contiguous array from the file; False where the file ends before."""
+    rest = into.reshape(-1).view(np.uint8).data
+    while len(rest) > 0:
+        count = os.preadv(file.fileno(), [rest], offset)
+        if count == 0:
+            return False
+        rest, offset = rest[count:], offset + count
+    return True
+
+
+def shards(group: Group, array: ArrayMetadata, sizes: range | None = None) -> Iterator[tuple[int, Shard]]:
+    """Those of an array that have a file, with the index of their size; all sizes unless some are named."""
+    for size_index in sizes if sizes is not None else range(array.extent("size")):
         path = chunk_path(group.path, array, size_index)
-        if path.exists():
+        if os.path.lexists(path):
             yield size_index, Shard(path, array)
 
 
@@ -112,11 +194,13 @@ def _whole_array_problem(group: Group, array: ArrayMetadata) -> Problem | None:
         if derived
         else f"the coordinate '{array.name}'; copy it from a backup"
     )
-    if not path.exists():
+    if not os.path.lexists(path):
         return Problem(path, "is missing", lost)
-    if not path.is_file():
-        return Problem(path, "is no file", lost)
-    found = path.stat().st_size
+    try:
+        with open_regular(path) as file:
+            found = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        return Problem(path, plainly(error), lost)
     if found != expected:
         what = f"has {units.exact_bytes(found)}, expected {units.exact_bytes(expected)}"
         return Problem(path, what, lost)
@@ -125,15 +209,43 @@ def _whole_array_problem(group: Group, array: ArrayMetadata) -> Problem | None:
 
 def file_problems(group: Group) -> Iterator[Problem]:
     """What lengths and indices alone can show; quick also for large runs."""
+    root = Path(os.path.realpath(group.path))
     for array in group.arrays.values():
         if not array.known.sharded:
-            if (problem := _whole_array_problem(group, array)) is not None:
+            file = chunk_path(group.path, array)
+            if _behind_a_link(group.path, root, file):
+                yield Problem(file, _LINKED, f"the array '{array.name}'")
+            elif (problem := _whole_array_problem(group, array)) is not None:
                 yield problem
             continue
         for size_index, shard in shards(group, array):
-            lost = f"samples of size {size_index} (counted from 0) are lost: see 'crosscut fsck --repair'"
-            try:
-                for chunk, why in shard.bad_chunks():
-                    yield Problem(shard.path, f"chunk {chunk} {why}", f"some {lost}", chunk)
-            except ValueError as error:
-                yield Problem(shard.path, str(error), f"all {lost}")
+            if _behind_a_link(group.path, root, shard.path):
+                yield Problem(shard.path, _LINKED, f"the array '{array.name}'")
+            else:
+                yield from _shard_problems(shard, size_index)
+
+
+_LINKED = "lies behind a symbolic link, and so outside of the run"
+
+
+def _behind_a_link(path: Path, real: Path, file: Path) -> bool:
+    """True if a folder of the run on the way to the file is a link. `real`: the run, all links resolved."""
+    folder = file.parent
+    return Path(os.path.realpath(folder)) != real / folder.relative_to(path)
+
+
+def _shard_problems(shard: Shard, size_index: int) -> Iterator[Problem]:
+    lost = f"samples of size {size_index} (counted from 0) are lost: see 'crosscut fsck --repair'"
+    try:
+        elsewhere, beyond = shard.bad_chunks()
+    except ValueError as error:
+        yield Problem(shard.path, str(error), f"all {lost}")
+        return
+    bad = np.nonzero(elsewhere | beyond)[0]
+    for chunk in bad[:_MOST_TOLD]:
+        why = "names another place than its own" if elsewhere[chunk] else "lies beyond the file's end"
+        yield Problem(shard.path, f"chunk {chunk} {why}", f"some {lost}", int(chunk))
+    if len(bad) > _MOST_TOLD:
+        yield Problem(
+            shard.path, f"{len(bad) - _MOST_TOLD} further chunks are not where they must be", f"some {lost}"
+        )

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base.errors import CrosscutError, UsageError, plainly
+from crosscut.base.regular_file import open_regular
 
 SCHEMA_NAME = "crosscut-run"
 SCHEMA_VERSION = 2
@@ -19,6 +21,16 @@ SCHEMA_VERSION = 2
 LARGEST_METADATA_BYTES = 64 << 20
 UNMEASURED, MEASURED, FAILED, SKIPPED = range(4)
 STATISTICS = ("count", "minimum", "median", "p99", "maximum")
+
+# Largest extents that the core writes (core/src/store/layout.cpp), and what it makes of them.
+LARGEST: Mapping[str, int] = {
+    "size": 4096, "repetition": 10**9, "phase": 1 << 32, "rank": 1 << 24, "slot": 1 << 24,
+    "statistic": len(STATISTICS),
+}  # fmt: skip
+LARGEST_PHASE_BYTES = 1 << 32
+"""Samples of one phase: 8 bytes a rank and slot."""
+MOST_CHUNKS = 1 << 24
+"""In one file."""
 
 _RUNS_NAMED = 16
 
@@ -120,9 +132,12 @@ class Damaged(CrosscutError):
 def load_json(path: Path) -> Mapping[str, object]:
     """One JSON object from a file of bounded size; raises Damaged."""
     try:
-        if path.stat().st_size > LARGEST_METADATA_BYTES:
-            raise Damaged(f"{path} has more than {LARGEST_METADATA_BYTES >> 20} MiB; metadata is far smaller")
-        value = json.loads(path.read_bytes())
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > LARGEST_METADATA_BYTES:
+                raise Damaged(
+                    f"{path} has more than {LARGEST_METADATA_BYTES >> 20} MiB; metadata is far smaller"
+                )
+            value = json.loads(file.read())
     except OSError as error:
         raise Damaged(f"cannot read {path}: {plainly(error)}") from error
     except (ValueError, RecursionError) as error:
@@ -177,6 +192,16 @@ def _plain(codecs: object, dtype: str) -> bool:
     return codecs[0].get("name") == "bytes" and codecs[0].get("configuration", {}) == wanted
 
 
+def _rounded_up(extent: int, step: int) -> int:
+    return -(-extent // step) * step
+
+
+def _check_extents(known: Known, shape: tuple[int, ...]) -> None:
+    for dimension, extent in zip(known.dimensions, shape, strict=True):
+        if extent > (most := LARGEST[dimension]):
+            raise ValueError(f"it has {extent:,} along '{dimension}'; a run has at most {most:,}")
+
+
 def parse_array(name: str, metadata: object) -> ArrayMetadata:
     """Metadata of one array, held against the format; ValueError says what is wrong."""
     known = ARRAYS[name]
@@ -187,6 +212,7 @@ def parse_array(name: str, metadata: object) -> ArrayMetadata:
     codecs = metadata.get("codecs")
     if metadata.get("dimension_names") != list(known.dimensions) or len(shape) != len(known.dimensions):
         raise ValueError(f"its dimensions are not {', '.join(known.dimensions)}")
+    _check_extents(known, shape)
     if metadata.get("data_type") != known.dtype:
         raise ValueError(f"its type is not {known.dtype}")
     if not isinstance(codecs, list) or len(codecs) != 1 or len(chunk) != len(shape):
@@ -197,18 +223,27 @@ def parse_array(name: str, metadata: object) -> ArrayMetadata:
         if chunk != shape:
             raise ValueError("it is not in one chunk")
         return ArrayMetadata(name, known, shape, chunk, ())
-    sharding = _configuration(codecs[0], "sharding_indexed")
+    return ArrayMetadata(name, known, shape, chunk, _parse_shards(known, codecs[0], shape, chunk))
+
+
+def _parse_shards(
+    known: Known, codec: object, shape: tuple[int, ...], chunk: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Shape of a chunk within a shard; ValueError says what is wrong."""
+    sharding = _configuration(codec, "sharding_indexed")
     inner = _extents(sharding.get("chunk_shape"))
     if sharding.get("index_location") != "start" or not _plain(sharding.get("index_codecs"), "uint64"):
         raise ValueError("its shards have no plain index at the start")
     if not _plain(sharding.get("codecs"), known.dtype):
         raise ValueError("its values are not written as those of a run are")
-    tiles = len(inner) == len(chunk) and all(c % i == 0 for c, i in zip(chunk, inner, strict=True))
-    if not tiles or chunk[0] != 1 or any(c < s for c, s in zip(chunk[1:], shape[1:], strict=True)):
+    fits = len(inner) == len(shape) and all(i <= s for i, s in zip(inner, (1, *shape[1:]), strict=True))
+    if not fits or chunk != (1, *map(_rounded_up, shape[1:], inner[1:])):
         raise ValueError("its chunks do not tile one file a size")
+    if math.prod(chunk) // math.prod(inner) > MOST_CHUNKS:
+        raise ValueError(f"it has more than {MOST_CHUNKS:,} chunks a file")
     if any(c != s for d, c, s in zip(known.dimensions, inner, shape, strict=True) if d in _WHOLE):
         raise ValueError("its chunks do not hold all ranks")
-    return ArrayMetadata(name, known, shape, chunk, inner)
+    return inner
 
 
 def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
@@ -221,6 +256,12 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
                     f"{path}/zarr.json is damaged: '{array.name}' has {extent} along '{dimension}', "
                     f"{owner} {other}"
                 )
+    phase_bytes = 8 * math.prod(extents.get(dimension, (1, ""))[0] for dimension in ("rank", "slot"))
+    if phase_bytes > LARGEST_PHASE_BYTES:
+        raise Damaged(
+            f"{path}/zarr.json is damaged: a phase has {phase_bytes:,} bytes of samples; a run has at most "
+            f"{LARGEST_PHASE_BYTES:,}"
+        )
     for dimension in ("repetition", "phase"):
         cut = {a.inner[a.known.dimensions.index(dimension)] for a in arrays.values()
                if a.inner and dimension in a.known.dimensions}  # fmt: skip

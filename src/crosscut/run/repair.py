@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from crosscut.base import memory
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.run import fsck, recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
@@ -64,9 +65,15 @@ def _write_counts(group: Group) -> Iterator[str]:
         if path.exists() and path.stat().st_size == expected:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = path.read_bytes()[:expected] if path.exists() else b""
+        memory.hold(expected, f"{path}: the array '{name}'")
+        kept = _beginning(path, expected) if path.exists() else b""
         path.write_bytes(kept[: len(kept) // 8 * 8].ljust(expected, b"\0"))
         yield f"wrote {path}"
+
+
+def _beginning(path: Path, most_bytes: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(most_bytes)
 
 
 def _lower_counts(group: Group) -> Iterator[str]:
@@ -117,16 +124,17 @@ def _hide_bad_chunks(shard: Shard) -> Iterator[str]:
     if not shard.path.exists():
         return
     try:
-        bad = [chunk for chunk, _ in shard.bad_chunks()]
+        elsewhere, beyond = shard.bad_chunks()
     except ValueError:
         shard.path.unlink()
         yield f"removed {shard.path}, which had lost its index"
         return
-    if bad:
+    bad = elsewhere | beyond
+    if bad.any():
         index = np.memmap(shard.path, dtype="<u8", mode="r+", shape=(shard.chunks, 2))
         index[bad] = MISSING
         index.flush()
-        yield f"{shard.path}: {len(bad)} chunks are now missing"
+        yield f"{shard.path}: {int(bad.sum())} chunks are now missing"
 
 
 def _forget(status: Shard, chunk: int, bad: NDArray[np.bool_]) -> None:

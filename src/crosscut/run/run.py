@@ -15,15 +15,15 @@ import numpy as np
 import xarray as xr
 
 from crosscut.base import units
-from crosscut.base.errors import UsageError, plainly
+from crosscut.base.errors import UsageError
 from crosscut.base.node_names import node_names
 from crosscut.run import implied
 from crosscut.run.agreement import lost_chunks
+from crosscut.run.arrays import open_dataset
 from crosscut.run.files import file_problems
-from crosscut.run.format import MEASURED, STATISTICS, Damaged, Group, read_group
+from crosscut.run.format import LARGEST, MEASURED, STATISTICS, Damaged, Group, read_group
 
 _PROBLEMS_SHOWN = 3
-_MOST_SLOTS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,7 @@ class Run:
         found = chain(file_problems(group), lost_chunks(group))
         if problems := [str(problem) for problem in islice(found, _PROBLEMS_SHOWN)]:
             raise Damaged("\n".join([f"the run is damaged, see 'crosscut fsck {path}':", *problems]))
-        try:
-            dataset = xr.open_zarr(path, consolidated=True, chunks=None)
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            raise Damaged(f"{path} is damaged, see 'crosscut fsck {path}': {plainly(error)}") from error
-        # xarray itself uses up the attribute `coordinates`.
-        dataset.attrs = dict(group.attributes)
+        dataset = open_dataset(group)
         if "peer" not in dataset and "rank" in dataset.sizes:
             slots = _slots(group)
             job = group.attributes.get("job")
@@ -91,8 +86,10 @@ class Run:
         names = [name or "?" for name in node_names(self.attributes.get("nodes"))]
         if "node" not in self.dataset:
             return tuple(names[:1] or ["?"]) * self.ranks
-        indices = self.dataset["node"].values
-        return tuple(names[index] if 0 <= index < len(names) else f"node {index}" for index in indices)
+        # One text for each node, not for each of the ranks, which may be millions.
+        nodes, ranks = np.unique(self.dataset["node"].values, return_inverse=True)
+        named = [names[index] if 0 <= index < len(names) else f"node {index}" for index in nodes.tolist()]
+        return tuple(named[rank] for rank in ranks.tolist())
 
     @cached_property
     def node_indices(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -157,7 +154,7 @@ def _slots(group: Group) -> int:
         if name in group.arrays:
             return group.arrays[name].extent("slot")
     slots = group.attributes.get("slots")
-    return slots if type(slots) is int and 1 <= slots <= _MOST_SLOTS else 1
+    return slots if type(slots) is int and 1 <= slots <= LARGEST["slot"] else 1
 
 
 def _divide(sent_bytes: xr.DataArray, seconds: xr.DataArray) -> xr.DataArray:
