@@ -210,12 +210,15 @@ def _recorded_dilation(before: Mapping[str, Any]) -> float:
 
 
 def recorded_job(out: Path) -> dict[str, Any]:
-    """Attribute `job` of a run; UsageError where `out` is no run."""
+    """Attribute `job` of a run; UsageError where `out` is no run, or holds links out of it."""
+    from crosscut.run.folder import refuse_links
+
     if is_campaign(out):
         raise UsageError(f"--resume {out}: an evaluation; go on: crosscut evaluate --resume {_short(out)}")
     if not (out / "zarr.json").exists():
         why = "it has no zarr.json" if out.is_dir() else "there is no such directory"
         raise UsageError(f"--resume {out}: not a run that can be resumed: {why}")
+    refuse_links(out)
     try:
         attributes = load_json(out / "zarr.json").get("attributes")
     except Damaged as error:

@@ -319,8 +319,3 @@ def read_group(path: Path) -> Group:
 def chunk_path(path: Path, array: ArrayMetadata, size_index: int = 0) -> Path:
     """The file of one size, or of an array that is one chunk."""
     return path.joinpath(array.name, "c", str(size_index), *["0"] * (len(array.shape) - 1))
-
-
-def unfinished(path: Path) -> list[Path]:
-    """What a writer that was killed left behind: each would have replaced the file without the suffix."""
-    return sorted(path.rglob("*.unfinished"))

@@ -8,11 +8,13 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 from crosscut.run import recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import Problem, file_problems
+from crosscut.run.folder import strangers, unfinished
 from crosscut.run.format import (
     FAILED,
     MEASURED,
@@ -23,10 +25,10 @@ from crosscut.run.format import (
     chunk_path,
     load_json,
     read_group,
-    unfinished,
 )
 
 STATUS_NAMES = {UNMEASURED: "unmeasured", MEASURED: "measured", FAILED: "failed", SKIPPED: "skipped"}
+_MOST_PROBLEMS = 10_000
 AGAIN = "they are measured again after 'crosscut fsck --repair' by 'crosscut run --resume'"
 
 
@@ -73,12 +75,17 @@ def check(path: Path) -> Report:
             path / "zarr.json", str(error), "the run cannot be read; copy zarr.json from a backup"
         )
         return Report(path, "unknown", (problem,), (), {})
-    problems = [*metadata_problems(group), *file_problems(group)]
     cells = dict.fromkeys(STATUS_NAMES.values(), 0)
     status = group.status
-    for size_index in range(status.extent("size")):
-        problems += _size_problems(group, size_index, cells)
-    problems += _count_problems(group)
+    found = chain(
+        strangers(group),
+        metadata_problems(group),
+        file_problems(group),
+        *(_size_problems(group, size_index, cells) for size_index in range(status.extent("size"))),
+        _count_problems(group),
+    )
+    problems = list(islice(found, _MOST_PROBLEMS))
+    more = sum(1 for _ in found)  # also counts the rest of the cells
     # Chunks that were never written, and none of the padding of those that were.
     recorded = sum(cells[STATUS_NAMES[code]] for code in (MEASURED, FAILED, SKIPPED))
     cells["unmeasured"] = math.prod(status.shape) - recorded
@@ -87,7 +94,8 @@ def check(path: Path) -> Report:
         problems += [
             Problem(left, "a writer that was killed left it", "nothing is lost") for left in left_behind
         ]
-    return Report(path, group.state, _each_once(problems), tuple(_notes(group)), cells)
+    notes = [*_notes(group), *([f"{more} more problems are not listed"] if more else [])]
+    return Report(path, group.state, _each_once(problems), tuple(notes), cells)
 
 
 def _lost_root(path: Path) -> Problem:

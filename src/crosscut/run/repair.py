@@ -18,7 +18,8 @@ from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.run import fsck, recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import MISSING, Shard
-from crosscut.run.format import SKIPPED, UNMEASURED, Group, chunk_path, read_group, unfinished
+from crosscut.run.folder import refuse_links, unfinished
+from crosscut.run.format import SKIPPED, UNMEASURED, Group, chunk_path, read_group
 
 
 def repair(path: Path) -> list[str]:
@@ -30,6 +31,7 @@ def repair(path: Path) -> list[str]:
     except OSError as error:
         raise CrosscutError(f"cannot repair {error.filename or path}: {error.strerror}") from error
     group = read_group(path)
+    refuse_links(path)
     try:
         kept = [*restored, *_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
         sizes = range(group.status.extent("size"))

@@ -1,0 +1,81 @@
+"""What lies in the folder of a run, and what of it is no part of the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from crosscut.base.errors import UsageError
+from crosscut.run.files import Problem
+from crosscut.run.format import Group
+
+# From the run to a file of an array with five dimensions, and one more.
+_LEVELS = 8
+
+Kind = Literal["folder", "file", "link", "special"]
+
+_NOT_READ = "crosscut does not read it, other programs may, and run code that it holds; remove it"
+_NO_LINKS = "crosscut follows no link out of a run; put the file itself in its place"
+
+
+def entries(path: Path, levels: int = _LEVELS) -> Iterator[tuple[Path, Kind]]:
+    """What lies in a folder, and in the folders in it; no link is followed."""
+    with os.scandir(path) as found:
+        for entry in sorted(found, key=lambda entry: entry.name):
+            if entry.is_symlink():
+                yield Path(entry.path), "link"
+            elif not entry.is_dir(follow_symlinks=False):
+                yield Path(entry.path), "file" if entry.is_file(follow_symlinks=False) else "special"
+            else:
+                yield Path(entry.path), "folder"
+                if levels > 1:
+                    yield from entries(Path(entry.path), levels - 1)
+
+
+def unfinished(path: Path) -> list[Path]:
+    """What a writer that was killed left behind: each would have replaced the file without the suffix."""
+    return [file for file, _ in entries(path) if file.name.endswith(".unfinished")]
+
+
+def refuse_links(path: Path) -> None:
+    """Raises UsageError where writing to the run could write elsewhere."""
+    for file, kind in entries(path):
+        if kind in ("link", "special"):
+            what = "a symbolic link" if kind == "link" else "a pipe or device"
+            raise UsageError(f"{file} is {what}: nothing is written to such a run; remove it first")
+
+
+def strangers(group: Group) -> Iterator[Problem]:
+    """What other readers of Zarr could take for part of the run, and what leads out of it."""
+    document = group.path / "zarr.json"
+    consolidated = group.document["consolidated_metadata"]
+    assert isinstance(consolidated, dict)
+    for name in sorted(set(consolidated["metadata"]) - set(group.arrays)):
+        yield Problem(document, f"describes an array {name[:100]!r}, which no run has", _NOT_READ)
+    for entry, kind in entries(group.path):
+        parts = entry.relative_to(group.path).parts
+        if not _belongs(group, parts[:-1]):
+            continue
+        if kind == "link":
+            yield Problem(entry, "is a symbolic link", _NO_LINKS)
+        elif kind == "special":
+            yield Problem(entry, "is no regular file but a pipe or device", "it is not read; remove it")
+        elif kind == "folder" and not _belongs(group, parts):
+            yield Problem(entry, "belongs to no array of this run", _NOT_READ)
+        elif kind == "file" and _foreign_metadata(parts):
+            yield Problem(entry, "is metadata of no array of this run", _NOT_READ)
+
+
+def _foreign_metadata(file: tuple[str, ...]) -> bool:
+    """True for metadata of Zarr 2, and for metadata in folders that need none."""
+    return file[-1].startswith(".z") or (file[-1] == "zarr.json" and len(file) > 2)
+
+
+def _belongs(group: Group, folder: tuple[str, ...]) -> bool:
+    """True for the run and its arrays' own folders: `status`, `status/c`, `status/c/0`."""
+    if not folder:
+        return True
+    chunks = all(part.isdecimal() for part in folder[2:])
+    return folder[0] in group.arrays and folder[1:2] in ((), ("c",)) and chunks
