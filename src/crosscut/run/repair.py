@@ -26,13 +26,11 @@ def repair(path: Path) -> list[str]:
     """What was done, a line each."""
     if fsck.is_being_written(path):
         raise UsageError(f"{path} is being written: wait for its end")
+    if path.is_dir():
+        refuse_links(path)
     try:
         restored = recovery.restore(path) if recovery.has_lost_root(path) else []
-    except OSError as error:
-        raise CrosscutError(f"cannot repair {error.filename or path}: {error.strerror}") from error
-    group = read_group(path)
-    refuse_links(path)
-    try:
+        group = read_group(path)
         kept = [*restored, *_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
         sizes = range(group.status.extent("size"))
         lost = [line for size in sizes for line in _repair_size(group, size)]
