@@ -105,7 +105,7 @@ def test_inside_an_allocation_ranks_are_spread_over_its_nodes(inside: Slurm, cor
 
 
 def test_without_n_the_allocations_tasks_are_the_ranks(inside: Slurm) -> None:
-    assert SlurmPlace().default_ranks("") == 6
+    assert SlurmPlace().default_ranks("", {}) == 6
 
 
 def test_more_ranks_than_the_allocation_has_is_refused_with_its_size(inside: Slurm, core: Path) -> None:

@@ -103,7 +103,7 @@ def test_without_out_the_run_is_named_after_pattern_backend_and_time(jobs: Jobs)
         ("run aapc --backend mpi --on local", "this executable has no MPI"),
         ("run aapc --backend null --tcp-nodelay", "backend tcp"),
         ("run aapc --on lab", "--on lab:NETWORK"),
-        ("run aapc --dilate 5", "--dilate: only --on lab:NETWORK has rates to divide, not --on local"),
+        ("run aapc --dilate 5", "--dilate: an option of --on lab:NETWORK, not of --on local"),
         ("run aapc --on lab:x.toml --dilate 0.5", "0.5 is out of range"),
         ("run aapc --on sim", "--on sim:NETWORK"),
         ("run aapc --on moon", "no place 'moon'"),

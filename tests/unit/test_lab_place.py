@@ -36,7 +36,7 @@ def test_rails_are_adapters_that_every_host_has_an_address_on(hosts: list[Host],
 def test_a_lab_that_is_up_no_more_is_named_with_those_that_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "names", lambda: ["one", "two"])
     with pytest.raises(UsageError, match=r"lab:gone: no lab of that name is up \(one, two are\)"):
-        PLACE.ranks("gone", 0)
+        PLACE.default_ranks("gone", {})
 
 
 def test_planted_faults_are_told_in_a_line_however_many(
@@ -61,7 +61,7 @@ def test_a_broken_lab_is_not_measured(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "one").mkdir()
     monkeypatch.setattr(describe, "condition_of_name", lambda _: "broken: its switch has ended")
     with pytest.raises(PlaceError, match="lab one is broken: its switch has ended; crosscut lab down one"):
-        PLACE.ranks("one", 0)
+        PLACE.default_ranks("one", {})
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ _WORDS_FOR_SBATCH = "--launcher-args"
 
 def submit_run(decided: Decided, words: Sequence[str]) -> int:
     """Submits and says where the output will be; `words` is the command line as typed."""
-    if decided.place.name != "slurm":
+    if not decided.place.takes_batch_jobs:
         raise UsageError(f"{FLAG}: only --on slurm knows batch jobs, not --on {decided.on}")
     script = batch_script(batch_command(words), decided.options.ranks, decided.options.launcher_arguments)
     job = submit(script)

@@ -100,7 +100,7 @@ def execute(args: argparse.Namespace) -> int:
         launcher=args.launcher,
         launcher_arguments=tuple(args.launcher_args),
         core_path=args.core_path,
-        switch=args.switch or "",
+        own={"switch": args.switch} if args.switch else {},
     )
     order = Order(
         source=str(Path(args.source).absolute()),

@@ -15,6 +15,7 @@ from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity
 from crosscut.network import description
+from crosscut.run.realm import is_emulated
 
 if TYPE_CHECKING:
     from crosscut.analysis.findings.explain import Bottleneck, Way
@@ -108,7 +109,7 @@ def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], 
 def _description(run: Run, named: str | None) -> tuple[description.Network | None, Way | None]:
     """The network that was named, or that the run carries; and the ways of its messages, where its graph
     alone does not say them."""
-    by_tables = run.attributes.get("place") == "lab"
+    by_tables = is_emulated(run.attributes)
     if named:
         found = description.load(named, graph=True)
         return found, _ways(found, named, by_tables=by_tables)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import dilation, quantity, whole
+from crosscut.cli.parsing.parser import quantity, whole
 from crosscut.network import switch_choice
+from crosscut.places.lab import divisor
 from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Where runs, result.json and the picture go. Without it, NAME-DATE-TIME here.",
     )  # fmt: skip
     parser.add_argument(
-        "--dilate", type=quantity(dilation), metavar="N", help="Of the lab, in place of the file's."
+        "--dilate", type=quantity(divisor), metavar="N", help="Of the lab, in place of the file's."
     )
     parser.add_argument(
         "--switch", type=quantity(switch_choice.checked), metavar=switch_choice.METAVAR,

@@ -19,6 +19,7 @@ from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity
 from crosscut.cli.parsing.pattern_parser import PatternParser, describe
+from crosscut.places import DEFAULT, find_place
 from crosscut.run.format import Damaged, load_json
 from crosscut.session import restarts
 from crosscut.session.client import Listener, Outcome
@@ -123,8 +124,7 @@ def _metadata(decided: Decided, words: list[str]) -> dict[str, object]:
         "ranks": decided.options.ranks,
         "interface": decided.options.interface,
         "pin": decided.options.pin,
-        "switch": decided.options.switch,
-        "dilation": decided.options.dilation,
+        "place_options": dict(decided.options.own),
     }
 
 
@@ -179,8 +179,7 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         launcher=typed.launcher,
         launcher_arguments=typed.launcher_arguments,
         core_path=typed.core_path,
-        switch=typed.switch or str(before.get("switch", "")),
-        dilation=typed.dilation or _recorded_dilation(before),
+        own={**_recorded_own(before), **typed.own},
     )
     decided = decide(known, launch)
     members = {
@@ -203,10 +202,17 @@ def _recorded_ranks(before: Mapping[str, Any]) -> int | None:
     return ranks if isinstance(ranks, int) else None
 
 
-def _recorded_dilation(before: Mapping[str, Any]) -> float:
-    """0: the lab was up, or its rates were not divided."""
-    dilation = before.get("dilation")
-    return float(dilation) if isinstance(dilation, int | float) and dilation >= 1 else 0.0
+def _recorded_own(before: Mapping[str, Any]) -> dict[str, object]:
+    """Options of the place as the run records them; a run from before there was `place_options` has two."""
+    recorded = before.get("place_options")
+    if not isinstance(recorded, dict):
+        recorded = {"switch": before.get("switch"), "dilate": before.get("dilation")}
+    place, _ = find_place(str(before.get("on") or DEFAULT))
+    return {
+        option.name: option.parse(str(recorded[option.name]))
+        for option in place.options
+        if recorded.get(option.name)
+    }
 
 
 def recorded_job(out: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from crosscut.base import core
 from crosscut.base.errors import UsageError
 from crosscut.base.host_list import read_host_file
+from crosscut.places.base import RANKS_PER_HOST
 from crosscut.places.hosts import is_this_machine
 from crosscut.places.slurm import allocation
 from crosscut.session.measure import Decided, Launch, decide
@@ -35,7 +36,7 @@ def decided(launch: Launch) -> Iterator[Decided]:
             file.write_text("".join(f"{host}\n" for host in hosts), encoding="ascii")
             yield _decide(replace(launch, on=f"hosts:{file}", ranks=len(hosts)))
     elif name == "lab":
-        yield _decide(replace(launch, ranks_per_host=1))
+        yield _decide(replace(launch, own={**launch.own, RANKS_PER_HOST.name: 1}))
     else:
         found = allocation()
         if found is None:

@@ -18,6 +18,14 @@ PLACES = (
 )
 
 
+DEFAULT = "local"
+
+
+def typed_as(place: Place) -> str:
+    """How a place is named after `--on`: `hosts:FILE`."""
+    return f"{place.name}:{place.argument}" if place.argument else place.name
+
+
 def load_place(name: str) -> Place:
     """The place `name`; raises UsageError where this installation has none of that name."""
     try:
@@ -43,8 +51,8 @@ def all_places() -> list[Place]:
 def find_place(text: str) -> tuple[Place, str]:
     """The place and argument of what was typed after `--on`: `hosts:nodes.txt`."""
     name, _, argument = text.partition(":")
-    known = [f"{place.name}:{place.argument}" if place.argument else place.name for place in all_places()]
     if name not in PLACES:
+        known = map(typed_as, all_places())
         raise UsageError(f"--on {text}: there is no place '{name}'; there is {', '.join(known)}")
     place = load_place(name)
     if place.argument and not argument:

@@ -1,7 +1,7 @@
 """What a place is: somewhere ranks are started, and how.
 
 A place is one file in this folder and one line in ``PLACES`` (``places/__init__.py``): a module-level
-object with the members of `Place`. Whatever a place starts, the result is one process that speaks the
+object of a class derived from `Place`. Whatever a place starts, the result is one process that speaks the
 session protocol (docs/reference/session-protocol.md) on its standard input and output.
 """
 
@@ -14,17 +14,20 @@ import secrets
 import signal
 import subprocess
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import ClassVar
 
-from crosscut.base.errors import PlaceError
+from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.job import Event
+from crosscut.run.realm import Realm
 
 # Of what the ranks print on standard error, this much is kept for an error message.
 STDERR_LINES_KEPT = 40
+_MOST_ON_A_HOST = 1 << 20
 
 
 def new_secret() -> str:
@@ -54,46 +57,72 @@ class PlaceOptions:
     """Words for the launcher (`mpi`, `slurm`), as typed: a partition, an account."""
     core_path: str = ""
     """`hosts`, `slurm`: path of `crosscut-core` on the other nodes; empty: the same as here."""
-    ranks_per_host: int = 0
-    """`sim`: ranks on each host of the network; 0: as it says."""
-    switch: str = ""
-    """`lab`: what carries its frames (network/switch_choice.py); empty: the place's own choice."""
-    dilation: float = 0.0
-    """`lab`: by what all rates of one that is built are divided; 0: they are not, or one is up."""
+    own: Mapping[str, object] = field(default_factory=dict)
+    """What was typed for the place's own options, by their names (`Place.options`)."""
     secret: str = field(default_factory=new_secret, repr=False)
 
 
-class Place(Protocol):
-    """One way to start ranks."""
+@dataclass(frozen=True)
+class PlaceOption:
+    """An option that places declare: `--switch`. Places that mean the same by it share one record."""
 
-    @property
-    def name(self) -> str:
-        """As typed after `--on`."""
+    name: str
+    """Without `--`."""
+    metavar: str
+    help: str
+    """A sentence."""
+    parse: Callable[[str], object]
+    """From the text that was typed; raises UsageError."""
 
-    @property
-    def help(self) -> str:
-        """One sentence, no full stop."""
 
-    @property
-    def argument(self) -> str:
-        """Name of what follows the colon (`FILE`), or empty where nothing may."""
+class Place(ABC):
+    """One way to start ranks. Others ask what it states here, and never compare its name."""
+
+    name: ClassVar[str]
+    """As typed after `--on`."""
+    help: ClassVar[str]
+    """One sentence, no full stop."""
+    argument: ClassVar[str] = ""
+    """Name of what follows the colon (`FILE`), or empty where nothing may."""
+    realm: ClassVar[Realm] = Realm.CLUSTER
+    default_backend: ClassVar[str] = "tcp"
+    options: ClassVar[tuple[PlaceOption, ...]] = ()
+    takes_batch_jobs: ClassVar[bool] = False
 
     def available(self) -> str | None:
         """None where it can be used here, else why not and what to do."""
+        return None
 
-    def default_ranks(self, argument: str) -> int:
-        """Ranks without `-n`: all hosts, the allocation's tasks, or a sensible number here."""
+    def runs(self, backend: str) -> bool:
+        """True where ranks of this backend can be started."""
+        return (backend == Realm.SIMULATED.value) == (self.realm is Realm.SIMULATED)
 
+    @abstractmethod
+    def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
+        """Ranks without `-n`: all hosts, the allocation's tasks, or a sensible number here. `own`: as in
+        `PlaceOptions`."""
+
+    @abstractmethod
     def start(self, options: PlaceOptions) -> Launched:
         """Starts the ranks and writes the session's first line (`configuration`); raises PlaceError."""
 
 
-@runtime_checkable
-class NetworkPlace(Place, Protocol):
-    """A place whose argument is a network, with so many hosts."""
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:7]) <= _MOST_ON_A_HOST):
+        raise UsageError(f"'{text}' is no number of ranks on a host, from 1 to {_MOST_ON_A_HOST:,}")
+    return int(text)
 
-    def ranks(self, argument: str, ranks_per_host: int) -> int:
-        """Of all its hosts, with so many on each; 0: as the network says."""
+
+RANKS_PER_HOST = PlaceOption(
+    "ranks-per-host", "N", "Ranks on each host of the network. Without it, as the network says.", _positive
+)
+
+
+def ranks_per_host(own: Mapping[str, object]) -> int:
+    """What was typed for `--ranks-per-host`; 0: nothing."""
+    typed = own.get(RANKS_PER_HOST.name, 0)
+    assert isinstance(typed, int)
+    return typed
 
 
 def configuration(options: PlaceOptions, place: str, interface: str) -> dict[str, object]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import shlex
 import shutil
 import socket
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.base.host_list import Host, Share, read_host_file, share_out
-from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.base import Launched, Place, PlaceOptions, configuration, spawn
 
 # After the user's own words, for ssh takes the first value it is given. A host that is switched off is known
 # after ConnectTimeout (seconds); one that goes silent later, after 3 intervals.
@@ -28,17 +27,13 @@ _SSH_OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class HostsPlace:
-    fanout: int = 16
-    name: str = "hosts"
-    help: str = "hosts of a file (`name slots=4` a line, n[001-064] for many), through ssh, started as a tree"
-    argument: str = "FILE"
+class HostsPlace(Place):
+    fanout = 16
+    name = "hosts"
+    help = "hosts of a file (`name slots=4` a line, n[001-064] for many), through ssh, started as a tree"
+    argument = "FILE"
 
-    def available(self) -> str | None:
-        return None  # ssh is not needed where the file names localhost alone
-
-    def default_ranks(self, argument: str) -> int:
+    def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
         """All slots of the file."""
         return sum(host.slots for host in read_host_file(Path(argument)))
 

@@ -14,16 +14,28 @@ from typing import TYPE_CHECKING
 from crosscut.base import units
 from crosscut.base.errors import CrosscutError, PlaceError, UsageError
 from crosscut.base.host_list import Host, Share, share_out
-from crosscut.network import description
+from crosscut.network import description, switch_choice
 from crosscut.places import lab_mpi
-from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.base import (
+    RANKS_PER_HOST,
+    Launched,
+    Place,
+    PlaceOption,
+    PlaceOptions,
+    configuration,
+    ranks_per_host,
+    spawn,
+)
 from crosscut.places.lab_mpi import INTERFACE
+from crosscut.run.realm import Realm
 
 if TYPE_CHECKING:
     from crosscut.lab import state
     from crosscut.network import paths
 
 FANOUT = 16
+SWITCH, DILATION = "switch", "dilate"
+_LARGEST_DIVISOR = 1e9
 _MOST_FAULTS_TOLD = 4
 
 
@@ -46,42 +58,65 @@ class Site:
         return self.folder / "enter"
 
 
-class LabPlace:
+def divisor(text: str) -> float:
+    """By what a lab divides all rates; raises UsageError."""
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise UsageError(f"'{text}' is not a number") from error
+    if not 1 <= value <= _LARGEST_DIVISOR:
+        raise UsageError(f"{text} is out of range; from 1 to 1e9")
+    return value
+
+
+class LabPlace(Place):
     name = "lab"
     help = (
         "nodes of an emulated cluster on this machine (crosscut lab): a network to build, or a lab that is up"
     )
     argument = "NETWORK"
+    realm = Realm.EMULATED
+    options = (
+        RANKS_PER_HOST,
+        PlaceOption(
+            SWITCH,
+            switch_choice.METAVAR,
+            "What carries its frames. Default kernel (docs/howto-lab.md).",
+            switch_choice.checked,
+        ),
+        PlaceOption(DILATION, "N", "Divide all rates of a lab that is built for this by N.", divisor),
+    )
 
     def available(self) -> str | None:
         from crosscut.lab import lifecycle
 
         return lifecycle.unavailable()
 
-    def default_ranks(self, argument: str) -> int:
+    def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
         """All hosts of the network, with as many ranks on each as it says."""
-        return self.ranks(argument, 0)
-
-    def ranks(self, argument: str, ranks_per_host: int) -> int:
         from crosscut.lab import state
         from crosscut.network import paths
 
         name = _standing(argument)
         found = paths.parse(state.read_network(name)) if name else paths.load(argument)
-        return len(found.hosts) * (ranks_per_host or found.hosts[0].ranks)
+        return len(found.hosts) * (ranks_per_host(own) or found.hosts[0].ranks)
 
     def start(self, options: PlaceOptions) -> Launched:
         from crosscut.lab.watching.observer import Observer
 
-        site = open_site(options.argument, options.switch, options.dilation)
-        observer = Observer(site.name, options.ranks_per_host or -(-options.ranks // len(site.hosts)))
+        each = ranks_per_host(options.own)
+        switch, dilation = options.own.get(SWITCH, ""), options.own.get(DILATION, 0.0)
+        assert isinstance(switch, str)
+        assert isinstance(dilation, float)
+        site = open_site(options.argument, switch, dilation)
+        observer = Observer(site.name, each or -(-options.ranks // len(site.hosts)))
 
         def release() -> None:
             observer.end()
             site.release()
 
         try:
-            shares = spread(options.ranks, site.hosts, options.ranks_per_host)
+            shares = spread(options.ranks, site.hosts, each)
             command, line, environment = (_mpi if options.backend == "mpi" else _tree)(options, site, shares)
             return spawn(
                 command,

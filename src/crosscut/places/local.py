@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
-from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.base import Launched, Place, PlaceOptions, configuration, spawn
+from crosscut.run.realm import Realm
 
 # More ranks than this say little more about one machine's own paths.
 MOST_DEFAULT_RANKS = 8
@@ -15,15 +17,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-class LocalPlace:
+class LocalPlace(Place):
     name = "local"
     help = "processes on this machine, each pinned to a core while there are enough"
-    argument = ""
+    realm = Realm.HERE
 
-    def available(self) -> str | None:
-        return None
+    def runs(self, backend: str) -> bool:  # noqa: ARG002  # the simulator, too: all ranks are one process
+        return True
 
-    def default_ranks(self, argument: str) -> int:  # noqa: ARG002  # a place on one machine takes none
+    def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
         """A rank a core, between 2 and 8."""
         return max(2, min(cores(), MOST_DEFAULT_RANKS))
 

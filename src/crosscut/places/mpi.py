@@ -18,7 +18,7 @@ from pathlib import Path
 
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import Share
-from crosscut.places.base import Launched, PlaceOptions, configuration, new_secret, spawn
+from crosscut.places.base import Launched, Place, PlaceOptions, configuration, new_secret, spawn
 from crosscut.places.local import LocalPlace, cores
 from crosscut.places.mpi_without import without
 
@@ -124,20 +124,17 @@ def environment_for(crowded: bool, base: Mapping[str, str]) -> dict[str, str]:
     return {**YIELDING, **base} if crowded else dict(base)
 
 
-class MpiPlace:
+class MpiPlace(Place):
     name = "mpi"
     help = "tasks of an MPI job, started by mpiexec or srun, found or named with --launcher"
-    argument = ""
+    default_backend = "mpi"
 
-    def available(self) -> str | None:
-        return None  # what is missing depends on the options: see start
-
-    def default_ranks(self, argument: str) -> int:  # noqa: ARG002  # it takes none
+    def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
         """The tasks of the Slurm allocation we are in; else as on this machine."""
         tasks = os.environ.get("SLURM_NTASKS", "")
         if tasks.isascii() and tasks.isdigit():
             return max(2, int(tasks))
-        return LocalPlace().default_ranks("")
+        return LocalPlace().default_ranks(argument, own)
 
     def without(self, options: PlaceOptions, nodes: Sequence[str]) -> PlaceOptions:
         """The same ranks on the nodes that are left; UsageError where there are none."""

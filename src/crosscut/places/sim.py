@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from crosscut.network import description
-from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.base import (
+    RANKS_PER_HOST,
+    Launched,
+    Place,
+    PlaceOptions,
+    configuration,
+    ranks_per_host,
+    spawn,
+)
+from crosscut.run.realm import Realm
 
 
-class SimPlace:
+class SimPlace(Place):
     name = "sim"
     help = "hosts of a described network, computed under a virtual clock (crosscut network list)"
     argument = "NETWORK"
+    realm = Realm.SIMULATED
+    default_backend = "sim"
+    options = (RANKS_PER_HOST,)
 
-    def available(self) -> str | None:
-        return None
-
-    def default_ranks(self, argument: str) -> int:
+    def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
         """All hosts of the network, with as many ranks on each as it says."""
-        return self.ranks(argument, 0)
-
-    def ranks(self, argument: str, ranks_per_host: int) -> int:
-        return description.ranks(argument, ranks_per_host)
+        return description.ranks(argument, ranks_per_host(own))
 
     def start(self, options: PlaceOptions) -> Launched:
         line = configuration(options, self.name, "127.0.0.1")
         line["network"] = options.argument
-        if options.ranks_per_host:
-            line["ranks_per_host"] = options.ranks_per_host
+        if each := ranks_per_host(options.own):
+            line["ranks_per_host"] = each
         return spawn([options.executable, "node"], line, environment=description.environment())
 
 

@@ -21,7 +21,7 @@ from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import Host, share_out
 from crosscut.base.job import Event
 from crosscut.places import mpi
-from crosscut.places.base import Launched, PlaceOptions, configuration, spawn
+from crosscut.places.base import Launched, Place, PlaceOptions, configuration, spawn
 
 _COUNT = re.compile(r"([0-9]{1,7})(?:\(x([0-9]{1,6})\))?")
 _NODES_WORD = re.compile(r"(?:--nodes=|-N=?)([0-9]{1,6})")
@@ -154,10 +154,10 @@ def second_host(node_list: str) -> str:
     return names[1] if len(names) > 1 else ""
 
 
-class SlurmPlace:
+class SlurmPlace(Place):
     name = "slurm"
     help = "nodes of the Slurm allocation we are in, or of one that salloc gets, through srun"
-    argument = ""
+    takes_batch_jobs = True
 
     def available(self) -> str | None:
         if shutil.which("srun") is None:
@@ -166,7 +166,7 @@ class SlurmPlace:
             return "there is no salloc here; start crosscut within an allocation"
         return None
 
-    def default_ranks(self, argument: str) -> int:  # noqa: ARG002  # it takes none
+    def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
         """The allocation's tasks, at least one a node; outside, two: one on each of two nodes."""
         found = allocation()
         return max(2, sum(found.tasks)) if found else 2

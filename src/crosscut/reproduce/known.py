@@ -48,7 +48,7 @@ def _measurable(table: Table, series: Series, place: str, core: Core) -> None:
     for asked in series.rank_counts or (series.ranks,):
         if place == "sim":
             _fits(table, series, asked, room)
-        ranks = asked or room or find_place("local")[0].default_ranks("")
+        ranks = asked or room or find_place("local")[0].default_ranks("", {})
         _phases(table, series, place, ranks, core)
 
 

@@ -13,6 +13,7 @@ from crosscut.base.errors import Interrupted, PlaceError, SessionError, UsageErr
 from crosscut.base.job import Job
 from crosscut.network import switch_words
 from crosscut.network.switch_choice import KERNEL
+from crosscut.places.base import RANKS_PER_HOST
 from crosscut.reproduce import applying, computing, steps
 from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.session.client import Listener, Session
@@ -144,7 +145,7 @@ def _group(group: list[Series], place: str, on: str, dilation: float, how: How) 
         on=on,
         backend="sim" if place == "sim" else first.settings.backend,
         ranks=first.ranks or None,
-        ranks_per_host=first.ranks_per_host,
+        own={RANKS_PER_HOST.name: first.ranks_per_host} if first.ranks_per_host else {},
     )
     decided = decide(core.load(), launch)
     marks = computing.Marks(how.listener)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from crosscut.base import core as core_module
 from crosscut.base.errors import UsageError
-from crosscut.places import find_place
-from crosscut.places.base import NetworkPlace, Place, PlaceOptions
+from crosscut.places import DEFAULT, all_places, find_place, load_place, typed_as
+from crosscut.places.base import Place, PlaceOptions
 from crosscut.run.format import ARRAYS
 from crosscut.session.client import Listener, Session
 
@@ -30,10 +30,8 @@ class Launch:
     launcher: str = ""
     launcher_arguments: tuple[str, ...] = ()
     core_path: str = ""
-    ranks_per_host: int = 0
-    switch: str = ""
-    dilation: float = 0.0
-    """Of a lab that is built for this; 0: not asked for."""
+    own: Mapping[str, object] = field(default_factory=dict)
+    """What was typed for options that places declare, by their names."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +45,22 @@ class Decided:
 
 def default_backend(on: str) -> str:
     """The backend of a place for which none was named."""
-    if on.startswith("sim:"):
-        return "sim"
-    return "mpi" if on == "mpi" else "tcp"
+    try:
+        return load_place(on.partition(":")[0] or DEFAULT).default_backend
+    except UsageError:
+        return "tcp"
+
+
+def _default_place(backend: str) -> str:
+    """The place for a backend where none was named: the one of which it is the backend, else this machine."""
+    own = (place.name for place in all_places() if place.default_backend == backend and not place.argument)
+    return DEFAULT if load_place(DEFAULT).default_backend == backend else next(own, DEFAULT)
 
 
 def decide(core: core_module.Core, launch: Launch) -> Decided:
     """Fills in what was left open; raises UsageError for what cannot be had here, with the reason."""
     backend = launch.backend or default_backend(launch.on)
-    on = launch.on or ("mpi" if backend == "mpi" else "local")
+    on = launch.on or _default_place(backend)
     place, argument = find_place(on)
     if (reason := place.available()) is not None:
         raise UsageError(f"--on {on}: {reason}")
@@ -65,19 +70,14 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         raise UsageError(f"--backend {backend}: there is no such backend; there is {names}")
     if known.unavailable:
         raise UsageError(f"--backend {backend} cannot be used here: {known.unavailable}")
-    if (place.name == "sim") != (backend == "sim") and on != "local":
+    if not place.runs(backend):
         raise UsageError(
             f"--on {on}: --backend {backend} does not run there; --on sim:NETWORK has the backend sim"
         )
-    ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument)
-    if launch.ranks_per_host and not isinstance(place, NetworkPlace):
-        raise UsageError(f"--ranks-per-host: only --on sim:NETWORK and lab:NETWORK know it, not --on {on}")
-    if launch.switch and place.name != "lab":
-        raise UsageError(f"--switch: only --on lab:NETWORK has one, not --on {on}")
-    if launch.dilation and place.name != "lab":
-        raise UsageError(f"--dilate: only --on lab:NETWORK has rates to divide, not --on {on}")
-    if launch.ranks_per_host and launch.ranks is None and isinstance(place, NetworkPlace):
-        ranks = place.ranks(argument, launch.ranks_per_host)
+    for name in sorted(launch.own.keys() - {option.name for option in place.options}):
+        owners = " and ".join(typed_as(one) for one in all_places() if name in {o.name for o in one.options})
+        raise UsageError(f"--{name}: an option of --on {owners}, not of --on {on}")
+    ranks = launch.ranks if launch.ranks is not None else place.default_ranks(argument, launch.own)
     if not 2 <= ranks <= MOST_RANKS:
         raise UsageError(f"-n {ranks}: a measurement has between 2 and {MOST_RANKS:,} ranks")
     options = PlaceOptions(
@@ -92,9 +92,7 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         launcher=launch.launcher,
         launcher_arguments=launch.launcher_arguments,
         core_path=launch.core_path,
-        ranks_per_host=launch.ranks_per_host,
-        switch=launch.switch,
-        dilation=launch.dilation,
+        own=launch.own,
     )
     return Decided(place, on, options)
 

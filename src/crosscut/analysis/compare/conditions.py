@@ -17,6 +17,7 @@ from crosscut.analysis.figures.limited import ADVICE, NOTHING_TOLD, limited, lim
 from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.network import switch_words
+from crosscut.run.realm import is_emulated
 from crosscut.run.run import Run
 
 _NAMED = 3
@@ -33,7 +34,7 @@ class UntoldError(UsageError):
 
 def differences(runs: Sequence[Run]) -> list[str]:
     """A sentence each: other switches, other slow motion, other faults."""
-    labs = [run for run in runs if run.attributes.get("place") == "lab"]
+    labs = [run for run in runs if is_emulated(run.attributes)]
     return [
         *_differing(labs, _switch, "measured on different switches", "what changed may be the switch alone"),
         *_differing(labs, _dilation, "in different slow motion", "figures are those measured, not scaled"),
@@ -96,7 +97,7 @@ def overloaded(runs: Iterable[Run]) -> list[str]:
             for session in (sessions if isinstance(sessions, list | tuple) else ())
             if isinstance(share := _member(_member(session, "switch"), "cpu_share"), int | float)
         ]
-        if run.attributes.get("place") == "lab" and max(shares, default=0.0) > LARGEST_SWITCH_SHARE:
+        if is_emulated(run.attributes) and max(shares, default=0.0) > LARGEST_SWITCH_SHARE:
             found.append(
                 f"crosscut-switch used {units.percent(max(shares))} of its core during {run.path}: what it "
                 "carried was limited by this machine, not by the network"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from crosscut.run.realm import is_emulated
+
 ADVICE = "fewer nodes, crosscut lab up --dilate, or a quieter machine"
 NOTHING_TOLD = "nothing is told of the network"
 # No pattern has more; a span of more is no span.
@@ -22,7 +24,7 @@ def limited(count: int, of: int) -> str:
 
 def limited_phases(attributes: Mapping[str, object], size_bytes: int) -> frozenset[int]:
     """Of messages of this size, in any session that measured part of the run; none where it was no lab."""
-    if attributes.get("place") != "lab":
+    if not is_emulated(attributes):
         return frozenset()
     return frozenset(
         number

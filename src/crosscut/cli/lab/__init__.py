@@ -17,9 +17,10 @@ from crosscut.base import spelling, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.lab import fault as lab_fault
 from crosscut.cli.lab import walk
-from crosscut.cli.parsing.parser import dilation, quantity
+from crosscut.cli.parsing.parser import quantity
 from crosscut.lab import describe, enter, lifecycle, state
 from crosscut.network import switch_choice, switch_words
+from crosscut.places.lab import divisor
 
 NAME = "lab"
 HELP = "build a cluster on this machine out of kernel parts, break it, remove it"
@@ -88,7 +89,7 @@ def _add_up(commands: Any) -> None:
     )
     one.add_argument(
         "--dilate",
-        type=quantity(dilation),
+        type=quantity(divisor),
         default=1.0,
         metavar="N",
         help="Divide all rates by N: a network that is too fast for this machine, in slow motion.",

@@ -17,9 +17,9 @@ from crosscut.base import bounded_file, units
 from crosscut.base.core import Backend, Core, Parameter, Pattern
 from crosscut.base.errors import UsageError, plainly
 from crosscut.cabling.model import Cabling
-from crosscut.cli.parsing.parser import dilation, quantity, whole
-from crosscut.network import switch_choice
-from crosscut.places import PLACES
+from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.places import all_places, typed_as
+from crosscut.places.base import PlaceOption
 from crosscut.session.measure import Launch
 
 # Titles of groups in help.
@@ -83,8 +83,7 @@ def add_reading(parser: argparse._ActionsContainer) -> None:
 
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     """Options of the launch: place, backend, ranks."""
-    arguments = {"hosts": "FILE", "sim": "NETWORK", "lab": "NETWORK"}
-    places = ", ".join(f"{name}:{arguments[name]}" if name in arguments else name for name in PLACES)
+    places = all_places()
     group = parser.add_argument_group(WHERE)
     _add(
         group,
@@ -99,29 +98,18 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
         group,
         "--on",
         metavar="PLACE",
-        help=f"Where ranks run: {places}. Default local; with --backend mpi: mpi.",
+        help=f"Where ranks run: {', '.join(map(typed_as, places))}. Default local; with --backend mpi: mpi.",
     )
-    _add(
-        group,
-        "--ranks-per-host",
-        type=whole(1),
-        metavar="N",
-        help="On a simulated or emulated network: ranks on each host. Without it, as the network says.",
-    )
-    _add(
-        group,
-        "--switch",
-        type=quantity(switch_choice.checked),
-        metavar=switch_choice.METAVAR,
-        help="With --on lab:NETWORK: what carries its frames. Default kernel (docs/howto-lab.md).",
-    )
-    _add(
-        group,
-        "--dilate",
-        type=quantity(dilation),
-        metavar="N",
-        help="With --on lab:NETWORK that is built for this: divide all rates by N.",
-    )
+    for option in dict.fromkeys(one for place in places for one in place.options):
+        owners = " or ".join(typed_as(place) for place in places if option in place.options)
+        _add(
+            group,
+            f"--{option.name}",
+            dest=_place_dest(option),
+            type=quantity(option.parse),
+            metavar=option.metavar,
+            help=f"With --on {owners}: {option.help[:1].lower()}{option.help[1:]}",
+        )
     _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
     _add(
         group,
@@ -356,10 +344,17 @@ def launch(given: Mapping[str, Any]) -> Launch:
         launcher=given.get("launcher", ""),
         launcher_arguments=tuple(given.get("launcher_args", ())),
         core_path=given.get("core_path", ""),
-        ranks_per_host=given.get("ranks_per_host", 0),
-        switch=given.get("switch", ""),
-        dilation=given.get("dilate", 0.0),
+        own={
+            option.name: given[_place_dest(option)]
+            for place in all_places()
+            for option in place.options
+            if _place_dest(option) in given
+        },
     )
+
+
+def _place_dest(option: PlaceOption) -> str:
+    return f"place.{option.name}"
 
 
 def folder(text: str) -> Path:

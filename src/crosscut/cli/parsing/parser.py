@@ -136,14 +136,3 @@ def operations_per_second(text: str) -> float:
     if not 1.0 <= value <= 1e18:
         raise UsageError(f"'{text}' is no rate; write operations a second, such as 2.5e9")
     return value
-
-
-def dilation(text: str) -> float:
-    """By what an emulated cluster divides all rates; UsageError."""
-    try:
-        value = float(text)
-    except ValueError as error:
-        raise UsageError(f"'{text}' is not a number") from error
-    if not 1 <= value <= 1e9:
-        raise UsageError(f"{text} is out of range; from 1 to 1e9")
-    return value

@@ -15,10 +15,7 @@ from crosscut.network import switch_words
 from crosscut.reports.view import View, dig, items, number, text
 from crosscut.reports.words import costs
 from crosscut.reports.words.trust import emulations
-
-
-def simulated(view: View) -> bool:
-    return text(view.attributes, "backend", "name") == "sim"
+from crosscut.run.realm import is_emulated, is_simulated
 
 
 def what(view: View) -> str:
@@ -32,7 +29,7 @@ def where(view: View) -> str:
     """`local: n001`; of a lab also what is unlike its plain one: `lab: 4 nodes (…), …, carried by …; in slow
     motion …`"""
     place = text(view.attributes, "place") or "?"
-    if simulated(view):
+    if is_simulated(view.attributes):
         name = text(view.attributes, "network", "name") or "?"
         hosts = int(number(view.attributes, "network", "hosts"))
         return f"simulated network {name}: {len(view.nodes):,} of its {units.count(hosts, 'host')}"
@@ -57,7 +54,7 @@ def unlike_plain(view: View) -> str:
 
 def carried(view: View) -> str:
     """`, carried by crosscut-switch (forwarding=cut)`, or by the kernel's with settings of its own."""
-    if text(view.attributes, "place") != "lab":
+    if not is_emulated(view.attributes):
         return ""
     words = switch_words.clause(text(view.attributes, "lab", "switch"))
     return f", {words}" if words else ""
@@ -110,7 +107,7 @@ def clock_step_seconds(view: View) -> float:
 
 def how(view: View) -> list[str]:
     """How it was measured, a clause each: cadence, skew, repetitions, waits, clock."""
-    if simulated(view):
+    if is_simulated(view.attributes):
         return _how_simulated(view)
     clauses = []
     cadence = text(view.attributes, "cadence")
@@ -181,9 +178,9 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         caution
         for caution in cautions.of_samples(shown, skew_seconds(view))
         # Every repetition of a simulation is the same.
-        if not (simulated(view) and caution.kind is Kind.FEW_REPETITIONS)
+        if not (is_simulated(view.attributes) and caution.kind is Kind.FEW_REPETITIONS)
     ]
-    if not simulated(view) and text(view.attributes, "backend", "name") != "null":
+    if not is_simulated(view.attributes) and text(view.attributes, "backend", "name") != "null":
         found += cautions.of_clock(shown, clock_step_seconds(view))
     repeated = int(view.dataset["repetitions_done"].max()) if "repetitions_done" in view.dataset else 0
     found += cautions.of_summaries(view.summarised, number(view.attributes, "job", "interval"), repeated)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 from crosscut.analysis.figures.cautions import Emulation
-from crosscut.reports.view import View, dig, items, number, text
+from crosscut.reports.view import View, dig, items, number
+from crosscut.run.realm import is_emulated
 
 _MOST_PHASES = 1 << 20
 
 
 def emulations(view: View) -> list[Emulation]:
     """One for each session that measured part of the run; none where it was no lab."""
-    if text(view.attributes, "place") != "lab":
+    if not is_emulated(view.attributes):
         return []
     return [_emulation(entry) for entry in items(view.attributes, "trust")]
 
