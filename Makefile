@@ -10,6 +10,9 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 FUZZ_ARGUMENTS ?= -max_total_time=$(FUZZ_SECONDS)
 PYTEST_ARGUMENTS ?=
+# Tests of a group share a process: tests/conftest.py.
+PYTEST := $(VENV)/bin/python -m pytest tests --numprocesses $(JOBS) --dist loadgroup
+FLAKY_RUNS ?= 10
 TRUTH_ARGUMENTS ?=
 
 VENV := .venv
@@ -26,7 +29,7 @@ CPP_FORMATTED := $(shell find core profiler workloads benchmarks -name '*.cpp' -
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-core test-python lint format tidy docs linkcheck sanitize fuzz published truth bench workloads npb-b messages wheel clean
+.PHONY: help install demo test test-all test-flaky test-core test-python lint format tidy docs linkcheck sanitize fuzz published truth bench workloads npb-b messages wheel clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
@@ -36,7 +39,13 @@ demo: install  ## Measure four patterns over TCP and MPI on this machine and sho
 	$(BIN)/python -m crosscut.campaigns.demo
 
 # The packages first: what is built depends on whether SimGrid is there.
-test: $(MADE)/debian-packages test-core test-python  ## Test the core and the Python side
+test: $(MADE)/debian-packages test-core test-python  ## Test the core and the Python side (10 minutes on two cores)
+
+test-all: $(MADE)/debian-packages test-core  ## Also statistics over many seeds, large sizes, repeated labs (an hour)
+	@$(MAKE) --no-print-directory test-python PYTEST_ARGUMENTS='-m "" $(PYTEST_ARGUMENTS)'
+
+test-flaky: install $(MADE)/test-tools $(MADE)/debian-packages  ## Run the Python side's tests FLAKY_RUNS times and list those that do not always pass
+	$(BIN)/python tools/flaky_tests.py $(FLAKY_RUNS) $(PYTEST) $(PYTEST_ARGUMENTS)
 
 install: $(MADE)/install  ## Build everything into .venv: bin/crosscut, bin/crosscut-core, bin/crosscut-core-mpi
 
@@ -73,7 +82,7 @@ test-core: install  ## Test the core alone (ctest)
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(JOBS)
 
 test-python: install $(MADE)/test-tools $(MADE)/debian-packages  ## Test the Python side alone; PYTEST_ARGUMENTS='-k run' chooses
-	$(BIN)/python -m pytest tests $(PYTEST_ARGUMENTS)
+	$(PYTEST) $(PYTEST_ARGUMENTS)
 
 $(MADE)/debian-packages: packaging/debian-test-packages.txt tools/debian_test_packages.sh | $(MADE)/venv
 	@tools/debian_test_packages.sh

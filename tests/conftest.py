@@ -1,12 +1,38 @@
-"""For all tests."""
+"""For all tests: the same draws each time, and which tests share a process."""
 
+from __future__ import annotations
+
+import os
 import signal
+import sys
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
-# No test is timed: machines are shared.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+HERE = Path(__file__).parent
+
+# pytest's import mode `importlib` leaves sys.path alone.
+sys.path.insert(0, str(HERE))
+# Inherited by what is started from here, xdist's processes included, of which there is one for each core:
+# small matrices gain nothing by threads.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# `crosscut` is found as `make test` finds it.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+
+# The same examples each time. No test is timed: machines are shared.
+settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+settings.load_profile("repeatable")
 
 # Started in the background by a shell, this process ignores what the tests send to those that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives each file of integration tests to one process, so that what its tests share is made once.
+
+    A file or a test may name another group with `pytest.mark.xdist_group`.
+    """
+    for item in items:
+        if HERE / "integration" in item.path.parents and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.name))

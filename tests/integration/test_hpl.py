@@ -68,7 +68,6 @@ def test_two_ranks_solve_in_both_rings_and_measure_b_eff(hpcc: Path, tmp_path: P
     assert again.stdout.count("yes") == 2
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("hpcc")
 def test_a_measured_rate_becomes_dollars_per_mflop(tmp_path: Path) -> None:
     done = crosscut("workload", "hpl", "-N", "400", "--grid", "1x3", "--nb", "40,64", "--json")
@@ -89,7 +88,6 @@ def test_a_measured_rate_becomes_dollars_per_mflop(tmp_path: Path) -> None:
     assert one["cost_per_mflops"] == pytest.approx([1000 / (rate / 1e6)] * 2, rel=1e-4)
 
 
-@pytest.mark.slow
 @needs_lab
 @pytest.mark.usefixtures("hpcc")
 def test_on_a_lab_rings_have_the_rate_of_its_links(tmp_path: Path) -> None:
@@ -103,7 +101,6 @@ def test_on_a_lab_rings_have_the_rate_of_its_links(tmp_path: Path) -> None:
     assert 8e6 < found["rings"]["ping_pong_bytes_per_second"]["maximum"] < 12.5e6
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(why_no_sshd() is not None, reason=str(why_no_sshd()))
 def test_on_hosts_ranks_are_started_over_ssh_in_a_folder_where_one_is(hpcc: Path, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("h1 slots=1\nh2 slots=1\n")
@@ -143,7 +140,6 @@ def test_another_mpi_s_launcher_is_refused_before_anything_runs() -> None:
     assert "is linked with Open MPI" in done.stderr
 
 
-@pytest.mark.slow
 @other_mpi
 @pytest.mark.usefixtures("hpcc")
 def test_ranks_that_ran_alone_under_a_launcher_nobody_knows_are_no_result(tmp_path: Path) -> None:

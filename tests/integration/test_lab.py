@@ -361,7 +361,6 @@ def test_without_root_a_lab_whose_record_is_lost_can_be_removed(switch: str, as_
     assert seen == {"left": [], "children": []}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("switch", labs.SWITCHES)
 @pytest.mark.parametrize("kind", ["up", "down"])
 def test_without_root_what_is_killed_leaves_nothing_that_down_does_not_find(
@@ -374,7 +373,7 @@ def test_without_root_what_is_killed_leaves_nothing_that_down_does_not_find(
     assert not root.exists()
 
 
-@pytest.mark.parametrize("cycles", [6, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cycles", [6, pytest.param(200, marks=pytest.mark.long)])
 def test_many_labs_one_after_the_other_leave_nothing(cycles: int, tmp_path: Path, own_labs: Path) -> None:
     first, last = lab_cycles.run(cycles, 16, tmp_path)
     assert last == first

@@ -1,6 +1,6 @@
 """Kill -9 at any moment loses at most the block in flight, and resuming ends as if nothing had happened.
 
-The seed of the moments is printed: CROSSCUT_TEST_SEED repeats it.
+CROSSCUT_TEST_SEED draws other moments.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if core.find_executable(core.CORE) is None:
 
 RANKS = 4
 VICTIMS = [*(f"rank {rank}" for rank in range(RANKS)), "all ranks", "the node"]
-SEED = int(os.environ.get("CROSSCUT_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
+SEED = int(os.environ.get("CROSSCUT_TEST_SEED", "1"))
 # Many blocks in well under a second: `null` ends a block with its chunk, the others with their size.
 MANY = {
     "null": Job(pattern="aapc", out=Path(), backend="null", sizes=(100, 2000),
@@ -84,7 +84,6 @@ def kill_midway(job: Job, victim: str, after_seconds: float, binaries: Path) -> 
     return before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", MANY)
 def test_killed_at_any_moment_a_run_keeps_its_blocks_and_resumes_to_what_it_would_have_been(
     backend: str, quick_path: Path, binaries: Path

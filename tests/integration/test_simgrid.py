@@ -89,7 +89,6 @@ def flows_of(run: Run) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.
         yield pairs[0], pairs[1], flow_bytes, last
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("net", NETWORKS)
 def test_rates_are_those_of_simgrid(net: str, player: Path, tmp_path: Path) -> None:
     generator, ranks = NETWORKS[net]

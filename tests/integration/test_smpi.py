@@ -236,7 +236,6 @@ def assert_engines_agree(smpi: Run, max_min: Run, tolerance: float) -> None:
 
 
 @needs_player
-@pytest.mark.slow
 @pytest.mark.parametrize("net", NETWORKS)
 def test_the_engines_agree_on_large_messages(net: str, tmp_path: Path) -> None:
     generator, ranks = NETWORKS[net]
@@ -373,7 +372,6 @@ def test_an_option_that_simgrid_does_not_know_is_named_in_one_line(crossbar, rin
     assert len(done.stderr.splitlines()) <= 2
 
 
-@pytest.mark.slow
 def test_build_smpi_builds_a_player_that_plays(crossbar, tmp_path, monkeypatch):
     player = tmp_path / "player"
     source = Path(__file__).resolve().parents[2]

@@ -51,7 +51,6 @@ def can_make_a_hole() -> bool:
     )
 
 
-@pytest.mark.slow
 def test_a_route_that_stalls_is_named(tmp_path: Path) -> None:
     if not can_make_a_hole():
         pytest.skip("needs unshare, ip, tc and ss, and a kernel that redirects packets (act_mirred)")

@@ -149,7 +149,6 @@ def test_what_repair_gives_up_is_measured_again(run: Path, damage: Callable[[Pat
     assert {name for name in whole if after.get(name) != whole[name]} <= {"zarr.json"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["null", "tcp"])
 def test_a_full_disk_is_named_what_was_measured_stays_and_more_room_lets_it_end(
     small_disk: Path, capfd: pytest.CaptureFixture[str], backend: str

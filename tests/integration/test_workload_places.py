@@ -58,7 +58,6 @@ def all_on(place: str, compute: str = "host") -> dict[str, Result]:
 
 
 @needs_lab
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_labs")
 def test_every_workload_verifies_on_a_lab_and_none_is_left(tmp_path: Path) -> None:
     from crosscut.lab import state
@@ -69,7 +68,6 @@ def test_every_workload_verifies_on_a_lab_and_none_is_left(tmp_path: Path) -> No
     assert state.names() == []
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
 def test_every_workload_compiled_for_smpi_verifies_on_a_simulated_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,6 +10,7 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import HOST_RATE, Truth
 from benchmarks.truth.score import adjusted_rand
 from test_locate_uneven import finished
+from tiers import long, seeds
 
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.model import Finding, Kind
@@ -71,16 +72,18 @@ def test_a_switch_that_all_hosts_fill_is_told_though_all_are_as_fast_as_each_oth
 
 
 @pytest.mark.parametrize(("noise", "uneven"), [(0.02, 0.0), (0.05, 0.0), (0.007, 0.05)])
-def test_chips_that_all_hosts_fill_are_told_apart_with_what_each_carries(noise: float, uneven: float) -> None:
+@pytest.mark.parametrize("seed", seeds(range(3), short=[0]))
+def test_chips_that_all_hosts_fill_are_told_apart_with_what_each_carries(
+    noise: float, uneven: float, seed: int
+) -> None:
     """Two of 24 hosts, of which 16 fill it: a module of the E7 (TR 391, section 5.1)."""
-    for seed in range(3):
-        chips = np.random.default_rng(seed).permutation(np.repeat([0, 1], 24))
-        located, found = searched(crowded(chips.tolist(), 16), seed, noise, uneven)
-        assert adjusted_rand(chips, np.array(located.structure.labels(1))) == 1
-        for reach in (Reach.SENT, Reach.RECEIVED):
-            assert totals(located, reach) == [pytest.approx(16, rel=0.06)] * 2
-        assert located.phases_used < 47
-        assert any("what 24 hosts of one switch or chip send together, 2 times" in one.what for one in found)
+    chips = np.random.default_rng(seed).permutation(np.repeat([0, 1], 24))
+    located, found = searched(crowded(chips.tolist(), 16), seed, noise, uneven)
+    assert adjusted_rand(chips, np.array(located.structure.labels(1))) == 1
+    for reach in (Reach.SENT, Reach.RECEIVED):
+        assert totals(located, reach) == [pytest.approx(16, rel=0.06)] * 2
+    assert located.phases_used < 47
+    assert any("what 24 hosts of one switch or chip send together, 2 times" in one.what for one in found)
 
 
 def test_a_switch_that_no_load_fills_is_not_said_to_be_full() -> None:
@@ -109,33 +112,33 @@ def shares_by_route(routes: Sequence[tuple[int, int]], random: np.random.Generat
 
 
 @pytest.mark.parametrize("shares", [shares_by_chance, shares_of_some, shares_by_route])
-@pytest.mark.parametrize("ranks", [16, 24, 48])
+@pytest.mark.parametrize("ranks", [16, long(24), long(48)])
+@pytest.mark.parametrize("seed", seeds(range(3), short=[0]))
 def test_one_limit_that_is_shared_unevenly_is_not_told_as_groups(
-    ranks: int, shares: Callable[[Sequence[tuple[int, int]], np.random.Generator], Floats]
+    ranks: int, shares: Callable[[Sequence[tuple[int, int]], np.random.Generator], Floats], seed: int
 ) -> None:
-    for seed in range(3):
-        random = np.random.default_rng(seed)
-        searching = Search(ranks, seed=seed)
-        while phases := searching.propose():
-            if searching.asks_latency:
-                count = sum(len(phase) for phase in phases)
-                searching.learn(1e4 * np.exp(0.05 * random.standard_normal(count)))
-                continue
-            weights = [shares(phase, random) for phase in phases]
-            rates = np.concatenate([
-                finished(each, ranks / 2) if len(each) > ranks / 2 else np.ones(len(each)) for each in weights
-            ])  # fmt: skip
-            searching.learn(HOST_RATE * rates * np.exp(0.005 * random.standard_normal(len(rates))))
-        located = searching.located()
-        found = of_run.of_located(located, located.structure.hosts)
-        assert [one.kind for one in found] == [Kind.SHARED_LIMIT] * 3
-        assert found[0].what.startswith("everybody is slow alike")
-        assert [len(group.ranks) for group in located.structure.groups] == [ranks]
-        for reach in (Reach.SENT, Reach.RECEIVED):
-            assert totals(located, reach) == [pytest.approx(ranks / 2, rel=0.05)]
+    random = np.random.default_rng(seed)
+    searching = Search(ranks, seed=seed)
+    while phases := searching.propose():
+        if searching.asks_latency:
+            count = sum(len(phase) for phase in phases)
+            searching.learn(1e4 * np.exp(0.05 * random.standard_normal(count)))
+            continue
+        weights = [shares(phase, random) for phase in phases]
+        rates = np.concatenate([
+            finished(each, ranks / 2) if len(each) > ranks / 2 else np.ones(len(each)) for each in weights
+        ])  # fmt: skip
+        searching.learn(HOST_RATE * rates * np.exp(0.005 * random.standard_normal(len(rates))))
+    located = searching.located()
+    found = of_run.of_located(located, located.structure.hosts)
+    assert [one.kind for one in found] == [Kind.SHARED_LIMIT] * 3
+    assert found[0].what.startswith("everybody is slow alike")
+    assert [len(group.ranks) for group in located.structure.groups] == [ranks]
+    for reach in (Reach.SENT, Reach.RECEIVED):
+        assert totals(located, reach) == [pytest.approx(ranks / 2, rel=0.05)]
 
 
-@pytest.mark.parametrize("ranks", [16, 32, 64])
+@pytest.mark.parametrize("ranks", [16, long(32), long(64)])
 def test_what_hosts_lose_each_by_itself_is_not_told_as_one_limit_of_all(ranks: int) -> None:
     """Half duplex, or an old bus: less for whoever sends and receives at once."""
     random, searching = np.random.default_rng(ranks), Search(ranks, seed=1)
