@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from in_process import crosscut
 
 from crosscut.lab import enter, lifecycle, state
 from crosscut.lab.switch import program
@@ -61,13 +62,6 @@ def ways_from(record: state.Record, node: str, addresses: list[str]) -> dict[str
     """As the node's own traceroutes see them."""
     found: dict[str, list[str]] = json.loads(on_node(record, node, sys.executable, str(WALK), *addresses))
     return found
-
-
-def crosscut(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "crosscut", *words],
-        cwd=folder, capture_output=True, text=True, timeout=180, check=False,
-    )  # fmt: skip
 
 
 def median_rates(folder: Path, *words: str) -> dict[str, float]:

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from in_process import crosscut
+
 from crosscut.base.errors import CrosscutError
 from crosscut.profile import profiler
 
@@ -33,11 +35,6 @@ def built_by(compiler: Path, source: Path, folder: Path, *flags: str) -> Path:
     command: list[str | Path] = [compiler, *words]
     subprocess.run(command, check=True)
     return target
-
-
-def crosscut(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crosscut", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
 
 
 def profiled(folder: Path, ranks: int, *words: str | Path, options: tuple[str, ...] = ()) -> dict[str, Any]:

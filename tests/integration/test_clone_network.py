@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from cloning import CHUNK_BYTES, copying, image, unfinished, wait_for_bytes
-from labs import FAST_ETHERNET, crosscut, lab, needs_lab, on_node
+from in_process import crosscut
+from labs import FAST_ETHERNET, lab, needs_lab, on_node
 from sshd import Sshd, running_sshd, why_not
 
 from crosscut.base import core

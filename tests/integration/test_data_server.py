@@ -6,11 +6,11 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import crosscut
 from labs import crossbar, needs_lab
 
 from crosscut.base.core import CORE_MPI, find_executable
@@ -166,11 +166,8 @@ def test_what_was_sent_arrives_while_ranks_compute(pattern: str, ranks: int) -> 
 
 
 def test_the_command_hands_options_on_and_shows_figures() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "crosscut", "workload", "run", "data-server", "-n", "2,4",
-         "--options", "--tasks 24 --operations-per-byte 10 --array 64"],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    options = "--tasks 24 --operations-per-byte 10 --array 64"
+    done = crosscut("workload", "run", "data-server", "-n", "2,4", "--options", options)
     assert done.returncode == 0, done.stderr
     assert "DATA-SERVER, class S: 64 x 64 doubles, blocks of 32 x 32" in done.stdout
     gets = next(line for line in done.stdout.splitlines() if line.startswith("gets "))

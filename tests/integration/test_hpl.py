@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from in_process import crosscut
 from labs import crossbar, needs_lab
 from processes import await_none, running
 from sshd import running_sshd
@@ -25,14 +26,6 @@ from crosscut.workloads.hpl import output, program
 
 pytestmark = pytest.mark.skipif(program.unavailable() is not None, reason=str(program.unavailable()))
 HYDRA = find_hydra("", find_executable(CORE_MPI))
-LIMIT_SECONDS = 560
-
-
-def crosscut(*words: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "crosscut", *words],
-        cwd=folder, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
-    )  # fmt: skip
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, ways_from
+from in_process import crosscut
+from labs import FAST_ETHERNET, lab, median_rates, needs_lab, ways_from
 
 from crosscut.base.errors import UsageError
 from crosscut.lab import lifecycle, state

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import labs
 import pytest
-from labs import FAST_ETHERNET, crosscut, lab, median_rates, needs_lab, on_node
+from in_process import crosscut
+from labs import FAST_ETHERNET, lab, median_rates, needs_lab, on_node
 
 from crosscut.lab import lifecycle, state
 

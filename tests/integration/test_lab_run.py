@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from labs import crossbar, crosscut, lab, needs_lab, on_node
+from in_process import crosscut
+from labs import crossbar, lab, needs_lab, on_node
 
 from crosscut.base import core
 from crosscut.lab import describe, lifecycle, removal, state

@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from labs import FAST_ETHERNET, NO_USER_SWITCH, crosscut, lab, median_rates, needs_lab, on_node
+from in_process import crosscut
+from labs import FAST_ETHERNET, NO_USER_SWITCH, lab, median_rates, needs_lab, on_node
 
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import describe, lifecycle, removal, state

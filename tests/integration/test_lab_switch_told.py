@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from labs import FAST_ETHERNET, NO_USER_SWITCH, crosscut, needs_lab
+from in_process import crosscut
+from labs import FAST_ETHERNET, NO_USER_SWITCH, needs_lab
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 FAIR = ("kernel,queues=fair", "senders in turn (queues=fair)")

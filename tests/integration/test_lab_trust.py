@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labs import all_cores_busy, crossbar, crosscut, lab, needs_lab
+from in_process import crosscut
+from labs import all_cores_busy, crossbar, lab, needs_lab
 
 from crosscut.lab import lifecycle
 from crosscut.lab.faults import plant

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import FAST_ETHERNET, crosscut, lab, needs_lab, on_node
+from in_process import crosscut
+from labs import FAST_ETHERNET, lab, needs_lab, on_node
 
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle, state

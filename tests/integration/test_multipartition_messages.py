@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from in_process import crosscut
 
 from crosscut.base.errors import CrosscutError
 from crosscut.profile import profiler
@@ -38,11 +38,7 @@ pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 def sent(name: str, ranks: int, folder: Path) -> tuple[int, int]:
     """Messages and bytes between two ranks, of all ranks."""
     program = [applications.find_executable(BY_NAME[name]), "--class", "S"]
-    done = subprocess.run(
-        [sys.executable, "-m", "crosscut", "profile", "--json", "--out", folder, "--",
-         MPIEXEC, "-n", str(ranks), *program],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = crosscut("profile", "--json", "--out", folder, "--", MPIEXEC, "-n", ranks, *program)
     assert done.returncode == 0, done.stderr
     calls = {call["name"]: call["as_called"] for call in json.loads(done.stdout)["calls"]}
     assert "MPI_Send" not in calls

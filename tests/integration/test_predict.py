@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import crosscut
 
 from crosscut.base.errors import CrosscutError
 from crosscut.prediction import calibrating, predicting
@@ -50,11 +51,6 @@ rate = "RATE"
 [switch]
 latency = "100 us"
 """
-
-
-def crosscut(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crosscut", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
 
 
 def predicted(trace: Path, *words: str | Path, engine: str = "max-min") -> dict[str, Any]:

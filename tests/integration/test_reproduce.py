@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from labs import FAST_ETHERNET, crosscut, needs_lab
+from in_process import crosscut
+from labs import FAST_ETHERNET, needs_lab
 
 from crosscut.lab import state
 

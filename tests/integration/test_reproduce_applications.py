@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labs import FAST_ETHERNET, crosscut, needs_lab
+from in_process import crosscut
+from labs import FAST_ETHERNET, needs_lab
 
 from crosscut.lab import state
 from crosscut.workloads import applications

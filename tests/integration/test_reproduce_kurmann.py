@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from labs import FAST_ETHERNET, all_cores_busy, crossbar, crosscut, lab, needs_lab
+from in_process import crosscut
+from labs import FAST_ETHERNET, all_cores_busy, crossbar, lab, needs_lab
 
 CHAIN = """
 title = "Three nodes in a chain, over two networks"

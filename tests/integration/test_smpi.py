@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from in_process import crosscut
 
 from crosscut.base import core
 from crosscut.base.errors import CrosscutError
@@ -85,11 +86,6 @@ def source_file(folder: Path, name: str, text: str) -> Path:
     file = folder / name
     file.write_text(text)
     return file
-
-
-def crosscut(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crosscut", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def simulated(*words: str | Path) -> dict[str, object]:

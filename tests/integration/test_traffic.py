@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import crosscut
 from labs import crossbar, needs_lab
 
 from crosscut.base.core import CORE_MPI, find_executable
@@ -52,10 +53,7 @@ def figure(result: Result, name: str) -> float:
 
 def refused(*options: str, ranks: int = 1) -> str:
     words = ["run", "traffic", "-n", str(ranks), "--options", " ".join(options)]
-    done = subprocess.run(
-        [sys.executable, "-m", "crosscut", "workload", *words],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    done = crosscut("workload", *words)
     assert done.returncode == 2, done.stderr
     return done.stderr.removeprefix("crosscut: error: traffic: ").rstrip()
 

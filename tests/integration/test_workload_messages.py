@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import crosscut
 
 from crosscut.base.errors import CrosscutError
 from crosscut.profile import profiler
@@ -34,11 +34,7 @@ pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
 
 def profiled(ranks: int, folder: Path) -> dict[str, dict[str, Any]]:
     program = [str(applications.find_executable(LU)), "--class", "S"]
-    done = subprocess.run(
-        [sys.executable, "-m", "crosscut", "profile", "--json", "--out", str(folder), "--",
-         str(MPIEXEC), "-n", str(ranks), *program],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = crosscut("profile", "--json", "--out", folder, "--", MPIEXEC, "-n", ranks, *program)
     assert done.returncode == 0, done.stderr
     return {call["name"]: call for call in json.loads(done.stdout)["calls"]}
 

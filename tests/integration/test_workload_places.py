@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from labs import crossbar, crosscut, needs_lab
+from in_process import crosscut
+from labs import crossbar, needs_lab
 from slurm_cluster import Slurm, running_slurm
 from slurm_cluster import why_not as why_no_slurm
 from sshd import Sshd, running_sshd

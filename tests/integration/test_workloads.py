@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import in_process
 import pytest
 from labs import crossbar, needs_lab
 from processes import await_none, running
@@ -53,10 +54,7 @@ def run(workload: Workload, problem_class: str, ranks: int, where: Where | None 
 
 
 def crosscut(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "crosscut", "workload", *words],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    return in_process.crosscut("workload", *words)
 
 
 @pytest.fixture

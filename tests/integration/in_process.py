@@ -1,0 +1,77 @@
+"""The command line in the process of the tests: starting Python takes longer than most commands."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+from unittest import mock
+
+from crosscut import cli
+from crosscut.base import core
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def crosscut(
+    *words: object, folder: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs `crosscut WORDS` in `folder`; what it and the programs it starts print, and its exit status.
+
+    An exception that would give a person a traceback is raised.
+    """
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as said,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as complained,
+    ):
+        with (
+            mock.patch.dict(os.environ, environment or {}),
+            contextlib.chdir(folder or Path.cwd()),
+            _handlers_kept(),
+            _into(1, said),
+            _into(2, complained),
+        ):
+            core.load.cache_clear()  # the environment names the core
+            try:
+                status = cli.main([str(word) for word in words])
+            except SystemExit as ended:
+                status = ended.code if isinstance(ended.code, int) else 1
+        core.load.cache_clear()
+        for stream in (said, complained):
+            stream.seek(0)
+        return subprocess.CompletedProcess(words, status, said.read(), complained.read())
+
+
+@contextlib.contextmanager
+def _handlers_kept() -> Iterator[None]:
+    handlers = [signal.getsignal(number) for number in _ENDING]
+    try:
+        yield
+    finally:
+        for number, handler in zip(_ENDING, handlers, strict=True):
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _into(descriptor: int, file: IO[str]) -> Iterator[None]:
+    """Also what other programs write to the descriptor goes into the file."""
+    stream, redirected = (
+        (sys.stdout, contextlib.redirect_stdout)
+        if descriptor == 1
+        else (sys.stderr, contextlib.redirect_stderr)
+    )
+    stream.flush()
+    kept = os.dup(descriptor)
+    os.dup2(file.fileno(), descriptor)
+    try:
+        with open(descriptor, "w", encoding="utf-8", closefd=False) as mine, redirected(mine):
+            yield
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
