@@ -1,4 +1,4 @@
-"""For all tests: the same draws each time, and which tests share a process."""
+"""For all tests: the same draws each time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 import sys
 from pathlib import Path
 
-import pytest
 from hypothesis import settings
 
 HERE = Path(__file__).parent
@@ -26,13 +25,3 @@ settings.load_profile("repeatable")
 
 # Started in the background by a shell, this process ignores what the tests send to those that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives each file of integration tests to one process, so that what its tests share is made once.
-
-    A file or a test may name another group with `pytest.mark.xdist_group`.
-    """
-    for item in items:
-        if HERE / "integration" in item.path.parents and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.name))

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path folder = fs::absolute(__FILE__).parent_path().parent_path().parent_path() / "networks";
+const fs::path folder = CROSSCUT_NETWORKS_FOLDER;
 
 std::unique_ptr<Network> catalogued(const std::string& name) {
   return read_network((folder / (name + ".toml")).string());

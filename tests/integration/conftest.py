@@ -14,11 +14,24 @@ import pytest
 
 from crosscut.base.core import find_executable
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
 
 MNT_DETACH = 2
 MEMORY = Path("/dev/shm")
 ENOUGH_BYTES = 256 << 20
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Says which tests xdist gives to one process: all that use labs, since one lab's load disturbs another's
+    rates; and otherwise each file, so that what its tests share is made once."""
+    from labs import needs_lab
+
+    for item in items:
+        if HERE not in item.path.parents or item.get_closest_marker("xdist_group") is not None:
+            continue
+        uses_lab = needs_lab.mark in item.iter_markers("skipif")
+        item.add_marker(pytest.mark.xdist_group("labs" if uses_lab else item.path.stem))
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import in_process
 import pytest
 
 from crosscut.base.core import CORE, find_executable
@@ -26,6 +27,18 @@ Crosscut = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture
 def crosscut(tmp_path: Path) -> Crosscut:
     """Runs `crosscut WORDS` in an empty folder."""
+
+    def run(words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return in_process.crosscut(
+            *words.split(), folder=tmp_path, environment={"COLUMNS": "100"} | environment
+        )
+
+    return run
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Crosscut:
+    """The same in a process of its own."""
 
     def run(words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -48,27 +61,27 @@ def attributes(run: Path) -> Any:
     return json.loads((run / "zarr.json").read_text())["attributes"]
 
 
-def test_run_works_with_no_further_option_and_show_draws_it(crosscut: Crosscut, tmp_path: Path) -> None:
-    said = good(crosscut("run aapc -n 4 --size 1MB"))
+def test_run_works_with_no_further_option_and_show_draws_it(started: Crosscut, tmp_path: Path) -> None:
+    said = good(started("run aapc -n 4 --size 1MB"))
     (run,) = tmp_path.glob("aapc-tcp-*.zarr")
     assert said.splitlines()[-1] == f"show it:  crosscut show {run.name}"
     assert "4 ranks, 3 phases" in said
-    shown = good(crosscut(f"show {run.name}"))
+    shown = good(started(f"show {run.name}"))
     for section in ("Rate by phase", "Routes by rate", "Slowest routes", "formula", "skew", "20 repetitions"):
         assert section in shown
     assert re.search(r"\d [MG]B/s \[[\d.,]+ – [\d.,]+\]", shown)
     assert "\x1b" not in shown  # no colours into a pipe
-    good(crosscut(f"show {run.name}", PYTHONIOENCODING="ascii")).encode("ascii")
+    good(started(f"show {run.name}", PYTHONIOENCODING="ascii")).encode("ascii")
 
 
-def test_json_is_one_object_and_progress_stays_on_standard_error(crosscut: Crosscut) -> None:
-    done = crosscut("run pairwise -n 4 --size 1KB,100KB --repetitions 6 --out p.zarr --json")
+def test_json_is_one_object_and_progress_stays_on_standard_error(started: Crosscut) -> None:
+    done = started("run pairwise -n 4 --size 1KB,100KB --repetitions 6 --out p.zarr --json")
     answer = json.loads(good(done))
     assert [size["size_bytes"] for size in answer["sizes"]] == [1000, 100_000]
     assert answer["state"] == "complete"
     assert all(phase["bytes_per_second"]["median"] > 0 for phase in answer["sizes"][1]["phases"])
     assert "crosscut: pairwise" in done.stderr
-    again = json.loads(good(crosscut("show p.zarr --json")))
+    again = json.loads(good(started("show p.zarr --json")))
     assert again["sizes"] == answer["sizes"]
 
 
@@ -181,7 +194,7 @@ def test_evaluate_measures_everything_in_one_directory_and_resumes(
 
 @pytest.mark.skipif(not Path("/usr/bin/script").exists(), reason="needs script(1) for a terminal")
 def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
-    words = f"{sys.executable} -m crosscut run aapc -n 2 --size 1MB --repetitions 2000 --out bar.zarr"
+    words = f"{sys.executable} -m crosscut run aapc -n 2 --size 1MB --repetitions 400 --out bar.zarr"
     done = subprocess.run(
         ["/usr/bin/script", "-qec", words, "/dev/null"], cwd=tmp_path, capture_output=True, text=True,
         env=os.environ | {"TERM": "xterm", "COLUMNS": "100"}, timeout=LIMIT_SECONDS, check=False,

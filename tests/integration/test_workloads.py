@@ -16,6 +16,7 @@ import in_process
 import pytest
 from labs import crossbar, needs_lab
 from processes import await_none, running
+from tiers import long
 
 from crosscut.base.core import CORE_MPI, find_executable
 from crosscut.places import smpi
@@ -93,6 +94,7 @@ def test_class_s_verifies_on_more_ranks_than_cores(name: str, ranks: int) -> Non
     assert run(BY_NAME[name], "S", ranks).verified
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BY_NAME)
 def test_class_w_verifies(name: str) -> None:
     assert run(BY_NAME[name], "W", 4).verified
@@ -103,7 +105,7 @@ def test_ep_shares_work_that_does_not_divide() -> None:
 
 
 # 3 x 2 and 4 x 3, which share 12 points evenly; 3 x 3, which share 33.
-@pytest.mark.parametrize(("problem_class", "ranks"), [("S", 6), ("S", 12), ("W", 9)])
+@pytest.mark.parametrize(("problem_class", "ranks"), [("S", 6), ("S", 12), long("W", 9)])
 def test_lu_verifies_on_grids_that_are_no_power_of_two(problem_class: str, ranks: int) -> None:
     assert run(BY_NAME["lu"], problem_class, ranks).verified
 
