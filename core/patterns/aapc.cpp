@@ -52,5 +52,7 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "2 m / t_slowest",
      .source = "Kurmann et al. 2003, section 4.2.2; Fatoohi et al. 2005, algorithm 1",
      .formula_per = "rank",
+     .latency = true,
+     .evaluation = Evaluation::at_shared_sizes,
      .parameters = {},
      .make = make})

@@ -55,5 +55,6 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "(n - 1) m / t_slowest",
      .source = "Kurmann et al. 2003, section 4.2.1",
      .formula_per = "rank",
+     .evaluation = Evaluation::at_shared_sizes,
      .parameters = {},
      .make = make})

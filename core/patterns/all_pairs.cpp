@@ -189,5 +189,6 @@ CROSSCUT_DEFINE_PATTERN(
                 .formula = "sum of m transferred / t_slowest: the mean of routes (serial), or their sum",
                 .source = "Every route by itself; the tournament is the circle method (Kirkman 1847)",
                 .formula_per = "phase",
+                .latency = true,
                 .parameters = parameters,
                 .make = make})

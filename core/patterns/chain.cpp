@@ -167,5 +167,7 @@ CROSSCUT_DEFINE_PATTERN(
             .formula = "m / t_slowest, m the total",
             .source = "Dolly: Rauch, Kurmann, Stricker 2000 (Partition Cast); Kurmann et al. 2003",
             .formula_per = "rank",
+            .findings = false,
+            .evaluation = Evaluation::at_own_sizes,
             .parameters = parameters,
             .make = make})

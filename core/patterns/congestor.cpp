@@ -220,5 +220,8 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "congested / idle, of the median and the 99th percentile of the victims' samples",
      .source = "After GPCNeT (Chunduri et al. 2019), with ratios from raw values",
      .formula_per = "rank",
+     .shape = PatternShape::victims,
+     .findings = false,
+     .evaluation = Evaluation::at_own_sizes,
      .parameters = parameters,
      .make = make})

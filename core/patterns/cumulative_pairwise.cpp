@@ -44,5 +44,6 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "2 m / t_slowest",
      .source = "Fatoohi et al. 2005, algorithm 3",
      .formula_per = "rank",
+     .evaluation = Evaluation::at_shared_sizes,
      .parameters = {},
      .make = make})

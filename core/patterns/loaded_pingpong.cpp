@@ -220,5 +220,8 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "2 sum of a rank's sizes / t_slowest",
      .source = "Salmon, Stein, Sterling 1998 (36 processes, 9,000 messages)",
      .formula_per = "rank",
+     .shape = PatternShape::loaded,
+     .findings = false,
+     .evaluation = Evaluation::at_own_sizes,
      .parameters = parameters,
      .make = make})

@@ -151,5 +151,6 @@ CROSSCUT_DEFINE_PATTERN(pairs, {.name = "pairs",
                                 .formula = "m / t_slowest, each direction and pair",
                                 .source = "Kurmann et al. 2003, tables 3 and 5",
                                 .formula_per = "rank",
+                                .latency = true,
                                 .parameters = parameters,
                                 .make = make})

@@ -103,5 +103,7 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "m / t_slowest, each direction",
      .source = "Kurmann et al. 2003, section 5.2, tables 3 and 5",
      .formula_per = "rank",
+     .latency = true,
+     .evaluation = Evaluation::at_shared_sizes,
      .parameters = parameters,
      .make = make})

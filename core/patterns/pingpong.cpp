@@ -208,5 +208,9 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "m / half round trip; stream: m count / t; bidirectional: 2 m / t",
      .source = "NetPIPE (Snell, Mikler, Gustafson 1996), as Bode et al. 2004 use it",
      .formula_per = "rank",
+     .shape = PatternShape::sweep,
+     .findings = false,
+     .latency = true,
+     .evaluation = Evaluation::at_own_sizes,
      .parameters = parameters,
      .make = make})

@@ -73,5 +73,7 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "2 m / t_slowest",
      .source = "Fatoohi et al. 2005, algorithm 4",
      .formula_per = "rank",
+     .latency = true,
+     .evaluation = Evaluation::at_shared_sizes,
      .parameters = parameters,
      .make = make})

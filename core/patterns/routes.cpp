@@ -131,5 +131,6 @@ CROSSCUT_DEFINE_PATTERN(routes,
                          .formula = "most messages of a rank, m / t_slowest",
                          .source = "crosscut: what `crosscut locate` measures with",
                          .formula_per = "rank",
+                         .latency = true,
                          .parameters = parameters,
                          .make = make})

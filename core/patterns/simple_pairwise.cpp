@@ -56,5 +56,7 @@ CROSSCUT_DEFINE_PATTERN(
      .formula = "4 m / t_slowest",
      .source = "Fatoohi et al. 2005, algorithm 2",
      .formula_per = "rank",
+     .latency = true,
+     .evaluation = Evaluation::at_shared_sizes,
      .parameters = {},
      .make = make})

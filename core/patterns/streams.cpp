@@ -235,5 +235,7 @@ CROSSCUT_DEFINE_PATTERN(
               .formula = "sum of m received / t_slowest",
               .source = "Kurmann et al. 2003, figure 7",
               .formula_per = "phase",
+              .shape = PatternShape::streams,
+              .evaluation = Evaluation::at_own_sizes,
               .parameters = parameters,
               .make = make})

@@ -24,6 +24,15 @@ TEST(list_names_every_pattern_and_backend_with_its_parameters) {
   }
 }
 
+TEST(list_says_how_runs_of_each_pattern_are_read) {
+  const json::Value listed = describe();
+  for (const json::Value& pattern : listed.at("patterns").array()) {
+    const bool one_pair = pattern.at("name").string() == "pingpong";
+    CHECK_EQ(pattern.at("shape").string() == "sweep", one_pair);
+    if (one_pair) CHECK(!pattern.at("findings").boolean() && pattern.at("latency").boolean());
+  }
+}
+
 TEST(list_survives_writing_and_reading) {
   const json::Value listed = describe();
   CHECK(json::parse(json::write(listed, 2)) == listed);

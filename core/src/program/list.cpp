@@ -72,6 +72,10 @@ json::Value describe(const PatternInfo& pattern) {
                       {"formula", pattern.formula},
                       {"source", pattern.source},
                       {"formula_per", pattern.formula_per},
+                      {"shape", name_of(pattern.shape)},
+                      {"findings", pattern.findings},
+                      {"latency", pattern.latency},
+                      {"evaluation", name_of(pattern.evaluation)},
                       {"parameters", describe(pattern.parameters)}};
 }
 

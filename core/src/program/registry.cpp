@@ -13,6 +13,34 @@ namespace registered {
 #undef CROSSCUT_PATTERN
 }  // namespace registered
 
+std::string_view name_of(PatternShape shape) {
+  switch (shape) {
+    case PatternShape::dense:
+      return "dense";
+    case PatternShape::sweep:
+      return "sweep";
+    case PatternShape::loaded:
+      return "loaded";
+    case PatternShape::victims:
+      return "victims";
+    case PatternShape::streams:
+      return "streams";
+  }
+  return "dense";
+}
+
+std::string_view name_of(Evaluation evaluation) {
+  switch (evaluation) {
+    case Evaluation::none:
+      return "";
+    case Evaluation::at_shared_sizes:
+      return "shared sizes";
+    case Evaluation::at_own_sizes:
+      return "own sizes";
+  }
+  return "";
+}
+
 std::span<const PatternInfo* const> patterns() {
 #define CROSSCUT_PATTERN(id) &registered::pattern_##id,
   static constexpr std::array all = {

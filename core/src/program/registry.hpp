@@ -1,6 +1,7 @@
 // What there is: every pattern and backend, each one file and one line in a .def file.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +13,20 @@
 
 namespace crosscut {
 
+// How reports read and draw a run of a pattern.
+enum class PatternShape : std::uint8_t {
+  dense,    // all ranks work in every phase: rates by phase, by route and by rank
+  sweep,    // one pair at a time over many sizes: latency and rate by size
+  loaded,   // single messages of mixed sizes, all pairs at once: their distribution
+  victims,  // the same messages under several conditions, which phase labels name: their slowdown
+  streams,  // senders share receivers: rate of each stream and each phase
+};
+std::string_view name_of(PatternShape shape);
+
+// Whether `crosscut evaluate` measures the pattern: at the sizes that dense patterns share, or at its own.
+enum class Evaluation : std::uint8_t { none, at_shared_sizes, at_own_sizes };
+std::string_view name_of(Evaluation evaluation);
+
 struct PatternInfo {
   std::string_view name;     // "simple-pairwise"
   std::string_view summary;  // one sentence: what it does
@@ -21,6 +36,12 @@ struct PatternInfo {
   std::string_view source;
   // What `credited_bytes` is per: "rank" (rate of a rank, slowest sets it) or "phase" (sum of ranks).
   std::string_view formula_per;
+  PatternShape shape = PatternShape::dense;
+  // A phase's messages run at once and none waits for another: a slow one tells of a host, a route, a trunk.
+  bool findings = true;
+  // A short message meets no other on its way: its time is a latency.
+  bool latency = false;
+  Evaluation evaluation = Evaluation::none;
   std::span<const Parameter> parameters;
   std::unique_ptr<Pattern> (*make)(const Parameters&);
 };

@@ -31,7 +31,7 @@ _SEARCHED = ("tcp", "phase_labels", "counters_before", "counters_after", "trust"
 # The job names its output, and whatever was handed to it as metadata; a network and a lab have names.
 _KEPT_OF = {
     "job": ("pattern", "backend", "sizes", "repetitions", "interval", "seed", "sync", "compute", "verify"),
-    "pattern": ("name", "summary", "formula", "formula_per", "source"),
+    "pattern": ("name", "summary", "formula", "formula_per", "source", "shape", "findings", "latency"),
     "backend": ("name",),
     "network": ("kind", "hosts", "switches", "ranks_per_host"),
     "lab": ("switch", "dilation", "mtu_bytes"),
