@@ -24,6 +24,10 @@ LISTED = {
             "formula": "2 m / t_slowest",
             "formula_per": "rank",
             "source": "nobody 2000",
+            "shape": "dense",
+            "findings": True,
+            "latency": True,
+            "evaluation": "shared sizes",
             "parameters": [
                 {"name": "stride", "kind": "integer", "unit": "ranks", "default": "1",
                  "help": "distance of partners, 5 % at least", "choices": [], "minimum": 1, "maximum": 9},
@@ -34,7 +38,8 @@ LISTED = {
             ],
         },
         {"name": "pingpong", "summary": "There and back", "answers": "How long?", "formula": "m / t",
-         "formula_per": "rank", "source": "nobody 2000", "parameters": []},
+         "formula_per": "rank", "source": "nobody 2000", "shape": "sweep", "findings": False, "latency": True,
+         "evaluation": "own sizes", "parameters": []},
     ],
     "backends": [
         {"name": "tcp", "summary": "TCP", "live": True, "available": True, "unavailable": "",

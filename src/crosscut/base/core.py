@@ -45,6 +45,9 @@ class Pattern:
     formula: str
     formula_per: str
     source: str
+    shape: str
+    evaluation: str
+    """How `crosscut evaluate` measures it: at `shared sizes` or `own sizes`; empty where it does not."""
     parameters: tuple[Parameter, ...]
 
 
@@ -160,7 +163,7 @@ def _list(entry: Mapping[str, object], key: str) -> list[object]:
 
 
 def _pattern(entry: Mapping[str, object]) -> Pattern:
-    names = ("name", "summary", "answers", "formula", "formula_per", "source")
+    names = ("name", "summary", "answers", "formula", "formula_per", "source", "shape", "evaluation")
     return Pattern(**{name: _text(entry, name) for name in names}, parameters=_parameters(entry))
 
 

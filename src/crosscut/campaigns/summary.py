@@ -23,6 +23,7 @@ from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, open_view
 from crosscut.reports.words import about, figures
 from crosscut.reports.words.sentences import figures_of
+from crosscut.run.shape import Shape
 
 
 def checked(results: Sequence[StepResult]) -> list[StepResult]:
@@ -121,7 +122,7 @@ def _rates_by_size(views: dict[str, View]) -> dict[str, dict[int, float]]:
     rates: dict[str, dict[int, float]] = {}
     for name, view in views.items():
         measured = view.measured_sizes()
-        if len(measured) > 1 and view.pattern not in ("pingpong", "loaded-pingpong"):
+        if len(measured) > 1 and view.shape not in (Shape.SWEEP, Shape.LOADED):
             rates[name] = {view.sizes[index]: _middle(view.samples(index)) for index in measured}
     return rates
 

@@ -37,10 +37,7 @@ summary.json). Ctrl-C stops after the block in flight.
 PAPER_SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 QUICK_SIZES = (1_000, 30_000, 1_000_000)
 QUICK_REPETITIONS = 6  # the fewest that give a 95 % interval
-# Order: the idle network first, then ever more load.
-SWEEP = "pingpong"
-DENSE = ("aapc", "simple-pairwise", "cumulative-pairwise", "random-pairwise", "pairwise", "aapc-burst")
-OTHERS = ("streams", "chain", "bisection", "congestor", "loaded-pingpong")
+SHARED_SIZES = "shared sizes"  # as the core's list says of patterns that are measured at these
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +90,8 @@ def plan(known: core.Core, given: Mapping[str, Any]) -> list[Step]:
         shared["repetitions"] = repetitions
     if limit := given.get("step_time_limit"):
         shared["time_limit_seconds"] = limit
-    wanted = [name for name in (SWEEP, *DENSE, *OTHERS) if known.pattern(name) is not None]
+    evaluated = {one.name: one.evaluation for one in known.patterns if one.evaluation}
+    wanted = list(evaluated)
     if only := given.get("only"):
         chosen = only.split(",")
         if unknown := [name for name in chosen if name not in wanted]:
@@ -101,7 +99,10 @@ def plan(known: core.Core, given: Mapping[str, Any]) -> list[Step]:
                 f"--only {unknown[0]}: not a step of an evaluation; there is {', '.join(wanted)}"
             )
         wanted = [name for name in wanted if name in chosen]
-    return [Step(name, name, sizes=tuple(sizes) if name in DENSE else (), options=shared) for name in wanted]
+    return [
+        Step(name, name, sizes=tuple(sizes) if evaluated[name] == SHARED_SIZES else (), options=shared)
+        for name in wanted
+    ]
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from crosscut.analysis.figures import samples
 from crosscut.analysis.figures.samples import Samples
 from crosscut.base.errors import UsageError
 from crosscut.base.node_names import node_names
+from crosscut.run.shape import Reading, Shape, reading
 
 
 def dig(value: object, *keys: str) -> object:
@@ -60,6 +61,15 @@ class View:
     @property
     def pattern(self) -> str:
         return text(self.attributes, "pattern", "name") or text(self.attributes, "job", "pattern") or "?"
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How its pattern's results are read."""
+        return reading(self.attributes)
+
+    @property
+    def shape(self) -> Shape:
+        return self.reading.shape
 
     @property
     def state(self) -> str:

@@ -18,10 +18,6 @@ from crosscut.analysis.stats.intervals import CONFIDENCE, Floats
 
 # Above it the time of a message says as much of rates as of switches.
 LARGEST_BYTES = 256
-# Patterns whose short messages are not made to wait for others.
-PATTERNS = frozenset(
-    {"pingpong", "aapc", "pairwise", "simple-pairwise", "random-pairwise", "pairs", "routes", "all-pairs"}
-)
 MOST_ROUTES = 4000
 RESAMPLES = 999
 _SEED = 1

@@ -31,6 +31,7 @@ from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
 from crosscut.analysis.structure.observed import Observed, of_samples
 from crosscut.run.run import Run
+from crosscut.run.shape import reading
 
 # Fewer phases, or fewer messages of a rank, tell nothing about who shares what.
 FEWEST_PHASES = 3
@@ -43,8 +44,6 @@ _ORDER = (
     Kind.GROUPS, Kind.SHARED_LIMIT, Kind.NOTHING,
 )  # fmt: skip
 Load = Callable[[xr.Dataset, int], Samples]
-# Patterns whose messages wait for each other: their times are no rates of routes.
-_NOT_DENSE = ("pingpong", "loaded-pingpong", "congestor", "chain")
 
 
 def machine_only(limited: str) -> Finding:
@@ -71,7 +70,7 @@ def look(
         if not len(samples.phase):
             only = machine_only(machine.limited(1, 1))
             return counters.tied([only], counters.gained(run.attributes), run.node_names), None
-    if samples is None or samples.of_phases or _pattern(run) in _NOT_DENSE:
+    if samples is None or samples.of_phases or not reading(run.attributes).findings:
         return [], None
     names = rank_names(run)
     observed = of_samples(samples)
@@ -167,11 +166,6 @@ def chosen(run: Run, size_index: int | None, load: Load = samples_module.load) -
         if loaded.measured_phases().any():
             return loaded
     return None
-
-
-def _pattern(run: Run) -> str:
-    pattern = run.attributes.get("pattern")
-    return str(pattern.get("name", "")) if isinstance(pattern, dict) else ""
 
 
 def after_search(found: Sequence[Finding], outline: Structure) -> tuple[list[Finding], Structure]:

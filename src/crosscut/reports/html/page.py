@@ -29,6 +29,7 @@ from crosscut.reports.view import View
 from crosscut.reports.words import about, costs
 from crosscut.reports.words.sentences import of_digest
 from crosscut.run.run import Run
+from crosscut.run.shape import Shape
 
 
 @dataclass(frozen=True)
@@ -170,8 +171,8 @@ def _sought(series: Series) -> Found:
 
 
 def _cautions(view: View, digests: Sequence[Digest]) -> list[Caution]:
-    # Of the patterns whose cautions look at single samples runs are small.
-    if view.pattern == "congestor":
+    # Cautions of victims look at single samples; such runs are small.
+    if view.shape is Shape.VICTIMS:
         return about.beware(view, [view.samples(index) for index in view.measured_sizes()])
     return about.beware(view, [digest.phases for digest in digests])
 
@@ -308,7 +309,7 @@ def _measured(chapter: Chapter, named: bool) -> Markup:
 def _tables(chapter: Chapter, named: bool) -> Markup:
     view = chapter.view
     parts: list[Markup] = []
-    if view.pattern == "pingpong":
+    if view.shape is Shape.SWEEP:
         parts.append(tables.of_sweep(sweep([view.samples(index) for index in view.measured_sizes()])))
     elif len(chapter.digests) > 1:
         parts.append(tables.by_size(chapter.digests, formula=chapter.series.by_formula))

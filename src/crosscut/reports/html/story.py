@@ -12,7 +12,6 @@ from crosscut.analysis.findings.model import Finding, Kind
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture, Series
-from crosscut.reports.terminal.run import BODIES
 from crosscut.reports.words import figures
 
 # From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
@@ -108,7 +107,7 @@ def _shape(one: Series) -> str:
     rates = one.digest.rates
     count = int(np.isfinite(rates.median).sum())
     worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
-    if one.by_formula or one.view.pattern in BODIES or count < 2 or worst is None or best is None:
+    if one.by_formula or not one.view.shape.by_phase or count < 2 or worst is None or best is None:
         return ""
     slowest, fastest = figures.at(rates, worst), figures.at(rates, best)
     if slowest.median >= ALIKE * fastest.median:

@@ -13,7 +13,6 @@ from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.variation import Variation, variation
 from crosscut.reports.terminal import size_table
-from crosscut.reports.terminal.run import BODIES
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.reports.view import View, open_view, text
 from crosscut.reports.words import about, costs, figures, loggp
@@ -31,7 +30,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
     if faults := about.planted(view):
         screen.line(f"planted: {'; '.join(faults)}", "dim")
     measured = [view.samples(index) for index in view.measured_sizes()]
-    if len(measured) > 1 and (view.pattern not in BODIES or measured[0].of_phases):
+    if len(measured) > 1 and (view.shape.by_phase or measured[0].of_phases):
         screen.line()
         size_table.draw(screen, measured, about.skew_seconds(view))
         screen.line()

@@ -12,15 +12,17 @@ from crosscut.reports.terminal import congestor, costs, dense, loaded, sweep
 from crosscut.reports.terminal.screen import Screen
 from crosscut.reports.view import View, text
 from crosscut.reports.words import about
+from crosscut.run.shape import Shape
 
 # Body of the report: all measured sizes, and the one whose details are asked for.
 Body = Callable[[Screen, View, list[Samples], Samples], None]
 
-# Patterns that answer a question of their own; every other one is a dense pattern.
-BODIES: dict[str, Body] = {
-    "pingpong": sweep.render,
-    "loaded-pingpong": loaded.render,
-    "congestor": congestor.render,
+_BODIES: dict[Shape, Body] = {
+    Shape.DENSE: dense.render,
+    Shape.STREAMS: dense.render,
+    Shape.SWEEP: sweep.render,
+    Shape.LOADED: loaded.render,
+    Shape.VICTIMS: congestor.render,
 }
 
 
@@ -33,7 +35,7 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
     if detailed is None:
         screen.line("Nothing is measured yet.")
         return
-    body = dense.render if detailed.of_phases else BODIES.get(view.pattern, dense.render)
+    body = dense.render if detailed.of_phases else _BODIES[view.shape]
     body(screen, view, measured, detailed)
     costs.render(screen, view)
 

@@ -16,6 +16,7 @@ from crosscut.reports.view import View, dig, items, number, text
 from crosscut.reports.words import costs
 from crosscut.reports.words.trust import emulations
 from crosscut.run.realm import is_emulated, is_simulated
+from crosscut.run.shape import Shape
 
 
 def what(view: View) -> str:
@@ -184,10 +185,10 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         found += cautions.of_clock(shown, clock_step_seconds(view))
     repeated = int(view.dataset["repetitions_done"].max()) if "repetitions_done" in view.dataset else 0
     found += cautions.of_summaries(view.summarised, number(view.attributes, "job", "interval"), repeated)
-    if view.pattern == "congestor":
+    if view.shape is Shape.VICTIMS:
         largest = max(shown, key=lambda samples: samples.size_bytes, default=None)
         found += cautions.of_congestion(early_ends(largest, view.labels(largest)) if largest else [])
-    elif view.pattern != "loaded-pingpong":  # whose figures are of single messages, not of phases
+    elif view.shape is not Shape.LOADED:  # whose figures are of single messages, not of phases
         found += cautions.of_intervals(shown)
     if costly := costs.far_off(view, costs.effort_of(view)):
         found.append(Caution(Kind.PROCESSOR_TIME, costly, costs.ADVICE))

@@ -12,6 +12,7 @@ from crosscut.analysis.figures.effort import Effort, efforts
 from crosscut.analysis.figures.hops import ByHops, Figure
 from crosscut.base import units
 from crosscut.reports.view import View, text
+from crosscut.run.shape import Shape
 
 HOSTS_NAMED = 4
 SMALLEST_SHARE = 1e-6  # of what both ends take: less is the rounding of a simulation
@@ -21,9 +22,8 @@ ADVICE = "look for other work on these hosts, a slower processor, offloading tur
 
 def latency_by_hops(view: View) -> ByHops | None:
     """Of the smallest size that tells latencies; None where the ways are not known, or all alike."""
-    if view.pattern not in hops.PATTERNS or text(view.attributes, "pattern", "parameters", "mode") not in (
-        "", "pingpong",
-    ):  # fmt: skip
+    mode = text(view.attributes, "pattern", "parameters", "mode")
+    if not view.reading.latency or mode not in ("", "pingpong"):
         return None
     small = [index for index in view.measured_sizes() if view.sizes[index] <= hops.LARGEST_BYTES]
     if not small or "phase_status" in view.dataset:
@@ -37,7 +37,7 @@ def latency_by_hops(view: View) -> ByHops | None:
 
 
 def timed(view: View) -> str:
-    return "half a round trip" if view.pattern == "pingpong" else "a message, all sending at once"
+    return "half a round trip" if view.shape is Shape.SWEEP else "a message, all sending at once"
 
 
 def hops_sentence(found: ByHops) -> str:

@@ -15,6 +15,7 @@ from crosscut.analysis.figures.pingpong import Sweep, sweep
 from crosscut.base import units
 from crosscut.reports.view import View, text
 from crosscut.reports.words import costs
+from crosscut.run.shape import Shape
 
 
 def mode(view: View) -> str:
@@ -34,7 +35,7 @@ def of_sweep(found: Sweep, how: str) -> LogGP | None:
 
 def as_json(view: View, found: Sweep) -> dict[str, object] | None:
     """What one run tells; seconds. L + 2 o of a ping-pong, of a stream g (or o, the longer)."""
-    model = of_sweep(found, mode(view)) if view.pattern == "pingpong" else None
+    model = of_sweep(found, mode(view)) if view.shape is Shape.SWEEP else None
     if model is None:
         return None
     send, receive = overhead(view)
@@ -52,7 +53,7 @@ def overhead(view: View) -> tuple[float, float]:
     """(o of sending, o of receiving) of the smallest messages, by the processors' time; NaN where they poll,
     or nothing was counted. A ping-pong's ends do both, so it tells but their mean."""
     found = [one for one in costs.effort_of(view) if one.size_bytes > 0]
-    if not found or costs.polls(view) or view.pattern != "pingpong":
+    if not found or costs.polls(view) or view.shape is not Shape.SWEEP:
         return math.nan, math.nan
     smallest = found[0]
     if mode(view) == "stream":
@@ -71,8 +72,8 @@ def _of_end(one: Effort, moved: np.ndarray[tuple[int], np.dtype[np.float64]]) ->
 
 def together(views: Sequence[View]) -> Parts | None:
     """Of the first ping-pong and the first stream between the same nodes; None: not both are there."""
-    bouncing = next((view for view in views if view.pattern == "pingpong" and mode(view) == "pingpong"), None)
-    streaming = next((view for view in views if view.pattern == "pingpong" and mode(view) == "stream"), None)
+    bouncing = next((view for view in views if view.shape is Shape.SWEEP and mode(view) == "pingpong"), None)
+    streaming = next((view for view in views if view.shape is Shape.SWEEP and mode(view) == "stream"), None)
     if bouncing is None or streaming is None or bouncing.nodes != streaming.nodes:
         return None
     round_trip, stream = _sweep(bouncing), _sweep(streaming)

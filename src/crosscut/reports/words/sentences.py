@@ -16,6 +16,7 @@ from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
 from crosscut.reports.view import View, text
 from crosscut.reports.words import figures
+from crosscut.run.shape import Shape
 
 
 def figures_of(view: View) -> list[str]:
@@ -23,11 +24,11 @@ def figures_of(view: View) -> list[str]:
     measured = [view.samples(index) for index in view.measured_sizes()]
     if not measured:
         return ["nothing is measured yet"]
-    sentences = _dense if measured[0].of_phases else _SENTENCES.get(view.pattern, _dense)
+    sentences = _dense if measured[0].of_phases else _SENTENCES[view.shape]
     return sentences(view, measured)
 
 
-def _pingpong(_view: View, measured: list[Samples]) -> list[str]:
+def _sweep(_view: View, measured: list[Samples]) -> list[str]:
     found = sweep(measured)
     if not np.isfinite(found.rates.median).any():
         return ["no size has a rate: no bytes moved"]
@@ -50,7 +51,7 @@ def _loaded(_view: View, measured: list[Samples]) -> list[str]:
     ]
 
 
-def _congestor(view: View, measured: list[Samples]) -> list[str]:
+def _victims(view: View, measured: list[Samples]) -> list[str]:
     largest = max(measured, key=lambda samples: samples.size_bytes)
     found = slowdowns(conditions(largest, view.labels(largest)))
     congested = [entry for entry in found if entry.condition.label != found[0].condition.label]
@@ -71,8 +72,8 @@ def _dense(view: View, measured: list[Samples]) -> list[str]:
 
 
 def of_digest(view: View, found: Digest) -> list[str]:
-    """`figures_of`, where what dense patterns need is there already."""
-    if not found.phases.of_phases and view.pattern in _SENTENCES:
+    """`figures_of`, where what figures by phase need is there already."""
+    if not found.phases.of_phases and not view.shape.by_phase:
         return figures_of(view)
     return _of_dense(view, found.phases, found.formula if _of_phase(view) else found.rates, found.routes)
 
@@ -101,8 +102,10 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
     return lines
 
 
-_SENTENCES: dict[str, Callable[[View, list[Samples]], list[str]]] = {
-    "pingpong": _pingpong,
-    "loaded-pingpong": _loaded,
-    "congestor": _congestor,
+_SENTENCES: dict[Shape, Callable[[View, list[Samples]], list[str]]] = {
+    Shape.DENSE: _dense,
+    Shape.STREAMS: _dense,
+    Shape.SWEEP: _sweep,
+    Shape.LOADED: _loaded,
+    Shape.VICTIMS: _victims,
 }

@@ -1,4 +1,4 @@
-"""The pictures of a run, by its pattern; reports/terminal/run.py chooses the terminal's report alike."""
+"""The pictures of a run, by its shape; reports/terminal/run.py chooses the terminal's report alike."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from crosscut.reports.html.pictures import (  # fmt: skip
 )
 from crosscut.reports.html.pictures.picture import Picture, Series
 from crosscut.reports.view import View
+from crosscut.run.shape import Shape
 
 Drawer = Callable[[Series, str, Structure | None], list[Picture]]
 
 
 def pictures(one: Series, name: str, known: Structure | None = None) -> list[Picture]:
     """Of one run, its details at the size of `one`; `name` begins the name of each."""
-    draw = _dense if one.samples.of_phases else _BY_PATTERN.get(one.view.pattern, _dense)
+    draw = _dense if one.samples.of_phases else _DRAWERS[one.view.shape]
     found = draw(one, name, known)
     if (drawn := structure.picture(known, f"{name}-structure")) is not None:
         found.append(drawn)
@@ -39,11 +40,11 @@ def pictures(one: Series, name: str, known: Structure | None = None) -> list[Pic
 
 def details(one: Series, name: str, known: Structure | None = None) -> list[Picture]:
     """Of the size of `one` alone: what differs where another is looked at."""
-    if one.samples.of_phases or one.view.pattern not in _BY_PATTERN:
+    if one.samples.of_phases:
         return _dense(one, name, known)
-    if one.view.pattern == "streams":
-        return _streams(one, name, known)
-    return _there(matrix.picture(one, f"{name}-routes", known)) if one.view.pattern == "pingpong" else []
+    if one.view.shape.by_phase:
+        return _DRAWERS[one.view.shape](one, name, known)
+    return _there(matrix.picture(one, f"{name}-routes", known)) if one.view.shape is Shape.SWEEP else []
 
 
 def _there(*found: Picture | None) -> list[Picture]:
@@ -62,7 +63,7 @@ def _dense(one: Series, name: str, known: Structure | None) -> list[Picture]:
     )
 
 
-def _pingpong(one: Series, name: str, known: Structure | None) -> list[Picture]:
+def _sweep(one: Series, name: str, known: Structure | None) -> list[Picture]:
     measured = [one.view.samples(index) for index in one.view.measured_sizes()]
     found = sweep.pictures([(one.name, pingpong.sweep(measured))], f"{name}-sweep")
     return [*found, *_there(matrix.picture(one, f"{name}-routes", known))]
@@ -74,7 +75,7 @@ def _loaded(one: Series, name: str, _known: Structure | None) -> list[Picture]:
     return _there(cloud.picture(*messages(measured), f"{name}-cloud"))
 
 
-def _congestor(one: Series, name: str, _known: Structure | None) -> list[Picture]:
+def _victims(one: Series, name: str, _known: Structure | None) -> list[Picture]:
     found = []
     for index in one.view.measured_sizes():
         samples = one.view.samples(index)
@@ -94,11 +95,12 @@ def _streams(one: Series, name: str, known: Structure | None) -> list[Picture]:
     )
 
 
-_BY_PATTERN: dict[str, Drawer] = {
-    "pingpong": _pingpong,
-    "loaded-pingpong": _loaded,
-    "congestor": _congestor,
-    "streams": _streams,
+_DRAWERS: dict[Shape, Drawer] = {
+    Shape.DENSE: _dense,
+    Shape.SWEEP: _sweep,
+    Shape.LOADED: _loaded,
+    Shape.VICTIMS: _victims,
+    Shape.STREAMS: _streams,
 }
 
 
@@ -107,7 +109,7 @@ def side_by_side(series: Sequence[Series], name: str, *, sweeps: bool = True) ->
     sizes as well, which no choice of a size changes."""
     if len(series) < 2:
         return []
-    sweeping = [one for one in series if one.view.pattern == "pingpong"]
+    sweeping = [one for one in series if one.view.shape is Shape.SWEEP]
     found: list[Picture] = []
     if sweeps and len(sweeping) > 1:
         lines = [
@@ -115,16 +117,16 @@ def side_by_side(series: Sequence[Series], name: str, *, sweeps: bool = True) ->
             for one in sweeping
         ]
         found += sweep.pictures(lines, f"{name}-sweep")
-    if sweeps and (under_load := [one for one in series if one.view.pattern == "loaded-pingpong"]):
+    if sweeps and (under_load := [one for one in series if one.view.shape is Shape.LOADED]):
         each = [
             (one.name, *messages([one.view.samples(index) for index in one.view.measured_sizes()]))
             for one in under_load
         ]
         found += _there(cloud.laid_over(each, f"{name}-loaded"))
     # One axis for one question: only runs of the same pattern are laid over each other.
-    patterns = dict.fromkeys(one.view.pattern for one in series)
-    for pattern in patterns:
-        dense = [one for one in series if one.view.pattern == pattern and pattern not in _BY_PATTERN]
+    by_phase = [one for one in series if one.view.shape is Shape.DENSE]
+    for pattern in dict.fromkeys(one.view.pattern for one in by_phase):
+        dense = [one for one in by_phase if one.view.pattern == pattern]
         if len(dense) > 1:
             prefix = f"{name}-{pattern}"
             found += _there(

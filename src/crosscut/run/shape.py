@@ -1,0 +1,57 @@
+"""How a run of a pattern is read: what the core recorded, or what is known of patterns from before it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Shape(Enum):
+    """How reports read and draw a run; core/src/program/registry.hpp says what each is."""
+
+    DENSE = "dense"
+    SWEEP = "sweep"
+    LOADED = "loaded"
+    VICTIMS = "victims"
+    STREAMS = "streams"
+
+    @property
+    def by_phase(self) -> bool:
+        """The figures are rates of phases, routes and ranks."""
+        return self in (Shape.DENSE, Shape.STREAMS)
+
+
+@dataclass(frozen=True)
+class Reading:
+    shape: Shape = Shape.DENSE
+    findings: bool = True
+    """Messages of a phase run at once and none waits for another, so a slow one tells of its route."""
+    latency: bool = False
+    """A short message meets no other on its way, so its time is a latency."""
+
+
+# Shapes of patterns before runs recorded them (crosscut 0.1); any other pattern was read as `Reading()`.
+_WITH_LATENCY = ("aapc", "pairwise", "simple-pairwise", "random-pairwise", "pairs", "routes", "all-pairs")
+_BEFORE = {
+    "pingpong": Reading(Shape.SWEEP, findings=False, latency=True),
+    **dict.fromkeys(_WITH_LATENCY, Reading(latency=True)),
+    "streams": Reading(Shape.STREAMS),
+    "chain": Reading(findings=False),
+    "loaded-pingpong": Reading(Shape.LOADED, findings=False),
+    "congestor": Reading(Shape.VICTIMS, findings=False),
+}
+
+
+def reading(attributes: Mapping[str, object]) -> Reading:
+    """Of a run, from its attributes. A shape that this version does not know is read as a dense one, without
+    findings."""
+    pattern, job = attributes.get("pattern"), attributes.get("job")
+    recorded = pattern if isinstance(pattern, Mapping) else {}
+    if "shape" not in recorded:
+        name = recorded.get("name") or (job.get("pattern") if isinstance(job, Mapping) else "")
+        return _BEFORE.get(str(name), Reading())
+    known = next((shape for shape in Shape if shape.value == recorded["shape"]), None)
+    if known is None:
+        return Reading(findings=False)
+    return Reading(known, recorded.get("findings") is True, recorded.get("latency") is True)

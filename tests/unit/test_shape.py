@@ -1,0 +1,43 @@
+"""How results of a pattern are read: as its run recorded, or as was known before runs recorded it."""
+
+from __future__ import annotations
+
+import pytest
+from made_runs import aapc_view
+
+from crosscut.base import core
+from crosscut.reports.words.sentences import figures_of
+from crosscut.run.shape import Reading, Shape, reading
+
+
+def test_a_run_is_read_by_the_shape_that_it_recorded() -> None:
+    pattern = {"name": "aapc", "shape": "loaded", "findings": False, "latency": True}
+    assert reading({"pattern": pattern}) == Reading(Shape.LOADED, findings=False, latency=True)
+    assert "under load" in figures_of(aapc_view(attributes={"pattern": pattern}))[0]
+
+
+@pytest.mark.parametrize("shape", ["spiral", "", None, 7, ["dense"]])
+def test_a_shape_that_is_not_known_is_drawn_by_phase_and_tells_no_findings(shape: object) -> None:
+    pattern = {"name": "aapc", "shape": shape, "findings": True, "latency": True}
+    assert reading({"pattern": pattern}) == Reading(Shape.DENSE, findings=False, latency=False)
+
+
+def test_an_old_run_is_read_as_a_new_one_of_the_same_pattern() -> None:
+    for pattern in core.load().patterns:
+        before = reading({"pattern": {"name": pattern.name}})
+        assert before.shape.value == pattern.shape, pattern.name
+
+
+@pytest.mark.parametrize(
+    ("attributes", "shape"),
+    [
+        ({"job": {"pattern": "pingpong"}}, Shape.SWEEP),
+        ({"pattern": {"name": "congestor"}}, Shape.VICTIMS),
+        ({"pattern": {"name": "unheard-of"}}, Shape.DENSE),
+        ({"pattern": {"name": ["pingpong"]}}, Shape.DENSE),
+        ({"pattern": 3, "job": 4}, Shape.DENSE),
+        ({}, Shape.DENSE),
+    ],
+)
+def test_a_run_without_a_shape_is_read_by_its_name(attributes: dict[str, object], shape: Shape) -> None:
+    assert reading(attributes).shape is shape
