@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import Truth
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.model import Direction, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure.located import Located
 
 Integers = NDArray[np.int64]
-ALARMS = (Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _between_two(reach: str, group: int, other: int) -> tuple[str, int, int]:
 
 def named_faults(found: Sequence[Finding], truth: Truth) -> set[tuple[str, int, str]]:
     """(kind, subject, direction), as of planted faults."""
-    return {subject for finding in found if finding.kind in ALARMS for subject in _subjects(finding, truth)}
+    return {subject for finding in found if finding.kind.fault for subject in _subjects(finding, truth)}
 
 
 def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:

@@ -9,7 +9,7 @@ from labs import crossbar, lab, needs_lab
 
 from crosscut import cli
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.model import Kind
+from crosscut.analysis.findings.kinds import Kind
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.catalogue import Fault
 from crosscut.run.run import Run

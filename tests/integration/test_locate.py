@@ -17,7 +17,8 @@ from benchmarks.truth.score import adjusted_rand
 
 from crosscut import cli
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.model import Kind, from_json
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import from_json
 from crosscut.analysis.structure.model import Reach
 from crosscut.campaigns.locate import rates, text
 from crosscut.network import description

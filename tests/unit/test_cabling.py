@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosscut.analysis.findings import cable_names
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base.errors import UsageError
 from crosscut.cabling import ibnetdiscover, inventory, lldp, reading, slurm_topology

@@ -11,7 +11,8 @@ from timed_samples import all_to_all
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import changes, dips, stability
 from crosscut.analysis.findings.deviations import deviations
-from crosscut.analysis.findings.model import Direction, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
 
 

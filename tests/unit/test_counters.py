@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosscut.analysis.findings import counters
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Finding
 
 NODES = ("n0", "n1", "n2", "n3")
 

@@ -8,7 +8,7 @@ from benchmarks.agreement.sharing import max_min
 from numpy.typing import NDArray
 
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.model import Kind
+from crosscut.analysis.findings.kinds import Kind
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure.observed import Route
 

@@ -12,7 +12,8 @@ import pytest
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import of_run, stability
 from crosscut.analysis.findings.deviations import Deviations, deviations
-from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind, as_json, from_json
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Effect, Finding, as_json, from_json
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, outliers_below
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure

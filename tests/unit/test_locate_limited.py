@@ -10,7 +10,7 @@ from benchmarks.truth import networks, oracle
 from changed_runs import aapc
 
 from crosscut.analysis.findings import of_run, slow_routes
-from crosscut.analysis.findings.model import Kind
+from crosscut.analysis.findings.kinds import Kind
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.model import LOCATE_ON

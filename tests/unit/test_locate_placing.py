@@ -11,7 +11,8 @@ from benchmarks.truth.networks import HOST_RATE
 from benchmarks.truth.score import adjusted_rand
 
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.model import Direction, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.observed import Observed, of_phases
 

@@ -10,7 +10,7 @@ from benchmarks.truth.score import adjusted_rand, score, search
 from tiers import seeds
 
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.model import Kind
+from crosscut.analysis.findings.kinds import Kind
 from crosscut.analysis.search import filling
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import grouping, idle, network_file, tallies

@@ -13,7 +13,8 @@ from test_locate_uneven import finished
 from tiers import long, seeds
 
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.search.few import Few
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.stats.intervals import Floats

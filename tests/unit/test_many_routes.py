@@ -8,7 +8,7 @@ from made_runs import aapc_view
 
 from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.findings import many_routes, of_run
-from crosscut.analysis.findings.model import Kind
+from crosscut.analysis.findings.kinds import Kind
 from crosscut.analysis.stats.doubt import outliers_below
 from crosscut.run.run import Run
 

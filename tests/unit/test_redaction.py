@@ -14,7 +14,8 @@ from crosscut.analysis.compare import spec
 from crosscut.analysis.compare.promises import verdicts
 from crosscut.analysis.compare.spec import Promise
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Finding
 from crosscut.reports import junit, protocol, redaction
 from crosscut.reports.html import page, write
 from crosscut.reports.json import check as json_check

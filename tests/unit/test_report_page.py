@@ -16,7 +16,8 @@ from stored_run import make_run
 
 from crosscut import cli
 from crosscut.analysis.findings import model as findings
-from crosscut.analysis.findings.model import Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.base.errors import UsageError
 from crosscut.reports.html import assets
 from crosscut.reports.html.page import Found, distinct_names, render

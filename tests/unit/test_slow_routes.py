@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from crosscut.analysis.findings import slow_routes
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.observed import Observed, of_phases
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosscut.analysis.findings import cable_names
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Finding
 from crosscut.base.errors import UsageError
 from crosscut.cabling import switch_counters
 from crosscut.cabling.model import Cabling, Port, Trunk

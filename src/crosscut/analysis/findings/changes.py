@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crosscut.analysis.findings.deviations import Deviations
-from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
 from crosscut.analysis.stats.intervals import Floats

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Kind, Place
+from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
 
 # Of segments sent; and so many times the middle host's share.
@@ -131,7 +132,8 @@ def tied(found: Sequence[Finding], by_node: Mapping[str, Gained], nodes: Sequenc
     told, spoken = [], set()
     for finding in found:
         ends = {nodes[rank] for rank in (*finding.ranks, *(end for route in finding.routes for end in route))}
-        here = {name: telling[name] for name in telling if name in ends} if finding.kind in _OF_HOSTS else {}
+        of_hosts = finding.kind.place is Place.HOSTS
+        here = {name: telling[name] for name in telling if name in ends} if of_hosts else {}
         spoken |= set(here)
         said = "; ".join(f"{name}'s counters: {node.words()}" for name, node in here.items())
         told.append(replace(finding, what=f"{finding.what.removesuffix('.')}; {said}") if said else finding)
@@ -143,7 +145,6 @@ _ADVICE = (
     "a cable, a plug or an optical module on its way out shows in counters first: look at those of the "
     "switch's port, too"
 )
-_OF_HOSTS = (Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.DRIFT)
 
 
 def _alone(telling: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]:

@@ -20,7 +20,8 @@ from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.series import median as of_rows
 from crosscut.analysis.figures.summary import phase_seconds
 from crosscut.analysis.findings.deviations import Deviations
-from crosscut.analysis.findings.model import Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers

@@ -15,7 +15,8 @@ import xarray as xr
 from crosscut.analysis.figures import samples as samples_module
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
-from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
 from crosscut.analysis.findings.slow_routes import crowds, only_in_crowds
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, normal_tail, tail_factor

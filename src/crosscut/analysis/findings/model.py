@@ -11,24 +11,11 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
+from crosscut.analysis.findings.kinds import BY_NAME, Kind
 from crosscut.analysis.structure.model import Structure, number_in, number_out
 from crosscut.base.errors import UsageError
 
 SCHEMA = {"name": "crosscut-findings", "version": 1}
-
-
-class Kind(Enum):
-    SLOW_HOST = "slow host"
-    SLOW_ROUTE = "slow route"
-    SLOW_TRUNK = "slow trunk"
-    UNSTABLE = "unstable"
-    DRIFT = "drift"
-    STEP = "step"
-    PERIODIC = "periodic dips"
-    COUNTED = "counted errors"
-    SHARED_LIMIT = "shared limit"
-    GROUPS = "groups"
-    NOTHING = "nothing found"
 
 
 class Direction(Enum):
@@ -73,7 +60,7 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         value = asdict(self)
-        value["kind"] = self.kind.value
+        value["kind"], value["fault"] = self.kind.value, self.kind.fault
         value["direction"] = self.direction.value if self.direction else None
         value["effect"] = (
             {name: number_out(figure) for name, figure in value["effect"].items()} if self.effect else None
@@ -88,7 +75,7 @@ class Finding:
             effect = value.get("effect")
             direction = value.get("direction")
             return cls(
-                kind=Kind(value["kind"]),
+                kind=BY_NAME[value["kind"]],
                 what=str(value["what"]),
                 ranks=tuple(int(rank) for rank in value.get("ranks", ())),
                 hosts=tuple(str(host) for host in value.get("hosts", ())),

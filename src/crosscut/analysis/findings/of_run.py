@@ -24,7 +24,8 @@ from crosscut.analysis.findings import (
     slow_trunks,
     stability,
 )
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import ORDER, Kind
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
@@ -38,11 +39,6 @@ FEWEST_PHASES = 3
 # Noise of a message's rate that hides what an operator would want to know; how far below it a single route
 # must lie to be told among some thousands (standard deviations).
 _NOISY, _FAR = 0.04, 5.0
-_ORDER = (
-    Kind.SLOW_HOST, Kind.SLOW_TRUNK, Kind.SLOW_ROUTE, Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.COUNTED,
-    Kind.DRIFT,
-    Kind.GROUPS, Kind.SHARED_LIMIT, Kind.NOTHING,
-)  # fmt: skip
 Load = Callable[[xr.Dataset, int], Samples]
 
 
@@ -136,7 +132,7 @@ def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
     """The most telling first; a sentence where there is nothing to tell."""
     if not found:
         return [_nothing(inferred.alone.noise)]
-    return sorted(found, key=lambda finding: _ORDER.index(finding.kind))
+    return sorted(found, key=lambda finding: ORDER[finding.kind])
 
 
 def _nothing(noise: float) -> Finding:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Finding
 from crosscut.cabling import switch_counters
 from crosscut.cabling.model import Cabling, Port, Trunk
 

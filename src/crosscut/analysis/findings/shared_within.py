@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crosscut.analysis.findings.model import Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.analysis.structure.infer import group_name
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import Limit, Reach

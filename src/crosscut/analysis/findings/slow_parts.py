@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred, group_name

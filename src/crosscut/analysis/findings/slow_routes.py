@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS, Names, numbers, some_routes
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
 from crosscut.analysis.structure.infer import Inferred

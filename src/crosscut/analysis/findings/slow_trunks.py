@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, outliers_below
 from crosscut.analysis.structure.infer import Inferred, group_name
 from crosscut.analysis.structure.limits import Capacity

@@ -10,7 +10,8 @@ import numpy as np
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import changes, dips
 from crosscut.analysis.findings.deviations import Deviations, deviations
-from crosscut.analysis.findings.model import Direction, Effect, Finding, Kind
+from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail
 from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats
 from crosscut.analysis.structure.observed import Integers

@@ -223,7 +223,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
             "li",
             element("a", chapter.series.name, href=f"#{_anchor(chapter)}"),
             f": {tight(chapter.told[0].text)}",
-            class_="fault" if chapter.told[0].fault else None,
+            class_="warns" if chapter.told[0].warns else None,
         )
         for chapter in chapters
     ]  # fmt: skip

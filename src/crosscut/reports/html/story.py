@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Sort
+from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture, Series
@@ -16,33 +17,6 @@ from crosscut.reports.words import figures
 
 # From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
 ALIKE = 0.9
-_FAULTS = frozenset(
-    {
-        Kind.SLOW_HOST,
-        Kind.SLOW_ROUTE,
-        Kind.SLOW_TRUNK,
-        Kind.UNSTABLE,
-        Kind.COUNTED,
-        Kind.DRIFT,
-        Kind.STEP,
-        Kind.PERIODIC,
-    }
-)
-_EXPLAINING = frozenset({Kind.GROUPS, Kind.SHARED_LIMIT})
-# Which picture proves what, best first.
-_PROOFS: dict[Kind, tuple[str, ...]] = {
-    Kind.SLOW_HOST: ("routes", "ranks"),
-    Kind.SLOW_ROUTE: ("routes",),
-    Kind.SLOW_TRUNK: ("routes", "phases"),
-    Kind.SHARED_LIMIT: ("structure", "phases", "routes"),
-    Kind.GROUPS: ("structure", "routes"),
-    Kind.UNSTABLE: ("phase-histogram", "phases"),
-    Kind.COUNTED: ("routes", "ranks"),
-    Kind.DRIFT: ("phases",),
-    Kind.STEP: ("phase-histogram", "phases"),
-    Kind.PERIODIC: ("phase-histogram", "phases"),
-    Kind.NOTHING: ("routes", "phases"),
-}
 
 
 @dataclass(frozen=True)
@@ -53,18 +27,18 @@ class Told:
     proofs: tuple[str, ...] = ()
     advice: str = ""
     doubt: str = ""
-    fault: bool = False
+    warns: bool = False
 
 
 def told(found: Sequence[Finding], one: Series, sentences: Sequence[str]) -> list[Told]:
-    """Faults first; then the shape of the phases and what explains it; then the terminal's sentences."""
-    faults = [_of_finding(finding) for finding in found if finding.kind in _FAULTS]
-    explained = [_of_finding(finding) for finding in found if finding.kind in _EXPLAINING]
-    nothing = [_of_finding(finding) for finding in found if finding.kind is Kind.NOTHING]
+    """What warns first; then the shape of the phases and what explains it; then the terminal's sentences."""
+    warnings = [_of_finding(finding) for finding in found if finding.kind.warns]
+    explained = [_of_finding(finding) for finding in found if finding.kind.sort is Sort.DESIGN]
+    nothing = [_of_finding(finding) for finding in found if finding.kind.sort is Sort.NOTHING]
     shape = _shape(one)
     proofs = ("phases", "sweep-rate", "cloud", "victims-0", "streams")
     return [
-        *faults,
+        *warnings,
         *([Told(shape, ("phases",))] if shape else []),
         *explained,
         *(
@@ -78,10 +52,10 @@ def told(found: Sequence[Finding], one: Series, sentences: Sequence[str]) -> lis
 def _of_finding(finding: Finding) -> Told:
     return Told(
         _sentence(finding.what),
-        _PROOFS[finding.kind],
+        finding.kind.proofs,
         finding.advice,
         _doubt(finding),
-        finding.kind in _FAULTS,
+        finding.kind.warns,
     )
 
 
@@ -139,7 +113,7 @@ def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
             element("p", tight(one.text)),
             element("p", more(one), class_="doubt") if more(one) else None,
             _links(one, pictures),
-            class_="fault" if one.fault else None,
+            class_="warns" if one.warns else None,
         )
         for one in told
     ]

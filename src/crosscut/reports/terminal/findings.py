@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from crosscut.analysis.findings.model import Finding, Kind
+from crosscut.analysis.findings.kinds import Sort
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
@@ -13,24 +14,21 @@ from crosscut.reports.terminal.screen import Screen
 
 FINDINGS_SHOWN = 10
 GROUPS_SHOWN = 8
-_FAULTS = (
-    Kind.SLOW_HOST, Kind.SLOW_ROUTE, Kind.SLOW_TRUNK, Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.COUNTED,
-)  # fmt: skip
 
 
 def render(screen: Screen, found: Sequence[Finding], structure: Structure | None) -> None:
     screen.title("Findings")
     for finding in found[:FINDINGS_SHOWN]:
-        fault = finding.kind in _FAULTS
+        warns = finding.kind.warns
         screen.line(
-            f"{screen.glyphs.warning if fault else '–'} {_sentence(finding.what)}{_doubt(finding)}",
-            "bold yellow" if fault else "",
+            f"{screen.glyphs.warning if warns else '–'} {_sentence(finding.what)}{_doubt(finding)}",
+            "bold yellow" if warns else "",
         )
-        if finding.advice and (fault or finding.kind in (Kind.DRIFT, Kind.NOTHING)):
+        if finding.advice and finding.kind.sort is not Sort.DESIGN:
             screen.line(f"  {finding.advice}", "dim")
     if len(found) > FINDINGS_SHOWN:
         screen.line(f"  and {len(found) - FINDINGS_SHOWN} more; --json has all", "dim")
-    if any(math.isfinite(finding.false_alarm) and finding.kind in _FAULTS for finding in found):
+    if any(math.isfinite(finding.false_alarm) and finding.kind.warns for finding in found):
         screen.line(
             "False alarm: the chance of such a finding, or a clearer one, anywhere in a network without "
             "faults; all that was tested is counted in.", "dim",
@@ -47,7 +45,7 @@ def _doubt(finding: Finding) -> str:
     if not math.isfinite(finding.false_alarm):
         return ""
     if finding.false_alarm <= SMALLEST_CLAIMED:
-        return f" False alarm: below {SMALLEST_CLAIMED:.0e}." if finding.kind in _FAULTS else ""
+        return f" False alarm: below {SMALLEST_CLAIMED:.0e}." if finding.kind.warns else ""
     return f" False alarm: {finding.false_alarm:.1g}."
 
 

@@ -1,0 +1,61 @@
+"""The kinds of findings: everything that differs between them but what the finder itself decides."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Sort(Enum):
+    FAULT = "something is broken"
+    CHANGE = "something varies with time"
+    DESIGN = "how the network is made"
+    NOTHING = "there is nothing to tell"
+
+
+class Place(Enum):
+    """What a list of cables adds to a finding."""
+
+    NONE = "none"
+    HOSTS = "where the hosts are plugged in"
+    TRUNKS = "which cables the trunk is"
+
+
+class Kind(Enum):
+    """A line each, in the order in which findings are told: name in JSON (docs/reference/findings.md),
+    sort, the pictures that prove it in a report (best first), and what a list of cables adds."""
+
+    SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), Place.HOSTS
+    SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), Place.TRUNKS
+    SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), Place.HOSTS
+    UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), Place.HOSTS
+    STEP = "step", Sort.CHANGE, ("phase-histogram", "phases"), Place.HOSTS
+    PERIODIC = "periodic dips", Sort.CHANGE, ("phase-histogram", "phases"), Place.HOSTS
+    COUNTED = "counted errors", Sort.FAULT, ("routes", "ranks"), Place.HOSTS
+    DRIFT = "drift", Sort.CHANGE, ("phases",), Place.HOSTS
+    GROUPS = "groups", Sort.DESIGN, ("structure", "routes"), Place.NONE
+    SHARED_LIMIT = "shared limit", Sort.DESIGN, ("structure", "phases", "routes"), Place.NONE
+    NOTHING = "nothing found", Sort.NOTHING, ("routes", "phases"), Place.NONE
+
+    sort: Sort
+    proofs: tuple[str, ...]
+    place: Place
+
+    def __new__(cls, name: str, sort: Sort, proofs: tuple[str, ...], place: Place) -> Kind:
+        kind = object.__new__(cls)
+        kind._value_ = name
+        kind.sort, kind.proofs, kind.place = sort, proofs, place
+        return kind
+
+    @property
+    def fault(self) -> bool:
+        """Something is broken: a reason to raise an alarm."""
+        return self.sort is Sort.FAULT
+
+    @property
+    def warns(self) -> bool:
+        """People see a warning: a fault, or something that varies with time."""
+        return self.sort in (Sort.FAULT, Sort.CHANGE)
+
+
+ORDER = {kind: rank for rank, kind in enumerate(Kind)}
+BY_NAME = {kind.value: kind for kind in Kind}
