@@ -11,7 +11,7 @@ from crosscut import cli
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import Kind
 from crosscut.lab.faults import plant
-from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.faults.fault import Fault
 from crosscut.run.run import Run
 
 pytestmark = needs_lab

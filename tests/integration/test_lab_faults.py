@@ -13,7 +13,8 @@ from labs import FAST_ETHERNET, SWITCHES, crossbar, lab, median_rates, needs_lab
 from crosscut.base.errors import UsageError
 from crosscut.lab import removal, state
 from crosscut.lab.faults import plant
-from crosscut.lab.faults.catalogue import NAMES, Fault
+from crosscut.lab.faults.catalogue import NAMES
+from crosscut.lab.faults.fault import Fault
 from crosscut.lab.switch import process
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]

@@ -9,7 +9,7 @@ from labs import crossbar, lab, needs_lab
 
 from crosscut import cli
 from crosscut.lab.faults import plant
-from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.faults.fault import Fault
 from crosscut.lab.watching import trust
 from crosscut.run.run import Run
 

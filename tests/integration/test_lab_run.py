@@ -15,7 +15,7 @@ from labs import crossbar, lab, needs_lab, on_node
 from crosscut.base import core
 from crosscut.lab import describe, lifecycle, removal, state
 from crosscut.lab.faults import plant
-from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.faults.fault import Fault
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 QUICK = ("--size", "300KB", "--repetitions", "5")

@@ -17,7 +17,7 @@ from labs import FAST_ETHERNET, NO_USER_SWITCH, lab, median_rates, needs_lab, on
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import describe, lifecycle, removal, state
 from crosscut.lab.faults import plant
-from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.faults.fault import Fault
 from crosscut.lab.switch import process as switch_process
 from crosscut.lab.switch.program import UserSwitchError
 from crosscut.network import switch_choice

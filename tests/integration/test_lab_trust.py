@@ -17,7 +17,7 @@ from labs import all_cores_busy, crossbar, lab, needs_lab
 
 from crosscut.lab import lifecycle
 from crosscut.lab.faults import plant
-from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.faults.fault import Fault
 from crosscut.lab.watching import reference
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]

@@ -13,7 +13,8 @@ from labs import FAST_ETHERNET, lab, needs_lab, on_node
 
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle, state
-from crosscut.lab.faults import catalogue, plant
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.fault import Fault
 from crosscut.lab.switch.program import find_switch
 from crosscut.lab.walk import walk as walking
 
@@ -113,7 +114,7 @@ def test_tables_that_send_packets_back_are_a_circle(routed: Path) -> None:
 
 def test_a_dead_node_is_silent_and_the_walk_ends(routed: Path) -> None:
     with lab(routed / "routed.toml") as record:
-        plant.plant("test", catalogue.Fault("dead", ("n0005",)))
+        plant.plant("test", Fault("dead", ("n0005",)))
         walked = walking.walk(record, "", "n0005", 60)
         assert {one.end for one in walked.unlike} == {"silent"}
         assert len(walked.unlike) == len(walked.routes) == 11

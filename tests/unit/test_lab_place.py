@@ -9,7 +9,8 @@ import pytest
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import Share
 from crosscut.lab import describe, state
-from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.faults.catalogue import as_json
+from crosscut.lab.faults.fault import Fault
 from crosscut.network.paths import Host
 from crosscut.places.lab import PLACE, _refuse_other, planted, rails, spread, taken_down
 
@@ -47,7 +48,7 @@ def test_planted_faults_are_told_in_a_line_however_many(
     record = state.Record("one", "one.toml")
     state.write(record)
     assert planted("one") == ""
-    entries = [{"id": f"f{number}", **Fault("dead", (f"n{number}",)).as_json()} for number in range(1, 7)]
+    entries = [{"id": f"f{number}", **as_json(Fault("dead", (f"n{number}",)))} for number in range(1, 7)]
     state.with_faults(record, tuple(entries[:1]))
     assert planted("one") == "planted in lab one: f1: nothing gets to n1 or away from it"
     state.with_faults(record, tuple(entries))

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from crosscut.base.errors import UsageError
-from crosscut.lab.faults import cables as switch_faults
-from crosscut.lab.faults import catalogue, plant
+from crosscut.lab.faults import catalogue
+from crosscut.lab.faults.fault import Fault, ends
+from crosscut.lab.faults.kinds import dead, swap
 from crosscut.lab.plan import addresses, unlike
 from crosscut.lab.plan.plan import Plan, plan
 from crosscut.lab.plan.shaping import bucket, frames, segments
@@ -121,39 +122,37 @@ def test_what_is_dead_is_all_of_a_node_or_one_adapter(adapter: int | None, found
     document["edges"][1]["a"] = 0
     document["routes"], document["segments"] = [], []
     made = plan(paths.parse(document))
-    fault = catalogue.Fault("dead", ("n0",), adapter=adapter)
-    assert [end.name for end in plant.ends(made, fault)] == found
+    fault = Fault("dead", ("n0",), adapter=adapter)
+    assert [end.name for end in ends(made, "n0", dead.adapters(made, fault))] == found
 
 
 @pytest.mark.parametrize(
     ("fault", "lines"),
     [
-        (catalogue.Fault("slow", ("n1",), share=0.2), [{"in": 0.2, "out": 0.2}]),
-        (catalogue.Fault("slow", ("n1",), share=0.2, direction="out"), [{"out": 0.2}]),
-        (catalogue.Fault("half-duplex", ("n1",)), [{"half_duplex": True}]),
+        (Fault("slow", ("n1",), share=0.2), [{"in": 0.2, "out": 0.2}]),
+        (Fault("slow", ("n1",), share=0.2, direction="out"), [{"out": 0.2}]),
+        (Fault("half-duplex", ("n1",)), [{"half_duplex": True}]),
         (
-            catalogue.Fault("loss", ("n1",), direction="in", seconds=0.1, every=2),
+            Fault("loss", ("n1",), direction="in", seconds=0.1, every=2),
             [{"lose": "in", "carrier": False, "seconds": 0.1, "every": 2}],
         ),
         (
-            catalogue.Fault("flap", ("n1",), seconds=0.1, every=2),
+            Fault("flap", ("n1",), seconds=0.1, every=2),
             [{"lose": "both", "carrier": True, "seconds": 0.1, "every": 2}],
         ),
-        (catalogue.Fault("dead", ("n1",)), [{"lose": "both"}]),
-        (catalogue.Fault("miswire", ("n1", "n2")), [{"at": "n2"}]),
+        (Fault("dead", ("n1",)), [{"lose": "both"}]),
+        (Fault("miswire", ("n1", "n2")), [{"at": "n2"}]),
         (
-            catalogue.Fault("swap", ("n1", "n2")),
+            Fault("swap", ("n1", "n2")),
             [{"at": "n2", "known": True}, {"host": "n2", "at": "n1", "known": True}],
         ),
-        (catalogue.Fault("mtu", ("n1",)), []),
-        (catalogue.Fault("compute", ("n1",)), []),
+        (Fault("mtu", ("n1",)), []),
+        (Fault("compute", ("n1",)), []),
     ],
-    ids=lambda value: value.kind if isinstance(value, catalogue.Fault) else "",
+    ids=lambda value: value.kind if isinstance(value, Fault) else "",
 )
-def test_the_user_switch_is_told_of_each_bad_cable(
-    fault: catalogue.Fault, lines: list[dict[str, Any]]
-) -> None:
-    told = [json.loads(line) for line in switch_faults.text([fault], planned()).splitlines()]
+def test_the_user_switch_is_told_of_each_bad_cable(fault: Fault, lines: list[dict[str, Any]]) -> None:
+    told = [json.loads(line) for line in catalogue.for_switch([fault], planned()).splitlines()]
     assert told == [{"host": "n1", "adapter": 0, **line} for line in lines]
 
 
@@ -202,7 +201,7 @@ def test_what_routers_add_is_left_out_by_either_switch() -> None:
 def test_exchanged_nodes_are_found_where_the_other_was() -> None:
     made = planned()
     macs = (addresses.mac(1, 0), addresses.mac(2, 0))
-    entries = {(one.port, one.mac) for one in plant.exchanged_entries(made, ("p1b", "p2b"), macs)}
+    entries = {(one.port, one.mac) for one in swap.exchanged_entries(made, ("p1b", "p2b"), macs)}
     # Node 1's port is now at the second switch: the first sends its frames over the trunk.
     assert {port for port, mac in entries if mac == macs[0]} == {"p1b", "p4a"}
     assert {port for port, mac in entries if mac == macs[1]} == {"p2b", "p4b"}

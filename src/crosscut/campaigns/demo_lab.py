@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from crosscut.lab import lifecycle
 from crosscut.lab.faults import plant
-from crosscut.lab.faults.catalogue import Fault
+from crosscut.lab.faults.fault import Fault
 
 NETWORK = "two-leaves-16"
 FAULT = Fault("slow", ("n0005",), share=0.4, direction="in")

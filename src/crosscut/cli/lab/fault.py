@@ -11,6 +11,7 @@ from crosscut.base.errors import EXIT_OK
 from crosscut.cli.parsing.parser import quantity, whole
 from crosscut.lab import lifecycle, state
 from crosscut.lab.faults import catalogue, plant
+from crosscut.lab.faults.fault import DIRECTIONS, Fault
 
 # Members of a fault, and how they are typed.
 _OPTIONS = {
@@ -44,38 +45,25 @@ def add_arguments(commands: Any) -> None:
 
 def _add_plant(actions: Any) -> None:
     kinds = "\n".join(f"  {kind.name:<12} {kind.help}" for kind in catalogue.KINDS)
+    two = " and ".join(kind.name for kind in catalogue.KINDS if kind.nodes == 2)
     one = actions.add_parser("plant", help="break something", epilog=_PLANT.format(kinds=kinds))
     one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
     one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="what breaks: a kind, below")
-    one.add_argument("nodes", metavar="NODE", nargs="+", help="whose; swap and miswire take two")
+    one.add_argument("nodes", metavar="NODE", nargs="+", help=f"whose; {two} take two")
 
-    def add(flag: str, **options: Any) -> None:
-        one.add_argument(flag, default=argparse.SUPPRESS, **options)
+    def add(flag: str, words: str, **options: Any) -> None:
+        member = next(member for member, typed in _OPTIONS.items() if typed == flag)
+        whose = ", ".join(catalogue.names_with(member))
+        one.add_argument(flag, dest=member, default=argparse.SUPPRESS, help=f"{whose}: {words}", **options)
 
-    share = quantity(units.parse_fraction)
-    add(
-        "--to",
-        dest="share",
-        type=share,
-        metavar="SHARE",
-        help="slow: what is left of the rate. Default 10%%.",
-    )
-    add(
-        "--direction",
-        choices=catalogue.DIRECTIONS,
-        help="slow, loss: 'in' is what comes to the node. Default both.",
-    )
-    seconds = quantity(units.parse_seconds)
-    add(
-        "--for",
-        dest="seconds",
-        type=seconds,
-        metavar="TIME",
-        help="flap, loss: how long each time. Default 20ms.",
-    )
-    add("--every", type=seconds, metavar="TIME", help="flap, loss: how often. Default 1s.")
-    add("--bytes", type=whole(1), metavar="N", help="mtu: what the adapter gets. Default 576.")
-    add("--adapter", type=whole(0), metavar="N", help="Which of the node's adapters. Default 0; dead: all.")
+    share, seconds = quantity(units.parse_fraction), quantity(units.parse_seconds)
+    add("--to", "what is left of the rate. Default 10%%.", type=share, metavar="SHARE")
+    add("--direction", "'in' is what comes to the node. Default both.", choices=DIRECTIONS)
+    add("--for", "how long each time. Default 20ms.", type=seconds, metavar="TIME")
+    add("--every", "how often. Default 1s.", type=seconds, metavar="TIME")
+    add("--bytes", "what the adapter gets. Default 576.", type=whole(1), metavar="N")
+    one.add_argument("--adapter", default=argparse.SUPPRESS, type=whole(0), metavar="N",
+                     help="Which of the node's adapters. Default 0; dead: all.")  # fmt: skip
     one.set_defaults(act=_plant)
 
 
@@ -86,7 +74,7 @@ def _named(text: str) -> str:
 def _plant(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
     catalogue.check_options(args.kind, {name: _OPTIONS[name] for name in given})
-    entry = plant.plant(_named(args.lab), catalogue.Fault(args.kind, tuple(args.nodes), **given))
+    entry = plant.plant(_named(args.lab), Fault(args.kind, tuple(args.nodes), **given))
     print(f"{entry['id']}: {entry['says']}")
     return EXIT_OK
 

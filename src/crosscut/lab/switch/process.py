@@ -83,7 +83,7 @@ def statistics(record: state.Record) -> Mapping[str, Any]:
 
 
 def set_faults(process: state.Process, folder: Path, lines: str) -> None:
-    """All that are planted (faults/cables.py). Where the switch refuses them it has those of before."""
+    """All that are planted (faults/catalogue.py). Where the switch refuses them it has those of before."""
     file = folder / _FAULTS
     before = file.read_text(encoding="utf-8")
     try:

@@ -1,0 +1,52 @@
+"""What kinds of faults do to the kernel's network. Callers are child processes, which go where cables end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from crosscut.lab import enter
+from crosscut.lab.faults.fault import Fault
+from crosscut.lab.kernel import namespaces
+from crosscut.lab.plan.plan import End, Plan
+from crosscut.lab.plan.shaping import Bucket
+
+
+def go_to_fabric(folder: Path) -> None:
+    namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
+
+
+def go_to(made: Plan, folder: Path, end: End) -> None:
+    pinned = folder / enter.FABRIC if end.host is None else folder / "net" / made.hosts[end.host]
+    namespaces.enter(pinned, namespaces.NEW_NET)
+
+
+def shape(made: Plan, folder: Path, end: End, bucket: Bucket | None) -> None:
+    """Without a bucket: as it was built."""
+    from crosscut.lab.kernel import build
+    from crosscut.lab.kernel import links as kernel
+
+    go_to(made, folder, end)
+    with kernel.Kernel() as here:
+        if bucket is None and end.bits_per_second == float("inf"):
+            here.unshape(kernel.index_of(end.name))
+        else:
+            build.shape_end(here, made, end, bucket)
+
+
+def nothing(made: Plan, end: End) -> Bucket:
+    """The end's own rate, and room for no frame."""
+    return made.bucket(min(end.bits_per_second, 1e9), end.name).shut()
+
+
+def alternate(fault: Fault, begin: Callable[[], None], end: Callable[[], None]) -> NoReturn:
+    """By the clock, so that lateness does not add up."""
+    start = time.monotonic()
+    while True:
+        begin()
+        time.sleep(fault.seconds)
+        end()
+        start += fault.every
+        time.sleep(max(0.0, start - time.monotonic()))

@@ -1,0 +1,43 @@
+"""A link that goes down and comes back, again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from crosscut.lab.faults import in_kernel as kernels
+from crosscut.lab.faults.fault import Fault, Kind, Line, cable_line, check_port, check_times, port_of
+from crosscut.lab.plan.plan import Plan
+
+
+class Flap(Kind):
+    name = "flap"
+    help = "the node's link goes down and comes back, again and again"
+    options = ("adapter", "seconds", "every")
+    worker = True
+
+    def says(self, fault: Fault) -> str:
+        return f"the link of {fault.names()[0]} is down for {fault.seconds:g} s every {fault.every:g} s"
+
+    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+        check_times(fault)
+        check_port(fault, made, in_kernel=in_kernel)
+
+    def work(self, made: Plan, folder: Path, fault: Fault) -> Callable[[], None]:
+        from crosscut.lab.kernel import links as kernel
+
+        port, fabric = kernel.index_of(port_of(made, fault, fault.node).name), kernel.Kernel()
+        return lambda: kernels.alternate(
+            fault, lambda: fabric.change(port, state="down"), lambda: fabric.change(port, state="up")
+        )
+
+    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+        from crosscut.lab.kernel import links as kernel
+
+        kernels.go_to_fabric(folder)
+        with kernel.Kernel() as fabric:
+            fabric.change(kernel.index_of(port_of(made, fault, fault.node).name), state="up")
+
+    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+        times = {"seconds": fault.seconds, "every": fault.every}
+        yield cable_line(fault) | times | {"lose": "both", "carrier": True}

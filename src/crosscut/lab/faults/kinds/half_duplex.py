@@ -1,0 +1,51 @@
+"""A cable whose two directions share one rate, as on a hub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from crosscut.base.errors import UsageError
+from crosscut.lab.faults import in_kernel as kernels
+from crosscut.lab.faults.fault import Fault, Kind, Line, cable_line, cable_of, check_port, port_of
+from crosscut.lab.plan.plan import Plan
+
+
+class HalfDuplex(Kind):
+    name = "half-duplex"
+    help = "both directions of the node's cable share one rate, as on a hub (no collisions)"
+    options = ("adapter",)
+
+    def says(self, fault: Fault) -> str:
+        return f"both directions of the cable of {fault.names()[0]} share one rate"
+
+    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+        check_port(fault, made, in_kernel=in_kernel)
+        cable, _, port = cable_of(made, fault.node, fault.one_adapter)
+        if cable.half_duplex:
+            raise UsageError(f"half-duplex: the link of {fault.node} is so already, by the network's file")
+        if in_kernel and any(port.name in capacity.ports for capacity in made.capacities):
+            raise UsageError(
+                "half-duplex: the port's switch has a capacity of its own, and the kernel redirects what "
+                "passes a port once; in a lab of --switch user it can be planted"
+            )
+
+    def plant(self, made: Plan, folder: Path, fault: Fault) -> None:
+        from crosscut.lab.kernel import build
+        from crosscut.lab.kernel import links as kernel
+
+        kernels.go_to_fabric(folder)
+        with kernel.Kernel() as fabric:
+            build.share_directions(fabric, made, port_of(made, fault, fault.node))
+
+    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+        from crosscut.lab.kernel import links as kernel
+
+        kernels.go_to_fabric(folder)
+        port = port_of(made, fault, fault.node).name
+        with kernel.Kernel() as fabric:
+            fabric.remove_hooks(kernel.index_of(port))
+            fabric.remove(kernel.index_of(f"h{port}"))
+
+    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+        yield cable_line(fault) | {"half_duplex": True}

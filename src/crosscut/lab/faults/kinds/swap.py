@@ -1,0 +1,64 @@
+"""Two nodes' cables that sit in each other's place, and switches that have learned it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from crosscut.lab.faults import in_kernel as kernels
+from crosscut.lab.faults.fault import Fault, Kind, Line, cable_line, check_port, port_of
+from crosscut.lab.kernel import bulk
+from crosscut.lab.plan import addresses
+from crosscut.lab.plan.plan import Entry, Plan
+
+
+class Swap(Kind):
+    name = "swap"
+    help = "two nodes' cables are exchanged: each sits in the other's place"
+    nodes = 2
+    options = ("adapter",)
+
+    def says(self, fault: Fault) -> str:
+        return f"the cables of {' and '.join(fault.names())} are exchanged"
+
+    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+        check_port(fault, made, in_kernel=in_kernel, moves=True)
+
+    def plant(self, made: Plan, folder: Path, fault: Fault) -> None:
+        _exchange(made, folder, fault, exchanged=True)
+
+    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+        _exchange(made, folder, fault, exchanged=False)
+
+    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+        for here, there in (fault.nodes, fault.nodes[::-1]):
+            yield cable_line(fault) | {"host": here, "at": there, "known": True}
+
+
+def _exchange(made: Plan, folder: Path, fault: Fault, *, exchanged: bool) -> None:
+    """Ports of two nodes change places: bridge, switch capacity, and where other switches send frames."""
+    from crosscut.lab.kernel import build
+    from crosscut.lab.kernel import links as kernel
+
+    a, b = (port_of(made, fault, node) for node in fault.nodes)
+    kernels.go_to_fabric(folder)
+    with kernel.Kernel() as fabric:
+        for port, place in ((a, b), (b, a)) if exchanged else ((a, a), (b, b)):
+            index = kernel.index_of(port.name)
+            fabric.plug(index, kernel.index_of(build.bridge_name(place.bridge)))
+            build.pass_switches(fabric, made, port.name, place.name)
+    macs = [addresses.mac(made.hosts.index(node), fault.one_adapter) for node in fault.nodes]
+    entries = exchanged_entries(made, (a.name, b.name), (macs[0], macs[1])) if exchanged else made.entries
+    others = [entry for entry in entries if entry.port in (a.name, b.name) or entry.mac in macs]
+    bulk.send(bulk.forwarding(kernel.index_of(entry.port), entry.mac) for entry in others)
+
+
+def exchanged_entries(made: Plan, ports: tuple[str, str], macs: tuple[str, str]) -> tuple[Entry, ...]:
+    """The databases of switches that were told of the exchange: frames for one node go where those for the
+    other went, and at the last switch leave by the node's own port."""
+    port = dict(zip(ports, reversed(ports), strict=True))
+    mac = dict(zip(macs, reversed(macs), strict=True))
+    return tuple(
+        Entry(port.get(entry.port, entry.port), mac[entry.mac]) if entry.mac in mac else entry
+        for entry in made.entries
+    )
