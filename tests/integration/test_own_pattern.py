@@ -16,7 +16,7 @@ NETWORK = "xibalba-e7-config1"  # four modules of 32 hosts, with a thin link eac
 BUILD_SECONDS = 1800
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake"),
     pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler"),
 ]
