@@ -28,10 +28,13 @@ _SSH_OPTIONS = (
 
 
 class HostsPlace(Place):
-    fanout = 16
     name = "hosts"
     help = "hosts of a file (`name slots=4` a line, n[001-064] for many), through ssh, started as a tree"
     argument = "FILE"
+
+    def __init__(self, fanout: int = 16) -> None:
+        """`fanout`: parts into which each head of the tree divides its hosts."""
+        self.fanout = fanout
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
         """All slots of the file."""
