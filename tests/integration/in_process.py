@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 from unittest import mock
 
 from crosscut import cli
 from crosscut.base import core
+from crosscut.cli import lab
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -34,6 +35,7 @@ def crosscut(
             mock.patch.dict(os.environ, environment or {}),
             contextlib.chdir(folder or Path.cwd()),
             _handlers_kept(),
+            mock.patch.object(lab, "become", _in_a_child),
             _into(1, said),
             _into(2, complained),
         ):
@@ -46,6 +48,11 @@ def crosscut(
         for stream in (said, complained):
             stream.seek(0)
         return subprocess.CompletedProcess(words, status, said.read(), complained.read())
+
+
+def _in_a_child(words: Sequence[str]) -> None:
+    """A program that would take this process's place would take the tests' place."""
+    raise SystemExit(subprocess.run(words, check=False).returncode)
 
 
 @contextlib.contextmanager

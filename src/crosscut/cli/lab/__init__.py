@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from crosscut.base import spelling, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
@@ -279,8 +279,13 @@ def _on_node(args: argparse.Namespace, words: list[str]) -> int:
         raise CrosscutError(f"lab {record.name} is {condition}; {describe.remedy(record.name, condition)}")
     _refuse_missing(args.node, words[0])
     command = enter.command(record, state.folder(record.name), args.node, words)
+    become(command)
+
+
+def become(command: list[str]) -> NoReturn:
+    """The program takes this one's place, and its terminal."""
     sys.stdout.flush()
-    os.execvp(command[0], command)  # noqa: S606  # the program takes this one's place, and its terminal
+    os.execvp(command[0], command)  # noqa: S606
 
 
 class NoProgram(CrosscutError):
