@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from crosscut.lab import enter, lifecycle, removal, state
+from crosscut.lab import enter, holder, lifecycle, removal, state
 from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import host_bits_per_second
 from crosscut.lab.switch import process
@@ -100,8 +100,8 @@ def _node(adapters: int, host: int, name: str, forwards: bool) -> Mapping[str, A
 def condition(record: state.Record) -> str:
     """`up`, or what is wrong with it."""
     folder = state.folder(record.name)
-    if record.holder is not None and not record.holder.alive():
-        return "broken: the process that kept it is gone"
+    if (lost := _lost_holder(record)) is not None:
+        return f"broken: {lost}"
     if record.condition != "up":
         return _unsettled(record)
     if (lost := _lost_namespaces(record, folder)) is not None:
@@ -119,6 +119,14 @@ def _unsettled(record: state.Record) -> str:
     if _is_free(record.name):
         return "broken: it was not taken down to the end" if leaves else "broken: it was never finished"
     return "being taken down" if leaves else "being built"
+
+
+def _lost_holder(record: state.Record) -> str | None:
+    if record.holder is None or holder.keeps(record.holder):
+        return None
+    if not record.holder.alive():
+        return "the process that kept it is gone"
+    return f"process {record.holder.pid}, which should keep it, has no user namespace of this user"
 
 
 def _lost_namespaces(record: state.Record, folder: Path) -> str | None:
@@ -144,6 +152,7 @@ def condition_of_name(name: str) -> str:
     """Also of a lab whose record is broken."""
     from crosscut.base.errors import CrosscutError
 
+    state.folder(name)  # one in which others may have a hand is no lab that is broken
     try:
         return condition(state.read(name))
     except CrosscutError as error:

@@ -22,6 +22,17 @@ def needed() -> bool:
     return os.geteuid() != 0
 
 
+def keeps(process: Process) -> bool:
+    """Whether it can be a holder: it runs, it is this user's, and its user namespace is not the one in which
+    we are. A record may name any process, and who is in a holder's namespace is ended by `down`."""
+    with contextlib.suppress(OSError):
+        here, of_process = Path("/proc/self/ns/user").stat(), Path(f"/proc/{process.pid}/ns/user").stat()
+        is_mine = Path(f"/proc/{process.pid}").stat().st_uid == os.geteuid()
+        # The start is looked at last: what was seen before is of this process then, and of no later one.
+        return is_mine and not os.path.samestat(here, of_process) and process.alive()
+    return False
+
+
 def start(note: Callable[[Process], None] | None = None) -> Process:
     """Waits until its namespace is made; CrosscutError where the kernel allows none. `note` writes down who
     it is: were this process killed before that, nobody would find the other, so it ends with it."""
@@ -99,7 +110,7 @@ def inside(record: Record, work: Callable[[], Result]) -> Result:
 
     def go() -> Result:
         if record.holder is not None:
-            if not record.holder.alive():
+            if not keeps(record.holder):
                 raise CrosscutError(
                     f"the process that keeps lab {record.name} is gone; crosscut lab down {record.name}"
                 )

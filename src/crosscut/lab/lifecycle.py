@@ -117,24 +117,31 @@ def _build(record: state.Record, made: Plan, document: dict[str, object], folder
     return record
 
 
-def down(name: str) -> None:
-    """Also of one that is broken, half built or half removed."""
+def down(name: str) -> list[str]:
+    """Also of one that is broken, half built or half removed. Returns sentences on processes that its record
+    names and that were left alone, because they are not in the lab."""
     with state.locked(name) as folder:
         with contextlib.suppress(CrosscutError, OSError):
             # Who measures on it sees why its ranks end: `is_gone`.
             state.write(replace(state.read(name), condition="leaving"))
-        _remove(name, folder)
+        return _remove(name, folder)
 
 
-def _remove(name: str, folder: Path) -> None:
-    """Also what this process started of it, where it did."""
+def _remove(name: str, folder: Path) -> list[str]:
     keeper = _holder_of(name)
-    started = [keeper] if keeper else []
+    named = [keeper] if keeper else []
     with contextlib.suppress(CrosscutError, OSError):
-        started += state.read(name).helpers()
-    removal.remove(folder, keeper)
-    for helper in started:
-        helper.end()
+        named += state.read(name).helpers()
+    removal.remove(folder, keeper)  # ends all who are in the lab
+    strangers = []
+    for process in named:
+        if process.alive():
+            strangers.append(
+                f"process {process.pid}, which lab {name} named as its own, is not in it and was left alone"
+            )
+        else:
+            process.reap()
+    return strangers
 
 
 def why_busy(name: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import state
+from crosscut.lab.holder import keeps
 from crosscut.lab.kernel import namespaces
 
 PATIENCE_SECONDS = 2.0
@@ -26,9 +27,8 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 def clear(folder: Path, holder: state.Process | None) -> None:
     """All but the folder itself. Whoever calls holds its lock."""
     _end_processes(folder, holder)
-    if holder is None:
-        for path in reversed(mounts_under(folder)):
-            namespaces.unmount(path)
+    for path in reversed(mounts_under(folder)):  # without root they went with the holder
+        namespaces.unmount(path)
     for entry in folder.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
@@ -67,16 +67,38 @@ def _mounts_of(process: str, folder: Path) -> list[str]:
 
 def processes(folder: Path, holder: state.Process | None) -> list[int]:
     """Everybody who is in the lab: in one of its network namespaces, or in its holder's user namespace."""
-    if holder is not None and holder.alive():
+    if os.geteuid() == 0:
+        pinned = _pinned(folder)
+        return sorted(_with_namespace("net", pinned)) if pinned else []
+    if holder is not None and keeps(holder):
         with contextlib.suppress(OSError):
             return sorted(_with_namespace("user", {Path(f"/proc/{holder.pid}/ns/user").stat().st_ino}))
-    if holder is not None or os.geteuid() != 0:
-        return sorted(_who_sees_mounts(folder))
-    pinned = set()
+    return sorted(_who_sees_mounts(folder))
+
+
+def contains(folder: Path, holder: state.Process | None, process: state.Process) -> bool:
+    """Whether one process runs and is in the lab, as `processes` has it. False where that cannot be seen."""
+    of_process = Path(f"/proc/{process.pid}/ns")
+    with contextlib.suppress(OSError):
+        if os.geteuid() == 0:
+            inside = (of_process / "net").stat().st_ino in _pinned(folder)
+        elif holder is not None and keeps(holder):
+            inside = os.path.samestat(
+                (of_process / "user").stat(), Path(f"/proc/{holder.pid}/ns/user").stat()
+            )
+        else:
+            inside = bool(_mounts_of(str(process.pid), folder))
+        return inside and process.alive()
+    return False
+
+
+def _pinned(folder: Path) -> set[int]:
+    """Numbers of the namespaces that mounts keep here."""
+    found = set()
     for path in mounts_under(folder):
         with contextlib.suppress(OSError):
-            pinned.add(Path(path).stat().st_ino)
-    return sorted(_with_namespace("net", pinned)) if pinned else []
+            found.add(Path(path).stat().st_ino)
+    return found
 
 
 def _who_sees_mounts(folder: Path) -> Iterator[int]:

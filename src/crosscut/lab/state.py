@@ -16,7 +16,7 @@
     NAME/enter          runs a command on a node, as ssh would
 
 A lab exists from the moment when its folder does; the folder goes last. Whoever changes the lab holds `flock`
-on it.
+on it. The folder is this user's alone (folders.py), and so is everything in it.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from typing import Any
 
 from crosscut.base import spelling
 from crosscut.base.errors import CrosscutError, UsageError, plainly
+from crosscut.lab import folders
 
 VARIABLE = "CROSSCUT_LABS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -49,6 +50,11 @@ class Process:
     pid: int
     start_ticks: int
 
+    def __post_init__(self) -> None:
+        """ValueError: a record may say anything, and to `kill` 0 and -1 are many processes."""
+        if not (type(self.pid) is int and self.pid > 0 and type(self.start_ticks) is int):
+            raise ValueError(f"process {self.pid!r}, started at {self.start_ticks!r}, is none")
+
     def alive(self) -> bool:
         return start_ticks(self.pid) == self.start_ticks
 
@@ -59,6 +65,10 @@ class Process:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
             time.sleep(0.001)
+        self.reap()
+
+    def reap(self) -> None:
+        """Its corpse, where this process started it."""
         with contextlib.suppress(ChildProcessError):  # mostly somebody else's
             os.waitpid(self.pid, os.WNOHANG)
 
@@ -92,8 +102,13 @@ class Record:
 
     def helpers(self) -> list[Process]:
         """That live as long as the lab, or as a fault of it."""
-        workers = [Process(**fault["worker"]) for fault in self.faults if "worker" in fault]
-        return [*workers, *([self.switch_process] if self.switch_process else [])]
+        workers = [worker_of(fault) for fault in self.faults]
+        return [one for one in (*workers, self.switch_process) if one is not None]
+
+
+def worker_of(fault: Mapping[str, Any]) -> Process | None:
+    """The process behind a recorded fault; most have none."""
+    return Process(**fault["worker"]) if "worker" in fault else None
 
 
 def start_ticks(pid: int) -> int | None:
@@ -113,12 +128,27 @@ def this_process() -> Process:
 
 def root() -> Path:
     """Where the labs of this user are."""
+    top, below, _ = _place()
+    return top / below
+
+
+def _place() -> tuple[Path, str, bool]:
+    """The highest folder that must be this user's alone, where labs are below it, and whether the user named
+    it. In /run, XDG_RUNTIME_DIR and /tmp it is the first that crosscut makes."""
     if named := os.environ.get(VARIABLE):
-        return Path(named).absolute()
+        return Path(named).absolute(), "", True
     if os.geteuid() == 0:
-        return Path("/run/crosscut/lab")
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    return (Path(runtime) if runtime else Path(f"/tmp/crosscut-{os.geteuid()}")) / "crosscut" / "lab"  # noqa: S108
+        return Path("/run/crosscut"), "lab", False
+    if runtime := os.environ.get("XDG_RUNTIME_DIR", ""):
+        return Path(runtime).absolute() / "crosscut", "lab", False
+    return Path(f"/tmp/crosscut-{os.geteuid()}"), "crosscut/lab", False  # noqa: S108
+
+
+def _checked(path: Path) -> Path:
+    """The root, or a lab in it."""
+    top, _, is_named = _place()
+    folders.check(path, top, is_named=is_named)
+    return path
 
 
 def checked_name(name: str) -> str:
@@ -128,16 +158,19 @@ def checked_name(name: str) -> str:
 
 
 def folder(name: str) -> Path:
-    return root() / checked_name(name)
+    """Of a lab, which need not exist. CrosscutError where somebody else could have a hand in it."""
+    return _checked(root() / checked_name(name))
 
 
 def exists(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None and (root() / name).is_dir()
+    return _NAME.fullmatch(name) is not None and folder(name).is_dir()
 
 
 def names() -> list[str]:
+    """CrosscutError as of `folder`."""
+    above = _checked(root())
     try:
-        return sorted(entry.name for entry in root().iterdir() if entry.is_dir())
+        return sorted(entry.name for entry in above.iterdir() if entry.is_dir())
     except OSError:
         return []
 
@@ -152,7 +185,7 @@ def read(name: str) -> Record:
             + (f"there is {there}{spelling.hint(name, names())}" if there else "none is up")
         )
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(folders.read(path))
         if found.get("version") != VERSION:
             raise CrosscutError(f"{path}: made by another version of crosscut; crosscut lab down {name}")
         return _record(found)
@@ -184,7 +217,7 @@ def write_network(name: str, document: Mapping[str, Any]) -> None:
 def read_network(name: str) -> Mapping[str, Any]:
     path = folder(name) / "network.json"
     try:
-        found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: Mapping[str, Any] = json.loads(folders.read(path))
         return found
     except (OSError, ValueError) as error:
         raise CrosscutError(f"{path}: {plainly(error)}; crosscut lab down {name} clears it away") from error
@@ -199,11 +232,12 @@ def with_faults(record: Record, faults: tuple[Mapping[str, Any], ...]) -> Record
 @contextlib.contextmanager
 def locked(name: str, *, make: bool = False) -> Iterator[Path]:
     """The lab's folder, which nobody else changes meanwhile. Refuses where somebody does."""
-    path = folder(name)
     if make:
-        path.mkdir(parents=True, exist_ok=True, mode=0o755)
+        top, _, is_named = _place()
+        folders.make(root() / checked_name(name), top, is_named=is_named)
+    path = folder(name)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError as error:
         raise UsageError(f"there is no lab {name}") from error
     try:

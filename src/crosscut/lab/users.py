@@ -50,4 +50,4 @@ def _named(entry: str) -> state.Process | None:
     numbers = entry.split(".")[:2]
     if len(numbers) < 2 or not all(one.isascii() and one.isdecimal() and len(one) < 20 for one in numbers):
         return None
-    return state.Process(int(numbers[0]), int(numbers[1]))
+    return state.Process(int(numbers[0]), int(numbers[1])) if int(numbers[0]) else None

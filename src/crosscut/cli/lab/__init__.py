@@ -329,6 +329,7 @@ def _down(args: argparse.Namespace) -> int:
                 raise CrosscutError(text)
             print(f"crosscut: {text}", file=sys.stderr)
             continue
-        lifecycle.down(name)
+        for sentence in lifecycle.down(name):
+            print(f"crosscut: {sentence}", file=sys.stderr)
         print(f"lab {name} is down")
     return EXIT_OK

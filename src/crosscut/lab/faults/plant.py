@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.lab import enter, holder, lifecycle, state
+from crosscut.lab import enter, holder, lifecycle, removal, state
 from crosscut.lab.faults.catalogue import as_json, check, for_switch, from_json, kind_of
 from crosscut.lab.faults.fault import Fault
 from crosscut.lab.plan.plan import Plan
@@ -53,8 +53,12 @@ def lift(name: str, which: str) -> list[Mapping[str, Any]]:
                 f"lab {name} has no fault {which}; " + (f"planted is {there}" if there else "none is planted")
             )
         kept = tuple(entry for entry in record.faults if entry not in chosen)
+        workers = [worker for worker in map(state.worker_of, chosen) if worker and worker.alive()]
+        for worker in workers:
+            _refuse_stranger(record, folder, worker)
+        for worker in workers:
+            worker.end()
         for entry in chosen:
-            _end_worker(entry)
             fault = from_json(entry)
             if not _is_of_switch(record, fault):
                 holder.inside(record, partial(kind_of(fault.kind).lift, made, folder, fault))
@@ -74,9 +78,9 @@ def _faults(record: state.Record) -> list[Fault]:
 
 
 def _tell_switch(record: state.Record, made: Plan, folder: Path, faults: Iterable[Fault]) -> None:
-    if record.switch_process is None or not record.switch_process.alive():
+    if not process.runs(record):
         raise CrosscutError(f"lab {record.name} has no switch any more; crosscut lab down {record.name}")
-    process.set_faults(record.switch_process, folder, for_switch(faults, made))
+    process.set_faults(record, folder, for_switch(faults, made))
 
 
 def refuse_overlap(record: state.Record, fault: Fault) -> None:
@@ -115,6 +119,10 @@ def _start_worker(record: state.Record, folder: Path, fault: Fault) -> state.Pro
     return state.Process(pid, state.start_ticks(pid) or 0)
 
 
-def _end_worker(entry: Mapping[str, Any]) -> None:
-    if "worker" in entry:
-        state.Process(**entry["worker"]).end()
+def _refuse_stranger(record: state.Record, folder: Path, worker: state.Process) -> None:
+    """CrosscutError where it is not in the lab: it is not killed because a file says so."""
+    if not removal.contains(folder, record.holder, worker):
+        raise CrosscutError(
+            f"{folder / 'lab.json'}: process {worker.pid}, named as that of a fault, is not in the lab and "
+            f"was left alone; crosscut lab down {record.name} clears the lab away"
+        )

@@ -69,8 +69,7 @@ def spaces(plan: Plan, folder: Path) -> None:
         namespaces.set_host_name(name)
         for kind in _SPACES:
             namespaces.pin(kind, folder / kind / name)
-        (folder / "shm" / name).mkdir(exist_ok=True)
-        (folder / "shm" / name).chmod(0o1777)
+        (folder / "shm" / name).mkdir(exist_ok=True, mode=0o700)
         set_kernel(SETTINGS | (_FORWARDING if host in plan.forwarding else {}))
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from crosscut.base.errors import CrosscutError
-from crosscut.lab import enter, state
+from crosscut.lab import enter, removal, state
 from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import Plan
 from crosscut.lab.switch.program import (
@@ -79,35 +79,44 @@ def statistics(record: state.Record) -> Mapping[str, Any]:
     """What has passed since the lab was built, and how late it was. One asks at a time."""
     if record.switch_process is None:
         raise UserSwitchError(f"lab {record.name} is carried by the kernel, which keeps no such statistics")
-    return _ask(record.switch_process, state.folder(record.name), signal.SIGUSR1, "statistics")
+    return _ask(record, state.folder(record.name), signal.SIGUSR1, "statistics")
 
 
-def set_faults(process: state.Process, folder: Path, lines: str) -> None:
+def runs(record: state.Record) -> bool:
+    """True where the process that the record names runs and is in the lab: a signal would end any other."""
+    process = record.switch_process
+    return process is not None and removal.contains(state.folder(record.name), record.holder, process)
+
+
+def set_faults(record: state.Record, folder: Path, lines: str) -> None:
     """All that are planted (faults/catalogue.py). Where the switch refuses them it has those of before."""
     file = folder / _FAULTS
     before = file.read_text(encoding="utf-8")
     try:
-        _tell_faults(process, folder, lines)
+        _tell_faults(record, folder, lines)
     except UserSwitchError:
-        if process.alive():
-            _tell_faults(process, folder, before)
+        if runs(record):
+            _tell_faults(record, folder, before)
         raise
 
 
-def _tell_faults(process: state.Process, folder: Path, lines: str) -> None:
+def _tell_faults(record: state.Record, folder: Path, lines: str) -> None:
     unfinished = folder / f"{_FAULTS}.unfinished"
     unfinished.write_text(lines, encoding="utf-8")
     unfinished.replace(folder / _FAULTS)
-    answer = _ask(process, folder, signal.SIGUSR2, "faults")
+    answer = _ask(record, folder, signal.SIGUSR2, "faults")
     if "refused" in answer:
         raise UserSwitchError(f"the lab's switch cannot: {answer['refused']}")
 
 
-def _ask(process: state.Process, folder: Path, number: signal.Signals, event: str) -> Mapping[str, Any]:
+def _ask(record: state.Record, folder: Path, number: signal.Signals, event: str) -> Mapping[str, Any]:
+    process = record.switch_process
+    if process is None or not runs(record):
+        raise UserSwitchError(f"the lab's switch has ended{_last_words(folder)}")
     with (folder / _SAID).open("r+b") as said:
         fcntl.flock(said, fcntl.LOCK_EX)
         said.truncate(0)  # it appends: what it says next stands at the beginning
-        if process.alive():
+        with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, number)
         return _answer(folder, process, event, ANSWER_SECONDS)
 
@@ -117,11 +126,7 @@ def failure(record: state.Record) -> str | None:
     if record.switch_process is None:
         in_kernel = switch_choice.parse(record.switch).in_kernel
         return None if in_kernel else "its switch was never started"
-    return (
-        None
-        if record.switch_process.alive()
-        else f"its switch has ended{_last_words(state.folder(record.name))}"
-    )
+    return None if runs(record) else f"its switch has ended{_last_words(state.folder(record.name))}"
 
 
 def _answer(folder: Path, process: state.Process, event: str, seconds: float) -> Mapping[str, Any]:

@@ -1,0 +1,151 @@
+"""Folders and files that only this user can change: nothing is read from others, nothing is run of theirs.
+
+Every folder is opened from the one above it (`dir_fd`) and looked at by its descriptor. Once all of them
+belong to this user, and nobody else may write to any, nobody else can exchange what lies below: paths stay
+true.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import stat
+from pathlib import Path
+
+from crosscut.base.errors import CrosscutError
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_ABOVE = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_OURS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A folder above may vanish while one in it is made: with the last lab in it goes the folder of all labs.
+_ATTEMPTS = 8
+
+
+def check(path: Path, top: Path, *, is_named: bool) -> None:
+    """CrosscutError where a folder from `top` down to `path` is not this user's, may be written to by others,
+    or is a symbolic link. Folders that are missing are in order. `is_named`: the user chose `top`, and
+    answers for the folders above it; else `top` must lie where nobody else can rename it."""
+    os.close(_walk(path, top, is_named=is_named, make=False))
+
+
+def make(path: Path, top: Path, *, is_named: bool) -> None:
+    """Makes what is missing (0700), checks as `check` does, and closes to others what they could only read.
+    The mode of a `top` that the user chose and made stays."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            os.close(_walk(path, top, is_named=is_named, make=True))
+        except FileNotFoundError as error:
+            if attempt == _ATTEMPTS:
+                raise CrosscutError(f"{path}: it cannot be made: {error.strerror}") from error
+        except OSError as error:
+            raise CrosscutError(f"{path}: it cannot be made: {error.strerror}; {_ELSEWHERE}") from error
+        else:
+            return
+
+
+def read(path: Path) -> str:
+    """Text of a regular file of this user; CrosscutError where it is anything else. OSError, ValueError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        if path.is_symlink():
+            raise CrosscutError(f"{path}: it is a symbolic link, not a file") from None
+        raise
+    with os.fdopen(descriptor, encoding="utf-8") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise CrosscutError(f"{path}: it is no regular file")
+        if found.st_uid != os.geteuid():
+            raise CrosscutError(f"{path}: it belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}")
+        return file.read()
+
+
+def _walk(path: Path, top: Path, *, is_named: bool, make: bool) -> int:
+    """A descriptor of the lowest folder there is."""
+    here = os.open("/", _ABOVE)
+    above = Path("/")
+    made = False
+    try:
+        for name in path.parts[1:]:
+            folder = above / name
+            is_ours = folder.is_relative_to(top) or made
+            if folder == top and not is_named:
+                _refuse_shared(above, os.fstat(here))
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, 0o700, dir_fd=here)
+                    is_ours = made = True
+            try:
+                below = os.open(name, _OURS if is_ours else _ABOVE, dir_fd=here)
+            except OSError as error:
+                if is_ours:
+                    _refuse_other(folder, _look(name, here))
+                if make or (is_ours and not isinstance(error, FileNotFoundError)):
+                    raise
+                return here
+            os.close(here)
+            here, above = below, folder
+            if is_ours:
+                found = os.fstat(here)
+                _refuse_other(folder, found)
+                if make and found.st_mode & 0o077 and not (is_named and folder == top):
+                    os.fchmod(here, 0o700)
+    except BaseException:
+        os.close(here)
+        raise
+    return here
+
+
+_ELSEWHERE = "CROSSCUT_LABS=FOLDER names another place, a folder of your own"
+
+
+def _refuse_shared(folder: Path, found: os.stat_result) -> None:
+    """What lies in it could be renamed by others."""
+    if found.st_uid not in (0, os.geteuid()):
+        raise CrosscutError(
+            f"{folder}: it belongs to {_user(found.st_uid)}, who could exchange labs in it; {_ELSEWHERE}"
+        )
+    if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+        raise CrosscutError(
+            f"{folder}: others may write to it (mode {_mode(found)}, not sticky), and could exchange labs in "
+            f"it; {_ELSEWHERE}"
+        )
+
+
+def _refuse_other(folder: Path, found: os.stat_result | None) -> None:
+    if found is None:
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise CrosscutError(
+            f"{folder}: it is a symbolic link, where crosscut needs a folder; remove it. {_ELSEWHERE}"
+        )
+    if not stat.S_ISDIR(found.st_mode):
+        raise CrosscutError(f"{folder}: it is no folder; remove it. {_ELSEWHERE}")
+    if found.st_uid != os.geteuid():
+        raise CrosscutError(
+            f"{folder}: it belongs to {_user(found.st_uid)}, not to {_user(os.geteuid())}, and what is in it "
+            f"is not believed; have it removed. {_ELSEWHERE}"
+        )
+    if found.st_mode & _OTHERS_WRITE:
+        raise CrosscutError(
+            f"{folder}: others may write to it (mode {_mode(found)}), and what is in it is not believed; "
+            f"chmod 700 {folder} if all of that is yours, else remove it"
+        )
+
+
+def _look(name: str, above: int) -> os.stat_result | None:
+    """Without following it; None where nothing is."""
+    with contextlib.suppress(OSError):
+        return os.stat(name, dir_fd=above, follow_symlinks=False)
+    return None
+
+
+def _mode(found: os.stat_result) -> str:
+    return f"{stat.S_IMODE(found.st_mode):04o}"
+
+
+def _user(number: int) -> str:
+    with contextlib.suppress(KeyError):
+        return f"{pwd.getpwuid(number).pw_name} (user {number})"
+    return f"user {number}"
