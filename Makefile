@@ -10,8 +10,10 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 FUZZ_ARGUMENTS ?= -max_total_time=$(FUZZ_SECONDS)
 PYTEST_ARGUMENTS ?=
+# 0: one after another, where nothing else may disturb rates that tests measure.
+TEST_PROCESSES ?= $(JOBS)
 # Tests of a group share a process: tests/conftest.py.
-PYTEST := $(VENV)/bin/python -m pytest tests --numprocesses $(JOBS) --dist loadgroup
+PYTEST := $(VENV)/bin/python -m pytest tests --numprocesses $(TEST_PROCESSES) --dist loadgroup
 FLAKY_RUNS ?= 10
 TRUTH_ARGUMENTS ?=
 
