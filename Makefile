@@ -12,8 +12,6 @@ FUZZ_ARGUMENTS ?= -max_total_time=$(FUZZ_SECONDS)
 PYTEST_ARGUMENTS ?=
 # 0: one after another, where nothing else may disturb rates that tests measure.
 TEST_PROCESSES ?= $(JOBS)
-# Tests of a group share a process: tests/conftest.py.
-PYTEST := $(VENV)/bin/python -m pytest tests --numprocesses $(TEST_PROCESSES) --dist loadgroup
 FLAKY_RUNS ?= 10
 TRUTH_ARGUMENTS ?=
 
@@ -23,6 +21,8 @@ MADE := $(VENV)/.made
 BUILD := build/make
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PIP_INSTALL := $(PIP) install --quiet
+# Tests of a group share a process: tests/conftest.py.
+PYTEST := $(BIN)/python -m pytest tests --numprocesses $(TEST_PROCESSES) --dist loadgroup
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
