@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "json.hpp"
-#include "network.hpp"
-#include "parameters.hpp"
-#include "registry.hpp"
-#include "sim_crew.hpp"
-#include "sim_ways.hpp"
+#include "backends/sim_crew.hpp"
+#include "backends/sim_ways.hpp"
+#include "base/json.hpp"
+#include "networks/network.hpp"
+#include "program/parameters.hpp"
+#include "program/registry.hpp"
 
 namespace {
 

@@ -4,9 +4,9 @@
 // measured, and once, at the start, the secret and the conductor's address.
 #include <array>
 
-#include "commands.hpp"
-#include "error.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "commands/commands.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {
@@ -39,11 +39,11 @@ constexpr std::string_view summary =
 #include <fstream>
 #include <thread>
 
-#include "clock.hpp"
-#include "live.hpp"
-#include "rank.hpp"
-#include "resolve_interface.hpp"
-#include "session_config.hpp"
+#include "base/clock.hpp"
+#include "measure/live.hpp"
+#include "session/rank.hpp"
+#include "session/resolve_interface.hpp"
+#include "session/session_config.hpp"
 
 namespace crosscut {
 namespace {

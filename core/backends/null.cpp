@@ -6,7 +6,7 @@
 #include <cmath>
 #include <deque>
 
-#include "live.hpp"
+#include "measure/live.hpp"
 
 namespace crosscut {
 namespace {

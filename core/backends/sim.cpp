@@ -2,8 +2,8 @@
 // The model and its sources: docs/reference/simulator.md.
 #include <array>
 
-#include "sim_ranks.hpp"
-#include "sim_session.hpp"
+#include "backends/sim_ranks.hpp"
+#include "backends/sim_session.hpp"
 
 namespace crosscut {
 namespace {

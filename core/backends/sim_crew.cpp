@@ -1,4 +1,4 @@
-#include "sim_crew.hpp"
+#include "backends/sim_crew.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "sim_phase.hpp"
+#include "backends/sim_phase.hpp"
 
 namespace crosscut {
 

@@ -1,11 +1,11 @@
-#include "sim_events.hpp"
+#include "backends/sim_events.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <functional>
 
-#include "contention.hpp"
-#include "flow_set.hpp"
-#include "sim_program.hpp"
-#include "sim_ways.hpp"
+#include "backends/sim_program.hpp"
+#include "backends/sim_ways.hpp"
+#include "networks/contention.hpp"
+#include "networks/flow_set.hpp"
 
 namespace crosscut {
 

@@ -1,10 +1,10 @@
-#include "sim_phase.hpp"
+#include "backends/sim_phase.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "summary.hpp"
+#include "store/summary.hpp"
 
 namespace crosscut {
 namespace {

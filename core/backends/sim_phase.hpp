@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "sim_events.hpp"
-#include "store.hpp"
+#include "backends/sim_events.hpp"
+#include "store/store.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "sim_platform.hpp"
+#include "backends/sim_platform.hpp"
 
 #include <array>
 #include <cmath>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "error.hpp"
-#include "fd.hpp"
-#include "sim_ways.hpp"
+#include "backends/sim_ways.hpp"
+#include "base/error.hpp"
+#include "base/fd.hpp"
 
 namespace crosscut {
 namespace {

@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <string>
 
-#include "network.hpp"
-#include "program.hpp"
+#include "networks/network.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

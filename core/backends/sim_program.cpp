@@ -1,10 +1,10 @@
-#include "sim_program.hpp"
+#include "backends/sim_program.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <string>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,11 +1,11 @@
-#include "sim_ranks.hpp"
+#include "backends/sim_ranks.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "error.hpp"
-#include "pinning.hpp"
-#include "sim_crew.hpp"
+#include "backends/sim_crew.hpp"
+#include "base/error.hpp"
+#include "measure/pinning.hpp"
 
 namespace crosscut {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "ensemble.hpp"
-#include "sim_phase.hpp"
+#include "backends/sim_phase.hpp"
+#include "session/ensemble.hpp"
 
 namespace crosscut {
 

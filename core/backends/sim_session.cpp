@@ -1,14 +1,14 @@
-#include "sim_session.hpp"
+#include "backends/sim_session.hpp"
 
 #include <poll.h>
 
 #include <array>
 #include <cerrno>
 
-#include "engine_choice.hpp"
-#include "error.hpp"
-#include "file.hpp"
-#include "job_desk.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "conduct/job_desk.hpp"
+#include "smpi/engine_choice.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,7 +1,7 @@
 // A session without processes: requests are served, and all ranks simulated, right here.
 #pragma once
 
-#include "session_config.hpp"
+#include "session/session_config.hpp"
 
 namespace crosscut {
 

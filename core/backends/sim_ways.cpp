@@ -1,6 +1,6 @@
-#include "sim_ways.hpp"
+#include "backends/sim_ways.hpp"
 
-#include "random.hpp"
+#include "base/random.hpp"
 
 namespace crosscut {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "network.hpp"
-#include "program.hpp"
+#include "networks/network.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

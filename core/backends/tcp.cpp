@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "clock.hpp"
-#include "live.hpp"
-#include "tcp_lanes.hpp"
+#include "backends/tcp_lanes.hpp"
+#include "base/clock.hpp"
+#include "measure/live.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,4 +1,4 @@
-#include "tcp_lanes.hpp"
+#include "backends/tcp_lanes.hpp"
 
 #include <netinet/tcp.h>
 #include <sys/resource.h>

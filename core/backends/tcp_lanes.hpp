@@ -4,8 +4,8 @@
 #include <map>
 #include <mutex>
 
-#include "attendant.hpp"
-#include "transport.hpp"
+#include "measure/transport.hpp"
+#include "session/attendant.hpp"
 
 namespace crosscut {
 

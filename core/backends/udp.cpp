@@ -1,7 +1,7 @@
 // UDP over sockets: latency, rate and loss, as lmbench's lat_udp asks for the first (McVoy, Staelin 1996),
 // here in every pattern.
-#include "live.hpp"
-#include "udp_transport.hpp"
+#include "backends/udp_transport.hpp"
+#include "measure/live.hpp"
 
 namespace crosscut {
 namespace {

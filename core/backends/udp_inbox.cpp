@@ -1,9 +1,9 @@
-#include "udp_inbox.hpp"
+#include "backends/udp_inbox.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "udp_wire.hpp"
+#include "backends/udp_wire.hpp"
 
 namespace crosscut {
 namespace {

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "program.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

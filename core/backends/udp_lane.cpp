@@ -1,4 +1,4 @@
-#include "udp_lane.hpp"
+#include "backends/udp_lane.hpp"
 
 #include <cerrno>
 #include <cstring>

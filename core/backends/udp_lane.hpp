@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdint>
 
-#include "transport.hpp"
-#include "udp_wire.hpp"
+#include "backends/udp_wire.hpp"
+#include "measure/transport.hpp"
 
 namespace crosscut {
 

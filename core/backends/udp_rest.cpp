@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cmath>
 
-#include "udp_transport.hpp"
+#include "backends/udp_transport.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,4 +1,4 @@
-#include "udp_socket.hpp"
+#include "backends/udp_socket.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

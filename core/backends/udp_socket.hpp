@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "socket.hpp"
-#include "udp_wire.hpp"
+#include "backends/udp_wire.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "udp_transport.hpp"
+#include "backends/udp_transport.hpp"
 
 #include <poll.h>
 
@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cmath>
 
-#include "clock.hpp"
-#include "error.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -12,10 +12,10 @@
 #include <functional>
 #include <map>
 
-#include "tcp_lanes.hpp"
-#include "udp_inbox.hpp"
-#include "udp_lane.hpp"
-#include "udp_socket.hpp"
+#include "backends/tcp_lanes.hpp"
+#include "backends/udp_inbox.hpp"
+#include "backends/udp_lane.hpp"
+#include "backends/udp_socket.hpp"
 
 namespace crosscut {
 

@@ -1,7 +1,7 @@
-#include "udp_wire.hpp"
+#include "backends/udp_wire.hpp"
 
-#include "error.hpp"
-#include "sha256.hpp"
+#include "base/error.hpp"
+#include "base/sha256.hpp"
 
 namespace crosscut {
 

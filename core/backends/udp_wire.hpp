@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "program.hpp"
-#include "wire.hpp"
+#include "program/program.hpp"
+#include "session/wire.hpp"
 
 namespace crosscut {
 

@@ -4,10 +4,8 @@ add_library(crosscut_options INTERFACE)
 target_compile_features(crosscut_options INTERFACE cxx_std_20)
 set(CMAKE_CXX_EXTENSIONS OFF)
 target_compile_definitions(crosscut_options INTERFACE CROSSCUT_VERSION="${CROSSCUT_VERSION}")
-# A header's name says which it is; its folder, which part it belongs to.
-file(GLOB source_folders LIST_DIRECTORIES true CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/*")
-list(FILTER source_folders EXCLUDE REGEX "\\.[a-z]+$")
-target_include_directories(crosscut_options INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}" ${source_folders})
+# Headers are included with their folder, seen from core/src/ or core/: "base/json.hpp", "networks/rates.hpp".
+target_include_directories(crosscut_options INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
 target_compile_options(crosscut_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms in std::string's operator+ at -O2 and above: https://gcc.gnu.org/bugzilla/show_bug.cgi?id=105651

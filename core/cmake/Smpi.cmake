@@ -21,7 +21,6 @@ foreach(property COMPILE_OPTIONS COMPILE_DEFINITIONS COMPILE_FEATURES INCLUDE_DI
   set_property(TARGET crosscut-smpi-player PROPERTY ${property} "$<TARGET_PROPERTY:crosscut_options,INTERFACE_${property}>")
 endforeach()
 target_compile_features(crosscut-smpi-player PRIVATE cxx_std_20)
-target_include_directories(crosscut-smpi-player PRIVATE smpi patterns networks)
 target_include_directories(crosscut-smpi-player SYSTEM PRIVATE "${CROSSCUT_SIMGRID_INCLUDE}/smpi" "${CROSSCUT_SIMGRID_INCLUDE}")
 target_link_libraries(crosscut-smpi-player PRIVATE "${CROSSCUT_SIMGRID_LIBRARY}")
 target_link_options(crosscut-smpi-player PRIVATE LINKER:-z,defs)

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "cut_search.hpp"
-#include "figures.hpp"
-#include "max_flow.hpp"
-#include "routers.hpp"
+#include "networks/cut_search.hpp"
+#include "networks/figures.hpp"
+#include "networks/max_flow.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 namespace {

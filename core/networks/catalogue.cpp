@@ -7,9 +7,9 @@
 #include <iterator>
 #include <vector>
 
-#include "error.hpp"
-#include "network.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "networks/network.hpp"
 
 namespace crosscut {
 namespace {

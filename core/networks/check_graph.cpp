@@ -1,11 +1,11 @@
-#include "check_graph.hpp"
+#include "networks/check_graph.hpp"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
-#include "routers.hpp"
-#include "words.hpp"
+#include "base/words.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 namespace {

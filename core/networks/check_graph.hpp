@@ -1,9 +1,9 @@
 // What must hold of any network, listed or generated, before it is used.
 #pragma once
 
-#include "explicit_graph.hpp"
-#include "network.hpp"
-#include "reading.hpp"
+#include "networks/explicit_graph.hpp"
+#include "networks/network.hpp"
+#include "networks/reading.hpp"
 
 namespace crosscut {
 

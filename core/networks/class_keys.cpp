@@ -1,8 +1,8 @@
-#include "class_keys.hpp"
+#include "networks/class_keys.hpp"
 
 #include <array>
 
-#include "words.hpp"
+#include "base/words.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,7 +1,7 @@
 // Keys of hosts, switches and links that are the same whether they are listed or made by a generator.
 #pragma once
 
-#include "reading.hpp"
+#include "networks/reading.hpp"
 
 namespace crosscut {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "random.hpp"
+#include "base/random.hpp"
 
 namespace crosscut {
 

@@ -1,8 +1,8 @@
 // How many of everything, and what that costs.
 #include <algorithm>
 
-#include "error.hpp"
-#include "figures.hpp"
+#include "base/error.hpp"
+#include "networks/figures.hpp"
 
 namespace crosscut {
 

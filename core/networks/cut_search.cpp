@@ -1,4 +1,4 @@
-#include "cut_search.hpp"
+#include "networks/cut_search.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <queue>
 
-#include "random.hpp"
+#include "base/random.hpp"
 
 namespace crosscut {
 namespace {

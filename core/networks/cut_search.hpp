@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "routers.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 

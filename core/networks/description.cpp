@@ -4,13 +4,13 @@
 #include <charconv>
 #include <map>
 
-#include "check_graph.hpp"
-#include "class_keys.hpp"
-#include "error.hpp"
-#include "explicit_graph.hpp"
-#include "generator.hpp"
-#include "routers.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "networks/check_graph.hpp"
+#include "networks/class_keys.hpp"
+#include "networks/explicit_graph.hpp"
+#include "networks/generator.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 namespace {

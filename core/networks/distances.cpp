@@ -2,8 +2,8 @@
 #include <array>
 #include <limits>
 
-#include "figures.hpp"
-#include "routers.hpp"
+#include "networks/figures.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,14 +1,14 @@
-#include "explicit_graph.hpp"
+#include "networks/explicit_graph.hpp"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <tuple>
 
-#include "class_keys.hpp"
-#include "error.hpp"
-#include "name_ranges.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "networks/class_keys.hpp"
+#include "networks/name_ranges.hpp"
 
 namespace crosscut {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "reading.hpp"
+#include "networks/reading.hpp"
 
 namespace crosscut {
 

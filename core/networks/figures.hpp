@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "network.hpp"
+#include "networks/network.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "flow_set.hpp"
+#include "networks/flow_set.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -6,7 +6,7 @@
 // (Bertsekas and Gallager, section 6.5.2).
 #pragma once
 
-#include "rates.hpp"
+#include "networks/rates.hpp"
 
 namespace crosscut {
 

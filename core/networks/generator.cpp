@@ -1,10 +1,10 @@
-#include "generator.hpp"
+#include "networks/generator.hpp"
 
 #include <array>
 #include <vector>
 
-#include "error.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
 
 namespace crosscut {
 

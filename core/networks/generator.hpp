@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "network.hpp"
-#include "parameters.hpp"
+#include "networks/network.hpp"
+#include "program/parameters.hpp"
 
 namespace crosscut {
 

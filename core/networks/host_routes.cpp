@@ -3,8 +3,8 @@
 #include <map>
 #include <tuple>
 
-#include "error.hpp"
-#include "shortest_paths.hpp"
+#include "base/error.hpp"
+#include "networks/shortest_paths.hpp"
 
 namespace crosscut {
 namespace {

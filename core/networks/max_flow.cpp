@@ -1,4 +1,4 @@
-#include "max_flow.hpp"
+#include "networks/max_flow.hpp"
 
 #include <algorithm>
 #include <limits>

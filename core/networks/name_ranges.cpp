@@ -1,12 +1,12 @@
-#include "name_ranges.hpp"
+#include "networks/name_ranges.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
 
-#include "error.hpp"
-#include "parameters.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "program/parameters.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,12 +1,12 @@
-#include "network.hpp"
+#include "networks/network.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <limits>
 
-#include "error.hpp"
-#include "routers.hpp"
+#include "base/error.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 namespace {

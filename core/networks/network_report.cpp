@@ -1,13 +1,13 @@
-#include "network_report.hpp"
+#include "networks/network_report.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "error.hpp"
-#include "explicit_graph.hpp"
-#include "figures.hpp"
-#include "routers.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "networks/explicit_graph.hpp"
+#include "networks/figures.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 namespace {

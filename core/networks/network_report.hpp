@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "json.hpp"
-#include "network.hpp"
+#include "base/json.hpp"
+#include "networks/network.hpp"
 
 namespace crosscut {
 

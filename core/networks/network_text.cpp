@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "network_report.hpp"
+#include "networks/network_report.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,10 +1,10 @@
-#include "rates.hpp"
+#include "networks/rates.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "radix_queue.hpp"
+#include "networks/radix_queue.hpp"
 
 namespace crosscut {
 

@@ -1,10 +1,10 @@
-#include "reading.hpp"
+#include "networks/reading.hpp"
 
 #include <algorithm>
 
-#include "error.hpp"
-#include "parameters.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "program/parameters.hpp"
 
 namespace crosscut {
 namespace {

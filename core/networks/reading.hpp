@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "network.hpp"
-#include "toml_tree.hpp"
+#include "networks/network.hpp"
+#include "networks/toml_tree.hpp"
 
 namespace crosscut {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "network.hpp"
+#include "networks/network.hpp"
 
 namespace crosscut {
 

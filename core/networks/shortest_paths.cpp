@@ -1,9 +1,9 @@
-#include "shortest_paths.hpp"
+#include "networks/shortest_paths.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

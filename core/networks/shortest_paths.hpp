@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "random.hpp"
-#include "routers.hpp"
+#include "base/random.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 

@@ -1,8 +1,8 @@
 // Routes that a person wrote down.
 #include <algorithm>
 
-#include "error.hpp"
-#include "shortest_paths.hpp"
+#include "base/error.hpp"
+#include "networks/shortest_paths.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,9 +1,9 @@
-#include "toml_tree.hpp"
+#include "networks/toml_tree.hpp"
 
 #include <algorithm>
 
-#include "error.hpp"
-#include "utf8.hpp"
+#include "base/error.hpp"
+#include "base/utf8.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,12 +1,12 @@
-#include "ways_report.hpp"
+#include "networks/ways_report.hpp"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
-#include "routers.hpp"
+#include "base/error.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut {
 namespace {

@@ -2,8 +2,8 @@
 // what to whom.
 #pragma once
 
-#include "json.hpp"
-#include "network.hpp"
+#include "base/json.hpp"
+#include "networks/network.hpp"
 
 namespace crosscut {
 

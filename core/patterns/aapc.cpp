@@ -1,7 +1,7 @@
 // Phased all-to-all personalised communication: in phase s every rank sends to rank + s and receives from
 // rank - s. Each phase is a permutation, so no receiver is ever sent to by two.
-#include "operations.hpp"
-#include "registry.hpp"
+#include "patterns/operations.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

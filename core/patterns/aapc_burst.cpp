@@ -1,7 +1,7 @@
 // All-to-all personalised communication all at once: every rank posts its messages to all others and nothing
 // orders them, so receivers are congested as chance has it.
-#include "operations.hpp"
-#include "registry.hpp"
+#include "patterns/operations.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,8 +1,8 @@
 // Every route. Serial: one pair at a time, the network otherwise idle. In phase s each rank in turn measures
 // its route to rank + s; the turn passes from rank to rank by a message without bytes. Parallel: a
 // round-robin tournament, in each round disjoint pairs that together meet everybody once.
-#include "pairing.hpp"
-#include "registry.hpp"
+#include "patterns/pairing.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

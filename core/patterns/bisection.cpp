@@ -1,8 +1,8 @@
 // The ranks are cut in two halves; every rank of one exchanges with one of the other, all at once. Halves are
 // drawn at random, or given; then each phase draws anew who exchanges with whom across the same cut.
-#include "pairing.hpp"
-#include "random.hpp"
-#include "registry.hpp"
+#include "base/random.hpp"
+#include "patterns/pairing.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,9 +1,9 @@
 // The multi-drop chain of Dolly: data cut into segments flows from rank to rank, each passing on what it has
 // received while it receives what follows. Segments go over the rails (interfaces) in turn. Of several
 // lengths each is a phase: the first so many ranks of the chain.
-#include "error.hpp"
-#include "operations.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "patterns/operations.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

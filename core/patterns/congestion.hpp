@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "operations.hpp"
+#include "patterns/operations.hpp"
 
 namespace crosscut {
 

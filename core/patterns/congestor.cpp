@@ -2,9 +2,9 @@
 // one-way storms. Every victim's message is a sample, so that median, percentiles and extremes, idle and
 // congested, come from the same kind of raw values. Congestion is a fixed amount, not endless: each
 // congestor's own time is kept (slot 0), so that the analysis sees whether it outlasted the victims.
-#include "congestion.hpp"
-#include "random.hpp"
-#include "registry.hpp"
+#include "base/random.hpp"
+#include "patterns/congestion.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,6 +1,6 @@
 // Neighbouring ranks exchange: in the first phase (0,1), then (2,3) as well, until all do.
-#include "pairing.hpp"
-#include "registry.hpp"
+#include "patterns/pairing.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

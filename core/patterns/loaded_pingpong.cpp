@@ -6,9 +6,9 @@
 // sizes within a doubling. Integers only: with logarithms two machines might disagree by a byte.
 #include <bit>
 
-#include "error.hpp"
-#include "matching.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "patterns/matching.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "pairing.hpp"
-#include "random.hpp"
+#include "base/random.hpp"
+#include "patterns/pairing.hpp"
 
 namespace crosscut {
 

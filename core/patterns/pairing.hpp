@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "operations.hpp"
+#include "patterns/operations.hpp"
 
 namespace crosscut {
 

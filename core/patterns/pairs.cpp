@@ -2,9 +2,9 @@
 // Kurmann's tables count up to where a rate gives way.
 #include <limits>
 
-#include "error.hpp"
-#include "pairing.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "patterns/pairing.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -3,8 +3,8 @@
 // length leaves its last rank idle.
 #include <numeric>
 
-#include "pairing.hpp"
-#include "registry.hpp"
+#include "patterns/pairing.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,9 +1,9 @@
 // NetPIPE's point-to-point tests, one pair a phase, all others silent: ping-pong (half a round trip),
 // streaming one way, both ways at once. Its sizes grow exponentially, each with perturbations around it, so
 // that a threshold just at a power of two is seen.
-#include "error.hpp"
-#include "operations.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "patterns/operations.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,8 +1,8 @@
 // Random disjoint pairs: each phase shuffles the ranks; position k exchanges with position k + n/2. With an
 // odd number of ranks the last position is idle.
-#include "pairing.hpp"
-#include "random.hpp"
-#include "registry.hpp"
+#include "base/random.hpp"
+#include "patterns/pairing.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

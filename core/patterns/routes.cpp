@@ -1,8 +1,8 @@
 // Listed routes, phase by phase. What a search needs: any set of routes at once, the next one whatever the
 // last one showed.
-#include "error.hpp"
-#include "operations.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "patterns/operations.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,7 +1,7 @@
 // In phase s every rank sends to and receives from both rank + s and rank - s: four transfers. With an even
 // number of ranks the two are one partner in the last phase, the middle of the ring.
-#include "operations.hpp"
-#include "registry.hpp"
+#include "patterns/operations.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,9 +1,9 @@
 // n senders with k streams each, to m receivers: stream s goes to receiver s mod m. In, out (what the
 // receivers send back), or both ways. n, k, m may be lists; every combination is a phase. Incast is m = 1;
 // figure 7 of Kurmann et al. has k = 4 and m = n k.
-#include "error.hpp"
-#include "operations.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "patterns/operations.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

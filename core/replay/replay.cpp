@@ -1,10 +1,10 @@
-#include "replay.hpp"
+#include "replay/replay.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

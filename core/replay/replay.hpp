@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "flow_set.hpp"
-#include "random.hpp"
-#include "replay_trace.hpp"
-#include "sim_ways.hpp"
+#include "backends/sim_ways.hpp"
+#include "base/random.hpp"
+#include "networks/flow_set.hpp"
+#include "replay/replay_trace.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "replay_trace.hpp"
+#include "replay/replay_trace.hpp"
 
 #include <array>
 #include <charconv>
@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "error.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
 
 namespace crosscut {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "program.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

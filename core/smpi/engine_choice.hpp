@@ -1,7 +1,7 @@
 // A simulated session's ranks under the engine that each job asks for.
 #pragma once
 
-#include "smpi_ranks.hpp"
+#include "smpi/smpi_ranks.hpp"
 
 namespace crosscut {
 

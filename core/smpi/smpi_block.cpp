@@ -1,7 +1,7 @@
-#include "smpi_block.hpp"
+#include "smpi/smpi_block.hpp"
 
-#include "error.hpp"
-#include "json.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
 
 namespace crosscut {
 

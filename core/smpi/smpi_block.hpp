@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "program.hpp"
-#include "smpi_options.hpp"
+#include "program/program.hpp"
+#include "smpi/smpi_options.hpp"
 
 namespace crosscut {
 

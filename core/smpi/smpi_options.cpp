@@ -1,11 +1,11 @@
-#include "smpi_options.hpp"
+#include "smpi/smpi_options.hpp"
 
 #include <array>
 #include <cstdio>
 #include <span>
 
-#include "error.hpp"
-#include "file.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
 
 namespace crosscut {
 namespace {

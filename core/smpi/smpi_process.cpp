@@ -1,4 +1,4 @@
-#include "smpi_process.hpp"
+#include "smpi/smpi_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,8 +15,8 @@
 #include <fstream>
 #include <thread>
 
-#include "error.hpp"
-#include "rank_process.hpp"
+#include "base/error.hpp"
+#include "launch/rank_process.hpp"
 
 extern char** environ;  // POSIX leaves declaring it to the program
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "fd.hpp"
-#include "smpi_block.hpp"
-#include "smpi_options.hpp"
+#include "base/fd.hpp"
+#include "smpi/smpi_block.hpp"
+#include "smpi/smpi_options.hpp"
 
 namespace crosscut {
 

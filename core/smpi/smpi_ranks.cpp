@@ -1,11 +1,11 @@
-#include "smpi_ranks.hpp"
+#include "smpi/smpi_ranks.hpp"
 
 #include <stdlib.h>
 
 #include <algorithm>
 
-#include "error.hpp"
-#include "sim_platform.hpp"
+#include "backends/sim_platform.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

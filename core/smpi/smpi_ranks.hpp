@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "ensemble.hpp"
-#include "sim_ranks.hpp"
-#include "smpi_process.hpp"
+#include "backends/sim_ranks.hpp"
+#include "session/ensemble.hpp"
+#include "smpi/smpi_process.hpp"
 
 namespace crosscut {
 

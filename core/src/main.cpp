@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "commands.hpp"
-#include "error.hpp"
-#include "launch.hpp"
-#include "version.hpp"
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "commands/commands.hpp"
+#include "launch/launch.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "bundle.hpp"
+#include "switch/bundle.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "port.hpp"
+#include "switch/port.hpp"
 
 namespace crosscut::frames {
 

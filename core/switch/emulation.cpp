@@ -1,4 +1,4 @@
-#include "emulation.hpp"
+#include "switch/emulation.hpp"
 
 #include <sched.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "clock.hpp"
-#include "error.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
 
 namespace crosscut::frames {
 namespace {

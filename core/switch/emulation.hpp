@@ -7,15 +7,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cable_fault.hpp"
-#include "fd.hpp"
-#include "frame_pool.hpp"
-#include "host_queues.hpp"
-#include "json.hpp"
-#include "outbox.hpp"
-#include "spread_counter.hpp"
-#include "tap_device.hpp"
-#include "wiring.hpp"
+#include "base/fd.hpp"
+#include "base/json.hpp"
+#include "switch/cable_fault.hpp"
+#include "switch/frame_pool.hpp"
+#include "switch/host_queues.hpp"
+#include "switch/outbox.hpp"
+#include "switch/spread_counter.hpp"
+#include "switch/tap_device.hpp"
+#include "switch/wiring.hpp"
 
 namespace crosscut::frames {
 

@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <utility>
 
-#include "clock.hpp"
-#include "emulation.hpp"
-#include "error.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "switch/emulation.hpp"
 
 namespace crosscut::frames {
 

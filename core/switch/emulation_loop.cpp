@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <ctime>
 
-#include "clock.hpp"
-#include "emulation.hpp"
+#include "base/clock.hpp"
+#include "switch/emulation.hpp"
 
 namespace crosscut::frames {
 namespace {

@@ -1,12 +1,12 @@
-#include "ethernet.hpp"
+#include "switch/ethernet.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-#include "error.hpp"
-#include "random.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "base/words.hpp"
 
 namespace crosscut::frames {
 namespace {

@@ -1,13 +1,13 @@
-#include "fault_list.hpp"
+#include "switch/fault_list.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "error.hpp"
-#include "json.hpp"
-#include "port_names.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/words.hpp"
+#include "switch/port_names.hpp"
 
 namespace crosscut::frames {
 namespace {

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cable_fault.hpp"
-#include "network.hpp"
-#include "wiring.hpp"
+#include "networks/network.hpp"
+#include "switch/cable_fault.hpp"
+#include "switch/wiring.hpp"
 
 namespace crosscut::frames {
 

@@ -1,4 +1,4 @@
-#include "frame_model.hpp"
+#include "switch/frame_model.hpp"
 
 #include <algorithm>
 #include <cmath>

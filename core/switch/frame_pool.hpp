@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "bundle.hpp"
-#include "frame_model.hpp"
-#include "outbox.hpp"
+#include "switch/bundle.hpp"
+#include "switch/frame_model.hpp"
+#include "switch/outbox.hpp"
 
 namespace crosscut::frames {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frame_model.hpp"
+#include "switch/frame_model.hpp"
 
 namespace crosscut::frames {
 

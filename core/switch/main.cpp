@@ -6,14 +6,14 @@
 #include <exception>
 #include <string>
 
-#include "emulation.hpp"
-#include "error.hpp"
-#include "fault_list.hpp"
-#include "fd.hpp"
-#include "file.hpp"
-#include "options.hpp"
-#include "tap_list.hpp"
-#include "version.hpp"
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "base/version.hpp"
+#include "switch/emulation.hpp"
+#include "switch/fault_list.hpp"
+#include "switch/options.hpp"
+#include "switch/tap_list.hpp"
 
 namespace {
 

@@ -1,12 +1,12 @@
-#include "options.hpp"
+#include "switch/options.hpp"
 
 #include <array>
 #include <limits>
 #include <string_view>
 
-#include "error.hpp"
-#include "parameters.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "program/parameters.hpp"
 
 namespace crosscut::frames {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "emulation.hpp"
-#include "wiring.hpp"
+#include "switch/emulation.hpp"
+#include "switch/wiring.hpp"
 
 namespace crosscut::frames {
 

@@ -1,4 +1,4 @@
-#include "outbox.hpp"
+#include "switch/outbox.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "frame_model.hpp"
+#include "switch/frame_model.hpp"
 
 namespace crosscut::frames {
 

@@ -3,7 +3,7 @@
 
 #include <compare>
 
-#include "network.hpp"
+#include "networks/network.hpp"
 
 namespace crosscut::frames {
 

@@ -1,9 +1,9 @@
-#include "port_names.hpp"
+#include "switch/port_names.hpp"
 
 #include <algorithm>
 
-#include "error.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
 
 namespace crosscut::frames {
 namespace {

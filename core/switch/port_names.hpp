@@ -6,9 +6,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "json.hpp"
-#include "network.hpp"
-#include "wiring.hpp"
+#include "base/json.hpp"
+#include "networks/network.hpp"
+#include "switch/wiring.hpp"
 
 namespace crosscut::frames {
 

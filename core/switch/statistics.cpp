@@ -1,8 +1,8 @@
 // What the emulation says of itself: what passed where, what was lost, and whether it kept its times.
 #include <sys/resource.h>
 
-#include "clock.hpp"
-#include "emulation.hpp"
+#include "base/clock.hpp"
+#include "switch/emulation.hpp"
 
 namespace crosscut::frames {
 namespace {

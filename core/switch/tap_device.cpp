@@ -1,4 +1,4 @@
-#include "tap_device.hpp"
+#include "switch/tap_device.hpp"
 
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <memory>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut::frames {
 namespace {

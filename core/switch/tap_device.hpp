@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "fd.hpp"
-#include "tap_list.hpp"
+#include "base/fd.hpp"
+#include "switch/tap_list.hpp"
 
 namespace crosscut::frames {
 

@@ -1,14 +1,14 @@
-#include "tap_list.hpp"
+#include "switch/tap_list.hpp"
 
 #include <net/if.h>
 
 #include <algorithm>
 #include <set>
 
-#include "error.hpp"
-#include "json.hpp"
-#include "port_names.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/words.hpp"
+#include "switch/port_names.hpp"
 
 namespace crosscut::frames {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ethernet.hpp"
-#include "network.hpp"
-#include "wiring.hpp"
+#include "networks/network.hpp"
+#include "switch/ethernet.hpp"
+#include "switch/wiring.hpp"
 
 namespace crosscut::frames {
 

@@ -1,9 +1,9 @@
-#include "wiring.hpp"
+#include "switch/wiring.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut::frames {
 namespace {

@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cable_fault.hpp"
-#include "frame_model.hpp"
-#include "network.hpp"
-#include "port.hpp"
-#include "routers.hpp"
+#include "networks/network.hpp"
+#include "networks/routers.hpp"
+#include "switch/cable_fault.hpp"
+#include "switch/frame_model.hpp"
+#include "switch/port.hpp"
 
 namespace crosscut::frames {
 

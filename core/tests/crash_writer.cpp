@@ -4,8 +4,8 @@
 #include <iostream>
 #include <string_view>
 
-#include "error.hpp"
-#include "sample_run.hpp"
+#include "base/error.hpp"
+#include "tests/sample_run.hpp"
 
 using namespace crosscut;
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "random.hpp"
-#include "rates.hpp"
+#include "base/random.hpp"
+#include "networks/rates.hpp"
 
 namespace crosscut {
 

@@ -5,10 +5,10 @@
 
 #include <array>
 
-#include "chunk_stream.hpp"
-#include "clone_messages.hpp"
-#include "fuzz.hpp"
-#include "socket.hpp"
+#include "clone/chunk_stream.hpp"
+#include "clone/clone_messages.hpp"
+#include "session/socket.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

@@ -1,6 +1,6 @@
 // A stranger at a rank's door. It is let in when it gave the one right answer, all of it, and never else.
-#include "fuzz.hpp"
-#include "stranger.hpp"
+#include "tests/fuzz.hpp"
+#include "tests/stranger.hpp"
 
 using namespace crosscut;
 

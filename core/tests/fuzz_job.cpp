@@ -1,6 +1,6 @@
 // A job as a session is handed it.
-#include "fuzz.hpp"
-#include "job.hpp"
+#include "conduct/job.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

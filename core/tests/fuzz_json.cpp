@@ -1,6 +1,6 @@
 // What is read as JSON is written, and read again as the same.
-#include "fuzz.hpp"
-#include "json.hpp"
+#include "base/json.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

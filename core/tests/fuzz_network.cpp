@@ -2,8 +2,8 @@
 // memory.
 #include <cmath>
 
-#include "fuzz.hpp"
-#include "network.hpp"
+#include "networks/network.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

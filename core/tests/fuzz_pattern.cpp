@@ -1,9 +1,9 @@
 // Every registered pattern with parameters from a stranger: it refuses them, or its programs are sound.
 #include <map>
 
-#include "check_program.hpp"
-#include "fuzz.hpp"
-#include "registry.hpp"
+#include "program/check_program.hpp"
+#include "program/registry.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

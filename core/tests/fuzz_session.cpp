@@ -1,10 +1,10 @@
 // All lines that a session hears before and beside its jobs: its configuration, where rank 0 is, and reports
 // of other nodes. The first byte says which.
-#include "fuzz.hpp"
-#include "node_report.hpp"
-#include "requests.hpp"
-#include "resolve_interface.hpp"
-#include "session_config.hpp"
+#include "conduct/requests.hpp"
+#include "launch/node_report.hpp"
+#include "session/resolve_interface.hpp"
+#include "session/session_config.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

@@ -6,8 +6,8 @@
 #include <iterator>
 #include <memory>
 
-#include "fuzz.hpp"
-#include "sample_run.hpp"
+#include "tests/fuzz.hpp"
+#include "tests/sample_run.hpp"
 
 using namespace crosscut;
 namespace fs = std::filesystem;

@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
-#include "bundle.hpp"
-#include "ethernet.hpp"
-#include "fuzz.hpp"
+#include "switch/bundle.hpp"
+#include "switch/ethernet.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 using namespace crosscut::frames;

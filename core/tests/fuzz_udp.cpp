@@ -1,9 +1,9 @@
 // Datagrams from anybody: pieces of messages in any order, of any length, of messages that nobody awaits.
 #include <memory>
 
-#include "fuzz.hpp"
-#include "udp_inbox.hpp"
-#include "udp_wire.hpp"
+#include "backends/udp_inbox.hpp"
+#include "backends/udp_wire.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

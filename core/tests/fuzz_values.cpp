@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fuzz.hpp"
-#include "parameters.hpp"
-#include "words.hpp"
+#include "base/words.hpp"
+#include "program/parameters.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "fuzz.hpp"
-#include "messages.hpp"
+#include "session/messages.hpp"
+#include "tests/fuzz.hpp"
 
 using namespace crosscut;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "generator.hpp"
+#include "networks/generator.hpp"
 
 namespace crosscut::check {
 

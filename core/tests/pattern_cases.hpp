@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "registry.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 

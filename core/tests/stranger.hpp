@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "handshake.hpp"
+#include "session/handshake.hpp"
 
 namespace crosscut {
 

@@ -9,10 +9,10 @@
 #include <iostream>
 #include <map>
 
-#include "json.hpp"
-#include "launch.hpp"
-#include "line_buffer.hpp"
-#include "socket.hpp"
+#include "base/json.hpp"
+#include "base/line_buffer.hpp"
+#include "launch/launch.hpp"
+#include "session/socket.hpp"
 
 namespace {
 

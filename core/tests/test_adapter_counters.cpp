@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <string>
 
-#include "adapter_counters.hpp"
-#include "check.hpp"
+#include "measure/adapter_counters.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

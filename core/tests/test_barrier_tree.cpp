@@ -8,8 +8,8 @@
 #include <numeric>
 #include <thread>
 
-#include "barrier_tree.hpp"
-#include "check.hpp"
+#include "session/barrier_tree.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

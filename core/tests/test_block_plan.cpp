@@ -4,8 +4,8 @@
 #include <map>
 #include <random>
 
-#include "block_plan.hpp"
-#include "check.hpp"
+#include "conduct/block_plan.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -1,8 +1,8 @@
 // The checker finds what it promises to find: each test breaks one sound program in one way.
 #include <functional>
 
-#include "check.hpp"
-#include "check_program.hpp"
+#include "program/check_program.hpp"
+#include "tests/check.hpp"
 
 namespace crosscut {
 namespace {

@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <thread>
 
-#include "check.hpp"
-#include "chunk_stream.hpp"
-#include "error.hpp"
-#include "random.hpp"
-#include "socket.hpp"
-#include "wire.hpp"
-#include "xxh64.hpp"
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "base/xxh64.hpp"
+#include "clone/chunk_stream.hpp"
+#include "session/socket.hpp"
+#include "session/wire.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -1,7 +1,7 @@
 // What people, conductor and ranks say to each other about a copy: taken as it is meant, or refused by name.
-#include "check.hpp"
-#include "clone_messages.hpp"
-#include "error.hpp"
+#include "base/error.hpp"
+#include "clone/clone_messages.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <set>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "generator_cases.hpp"
+#include "base/error.hpp"
+#include "tests/check.hpp"
+#include "tests/generator_cases.hpp"
 
 using namespace crosscut;
 using namespace crosscut::check;

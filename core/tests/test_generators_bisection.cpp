@@ -5,8 +5,8 @@
 #include <limits>
 #include <queue>
 
-#include "check.hpp"
-#include "generator_cases.hpp"
+#include "tests/check.hpp"
+#include "tests/generator_cases.hpp"
 
 using namespace crosscut;
 using namespace crosscut::check;

@@ -7,10 +7,10 @@
 #include <limits>
 #include <set>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "figures.hpp"
-#include "network.hpp"
+#include "base/error.hpp"
+#include "networks/figures.hpp"
+#include "networks/network.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <set>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "generator_cases.hpp"
-#include "random.hpp"
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "tests/check.hpp"
+#include "tests/generator_cases.hpp"
 
 using namespace crosscut;
 using namespace crosscut::check;

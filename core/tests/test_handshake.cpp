@@ -1,9 +1,9 @@
 // Nobody without the run's secret gets in, nobody in front of the door keeps a rank out.
 #include <algorithm>
 
-#include "check.hpp"
-#include "handshake.hpp"
-#include "stranger.hpp"
+#include "session/handshake.hpp"
+#include "tests/check.hpp"
+#include "tests/stranger.hpp"
 
 using namespace crosscut;
 

@@ -1,6 +1,6 @@
-#include "check.hpp"
-#include "error.hpp"
-#include "job.hpp"
+#include "base/error.hpp"
+#include "conduct/job.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -1,6 +1,6 @@
-#include "check.hpp"
-#include "error.hpp"
-#include "json.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 using json::Array;

@@ -8,15 +8,15 @@
 #include <map>
 #include <set>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "launch.hpp"
-#include "line_buffer.hpp"
-#include "node_report.hpp"
-#include "pinning.hpp"
-#include "pipe.hpp"
-#include "resolve_interface.hpp"
-#include "spawn_tree.hpp"
+#include "base/error.hpp"
+#include "base/line_buffer.hpp"
+#include "base/pipe.hpp"
+#include "launch/launch.hpp"
+#include "launch/node_report.hpp"
+#include "launch/spawn_tree.hpp"
+#include "measure/pinning.hpp"
+#include "session/resolve_interface.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -1,8 +1,8 @@
 // `crosscut-core list --json` names everything there is, with what the Python side builds its options from.
-#include "check.hpp"
-#include "error.hpp"
-#include "list.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "program/list.hpp"
+#include "program/registry.hpp"
+#include "tests/check.hpp"
 
 namespace crosscut {
 

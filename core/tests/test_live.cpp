@@ -10,10 +10,10 @@
 #include <random>
 #include <thread>
 
-#include "check.hpp"
-#include "clock.hpp"
-#include "live.hpp"
-#include "pattern_cases.hpp"
+#include "base/clock.hpp"
+#include "measure/live.hpp"
+#include "tests/check.hpp"
+#include "tests/pattern_cases.hpp"
 
 using namespace crosscut;
 

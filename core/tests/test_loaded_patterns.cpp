@@ -1,10 +1,10 @@
 // What the patterns with roles, streams, chains and load promise; and NetPIPE's sizes.
 #include <algorithm>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "pattern_cases.hpp"
-#include "random.hpp"
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "tests/check.hpp"
+#include "tests/pattern_cases.hpp"
 
 namespace crosscut {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "check.hpp"
-#include "median_interval.hpp"
+#include "conduct/median_interval.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "network.hpp"
-#include "routers.hpp"
+#include "base/error.hpp"
+#include "networks/network.hpp"
+#include "networks/routers.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -3,11 +3,11 @@
 #include <map>
 #include <set>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "figures.hpp"
-#include "network.hpp"
-#include "routers.hpp"
+#include "base/error.hpp"
+#include "networks/figures.hpp"
+#include "networks/network.hpp"
+#include "networks/routers.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

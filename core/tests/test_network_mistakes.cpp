@@ -3,11 +3,11 @@
 #include <array>
 #include <cmath>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "generator.hpp"
-#include "network.hpp"
-#include "parameters.hpp"
+#include "base/error.hpp"
+#include "networks/generator.hpp"
+#include "networks/network.hpp"
+#include "program/parameters.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

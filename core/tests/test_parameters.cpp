@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "parameters.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "program/parameters.hpp"
+#include "tests/check.hpp"
 
 namespace crosscut {
 namespace {

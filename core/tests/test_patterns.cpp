@@ -1,9 +1,9 @@
 // What each dense pattern promises to cover, and the examples that the papers print.
 #include <numeric>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "pattern_cases.hpp"
+#include "base/error.hpp"
+#include "tests/check.hpp"
+#include "tests/pattern_cases.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,9 +1,9 @@
 // Properties of every pattern that is registered, for every choice it offers: a new pattern is tested here
 // without a line being added.
-#include "check.hpp"
-#include "check_program.hpp"
-#include "error.hpp"
-#include "pattern_cases.hpp"
+#include "base/error.hpp"
+#include "program/check_program.hpp"
+#include "tests/check.hpp"
+#include "tests/pattern_cases.hpp"
 
 namespace crosscut {
 namespace {

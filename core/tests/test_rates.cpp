@@ -1,10 +1,10 @@
 // Max-min rates: fair by definition, on tables that a network may give and on random ones.
 #include <set>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "flow_set.hpp"
-#include "flow_tables.hpp"
+#include "base/error.hpp"
+#include "networks/flow_set.hpp"
+#include "tests/check.hpp"
+#include "tests/flow_tables.hpp"
 
 namespace {
 

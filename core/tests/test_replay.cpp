@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "replay.hpp"
+#include "base/error.hpp"
+#include "replay/replay.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

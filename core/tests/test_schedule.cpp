@@ -1,11 +1,11 @@
 // Programs made ready to run: dependencies, memory, and what is left of them when ranks are lost.
 #include <algorithm>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "pattern_cases.hpp"
-#include "rehearsal.hpp"
-#include "schedule.hpp"
+#include "base/error.hpp"
+#include "measure/schedule.hpp"
+#include "program/rehearsal.hpp"
+#include "tests/check.hpp"
+#include "tests/pattern_cases.hpp"
 
 using namespace crosscut;
 

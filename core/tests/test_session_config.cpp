@@ -2,10 +2,10 @@
 
 #include <cstdlib>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "pipe.hpp"
-#include "session_config.hpp"
+#include "base/error.hpp"
+#include "base/pipe.hpp"
+#include "session/session_config.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

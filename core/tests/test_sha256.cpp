@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string>
 
-#include "check.hpp"
-#include "sha256.hpp"
-#include "sha256_blocks.hpp"
+#include "base/sha256.hpp"
+#include "base/sha256_blocks.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

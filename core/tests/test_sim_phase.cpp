@@ -1,11 +1,11 @@
 // Phases in virtual time: each rule of the message model by itself, and the two ways to compute a phase
 // against each other on every pattern.
-#include "check.hpp"
-#include "error.hpp"
-#include "flow_tables.hpp"
-#include "operations.hpp"
-#include "pattern_cases.hpp"
-#include "sim_phase.hpp"
+#include "backends/sim_phase.hpp"
+#include "base/error.hpp"
+#include "patterns/operations.hpp"
+#include "tests/check.hpp"
+#include "tests/flow_tables.hpp"
+#include "tests/pattern_cases.hpp"
 
 namespace {
 

@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "fd.hpp"
-#include "file.hpp"
-#include "launch.hpp"
-#include "moved_bytes.hpp"
-#include "pattern_cases.hpp"
-#include "pipe.hpp"
-#include "sim_crew.hpp"
-#include "sim_ranks.hpp"
-#include "summary.hpp"
+#include "backends/sim_crew.hpp"
+#include "backends/sim_ranks.hpp"
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "base/file.hpp"
+#include "base/pipe.hpp"
+#include "launch/launch.hpp"
+#include "program/moved_bytes.hpp"
+#include "store/summary.hpp"
+#include "tests/check.hpp"
+#include "tests/pattern_cases.hpp"
 
 namespace {
 

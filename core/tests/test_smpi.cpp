@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "smpi_process.hpp"
-#include "smpi_ranks.hpp"
+#include "base/error.hpp"
+#include "smpi/smpi_process.hpp"
+#include "smpi/smpi_ranks.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

@@ -10,12 +10,12 @@
 #include <limits>
 #include <sstream>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "layout.hpp"
-#include "sample_run.hpp"
-#include "shard.hpp"
-#include "summary.hpp"
+#include "base/error.hpp"
+#include "store/layout.hpp"
+#include "store/shard.hpp"
+#include "store/summary.hpp"
+#include "tests/check.hpp"
+#include "tests/sample_run.hpp"
 
 using namespace crosscut;
 namespace fs = std::filesystem;

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "bundle.hpp"
-#include "check.hpp"
-#include "random.hpp"
+#include "base/random.hpp"
+#include "switch/bundle.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

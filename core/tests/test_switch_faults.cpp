@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "fault_list.hpp"
-#include "random.hpp"
-#include "wiring.hpp"
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "switch/fault_list.hpp"
+#include "switch/wiring.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

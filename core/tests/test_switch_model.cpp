@@ -6,10 +6,10 @@
 #include <set>
 #include <vector>
 
-#include "check.hpp"
-#include "frame_model.hpp"
-#include "host_queues.hpp"
-#include "random.hpp"
+#include "base/random.hpp"
+#include "switch/frame_model.hpp"
+#include "switch/host_queues.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

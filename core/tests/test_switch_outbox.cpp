@@ -2,9 +2,9 @@
 #include <map>
 #include <vector>
 
-#include "check.hpp"
-#include "outbox.hpp"
-#include "random.hpp"
+#include "base/random.hpp"
+#include "switch/outbox.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

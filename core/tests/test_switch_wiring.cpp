@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "check.hpp"
-#include "error.hpp"
-#include "ethernet.hpp"
-#include "options.hpp"
-#include "random.hpp"
-#include "spread_counter.hpp"
-#include "tap_list.hpp"
-#include "wiring.hpp"
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "switch/ethernet.hpp"
+#include "switch/options.hpp"
+#include "switch/spread_counter.hpp"
+#include "switch/tap_list.hpp"
+#include "switch/wiring.hpp"
+#include "tests/check.hpp"
 
 namespace {
 

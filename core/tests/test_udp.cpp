@@ -5,9 +5,9 @@
 #include <atomic>
 #include <numeric>
 
-#include "check.hpp"
-#include "udp_rig.hpp"
-#include "udp_transport.hpp"
+#include "backends/udp_transport.hpp"
+#include "tests/check.hpp"
+#include "tests/udp_rig.hpp"
 
 using namespace crosscut;
 

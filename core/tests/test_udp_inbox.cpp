@@ -1,7 +1,7 @@
 // What the udp backend makes of datagrams, whatever order and state they come in.
-#include "check.hpp"
-#include "udp_inbox.hpp"
-#include "udp_wire.hpp"
+#include "backends/udp_inbox.hpp"
+#include "backends/udp_wire.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

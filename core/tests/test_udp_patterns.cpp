@@ -2,12 +2,12 @@
 // sent.
 #include <algorithm>
 
-#include "check.hpp"
-#include "live.hpp"
-#include "pattern_cases.hpp"
-#include "random.hpp"
-#include "udp_rig.hpp"
-#include "udp_transport.hpp"
+#include "backends/udp_transport.hpp"
+#include "base/random.hpp"
+#include "measure/live.hpp"
+#include "tests/check.hpp"
+#include "tests/pattern_cases.hpp"
+#include "tests/udp_rig.hpp"
 
 using namespace crosscut;
 

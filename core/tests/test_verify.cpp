@@ -2,8 +2,8 @@
 #include <set>
 #include <vector>
 
-#include "check.hpp"
-#include "verify.hpp"
+#include "measure/verify.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

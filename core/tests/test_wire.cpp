@@ -3,9 +3,9 @@
 
 #include <thread>
 
-#include "check.hpp"
-#include "messages.hpp"
-#include "wire.hpp"
+#include "session/messages.hpp"
+#include "session/wire.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <string_view>
 
-#include "check.hpp"
-#include "xxh64.hpp"
+#include "base/xxh64.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut;
 

@@ -9,10 +9,10 @@
 #include <map>
 #include <thread>
 
-#include "attendant.hpp"
-#include "barrier_tree.hpp"
-#include "registry.hpp"
-#include "transport.hpp"
+#include "measure/transport.hpp"
+#include "program/registry.hpp"
+#include "session/attendant.hpp"
+#include "session/barrier_tree.hpp"
 
 namespace crosscut {
 

@@ -31,6 +31,6 @@ def crash_writer(build: Path) -> Path:
         core / "tests/crash_writer.cpp",
         *(file for name in SOURCES for file in (core / "src").glob(f"{name}.cpp")),
     ]
-    folders = [f"-I{folder}" for folder in (core / "src").iterdir() if folder.is_dir()]
+    folders = [f"-I{core / 'src'}", f"-I{core}"]
     subprocess.run([compiler, "-std=c++20", "-O1", *folders, *sources, "-o", program], check=True)
     return program

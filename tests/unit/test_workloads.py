@@ -55,10 +55,10 @@ def test_every_workload_has_a_folder_of_sources_and_a_line_in_the_build():
         listed = build.split(f"set({variable} ")[1].split(")")[0].split()
         assert listed == [one.name for one in WORKLOADS if one.suite == suite]
     for one in WORKLOADS:
-        files, headers = applications.sources(one)
+        files, folders = applications.sources(one)
         assert {file.parent.name for file in files} == {"common", one.name, *one.shares}
         assert [file.name for file in files].count("main.cpp") == 1
-        assert all(folder.is_dir() for folder in headers)
+        assert all(folder.is_dir() for folder in folders)
 
 
 def test_numbers_of_ranks_are_taken_one_by_one_or_as_a_range():

@@ -10,14 +10,14 @@
 #include <span>
 #include <vector>
 
-#include "application.hpp"
-#include "computing.hpp"
-#include "distributed_array.hpp"
-#include "processors.hpp"
-#include "roles.hpp"
-#include "server.hpp"
-#include "settings.hpp"
-#include "tasks.hpp"
+#include "data-server/distributed_array.hpp"
+#include "data-server/roles.hpp"
+#include "data-server/server.hpp"
+#include "data-server/settings.hpp"
+#include "data-server/tasks.hpp"
+#include "program/application.hpp"
+#include "program/computing.hpp"
+#include "program/processors.hpp"
 
 namespace crosscut::data_server {
 namespace {

@@ -1,4 +1,4 @@
-#include "distributed_array.hpp"
+#include "data-server/distributed_array.hpp"
 
 #include <array>
 #include <cstddef>

@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "communicator.hpp"
-#include "patches.hpp"
-#include "request.hpp"
-#include "roles.hpp"
-#include "waiting.hpp"
+#include "data-server/patches.hpp"
+#include "data-server/request.hpp"
+#include "data-server/roles.hpp"
+#include "data-server/waiting.hpp"
+#include "npb/common/communicator.hpp"
 
 namespace crosscut::data_server {
 

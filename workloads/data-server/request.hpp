@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "patches.hpp"
+#include "data-server/patches.hpp"
 
 namespace crosscut::data_server {
 

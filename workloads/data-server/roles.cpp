@@ -1,4 +1,4 @@
-#include "roles.hpp"
+#include "data-server/roles.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "processors.hpp"
+#include "program/processors.hpp"
 
 namespace crosscut::data_server {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "application.hpp"
-#include "settings.hpp"
+#include "data-server/settings.hpp"
+#include "program/application.hpp"
 
 namespace crosscut::data_server {
 

@@ -1,4 +1,4 @@
-#include "server.hpp"
+#include "data-server/server.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "processors.hpp"
+#include "program/processors.hpp"
 
 namespace crosscut::data_server {
 

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "communicator.hpp"
-#include "request.hpp"
-#include "roles.hpp"
-#include "tasks.hpp"
-#include "waiting.hpp"
+#include "data-server/request.hpp"
+#include "data-server/roles.hpp"
+#include "data-server/tasks.hpp"
+#include "data-server/waiting.hpp"
+#include "npb/common/communicator.hpp"
 
 namespace crosscut::data_server {
 

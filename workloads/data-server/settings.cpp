@@ -1,9 +1,9 @@
-#include "settings.hpp"
+#include "data-server/settings.hpp"
 
 #include <cmath>
 
-#include "computing.hpp"
-#include "problem_class.hpp"
+#include "npb/common/problem_class.hpp"
+#include "program/computing.hpp"
 
 namespace crosscut::data_server {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "arguments.hpp"
+#include "program/arguments.hpp"
 
 namespace crosscut::data_server {
 

@@ -1,4 +1,4 @@
-#include "tasks.hpp"
+#include "data-server/tasks.hpp"
 
 namespace crosscut::data_server {
 

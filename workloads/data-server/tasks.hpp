@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "patches.hpp"
-#include "settings.hpp"
+#include "data-server/patches.hpp"
+#include "data-server/settings.hpp"
 
 namespace crosscut::data_server {
 

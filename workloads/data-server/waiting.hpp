@@ -5,9 +5,9 @@
 #include <ctime>
 #include <span>
 
-#include "communicator.hpp"
-#include "processors.hpp"
-#include "settings.hpp"
+#include "data-server/settings.hpp"
+#include "npb/common/communicator.hpp"
+#include "program/processors.hpp"
 
 namespace crosscut::data_server {
 

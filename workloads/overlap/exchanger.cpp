@@ -1,4 +1,4 @@
-#include "exchanger.hpp"
+#include "overlap/exchanger.hpp"
 
 #include <cstddef>
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "communicator.hpp"
-#include "routes.hpp"
+#include "npb/common/communicator.hpp"
+#include "overlap/routes.hpp"
 
 namespace crosscut::overlap {
 

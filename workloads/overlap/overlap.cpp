@@ -13,11 +13,11 @@
 #include <limits>
 #include <vector>
 
-#include "application.hpp"
-#include "exchanger.hpp"
-#include "routes.hpp"
-#include "settings.hpp"
-#include "worker.hpp"
+#include "overlap/exchanger.hpp"
+#include "overlap/routes.hpp"
+#include "overlap/settings.hpp"
+#include "overlap/worker.hpp"
+#include "program/application.hpp"
 
 namespace crosscut::overlap {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "settings.hpp"
+#include "overlap/settings.hpp"
 
 namespace crosscut::overlap {
 

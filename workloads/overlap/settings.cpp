@@ -1,6 +1,6 @@
-#include "settings.hpp"
+#include "overlap/settings.hpp"
 
-#include "problem_class.hpp"
+#include "npb/common/problem_class.hpp"
 
 namespace crosscut::overlap {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "arguments.hpp"
+#include "program/arguments.hpp"
 
 namespace crosscut::overlap {
 

@@ -1,10 +1,10 @@
-#include "worker.hpp"
+#include "overlap/worker.hpp"
 
 #include <mpi.h>
 
 #include <cstddef>
 
-#include "computing.hpp"
+#include "program/computing.hpp"
 
 namespace crosscut::overlap {
 

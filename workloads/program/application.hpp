@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "arguments.hpp"
-#include "benchmark.hpp"
+#include "npb/common/benchmark.hpp"
+#include "program/arguments.hpp"
 
 namespace crosscut::workload {
 

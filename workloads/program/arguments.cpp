@@ -1,4 +1,4 @@
-#include "arguments.hpp"
+#include "program/arguments.hpp"
 
 #include <algorithm>
 #include <array>

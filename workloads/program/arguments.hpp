@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "options.hpp"
+#include "npb/common/options.hpp"
 
 namespace crosscut::workload {
 

@@ -1,4 +1,4 @@
-#include "computing.hpp"
+#include "program/computing.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "application.hpp"
-#include "report.hpp"
+#include "npb/common/report.hpp"
+#include "program/application.hpp"
 
 namespace crosscut::workload {
 namespace {

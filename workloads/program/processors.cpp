@@ -1,4 +1,4 @@
-#include "processors.hpp"
+#include "program/processors.hpp"
 
 #include <sched.h>
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "communicator.hpp"
+#include "npb/common/communicator.hpp"
 
 namespace crosscut::workload {
 

@@ -3,13 +3,13 @@
 #include <set>
 #include <vector>
 
-#include "check.hpp"
-#include "computing.hpp"
-#include "patches.hpp"
-#include "request.hpp"
-#include "roles.hpp"
-#include "settings.hpp"
-#include "tasks.hpp"
+#include "data-server/patches.hpp"
+#include "data-server/request.hpp"
+#include "data-server/roles.hpp"
+#include "data-server/settings.hpp"
+#include "data-server/tasks.hpp"
+#include "program/computing.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::data_server;
 using crosscut::workload::Arguments;

@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "bt/block_tridiagonal.hpp"
-#include "bt/jacobian.hpp"
-#include "bt/small_matrix.hpp"
-#include "check.hpp"
-#include "multipartition/right_side.hpp"
-#include "random.hpp"
+#include "npb/bt/block_tridiagonal.hpp"
+#include "npb/bt/jacobian.hpp"
+#include "npb/bt/small_matrix.hpp"
+#include "npb/common/random.hpp"
+#include "npb/multipartition/right_side.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cg/sparse_matrix.hpp"
-#include "check.hpp"
+#include "npb/cg/sparse_matrix.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

@@ -3,9 +3,9 @@
 #include <numbers>
 #include <vector>
 
-#include "check.hpp"
-#include "ft/fft.hpp"
-#include "random.hpp"
+#include "npb/common/random.hpp"
+#include "npb/ft/fft.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "check.hpp"
-#include "is/key_size.hpp"
-#include "random.hpp"
+#include "npb/common/random.hpp"
+#include "npb/is/key_size.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "check.hpp"
-#include "lu/block.hpp"
-#include "lu/flow.hpp"
-#include "lu/solution.hpp"
-#include "lu/subdomain.hpp"
-#include "random.hpp"
+#include "npb/common/random.hpp"
+#include "npb/lu/block.hpp"
+#include "npb/lu/flow.hpp"
+#include "npb/lu/solution.hpp"
+#include "npb/lu/subdomain.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

@@ -3,10 +3,10 @@
 #include <numbers>
 #include <vector>
 
-#include "check.hpp"
-#include "mg/grid.hpp"
-#include "mg/levels.hpp"
-#include "mg/operators.hpp"
+#include "npb/mg/grid.hpp"
+#include "npb/mg/levels.hpp"
+#include "npb/mg/operators.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "check.hpp"
-#include "multipartition/block.hpp"
-#include "multipartition/partition.hpp"
-#include "multipartition/right_side.hpp"
+#include "npb/multipartition/block.hpp"
+#include "npb/multipartition/partition.hpp"
+#include "npb/multipartition/right_side.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

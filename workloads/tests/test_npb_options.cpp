@@ -1,8 +1,8 @@
 #include <initializer_list>
 #include <vector>
 
-#include "check.hpp"
-#include "options.hpp"
+#include "npb/common/options.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

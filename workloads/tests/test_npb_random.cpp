@@ -1,8 +1,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "check.hpp"
-#include "random.hpp"
+#include "npb/common/random.hpp"
+#include "tests/check.hpp"
 
 using crosscut::npb::RandomStream;
 

@@ -2,8 +2,8 @@
 #include <limits>
 #include <string>
 
-#include "check.hpp"
-#include "report.hpp"
+#include "npb/common/report.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

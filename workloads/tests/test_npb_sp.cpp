@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "check.hpp"
-#include "multipartition/right_side.hpp"
-#include "random.hpp"
-#include "sp/characteristic.hpp"
-#include "sp/pentadiagonal.hpp"
+#include "npb/common/random.hpp"
+#include "npb/multipartition/right_side.hpp"
+#include "npb/sp/characteristic.hpp"
+#include "npb/sp/pentadiagonal.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::npb;
 

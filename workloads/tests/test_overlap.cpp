@@ -1,10 +1,10 @@
 // Who sends to whom, and what is refused; the messages themselves are looked at in every run.
 #include <vector>
 
-#include "check.hpp"
-#include "routes.hpp"
-#include "settings.hpp"
-#include "worker.hpp"
+#include "overlap/routes.hpp"
+#include "overlap/settings.hpp"
+#include "overlap/worker.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::overlap;
 

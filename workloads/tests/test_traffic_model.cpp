@@ -1,8 +1,8 @@
 // The rules of the queue model, in small worlds where one can say what must happen.
 #include <cmath>
 
-#include "check.hpp"
-#include "traffic_examples.hpp"
+#include "tests/check.hpp"
+#include "tests/traffic_examples.hpp"
 
 using namespace crosscut::traffic;
 using namespace crosscut::traffic::examples;

@@ -2,9 +2,9 @@
 #include <deque>
 #include <stdexcept>
 
-#include "check.hpp"
-#include "partition.hpp"
-#include "traffic_examples.hpp"
+#include "tests/check.hpp"
+#include "tests/traffic_examples.hpp"
+#include "traffic/partition.hpp"
 
 using namespace crosscut::traffic;
 using namespace crosscut::traffic::examples;

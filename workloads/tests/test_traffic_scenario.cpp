@@ -3,11 +3,11 @@
 #include <limits>
 #include <set>
 
-#include "check.hpp"
-#include "partition.hpp"
-#include "region.hpp"
-#include "routes.hpp"
-#include "scenario.hpp"
+#include "tests/check.hpp"
+#include "traffic/partition.hpp"
+#include "traffic/region.hpp"
+#include "traffic/routes.hpp"
+#include "traffic/scenario.hpp"
 
 using namespace crosscut::traffic;
 using crosscut::npb::ProblemClass;

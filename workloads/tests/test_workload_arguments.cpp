@@ -3,8 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "arguments.hpp"
-#include "check.hpp"
+#include "program/arguments.hpp"
+#include "tests/check.hpp"
 
 using namespace crosscut::workload;
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "queue_model.hpp"
+#include "traffic/queue_model.hpp"
 
 namespace crosscut::traffic::examples {
 

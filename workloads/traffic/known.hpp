@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "problem_class.hpp"
-#include "scenario.hpp"
+#include "npb/common/problem_class.hpp"
+#include "traffic/scenario.hpp"
 
 namespace crosscut::traffic {
 

@@ -1,4 +1,4 @@
-#include "message.hpp"
+#include "traffic/message.hpp"
 
 #include <stdexcept>
 

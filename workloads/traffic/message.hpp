@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "vehicles.hpp"
+#include "traffic/vehicles.hpp"
 
 namespace crosscut::traffic {
 

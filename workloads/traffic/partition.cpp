@@ -1,4 +1,4 @@
-#include "partition.hpp"
+#include "traffic/partition.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "road_network.hpp"
+#include "traffic/road_network.hpp"
 
 namespace crosscut::traffic {
 

@@ -1,4 +1,4 @@
-#include "queue_model.hpp"
+#include "traffic/queue_model.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "message.hpp"
-#include "region.hpp"
-#include "routes.hpp"
-#include "scenario.hpp"
-#include "vehicles.hpp"
+#include "traffic/message.hpp"
+#include "traffic/region.hpp"
+#include "traffic/routes.hpp"
+#include "traffic/scenario.hpp"
+#include "traffic/vehicles.hpp"
 
 namespace crosscut::traffic {
 

@@ -1,4 +1,4 @@
-#include "region.hpp"
+#include "traffic/region.hpp"
 
 #include <algorithm>
 

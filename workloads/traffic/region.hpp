@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "road_network.hpp"
-#include "vehicles.hpp"
+#include "traffic/road_network.hpp"
+#include "traffic/vehicles.hpp"
 
 namespace crosscut::traffic {
 

@@ -1,4 +1,4 @@
-#include "road_network.hpp"
+#include "traffic/road_network.hpp"
 
 #include <algorithm>
 #include <cstddef>

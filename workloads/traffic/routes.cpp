@@ -1,4 +1,4 @@
-#include "routes.hpp"
+#include "traffic/routes.hpp"
 
 #include <algorithm>
 #include <limits>

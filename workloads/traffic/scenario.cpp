@@ -1,4 +1,4 @@
-#include "scenario.hpp"
+#include "traffic/scenario.hpp"
 
 #include <algorithm>
 #include <array>

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "problem_class.hpp"
-#include "random.hpp"
-#include "road_network.hpp"
+#include "npb/common/problem_class.hpp"
+#include "traffic/random.hpp"
+#include "traffic/road_network.hpp"
 
 namespace crosscut::traffic {
 

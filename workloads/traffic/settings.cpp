@@ -1,4 +1,4 @@
-#include "settings.hpp"
+#include "traffic/settings.hpp"
 
 namespace crosscut::traffic {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "arguments.hpp"
-#include "scenario.hpp"
+#include "program/arguments.hpp"
+#include "traffic/scenario.hpp"
 
 namespace crosscut::traffic {
 

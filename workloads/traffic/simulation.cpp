@@ -1,10 +1,10 @@
-#include "simulation.hpp"
+#include "traffic/simulation.hpp"
 
 #include <algorithm>
 #include <tuple>
 
-#include "partition.hpp"
-#include "routes.hpp"
+#include "traffic/partition.hpp"
+#include "traffic/routes.hpp"
 
 namespace crosscut::traffic {
 

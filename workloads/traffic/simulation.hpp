@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "communicator.hpp"
-#include "queue_model.hpp"
-#include "scenario.hpp"
+#include "npb/common/communicator.hpp"
+#include "traffic/queue_model.hpp"
+#include "traffic/scenario.hpp"
 
 namespace crosscut::traffic {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "application.hpp"
-#include "known.hpp"
-#include "settings.hpp"
-#include "simulation.hpp"
+#include "program/application.hpp"
+#include "traffic/known.hpp"
+#include "traffic/settings.hpp"
+#include "traffic/simulation.hpp"
 
 namespace crosscut::traffic {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "road_network.hpp"
+#include "traffic/road_network.hpp"
 
 namespace crosscut::traffic {
 

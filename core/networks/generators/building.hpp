@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "error.hpp"
-#include "generator.hpp"
-#include "random.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "base/words.hpp"
+#include "networks/generator.hpp"
 
 namespace crosscut {
 

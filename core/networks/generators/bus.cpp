@@ -1,7 +1,7 @@
 // One medium that all hosts share: whatever is sent, by whomever, takes its turn.
 #include <array>
 
-#include "building.hpp"
+#include "networks/generators/building.hpp"
 
 namespace crosscut {
 namespace {

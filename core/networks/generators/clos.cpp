@@ -1,7 +1,7 @@
 // Leaf and spine: every leaf is wired to every spine.
 #include <array>
 
-#include "fat_tree.hpp"
+#include "networks/generators/fat_tree.hpp"
 
 namespace crosscut {
 namespace {

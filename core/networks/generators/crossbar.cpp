@@ -1,7 +1,7 @@
 // All hosts on one switch that passes whatever its links carry: what every other network is held against.
 #include <array>
 
-#include "generator.hpp"
+#include "networks/generator.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,5 +1,5 @@
 // Groups of routers that are all wired to each other; groups all wired to each other by long cables.
-#include "dragonfly.hpp"
+#include "networks/generators/dragonfly.hpp"
 
 #include <array>
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "building.hpp"
+#include "networks/generators/building.hpp"
 
 namespace crosscut {
 

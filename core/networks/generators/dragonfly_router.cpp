@@ -1,4 +1,4 @@
-#include "dragonfly.hpp"
+#include "networks/generators/dragonfly.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,5 +1,5 @@
 // Folded Clos networks of any number of levels, from a switch's ports or from what is wired up and down.
-#include "fat_tree.hpp"
+#include "networks/generators/fat_tree.hpp"
 
 #include <array>
 

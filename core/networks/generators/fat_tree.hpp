@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "building.hpp"
+#include "networks/generators/building.hpp"
 
 namespace crosscut {
 

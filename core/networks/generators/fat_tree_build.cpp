@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "fat_tree.hpp"
-#include "fat_tree_router.hpp"
+#include "networks/generators/fat_tree.hpp"
+#include "networks/generators/fat_tree_router.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,4 +1,4 @@
-#include "fat_tree_router.hpp"
+#include "networks/generators/fat_tree_router.hpp"
 
 namespace crosscut {
 namespace {

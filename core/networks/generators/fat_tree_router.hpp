@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "fat_tree.hpp"
+#include "networks/generators/fat_tree.hpp"
 
 namespace crosscut {
 

@@ -1,7 +1,7 @@
 // A torus with two vertices in each dimension; its routing by dimensions is the hypercube's e-cube.
 #include <array>
 
-#include "torus.hpp"
+#include "networks/generators/torus.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,5 +1,5 @@
 // Switches on a grid; in every dimension each is wired to all others of its line.
-#include "hyperx.hpp"
+#include "networks/generators/hyperx.hpp"
 
 #include <array>
 

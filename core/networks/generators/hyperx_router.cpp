@@ -1,7 +1,7 @@
 #include <array>
 #include <utility>
 
-#include "hyperx.hpp"
+#include "networks/generators/hyperx.hpp"
 
 namespace crosscut {
 namespace {

@@ -4,7 +4,7 @@
 // of P ports with a host on each; every host has C further adapters for wires to hosts of other meta-nodes.
 #include <array>
 
-#include "building.hpp"
+#include "networks/generators/building.hpp"
 
 namespace crosscut {
 namespace {

@@ -2,7 +2,7 @@
 #include <array>
 #include <limits>
 
-#include "building.hpp"
+#include "networks/generators/building.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,5 +1,5 @@
 // Hosts with several adapters: adapter r of every host of a pod is on the pod's switch r, its rail.
-#include "rail_optimised.hpp"
+#include "networks/generators/rail_optimised.hpp"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "rail_optimised.hpp"
+#include "networks/generators/rail_optimised.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,7 +1,7 @@
 // A torus of one dimension.
 #include <array>
 
-#include "torus.hpp"
+#include "networks/generators/torus.hpp"
 
 namespace crosscut {
 namespace {

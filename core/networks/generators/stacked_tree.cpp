@@ -1,7 +1,7 @@
 // Leaf switches under one root: what is bought first, and what its uplinks then limit.
 #include <array>
 
-#include "fat_tree.hpp"
+#include "networks/generators/fat_tree.hpp"
 
 namespace crosscut {
 namespace {

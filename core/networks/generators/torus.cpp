@@ -1,5 +1,5 @@
 // Tori and meshes of any dimension.
-#include "torus.hpp"
+#include "networks/generators/torus.hpp"
 
 #include <array>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "building.hpp"
+#include "networks/generators/building.hpp"
 
 namespace crosscut {
 

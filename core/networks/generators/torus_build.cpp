@@ -1,5 +1,5 @@
-#include "torus.hpp"
-#include "torus_router.hpp"
+#include "networks/generators/torus.hpp"
+#include "networks/generators/torus_router.hpp"
 
 namespace crosscut {
 namespace {

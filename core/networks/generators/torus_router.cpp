@@ -1,4 +1,4 @@
-#include "torus_router.hpp"
+#include "networks/generators/torus_router.hpp"
 
 namespace crosscut {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "torus.hpp"
+#include "networks/generators/torus.hpp"
 
 namespace crosscut {
 

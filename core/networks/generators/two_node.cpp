@@ -1,7 +1,7 @@
 // Two hosts, as interconnects are compared with NetPIPE: by a cable, or through one switch.
 #include <array>
 
-#include "building.hpp"
+#include "networks/generators/building.hpp"
 
 namespace crosscut {
 namespace {

@@ -17,11 +17,11 @@
 #include <memory>
 #include <optional>
 
-#include "error.hpp"
-#include "fd.hpp"
-#include "phase_player.hpp"
-#include "registry.hpp"
-#include "smpi_block.hpp"
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "program/registry.hpp"
+#include "smpi/player/phase_player.hpp"
+#include "smpi/smpi_block.hpp"
 
 namespace crosscut {
 namespace {

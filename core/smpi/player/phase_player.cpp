@@ -1,11 +1,11 @@
-#include "phase_player.hpp"
+#include "smpi/player/phase_player.hpp"
 
 #include <simgrid/actor.h>
 
 #include <climits>
 #include <limits>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "schedule.hpp"
-#include "smpi_options.hpp"
+#include "measure/schedule.hpp"
+#include "smpi/smpi_options.hpp"
 
 namespace crosscut {
 

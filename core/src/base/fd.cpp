@@ -1,4 +1,4 @@
-#include "fd.hpp"
+#include "base/fd.hpp"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 

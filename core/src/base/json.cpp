@@ -1,12 +1,12 @@
-#include "json.hpp"
+#include "base/json.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
 
-#include "error.hpp"
-#include "utf8.hpp"
+#include "base/error.hpp"
+#include "base/utf8.hpp"
 
 namespace crosscut::json {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "error.hpp"
-#include "json.hpp"
-#include "utf8.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/utf8.hpp"
 
 namespace crosscut::json {
 namespace {

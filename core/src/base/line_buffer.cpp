@@ -1,4 +1,4 @@
-#include "line_buffer.hpp"
+#include "base/line_buffer.hpp"
 
 #include <unistd.h>
 

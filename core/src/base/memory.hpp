@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <span>
 
-#include "fd.hpp"
+#include "base/fd.hpp"
 
 namespace crosscut {
 

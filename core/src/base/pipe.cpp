@@ -1,4 +1,4 @@
-#include "pipe.hpp"
+#include "base/pipe.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

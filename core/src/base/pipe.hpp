@@ -1,7 +1,7 @@
 // A pipe whose ends have owners and do not survive exec.
 #pragma once
 
-#include "fd.hpp"
+#include "base/fd.hpp"
 
 namespace crosscut {
 

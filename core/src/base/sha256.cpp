@@ -1,4 +1,4 @@
-#include "sha256.hpp"
+#include "base/sha256.hpp"
 
 #include <sys/random.h>
 
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
-#include "error.hpp"
-#include "sha256_blocks.hpp"
+#include "base/error.hpp"
+#include "base/sha256_blocks.hpp"
 
 namespace crosscut {
 

@@ -1,6 +1,6 @@
 // SHA-NI (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2B, SHA256RNDS2 and its like).
 // The build is for any processor of the family; this one function is for those that have the instructions.
-#include "sha256_blocks.hpp"
+#include "base/sha256_blocks.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

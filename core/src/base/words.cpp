@@ -1,4 +1,4 @@
-#include "words.hpp"
+#include "base/words.hpp"
 
 #include <algorithm>
 #include <cctype>

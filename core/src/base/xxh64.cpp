@@ -1,4 +1,4 @@
-#include "xxh64.hpp"
+#include "base/xxh64.hpp"
 
 #include <array>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "chunk_map.hpp"
+#include "clone/chunk_map.hpp"
 
 #include <algorithm>
 

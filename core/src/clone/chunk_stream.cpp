@@ -1,13 +1,13 @@
-#include "chunk_stream.hpp"
+#include "clone/chunk_stream.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "memory.hpp"
-#include "socket.hpp"
-#include "wire.hpp"
-#include "xxh64.hpp"
+#include "base/memory.hpp"
+#include "base/xxh64.hpp"
+#include "session/socket.hpp"
+#include "session/wire.hpp"
 
 namespace crosscut {
 namespace {

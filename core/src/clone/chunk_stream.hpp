@@ -10,8 +10,8 @@
 #include <functional>
 #include <stop_token>
 
-#include "chunk_map.hpp"
-#include "image.hpp"
+#include "clone/chunk_map.hpp"
+#include "clone/image.hpp"
 
 namespace crosscut {
 

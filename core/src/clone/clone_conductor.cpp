@@ -1,9 +1,9 @@
-#include "clone_conductor.hpp"
+#include "clone/clone_conductor.hpp"
 
 #include <map>
 #include <thread>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -6,9 +6,9 @@
 #include <deque>
 #include <string>
 
-#include "clone_roster.hpp"
-#include "messages.hpp"
-#include "podium.hpp"
+#include "clone/clone_roster.hpp"
+#include "conduct/podium.hpp"
+#include "session/messages.hpp"
 
 namespace crosscut {
 

@@ -1,10 +1,10 @@
-#include "clone_messages.hpp"
+#include "clone/clone_messages.hpp"
 
 #include <functional>
 #include <map>
 
-#include "error.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
 
 namespace crosscut {
 namespace {

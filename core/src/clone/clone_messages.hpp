@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "json.hpp"
-#include "program.hpp"
+#include "base/json.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

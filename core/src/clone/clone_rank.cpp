@@ -1,9 +1,9 @@
-#include "clone_rank.hpp"
+#include "clone/clone_rank.hpp"
 
 #include <signal.h>
 
-#include "clone_conductor.hpp"
-#include "clone_worker.hpp"
+#include "clone/clone_conductor.hpp"
+#include "clone/clone_worker.hpp"
 
 namespace crosscut {
 namespace {

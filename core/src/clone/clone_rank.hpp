@@ -2,7 +2,7 @@
 // what it has. The session is that of measuring ranks (roster, secret, signs of life); `backend` is "clone".
 #pragma once
 
-#include "rank.hpp"
+#include "session/rank.hpp"
 
 namespace crosscut {
 

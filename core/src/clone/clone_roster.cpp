@@ -1,4 +1,4 @@
-#include "clone_roster.hpp"
+#include "clone/clone_roster.hpp"
 
 #include <algorithm>
 #include <map>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "clone_messages.hpp"
+#include "clone/clone_messages.hpp"
 
 namespace crosscut {
 

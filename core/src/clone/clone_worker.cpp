@@ -1,15 +1,15 @@
-#include "clone_worker.hpp"
+#include "clone/clone_worker.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
-#include "error.hpp"
-#include "machine.hpp"
-#include "memory.hpp"
-#include "messages.hpp"
-#include "sha256.hpp"
+#include "base/error.hpp"
+#include "base/memory.hpp"
+#include "base/sha256.hpp"
+#include "measure/machine.hpp"
+#include "session/messages.hpp"
 
 namespace crosscut {
 namespace {

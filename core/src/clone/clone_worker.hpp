@@ -8,12 +8,12 @@
 #include <optional>
 #include <thread>
 
-#include "attendant.hpp"
-#include "chunk_stream.hpp"
-#include "clone_messages.hpp"
-#include "join.hpp"
-#include "link.hpp"
-#include "target.hpp"
+#include "clone/chunk_stream.hpp"
+#include "clone/clone_messages.hpp"
+#include "clone/link.hpp"
+#include "clone/target.hpp"
+#include "session/attendant.hpp"
+#include "session/join.hpp"
 
 namespace crosscut {
 

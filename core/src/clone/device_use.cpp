@@ -1,4 +1,4 @@
-#include "device_use.hpp"
+#include "clone/device_use.hpp"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

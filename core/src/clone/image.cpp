@@ -1,4 +1,4 @@
-#include "image.hpp"
+#include "clone/image.hpp"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "device_use.hpp"
-#include "error.hpp"
+#include "base/error.hpp"
+#include "clone/device_use.hpp"
 
 namespace crosscut {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "fd.hpp"
+#include "base/fd.hpp"
 
 namespace crosscut {
 

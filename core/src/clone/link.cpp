@@ -1,8 +1,8 @@
-#include "link.hpp"
+#include "clone/link.hpp"
 
 #include <sys/socket.h>
 
-#include "socket.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 

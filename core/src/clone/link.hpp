@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "fd.hpp"
+#include "base/fd.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "target.hpp"
+#include "clone/target.hpp"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -13,9 +13,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "device_use.hpp"
-#include "error.hpp"
-#include "file.hpp"
+#include "base/error.hpp"
+#include "base/file.hpp"
+#include "clone/device_use.hpp"
 
 namespace crosscut {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "image.hpp"
+#include "clone/image.hpp"
 
 namespace crosscut {
 

@@ -4,11 +4,11 @@
 #include <iostream>
 #include <iterator>
 
-#include "commands.hpp"
-#include "error.hpp"
-#include "job.hpp"
-#include "parameters.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "commands/commands.hpp"
+#include "conduct/job.hpp"
+#include "program/parameters.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "commands.hpp"
-#include "error.hpp"
-#include "list.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "commands/commands.hpp"
+#include "program/list.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

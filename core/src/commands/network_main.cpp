@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "commands.hpp"
-#include "error.hpp"
-#include "network_report.hpp"
-#include "parameters.hpp"
-#include "sim_platform.hpp"
-#include "smpi_options.hpp"
-#include "ways_report.hpp"
-#include "words.hpp"
+#include "backends/sim_platform.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "commands/commands.hpp"
+#include "networks/network_report.hpp"
+#include "networks/ways_report.hpp"
+#include "program/parameters.hpp"
+#include "smpi/smpi_options.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,6 +1,6 @@
 // The launcher with the real rank: all of it that needs more than the launcher itself.
-#include "clone_rank.hpp"
-#include "launch.hpp"
+#include "clone/clone_rank.hpp"
+#include "launch/launch.hpp"
 
 namespace crosscut {
 

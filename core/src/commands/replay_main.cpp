@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "commands.hpp"
-#include "error.hpp"
-#include "json.hpp"
-#include "parameters.hpp"
-#include "replay.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "base/words.hpp"
+#include "commands/commands.hpp"
+#include "program/parameters.hpp"
+#include "replay/replay.hpp"
 
 namespace crosscut {
 namespace {

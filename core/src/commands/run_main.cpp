@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "commands.hpp"
-#include "error.hpp"
-#include "job.hpp"
-#include "launch.hpp"
-#include "machine.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "commands/commands.hpp"
+#include "conduct/job.hpp"
+#include "launch/launch.hpp"
+#include "measure/machine.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,11 +1,11 @@
-#include "block_plan.hpp"
+#include "conduct/block_plan.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "median_interval.hpp"
+#include "conduct/median_interval.hpp"
 
 namespace crosscut {
 namespace {

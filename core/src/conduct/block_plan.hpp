@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "store.hpp"
+#include "store/store.hpp"
 
 namespace crosscut {
 

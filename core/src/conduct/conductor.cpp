@@ -1,4 +1,4 @@
-#include "conductor.hpp"
+#include "conduct/conductor.hpp"
 
 namespace crosscut {
 

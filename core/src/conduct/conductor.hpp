@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "podium.hpp"
-#include "remote_ranks.hpp"
+#include "conduct/podium.hpp"
+#include "session/remote_ranks.hpp"
 
 namespace crosscut {
 

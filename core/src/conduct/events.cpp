@@ -1,4 +1,4 @@
-#include "events.hpp"
+#include "conduct/events.hpp"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // What a session says on its output: one JSON object a line (docs/reference/session-protocol.md).
 #pragma once
 
-#include "json.hpp"
+#include "base/json.hpp"
 
 namespace crosscut {
 

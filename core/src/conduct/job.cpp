@@ -1,10 +1,10 @@
-#include "job.hpp"
+#include "conduct/job.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "json.hpp"
+#include "base/json.hpp"
 
 namespace crosscut {
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "error.hpp"
-#include "job_run.hpp"
-#include "layout.hpp"
-#include "version.hpp"
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "conduct/job_run.hpp"
+#include "store/layout.hpp"
 
 namespace crosscut {
 namespace {

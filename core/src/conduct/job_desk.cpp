@@ -1,12 +1,12 @@
-#include "job_desk.hpp"
+#include "conduct/job_desk.hpp"
 
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <csignal>
 
-#include "error.hpp"
-#include "job_run.hpp"
+#include "base/error.hpp"
+#include "conduct/job_run.hpp"
 
 namespace crosscut {
 namespace {

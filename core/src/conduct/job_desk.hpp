@@ -5,10 +5,10 @@
 #include <atomic>
 #include <string>
 
-#include "ensemble.hpp"
-#include "events.hpp"
-#include "fd.hpp"
-#include "requests.hpp"
+#include "base/fd.hpp"
+#include "conduct/events.hpp"
+#include "conduct/requests.hpp"
+#include "session/ensemble.hpp"
 
 namespace crosscut {
 

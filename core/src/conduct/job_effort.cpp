@@ -1,7 +1,7 @@
 // What measuring cost each rank in processor time, as an attribute of the run.
 #include <algorithm>
 
-#include "job_run.hpp"
+#include "conduct/job_run.hpp"
 
 namespace crosscut {
 

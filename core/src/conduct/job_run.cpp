@@ -1,14 +1,14 @@
-#include "job_run.hpp"
+#include "conduct/job_run.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 
-#include "block_plan.hpp"
-#include "error.hpp"
-#include "moved_bytes.hpp"
-#include "summary.hpp"
+#include "base/error.hpp"
+#include "conduct/block_plan.hpp"
+#include "program/moved_bytes.hpp"
+#include "store/summary.hpp"
 
 namespace crosscut {
 namespace {

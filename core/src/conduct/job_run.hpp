@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "ensemble.hpp"
-#include "events.hpp"
-#include "fd.hpp"
-#include "job.hpp"
-#include "registry.hpp"
-#include "store.hpp"
+#include "base/fd.hpp"
+#include "conduct/events.hpp"
+#include "conduct/job.hpp"
+#include "program/registry.hpp"
+#include "session/ensemble.hpp"
+#include "store/store.hpp"
 
 namespace crosscut {
 

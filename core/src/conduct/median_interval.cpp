@@ -1,4 +1,4 @@
-#include "median_interval.hpp"
+#include "conduct/median_interval.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "podium.hpp"
+#include "conduct/podium.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -9,10 +9,10 @@
 #include <thread>
 #include <vector>
 
-#include "control_server.hpp"
-#include "job_desk.hpp"
-#include "node_report.hpp"
-#include "rank.hpp"
+#include "conduct/job_desk.hpp"
+#include "launch/node_report.hpp"
+#include "session/control_server.hpp"
+#include "session/rank.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "requests.hpp"
+#include "conduct/requests.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <array>
 #include <cerrno>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -4,7 +4,7 @@
 #include <deque>
 #include <string>
 
-#include "json.hpp"
+#include "base/json.hpp"
 
 namespace crosscut {
 

@@ -1,11 +1,11 @@
-#include "last_words.hpp"
+#include "launch/last_words.hpp"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 
-#include "fd.hpp"
-#include "utf8.hpp"
+#include "base/fd.hpp"
+#include "base/utf8.hpp"
 
 namespace crosscut {
 

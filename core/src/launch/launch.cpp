@@ -1,4 +1,4 @@
-#include "launch.hpp"
+#include "launch/launch.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <iostream>
 
-#include "error.hpp"
-#include "json.hpp"
-#include "node.hpp"
-#include "registry.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "launch/node.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -2,8 +2,8 @@
 // when a signal asks, when the life-line breaks, and whenever this process dies.
 #pragma once
 
-#include "rank_process.hpp"
-#include "session_config.hpp"
+#include "launch/rank_process.hpp"
+#include "session/session_config.hpp"
 
 namespace crosscut {
 

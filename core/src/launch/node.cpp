@@ -1,4 +1,4 @@
-#include "node.hpp"
+#include "launch/node.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,11 +12,11 @@
 #include <cerrno>
 #include <cmath>
 
-#include "error.hpp"
-#include "machine.hpp"
-#include "pinning.hpp"
-#include "pipe.hpp"
-#include "resolve_interface.hpp"
+#include "base/error.hpp"
+#include "base/pipe.hpp"
+#include "measure/machine.hpp"
+#include "measure/pinning.hpp"
+#include "session/resolve_interface.hpp"
 
 namespace crosscut {
 namespace {

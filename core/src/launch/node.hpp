@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "last_words.hpp"
-#include "launch.hpp"
-#include "line_buffer.hpp"
-#include "node_report.hpp"
-#include "spawn_tree.hpp"
+#include "base/line_buffer.hpp"
+#include "launch/last_words.hpp"
+#include "launch/launch.hpp"
+#include "launch/node_report.hpp"
+#include "launch/spawn_tree.hpp"
 
 namespace crosscut {
 

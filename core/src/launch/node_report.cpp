@@ -1,11 +1,11 @@
-#include "node_report.hpp"
+#include "launch/node_report.hpp"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "error.hpp"
-#include "json.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
 
 namespace crosscut {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "json.hpp"
-#include "node.hpp"
+#include "base/json.hpp"
+#include "launch/node.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,4 +1,4 @@
-#include "rank_process.hpp"
+#include "launch/rank_process.hpp"
 
 #include <fcntl.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "error.hpp"
-#include "pinning.hpp"
-#include "socket.hpp"
+#include "base/error.hpp"
+#include "measure/pinning.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 namespace {

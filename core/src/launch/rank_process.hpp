@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "last_words.hpp"
-#include "rank.hpp"
+#include "launch/last_words.hpp"
+#include "session/rank.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "spawn_tree.hpp"
+#include "launch/spawn_tree.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,9 +10,9 @@
 #include <array>
 #include <cerrno>
 
-#include "error.hpp"
-#include "pipe.hpp"
-#include "rank_process.hpp"
+#include "base/error.hpp"
+#include "base/pipe.hpp"
+#include "launch/rank_process.hpp"
 
 namespace crosscut {
 namespace {

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "line_buffer.hpp"
-#include "node_report.hpp"
-#include "session_config.hpp"
-#include "socket.hpp"
+#include "base/line_buffer.hpp"
+#include "launch/node_report.hpp"
+#include "session/session_config.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 

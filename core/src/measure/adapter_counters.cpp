@@ -1,4 +1,4 @@
-#include "adapter_counters.hpp"
+#include "measure/adapter_counters.hpp"
 
 #include <linux/ethtool.h>
 #include <linux/sockios.h>

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "json.hpp"
-#include "program.hpp"
-#include "registry.hpp"
-#include "socket.hpp"
-#include "store.hpp"
+#include "base/json.hpp"
+#include "program/program.hpp"
+#include "program/registry.hpp"
+#include "session/socket.hpp"
+#include "store/store.hpp"
 
 namespace crosscut {
 

@@ -1,9 +1,9 @@
-#include "compute.hpp"
+#include "measure/compute.hpp"
 
 #include <array>
 #include <chrono>
 
-#include "clock.hpp"
+#include "base/clock.hpp"
 
 namespace crosscut {
 namespace {

@@ -9,15 +9,15 @@
 #include <limits>
 #include <optional>
 
-#include "attendant.hpp"
-#include "barrier_tree.hpp"
-#include "clock.hpp"
-#include "compute.hpp"
-#include "error.hpp"
-#include "memory.hpp"
-#include "schedule.hpp"
-#include "transport.hpp"
-#include "verify.hpp"
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/memory.hpp"
+#include "measure/compute.hpp"
+#include "measure/schedule.hpp"
+#include "measure/transport.hpp"
+#include "measure/verify.hpp"
+#include "session/attendant.hpp"
+#include "session/barrier_tree.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "machine.hpp"
+#include "measure/machine.hpp"
 
 #include <ifaddrs.h>
 #include <sys/stat.h>
@@ -13,8 +13,8 @@
 #include <set>
 #include <sstream>
 
-#include "adapter_counters.hpp"
-#include "sha256.hpp"
+#include "base/sha256.hpp"
+#include "measure/adapter_counters.hpp"
 
 namespace crosscut {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "json.hpp"
-#include "socket.hpp"
+#include "base/json.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "pinning.hpp"
+#include "measure/pinning.hpp"
 
 #include <sched.h>
 
@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "error.hpp"
-#include "fd.hpp"
+#include "base/error.hpp"
+#include "base/fd.hpp"
 
 namespace crosscut {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "program.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

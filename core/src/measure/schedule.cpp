@@ -1,4 +1,4 @@
-#include "schedule.hpp"
+#include "measure/schedule.hpp"
 
 #include <algorithm>
 #include <map>

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "program.hpp"
-#include "transport.hpp"
+#include "measure/transport.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

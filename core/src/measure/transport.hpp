@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "backend.hpp"
-#include "program.hpp"
+#include "measure/backend.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "verify.hpp"
+#include "measure/verify.hpp"
 
 namespace crosscut {
 namespace {

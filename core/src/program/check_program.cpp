@@ -1,4 +1,4 @@
-#include "check_program.hpp"
+#include "program/check_program.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "rehearsal.hpp"
+#include "program/rehearsal.hpp"
 
 namespace crosscut {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "program.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

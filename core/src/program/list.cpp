@@ -1,9 +1,9 @@
-#include "list.hpp"
+#include "program/list.hpp"
 
 #include <cmath>
 
-#include "generator.hpp"
-#include "registry.hpp"
+#include "networks/generator.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,7 +1,7 @@
 // What `crosscut-core list --json` says: everything a person or the Python side may name.
 #pragma once
 
-#include "json.hpp"
+#include "base/json.hpp"
 
 namespace crosscut {
 

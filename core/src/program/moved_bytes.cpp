@@ -1,4 +1,4 @@
-#include "moved_bytes.hpp"
+#include "program/moved_bytes.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // How much the busiest rank of a phase has to move: what the rate of a phase is the rate of.
 #pragma once
 
-#include "program.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

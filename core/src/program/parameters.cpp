@@ -1,10 +1,10 @@
-#include "parameters.hpp"
+#include "program/parameters.hpp"
 
 #include <algorithm>
 #include <sstream>
 
-#include "error.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
 
 namespace crosscut {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "error.hpp"
-#include "parameters.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "program/parameters.hpp"
 
 namespace crosscut {
 namespace {

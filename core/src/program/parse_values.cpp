@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "error.hpp"
-#include "parameters.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "program/parameters.hpp"
 
 namespace crosscut {
 namespace {

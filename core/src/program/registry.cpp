@@ -1,9 +1,9 @@
-#include "registry.hpp"
+#include "program/registry.hpp"
 
 #include <array>
 
-#include "error.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
 
 namespace crosscut {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "parameters.hpp"
-#include "program.hpp"
+#include "program/parameters.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

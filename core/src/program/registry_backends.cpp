@@ -2,9 +2,9 @@
 // links none.
 #include <array>
 
-#include "error.hpp"
-#include "registry.hpp"
-#include "words.hpp"
+#include "base/error.hpp"
+#include "base/words.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut {
 

@@ -1,9 +1,9 @@
-#include "rehearsal.hpp"
+#include "program/rehearsal.hpp"
 
 #include <algorithm>
 #include <tuple>
 
-#include "random.hpp"
+#include "base/random.hpp"
 
 namespace crosscut {
 namespace {

@@ -1,4 +1,4 @@
-#include "attendant.hpp"
+#include "session/attendant.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>

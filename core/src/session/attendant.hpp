@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "handshake.hpp"
-#include "wire.hpp"
+#include "session/handshake.hpp"
+#include "session/wire.hpp"
 
 namespace crosscut {
 

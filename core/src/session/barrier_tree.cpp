@@ -1,4 +1,4 @@
-#include "barrier_tree.hpp"
+#include "session/barrier_tree.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "clock.hpp"
+#include "base/clock.hpp"
 
 namespace crosscut {
 

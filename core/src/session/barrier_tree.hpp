@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "program.hpp"
-#include "socket.hpp"
+#include "program/program.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 

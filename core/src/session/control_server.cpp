@@ -1,4 +1,4 @@
-#include "control_server.hpp"
+#include "session/control_server.hpp"
 
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cmath>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "handshake.hpp"
-#include "wire.hpp"
+#include "session/handshake.hpp"
+#include "session/wire.hpp"
 
 namespace crosscut {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "backend.hpp"
-#include "job.hpp"
-#include "store.hpp"
+#include "conduct/job.hpp"
+#include "measure/backend.hpp"
+#include "store/store.hpp"
 
 namespace crosscut {
 

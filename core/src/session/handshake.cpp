@@ -1,4 +1,4 @@
-#include "handshake.hpp"
+#include "session/handshake.hpp"
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

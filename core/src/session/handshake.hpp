@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
-#include "program.hpp"
-#include "sha256.hpp"
-#include "socket.hpp"
+#include "base/sha256.hpp"
+#include "program/program.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 

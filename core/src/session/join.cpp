@@ -1,4 +1,4 @@
-#include "join.hpp"
+#include "session/join.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <thread>
 
-#include "error.hpp"
-#include "machine.hpp"
-#include "messages.hpp"
+#include "base/error.hpp"
+#include "measure/machine.hpp"
+#include "session/messages.hpp"
 
 namespace crosscut {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "handshake.hpp"
-#include "rank.hpp"
+#include "session/handshake.hpp"
+#include "session/rank.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "messages.hpp"
+#include "session/messages.hpp"
 
 namespace crosscut {
 namespace {

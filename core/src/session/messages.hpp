@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "backend.hpp"
-#include "barrier_tree.hpp"
-#include "ensemble.hpp"
-#include "wire.hpp"
+#include "measure/backend.hpp"
+#include "session/barrier_tree.hpp"
+#include "session/ensemble.hpp"
+#include "session/wire.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "rank.hpp"
+#include "session/rank.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -8,15 +8,15 @@
 #include <memory>
 #include <thread>
 
-#include "attendant.hpp"
-#include "barrier_tree.hpp"
-#include "clock.hpp"
-#include "conductor.hpp"
-#include "job.hpp"
-#include "join.hpp"
-#include "machine.hpp"
-#include "messages.hpp"
-#include "registry.hpp"
+#include "base/clock.hpp"
+#include "conduct/conductor.hpp"
+#include "conduct/job.hpp"
+#include "measure/machine.hpp"
+#include "program/registry.hpp"
+#include "session/attendant.hpp"
+#include "session/barrier_tree.hpp"
+#include "session/join.hpp"
+#include "session/messages.hpp"
 
 namespace crosscut {
 namespace {

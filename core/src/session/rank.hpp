@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "program.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "remote_ranks.hpp"
+#include "session/remote_ranks.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <map>
 #include <thread>
 
-#include "machine.hpp"
+#include "measure/machine.hpp"
 
 namespace crosscut {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "control_server.hpp"
-#include "ensemble.hpp"
-#include "messages.hpp"
+#include "session/control_server.hpp"
+#include "session/ensemble.hpp"
+#include "session/messages.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "resolve_interface.hpp"
+#include "session/resolve_interface.hpp"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "error.hpp"
-#include "parameters.hpp"
-#include "socket.hpp"
+#include "base/error.hpp"
+#include "program/parameters.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 namespace {

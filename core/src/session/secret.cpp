@@ -5,9 +5,9 @@
 #include <array>
 #include <cstdlib>
 
-#include "error.hpp"
-#include "session_config.hpp"
-#include "sha256.hpp"
+#include "base/error.hpp"
+#include "base/sha256.hpp"
+#include "session/session_config.hpp"
 
 namespace crosscut {
 namespace {

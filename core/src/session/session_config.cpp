@@ -1,4 +1,4 @@
-#include "session_config.hpp"
+#include "session/session_config.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <functional>
 #include <map>
 
-#include "error.hpp"
-#include "parameters.hpp"
+#include "base/error.hpp"
+#include "program/parameters.hpp"
 
 namespace crosscut {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "json.hpp"
-#include "program.hpp"
-#include "socket.hpp"
+#include "base/json.hpp"
+#include "program/program.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 

@@ -1,4 +1,4 @@
-#include "socket.hpp"
+#include "session/socket.hpp"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <cstring>
 #include <memory>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 

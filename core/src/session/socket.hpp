@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "fd.hpp"
+#include "base/fd.hpp"
 
 namespace crosscut {
 

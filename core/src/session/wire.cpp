@@ -1,4 +1,4 @@
-#include "wire.hpp"
+#include "session/wire.hpp"
 
 #include <algorithm>
 #include <array>

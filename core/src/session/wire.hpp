@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "error.hpp"
-#include "socket.hpp"
+#include "base/error.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut {
 

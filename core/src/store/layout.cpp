@@ -1,11 +1,11 @@
-#include "layout.hpp"
+#include "store/layout.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <numeric>
 
-#include "error.hpp"
+#include "base/error.hpp"
 
 namespace crosscut {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "json.hpp"
-#include "store.hpp"
+#include "base/json.hpp"
+#include "store/store.hpp"
 
 namespace crosscut {
 

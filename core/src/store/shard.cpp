@@ -1,4 +1,4 @@
-#include "shard.hpp"
+#include "store/shard.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "file.hpp"
-#include "layout.hpp"
+#include "base/file.hpp"
+#include "store/layout.hpp"
 
 namespace crosscut {
 

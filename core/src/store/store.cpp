@@ -1,11 +1,11 @@
-#include "store.hpp"
+#include "store/store.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "error.hpp"
-#include "store_metadata.hpp"
-#include "zarr_store.hpp"
+#include "base/error.hpp"
+#include "store/store_metadata.hpp"
+#include "store/zarr_store.hpp"
 
 namespace crosscut {
 namespace {

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "json.hpp"
-#include "program.hpp"
+#include "base/json.hpp"
+#include "program/program.hpp"
 
 namespace crosscut {
 

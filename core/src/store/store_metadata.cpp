@@ -1,4 +1,4 @@
-#include "store_metadata.hpp"
+#include "store/store_metadata.hpp"
 
 #include <algorithm>
 

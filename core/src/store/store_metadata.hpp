@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "json.hpp"
-#include "layout.hpp"
+#include "base/json.hpp"
+#include "store/layout.hpp"
 
 namespace crosscut {
 

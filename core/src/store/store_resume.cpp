@@ -2,9 +2,9 @@
 #include <array>
 #include <optional>
 
-#include "error.hpp"
-#include "store_metadata.hpp"
-#include "zarr_store.hpp"
+#include "base/error.hpp"
+#include "store/store_metadata.hpp"
+#include "store/zarr_store.hpp"
 
 namespace crosscut {
 namespace {

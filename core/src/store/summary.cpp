@@ -1,4 +1,4 @@
-#include "summary.hpp"
+#include "store/summary.hpp"
 
 #include <algorithm>
 #include <cmath>

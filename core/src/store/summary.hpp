@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "layout.hpp"
-#include "store.hpp"
+#include "store/layout.hpp"
+#include "store/store.hpp"
 
 namespace crosscut {
 

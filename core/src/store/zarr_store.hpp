@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "file.hpp"
-#include "layout.hpp"
-#include "shard.hpp"
-#include "store.hpp"
-#include "summary.hpp"
+#include "base/file.hpp"
+#include "store/layout.hpp"
+#include "store/shard.hpp"
+#include "store/store.hpp"
+#include "store/summary.hpp"
 
 namespace crosscut {
 

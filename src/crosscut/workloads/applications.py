@@ -313,7 +313,7 @@ def source_folder() -> Path:
 
 
 def sources(workload: Workload) -> tuple[list[Path], list[Path]]:
-    """Its source files, and the folders of its headers."""
+    """Its source files, and the folders that hold them and its headers."""
     folders = [source_folder() / name for name in workload.folders]
     files = [file for folder in folders for file in sorted(folder.glob("*.cpp"))]
     if not workload.suite:  # of NPB's they take the calls of MPI, not the program

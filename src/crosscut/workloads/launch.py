@@ -24,6 +24,7 @@ from crosscut.workloads.applications import (
     WorkloadError,
     find_executable,
     parse_result,
+    source_folder,
     sources,
 )
 
@@ -155,10 +156,10 @@ def _simulated(where: Where, network: str, folder: Path) -> Runner:
 def _compiled(workload: Workload) -> Path:
     """For SMPI, whose library is another than MPI's. Kept for the next time: it takes a while."""
     compiler = "smpicxx"
-    files, headers = sources(workload)
+    files, folders = sources(workload)
     options = ["-std=c++20", "-O2"]
     digest = hashlib.sha256(" ".join([smpi.version(), *options]).encode())
-    for file in sorted(file for folder in headers for file in folder.iterdir()):
+    for file in sorted(file for folder in folders for file in folder.iterdir()):
         digest.update(file.name.encode() + file.read_bytes())
     target = _cache() / f"{workload.executable}-{digest.hexdigest()[:16]}"
     if target.exists():
@@ -166,7 +167,7 @@ def _compiled(workload: Workload) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".compiling-", dir=target.parent) as folder:
         made = Path(folder) / workload.executable
-        command = [compiler, *options, *(f"-I{one}" for one in headers), *map(str, files), "-o", str(made)]
+        command = [compiler, *options, f"-I{source_folder()}", *map(str, files), "-o", str(made)]
         try:
             done = subprocess.run(command, capture_output=True, check=False)
         except OSError as error:

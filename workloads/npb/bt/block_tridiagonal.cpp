@@ -1,7 +1,7 @@
-#include "block_tridiagonal.hpp"
+#include "npb/bt/block_tridiagonal.hpp"
 
-#include "jacobian.hpp"
-#include "small_matrix.hpp"
+#include "npb/bt/jacobian.hpp"
+#include "npb/bt/small_matrix.hpp"
 
 namespace crosscut::npb {
 

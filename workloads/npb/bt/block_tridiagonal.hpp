@@ -1,9 +1,9 @@
 // The systems of BT (RNR-94-007, section 3): along a line one with three diagonals of 5 x 5 blocks.
 #pragma once
 
-#include "block.hpp"
-#include "lines.hpp"
-#include "sweep.hpp"
+#include "npb/multipartition/block.hpp"
+#include "npb/multipartition/lines.hpp"
+#include "npb/multipartition/sweep.hpp"
 
 namespace crosscut::npb {
 

@@ -2,10 +2,10 @@
 // dimensions, so that one block-tridiagonal system remains for each line.
 //
 // Sizes, verification values and tolerance: NPB 3.3, BT/verify.f.
-#include "benchmark.hpp"
-#include "block_tridiagonal.hpp"
-#include "simulation.hpp"
-#include "sweep.hpp"
+#include "npb/bt/block_tridiagonal.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/multipartition/simulation.hpp"
+#include "npb/multipartition/sweep.hpp"
 
 namespace crosscut::npb {
 namespace {

@@ -1,4 +1,4 @@
-#include "jacobian.hpp"
+#include "npb/bt/jacobian.hpp"
 
 namespace crosscut::npb {
 

@@ -2,8 +2,8 @@
 // the solution at a point.
 #pragma once
 
-#include "block.hpp"
-#include "lines.hpp"
+#include "npb/multipartition/block.hpp"
+#include "npb/multipartition/lines.hpp"
 
 namespace crosscut::npb {
 

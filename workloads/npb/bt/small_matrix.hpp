@@ -1,7 +1,7 @@
 // 5 x 5 blocks of two lines at once.
 #pragma once
 
-#include "jacobian.hpp"
+#include "npb/bt/jacobian.hpp"
 
 namespace crosscut::npb {
 

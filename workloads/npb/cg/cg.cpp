@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "benchmark.hpp"
-#include "processor_grid.hpp"
-#include "sparse_matrix.hpp"
+#include "npb/cg/processor_grid.hpp"
+#include "npb/cg/sparse_matrix.hpp"
+#include "npb/common/benchmark.hpp"
 
 namespace crosscut::npb {
 namespace {

@@ -1,4 +1,4 @@
-#include "processor_grid.hpp"
+#include "npb/cg/processor_grid.hpp"
 
 #include <algorithm>
 #include <bit>

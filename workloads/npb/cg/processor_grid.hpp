@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "communicator.hpp"
-#include "sparse_matrix.hpp"
+#include "npb/cg/sparse_matrix.hpp"
+#include "npb/common/communicator.hpp"
 
 namespace crosscut::npb {
 

@@ -1,11 +1,11 @@
-#include "sparse_matrix.hpp"
+#include "npb/cg/sparse_matrix.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
-#include "random.hpp"
+#include "npb/common/random.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "benchmark.hpp"
+#include "npb/common/benchmark.hpp"
 
 #include <bit>
 #include <cmath>

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "communicator.hpp"
-#include "problem_class.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/common/problem_class.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "communicator.hpp"
+#include "npb/common/communicator.hpp"
 
 #include <array>
 

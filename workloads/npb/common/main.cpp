@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <exception>
 
-#include "benchmark.hpp"
-#include "options.hpp"
-#include "report.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/common/options.hpp"
+#include "npb/common/report.hpp"
 
 namespace crosscut::npb {
 namespace {

@@ -1,4 +1,4 @@
-#include "options.hpp"
+#include "npb/common/options.hpp"
 
 #include <charconv>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "benchmark.hpp"
+#include "npb/common/benchmark.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "report.hpp"
+#include "npb/common/report.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "benchmark.hpp"
+#include "npb/common/benchmark.hpp"
 
 namespace crosscut::npb {
 

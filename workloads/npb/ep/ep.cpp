@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "benchmark.hpp"
-#include "random.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/common/random.hpp"
 
 namespace crosscut::npb {
 namespace {

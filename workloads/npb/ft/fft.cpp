@@ -1,4 +1,4 @@
-#include "fft.hpp"
+#include "npb/ft/fft.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,11 +6,11 @@
 #include <numbers>
 #include <vector>
 
-#include "benchmark.hpp"
-#include "fft.hpp"
-#include "layout.hpp"
-#include "random.hpp"
-#include "transform_size.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/common/random.hpp"
+#include "npb/ft/fft.hpp"
+#include "npb/ft/layout.hpp"
+#include "npb/ft/transform_size.hpp"
 
 namespace crosscut::npb {
 namespace {

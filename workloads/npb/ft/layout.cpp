@@ -1,4 +1,4 @@
-#include "layout.hpp"
+#include "npb/ft/layout.hpp"
 
 #include <algorithm>
 

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "communicator.hpp"
+#include "npb/common/communicator.hpp"
 
 namespace crosscut::npb {
 

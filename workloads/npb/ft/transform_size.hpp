@@ -5,9 +5,9 @@
 
 #include <span>
 
-#include "communicator.hpp"
-#include "layout.hpp"
-#include "problem_class.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/common/problem_class.hpp"
+#include "npb/ft/layout.hpp"
 
 namespace crosscut::npb {
 

@@ -1,6 +1,6 @@
 // IS, integer sort (RNR-94-007, section 2.2.5): ten rankings of integer keys.
-#include "benchmark.hpp"
-#include "sorter.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/is/sorter.hpp"
 
 namespace crosscut::npb {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "problem_class.hpp"
+#include "npb/common/problem_class.hpp"
 
 namespace crosscut::npb {
 

@@ -1,9 +1,9 @@
-#include "sorter.hpp"
+#include "npb/is/sorter.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "random.hpp"
+#include "npb/common/random.hpp"
 
 namespace crosscut::npb {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "communicator.hpp"
-#include "key_size.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/is/key_size.hpp"
 
 namespace crosscut::npb {
 

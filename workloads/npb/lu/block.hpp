@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "size.hpp"
+#include "npb/lu/size.hpp"
 
 namespace crosscut::npb {
 

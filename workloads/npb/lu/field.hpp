@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "block.hpp"
-#include "size.hpp"
+#include "npb/lu/block.hpp"
+#include "npb/lu/size.hpp"
 
 namespace crosscut::npb {
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-#include "block.hpp"
+#include "npb/lu/block.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "halo.hpp"
+#include "npb/lu/halo.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "communicator.hpp"
-#include "field.hpp"
-#include "subdomain.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/lu/field.hpp"
+#include "npb/lu/subdomain.hpp"
 
 namespace crosscut::npb {
 

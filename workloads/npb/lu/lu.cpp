@@ -6,17 +6,17 @@
 #include <cmath>
 #include <string>
 
-#include "benchmark.hpp"
-#include "field.hpp"
-#include "flow.hpp"
-#include "halo.hpp"
-#include "right_side.hpp"
-#include "size.hpp"
-#include "solution.hpp"
-#include "subdomain.hpp"
-#include "sums.hpp"
-#include "surface.hpp"
-#include "sweeps.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/lu/field.hpp"
+#include "npb/lu/flow.hpp"
+#include "npb/lu/halo.hpp"
+#include "npb/lu/right_side.hpp"
+#include "npb/lu/size.hpp"
+#include "npb/lu/solution.hpp"
+#include "npb/lu/subdomain.hpp"
+#include "npb/lu/sums.hpp"
+#include "npb/lu/surface.hpp"
+#include "npb/lu/sweeps.hpp"
 
 namespace crosscut::npb {
 namespace {

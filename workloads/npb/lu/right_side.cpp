@@ -1,4 +1,4 @@
-#include "right_side.hpp"
+#include "npb/lu/right_side.hpp"
 
 #include <algorithm>
 

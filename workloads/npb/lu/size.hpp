@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "problem_class.hpp"
+#include "npb/common/problem_class.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "solution.hpp"
+#include "npb/lu/solution.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,9 +1,9 @@
 // The exact solution, and what is known of it at the start (NPB 3.4, LU: exact, setbv, setiv).
 #pragma once
 
-#include "field.hpp"
-#include "size.hpp"
-#include "subdomain.hpp"
+#include "npb/lu/field.hpp"
+#include "npb/lu/size.hpp"
+#include "npb/lu/subdomain.hpp"
 
 namespace crosscut::npb {
 

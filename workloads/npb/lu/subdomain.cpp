@@ -1,4 +1,4 @@
-#include "subdomain.hpp"
+#include "npb/lu/subdomain.hpp"
 
 #include <algorithm>
 

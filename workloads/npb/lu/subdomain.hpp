@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "field.hpp"
+#include "npb/lu/field.hpp"
 
 namespace crosscut::npb {
 

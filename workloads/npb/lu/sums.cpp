@@ -1,9 +1,9 @@
-#include "sums.hpp"
+#include "npb/lu/sums.hpp"
 
 #include <cmath>
 #include <span>
 
-#include "solution.hpp"
+#include "npb/lu/solution.hpp"
 
 namespace crosscut::npb {
 

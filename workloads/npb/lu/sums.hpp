@@ -1,9 +1,9 @@
 // Numbers that LU's result is judged by, of all ranks together (NPB 3.4, LU: l2norm, error, pintgr).
 #pragma once
 
-#include "communicator.hpp"
-#include "field.hpp"
-#include "subdomain.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/lu/field.hpp"
+#include "npb/lu/subdomain.hpp"
 
 namespace crosscut::npb {
 

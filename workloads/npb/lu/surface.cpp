@@ -1,11 +1,11 @@
-#include "surface.hpp"
+#include "npb/lu/surface.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <vector>
 
-#include "flow.hpp"
+#include "npb/lu/flow.hpp"
 
 namespace crosscut::npb {
 

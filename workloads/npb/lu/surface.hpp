@@ -2,9 +2,9 @@
 // 6).
 #pragma once
 
-#include "communicator.hpp"
-#include "field.hpp"
-#include "subdomain.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/lu/field.hpp"
+#include "npb/lu/subdomain.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "sweeps.hpp"
+#include "npb/lu/sweeps.hpp"
 
 #include <array>
 

@@ -9,10 +9,10 @@
 
 #include <cstddef>
 
-#include "field.hpp"
-#include "flow.hpp"
-#include "halo.hpp"
-#include "subdomain.hpp"
+#include "npb/lu/field.hpp"
+#include "npb/lu/flow.hpp"
+#include "npb/lu/halo.hpp"
+#include "npb/lu/subdomain.hpp"
 
 namespace crosscut::npb {
 

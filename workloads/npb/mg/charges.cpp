@@ -1,4 +1,4 @@
-#include "charges.hpp"
+#include "npb/mg/charges.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "random.hpp"
+#include "npb/common/random.hpp"
 
 namespace crosscut::npb {
 

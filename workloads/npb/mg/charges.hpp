@@ -2,9 +2,9 @@
 // is largest, -1 at the ten where it is smallest, 0 elsewhere.
 #pragma once
 
-#include "communicator.hpp"
-#include "grid.hpp"
-#include "levels.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/mg/grid.hpp"
+#include "npb/mg/levels.hpp"
 
 namespace crosscut::npb {
 

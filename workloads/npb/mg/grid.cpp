@@ -1,4 +1,4 @@
-#include "grid.hpp"
+#include "npb/mg/grid.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "levels.hpp"
+#include "npb/mg/levels.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "halo.hpp"
+#include "npb/mg/halo.hpp"
 
 #include <array>
 

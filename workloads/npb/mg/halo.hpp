@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "communicator.hpp"
-#include "grid.hpp"
-#include "levels.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/mg/grid.hpp"
+#include "npb/mg/levels.hpp"
 
 namespace crosscut::npb {
 

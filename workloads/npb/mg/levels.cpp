@@ -1,4 +1,4 @@
-#include "levels.hpp"
+#include "npb/mg/levels.hpp"
 
 #include <bit>
 #include <cstddef>

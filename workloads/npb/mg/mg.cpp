@@ -5,12 +5,12 @@
 #include <cmath>
 #include <vector>
 
-#include "benchmark.hpp"
-#include "charges.hpp"
-#include "grid.hpp"
-#include "halo.hpp"
-#include "levels.hpp"
-#include "operators.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/mg/charges.hpp"
+#include "npb/mg/grid.hpp"
+#include "npb/mg/halo.hpp"
+#include "npb/mg/levels.hpp"
+#include "npb/mg/operators.hpp"
 
 namespace crosscut::npb {
 namespace {

@@ -1,4 +1,4 @@
-#include "operators.hpp"
+#include "npb/mg/operators.hpp"
 
 #include <cstddef>
 #include <vector>

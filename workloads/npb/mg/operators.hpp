@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "grid.hpp"
+#include "npb/mg/grid.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "block.hpp"
+#include "npb/multipartition/block.hpp"
 
 namespace crosscut::npb {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "partition.hpp"
+#include "npb/multipartition/partition.hpp"
 
 namespace crosscut::npb {
 

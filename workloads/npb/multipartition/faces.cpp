@@ -1,4 +1,4 @@
-#include "faces.hpp"
+#include "npb/multipartition/faces.hpp"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <vector>
 
-#include "block.hpp"
-#include "communicator.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/multipartition/block.hpp"
 
 namespace crosscut::npb {
 

@@ -1,8 +1,8 @@
-#include "flow.hpp"
+#include "npb/multipartition/flow.hpp"
 
 #include <cmath>
 
-#include "right_side.hpp"
+#include "npb/multipartition/right_side.hpp"
 
 namespace crosscut::npb {
 

@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "block.hpp"
-#include "communicator.hpp"
-#include "faces.hpp"
-#include "partition.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/multipartition/block.hpp"
+#include "npb/multipartition/faces.hpp"
+#include "npb/multipartition/partition.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "gas.hpp"
+#include "npb/multipartition/gas.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "lines.hpp"
+#include "npb/multipartition/lines.hpp"
 
 #include <algorithm>
 

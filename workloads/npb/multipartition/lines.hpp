@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "block.hpp"
-#include "lanes.hpp"
+#include "npb/multipartition/block.hpp"
+#include "npb/multipartition/lanes.hpp"
 
 namespace crosscut::npb {
 

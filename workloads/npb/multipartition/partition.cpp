@@ -1,4 +1,4 @@
-#include "partition.hpp"
+#include "npb/multipartition/partition.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "gas.hpp"
+#include "npb/multipartition/gas.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "right_side.hpp"
+#include "npb/multipartition/right_side.hpp"
 
 namespace crosscut::npb {
 

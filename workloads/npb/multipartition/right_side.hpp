@@ -2,7 +2,7 @@
 // (RNR-94-007, section 3).
 #pragma once
 
-#include "block.hpp"
+#include "npb/multipartition/block.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "simulation.hpp"
+#include "npb/multipartition/simulation.hpp"
 
 #include <string_view>
 

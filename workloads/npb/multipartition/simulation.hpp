@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "benchmark.hpp"
-#include "flow.hpp"
-#include "partition.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/multipartition/flow.hpp"
+#include "npb/multipartition/partition.hpp"
 
 namespace crosscut::npb {
 

@@ -17,9 +17,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "communicator.hpp"
-#include "lines.hpp"
-#include "partition.hpp"
+#include "npb/common/communicator.hpp"
+#include "npb/multipartition/lines.hpp"
+#include "npb/multipartition/partition.hpp"
 
 namespace crosscut::npb {
 

@@ -1,4 +1,4 @@
-#include "characteristic.hpp"
+#include "npb/sp/characteristic.hpp"
 
 #include <cmath>
 #include <numbers>

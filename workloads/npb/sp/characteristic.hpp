@@ -3,8 +3,8 @@
 // inverse, with the right hand side, point by point.
 #pragma once
 
-#include "block.hpp"
-#include "lanes.hpp"
+#include "npb/multipartition/block.hpp"
+#include "npb/multipartition/lanes.hpp"
 
 namespace crosscut::npb {
 

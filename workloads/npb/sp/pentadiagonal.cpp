@@ -1,6 +1,6 @@
-#include "pentadiagonal.hpp"
+#include "npb/sp/pentadiagonal.hpp"
 
-#include "characteristic.hpp"
+#include "npb/sp/characteristic.hpp"
 
 namespace crosscut::npb {
 

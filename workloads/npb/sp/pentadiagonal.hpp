@@ -3,9 +3,9 @@
 // and against it.
 #pragma once
 
-#include "block.hpp"
-#include "lines.hpp"
-#include "sweep.hpp"
+#include "npb/multipartition/block.hpp"
+#include "npb/multipartition/lines.hpp"
+#include "npb/multipartition/sweep.hpp"
 
 namespace crosscut::npb {
 

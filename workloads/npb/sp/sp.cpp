@@ -2,11 +2,11 @@
 // and diagonalised, so that three scalar pentadiagonal systems remain for each line.
 //
 // Sizes, verification values and tolerance: NPB 3.3, SP/verify.f.
-#include "benchmark.hpp"
-#include "characteristic.hpp"
-#include "pentadiagonal.hpp"
-#include "simulation.hpp"
-#include "sweep.hpp"
+#include "npb/common/benchmark.hpp"
+#include "npb/multipartition/simulation.hpp"
+#include "npb/multipartition/sweep.hpp"
+#include "npb/sp/characteristic.hpp"
+#include "npb/sp/pentadiagonal.hpp"
 
 namespace crosscut::npb {
 namespace {
