@@ -26,6 +26,9 @@
 namespace {
 
 using namespace crosscut;
+using namespace crosscut::backends;
+using namespace crosscut::networks;
+using namespace crosscut::program;
 using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }

@@ -2,19 +2,20 @@
 //
 // The conductor is reached over TCP as with every backend, so a dead rank is named; MPI carries what is
 // measured, and once, at the start, the secret and the conductor's address.
+#include "backends/mpi.hpp"
+
 #include <array>
 
 #include "base/error.hpp"
-#include "commands/commands.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 const std::array parameters{
-    Parameter{
+    program::Parameter{
         .name = "mode",
-        .kind = Parameter::Kind::choice,
+        .kind = program::Parameter::Kind::choice,
         .initial = "non-blocking",
         .help =
             "MPI_Isend and MPI_Irecv, or MPI_Sendrecv in phases where a rank has one send and one receive",
@@ -25,7 +26,7 @@ constexpr std::string_view summary =
     "MPI two-sided: MPI_Isend and MPI_Irecv, or MPI_Sendrecv; ping-pongs by MPI_Send and MPI_Recv";
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::backends
 
 #if defined(CROSSCUT_HAVE_MPI)
 
@@ -45,7 +46,7 @@ constexpr std::string_view summary =
 #include "session/resolve_interface.hpp"
 #include "session/session_config.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 void check(int code, const char* doing) {
@@ -61,7 +62,7 @@ class MpiTransport {
   static constexpr bool is_synchronised = true;
   static constexpr bool is_lossy = false;
 
-  MpiTransport(const BackendContext& context, const Parameters& given)
+  MpiTransport(const measure::BackendContext& context, const program::Parameters& given)
       : progress_(context.attendant.progress()),
         yielding_(!context.polling),
         sendrecv_(given.text("mode") == "sendrecv") {
@@ -73,21 +74,21 @@ class MpiTransport {
   ~MpiTransport() { MPI_Comm_free(&world_); }
 
   // Lanes need no opening, but the first message of each does: warm-up repetitions see to that.
-  void connect(std::span<const Link>, std::uint32_t) {}
+  void connect(std::span<const measure::Link>, std::uint32_t) {}
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
-  void start_phase(std::span<const Op> ops) {
+  void start_phase(std::span<const program::Op> ops) {
     // Only where one send and one receive are all there is: with more, a blocked MPI_Sendrecv could keep back
     // the very operation that another rank's waits for.
-    const auto ready = [](const Op& op) { return op.after[0] < 0 && op.after[1] < 0; };
+    const auto ready = [](const program::Op& op) { return op.after[0] < 0 && op.after[1] < 0; };
     exchanging_ =
         sendrecv_ && ops.size() == 2 && ops[0].kind != ops[1].kind && ready(ops[0]) && ready(ops[1]);
   }
   std::int64_t now() const { return monotonic_nanoseconds(); }
   void disconnect() {}
   void interrupt() {}  // MPI cannot be: the attendant ends the process when the conductor says so
-  std::int64_t lost_bytes(OpIndex) const { return 0; }
+  std::int64_t lost_bytes(program::OpIndex) const { return 0; }
 
-  void post(const Op& op, OpIndex index, std::byte* data) {
+  void post(const program::Op& op, program::OpIndex index, std::byte* data) {
     if (exchanging_) {
       exchange(op, index, data);
     } else {
@@ -95,7 +96,7 @@ class MpiTransport {
     }
   }
 
-  void wait(std::vector<OpIndex>& completed) {
+  void wait(std::vector<program::OpIndex>& completed) {
     if (!finished_.empty()) {
       completed.insert(completed.end(), finished_.begin(), finished_.end());
       finished_.clear();
@@ -120,9 +121,9 @@ class MpiTransport {
     forget_finished();
   }
 
-  void execute(const Op& op, std::byte* data) {
+  void execute(const program::Op& op, std::byte* data) {
     const int bytes = count_of(op.bytes);
-    if (op.kind == Op::Kind::send) {
+    if (op.kind == program::Op::Kind::send) {
       check(MPI_Send(data, bytes, MPI_BYTE, op.peer, op.channel, world_), "MPI_Send");
     } else {
       check(MPI_Recv(data, bytes, MPI_BYTE, op.peer, op.channel, world_, MPI_STATUS_IGNORE), "MPI_Recv");
@@ -143,8 +144,8 @@ class MpiTransport {
 
  private:
   struct Held {
-    Op op;
-    OpIndex index = 0;
+    program::Op op;
+    program::OpIndex index = 0;
     std::byte* data = nullptr;  // null: nothing is held
   };
 
@@ -153,11 +154,11 @@ class MpiTransport {
     return static_cast<int>(bytes);
   }
 
-  void start(const Op& op, OpIndex index, std::byte* data) {
+  void start(const program::Op& op, program::OpIndex index, std::byte* data) {
     const int bytes = count_of(op.bytes);
     auto& request = requests_.emplace_back();
     indices_.push_back(index);
-    if (op.kind == Op::Kind::send) {
+    if (op.kind == program::Op::Kind::send) {
       check(MPI_Isend(data, bytes, MPI_BYTE, op.peer, op.channel, world_, &request), "MPI_Isend");
     } else {
       check(MPI_Irecv(data, bytes, MPI_BYTE, op.peer, op.channel, world_, &request), "MPI_Irecv");
@@ -165,12 +166,12 @@ class MpiTransport {
   }
 
   // The first of the two is held until the second comes, at once, since both are ready with the phase.
-  void exchange(const Op& op, OpIndex index, std::byte* data) {
+  void exchange(const program::Op& op, program::OpIndex index, std::byte* data) {
     if (held_.data == nullptr) {
       held_ = {op, index, data};
       return;
     }
-    const bool sends = op.kind == Op::Kind::send;
+    const bool sends = op.kind == program::Op::Kind::send;
     const Held now{op, index, data};
     const auto& send = sends ? now : held_;
     const auto& receive = sends ? held_ : now;
@@ -200,14 +201,15 @@ class MpiTransport {
   bool yielding_, sendrecv_, exchanging_ = false;
   MPI_Comm world_ = MPI_COMM_NULL;
   std::vector<MPI_Request> requests_;
-  std::vector<OpIndex> indices_;  // [request]
-  std::vector<OpIndex> finished_;
+  std::vector<program::OpIndex> indices_;  // [request]
+  std::vector<program::OpIndex> finished_;
   std::vector<int> done_;
   Held held_;
 };
 
-std::unique_ptr<Backend> make(const BackendContext& context, const Parameters& given) {
-  return std::make_unique<LiveBackend<MpiTransport>>(context, given);
+std::unique_ptr<measure::Backend> make(const measure::BackendContext& context,
+                                       const program::Parameters& given) {
+  return std::make_unique<measure::LiveBackend<MpiTransport>>(context, given);
 }
 
 // Text from rank 0 to all.
@@ -238,23 +240,24 @@ int run_as(int rank, int size) {
   // Rank 0 says something in any case: the others wait for it.
   std::string line, why = "no session configuration on standard input of rank 0";
   try {
-    if (rank == 0) line = read_line(0, configuration_bytes_max, after_seconds(60)).value_or("");
+    if (rank == 0)
+      line = session::read_line(0, session::configuration_bytes_max, after_seconds(60)).value_or("");
   } catch (const UsageError& error) {
     why = error.what();
   }
   line = broadcast(std::move(line));
   if (line.empty()) throw UsageError(why);
-  const auto config = parse_session(line);
+  const auto config = session::parse_session(line);
   if (config.ranks != size) {
     throw UsageError("MPI started " + std::to_string(size) + " ranks in one job, but " +
                      std::to_string(config.ranks) +
                      " are expected; is the launcher of another MPI than the one this was built with?");
   }
-  RankSetup setup;
+  session::RankSetup setup;
   setup.rank = rank;
   setup.ranks = size;
   setup.local_ranks = size;
-  setup.secret = bytes_of_secret(config.secret);
+  setup.secret = session::bytes_of_secret(config.secret);
   setup.backend = "mpi";
   setup.place = config.place;
   setup.timeout_seconds = config.timeout_seconds;
@@ -262,17 +265,17 @@ int run_as(int rank, int size) {
   setup.announce = [](const std::string& address) { broadcast(address); };
   if (rank == 0) {
     try {
-      setup.interface = resolve_interface(config.interface, config.towards);
+      setup.interface = session::resolve_interface(config.interface, config.towards);
     } catch (const std::exception&) {
       setup.announce("");
       throw;
     }
-    return run_rank(setup);
+    return session::run_rank(setup);
   }
   setup.conductor = broadcast({});
   if (setup.conductor.empty()) return usage_status;  // rank 0 says why
-  setup.interface = resolve_interface(config.interface, setup.conductor);
-  return run_rank(setup);
+  setup.interface = session::resolve_interface(config.interface, setup.conductor);
+  return session::run_rank(setup);
 }
 
 }  // namespace
@@ -302,28 +305,25 @@ int mpi_rank_main(int argc, char** argv) {
   return status;
 }
 
-namespace registered {
-extern const BackendInfo backend_mpi;
-const BackendInfo backend_mpi{.name = "mpi", .summary = summary, .parameters = parameters, .make = make};
-}  // namespace registered
-}  // namespace crosscut
+extern const program::BackendInfo backend_mpi;
+const program::BackendInfo backend_mpi{
+    .name = "mpi", .summary = summary, .parameters = parameters, .make = make};
+}  // namespace crosscut::backends
 
 #else
 
-namespace crosscut {
+namespace crosscut::backends {
 
 int mpi_rank_main(int, char**) { throw UsageError("this executable has no MPI; crosscut-core-mpi has"); }
 
-namespace registered {
-extern const BackendInfo backend_mpi;
-const BackendInfo backend_mpi{
+extern const program::BackendInfo backend_mpi;
+const program::BackendInfo backend_mpi{
     .name = "mpi",
     .summary = summary,
     .parameters = parameters,
     .unavailable =
         "this executable is built without MPI; use crosscut-core-mpi, made by `make "
         "install` with the PyPI package mpich, or by `crosscut build-mpi`"};
-}  // namespace registered
-}  // namespace crosscut
+}  // namespace crosscut::backends
 
 #endif

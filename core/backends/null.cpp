@@ -8,22 +8,22 @@
 
 #include "measure/live.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{.name = "latency",
-              .kind = Parameter::Kind::seconds,
-              .unit = "seconds",
-              .initial = "10us",
-              .help = "time that an operation takes beside its bytes",
-              .maximum = 1e6},
-    Parameter{.name = "rate",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes per second",
-              .initial = "100MB",
-              .help = "rate at which an operation's bytes pass",
-              .minimum = 1},
+    program::Parameter{.name = "latency",
+                       .kind = program::Parameter::Kind::seconds,
+                       .unit = "seconds",
+                       .initial = "10us",
+                       .help = "time that an operation takes beside its bytes",
+                       .maximum = 1e6},
+    program::Parameter{.name = "rate",
+                       .kind = program::Parameter::Kind::bytes,
+                       .unit = "bytes per second",
+                       .initial = "100MB",
+                       .help = "rate at which an operation's bytes pass",
+                       .minimum = 1},
 };
 
 class NullTransport {
@@ -31,49 +31,49 @@ class NullTransport {
   static constexpr bool is_synchronised = false;
   static constexpr bool is_lossy = false;
 
-  NullTransport(const BackendContext&, const Parameters& given)
+  NullTransport(const measure::BackendContext&, const program::Parameters& given)
       : latency_nanoseconds_(given.real("latency") * 1e9),
         nanoseconds_per_byte_(1e9 / static_cast<double>(given.integer("rate"))) {}
 
-  void connect(std::span<const Link>, std::uint32_t) {}
+  void connect(std::span<const measure::Link>, std::uint32_t) {}
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
   void disconnect() {}
   void interrupt() {}
-  void start_phase(std::span<const Op>) { now_ = 0; }
+  void start_phase(std::span<const program::Op>) { now_ = 0; }
   std::int64_t now() const { return now_; }
-  void post(const Op& op, OpIndex index, std::byte* data) {
+  void post(const program::Op& op, program::OpIndex index, std::byte* data) {
     execute(op, data);
     done_.push_back(index);
   }
-  void execute(const Op& op, std::byte*) {
+  void execute(const program::Op& op, std::byte*) {
     now_ += std::llround(latency_nanoseconds_ + nanoseconds_per_byte_ * static_cast<double>(op.bytes));
   }
-  void wait(std::vector<OpIndex>& completed) {
+  void wait(std::vector<program::OpIndex>& completed) {
     completed.insert(completed.end(), done_.begin(), done_.end());
     done_.clear();
   }
-  std::int64_t lost_bytes(OpIndex) const { return 0; }
+  std::int64_t lost_bytes(program::OpIndex) const { return 0; }
   json::Value facts() const { return json::Object{{"clock", "virtual"}}; }
 
  private:
   double latency_nanoseconds_, nanoseconds_per_byte_;
   std::int64_t now_ = 0;
-  std::vector<OpIndex> done_;
+  std::vector<program::OpIndex> done_;
 };
 
-std::unique_ptr<Backend> make(const BackendContext& context, const Parameters& given) {
-  return std::make_unique<LiveBackend<NullTransport>>(context, given);
+std::unique_ptr<measure::Backend> make(const measure::BackendContext& context,
+                                       const program::Parameters& given) {
+  return std::make_unique<measure::LiveBackend<NullTransport>>(context, given);
 }
 
 }  // namespace
 
-namespace registered {
-extern const BackendInfo backend_null;
-const BackendInfo backend_null{.name = "null",
-                               .summary = "moves nothing under a virtual clock: tests crosscut itself",
-                               .parameters = parameters,
-                               .live = false,
-                               .tolerates_failure = true,
-                               .make = make};
-}  // namespace registered
-}  // namespace crosscut
+extern const program::BackendInfo backend_null;
+const program::BackendInfo backend_null{
+    .name = "null",
+    .summary = "moves nothing under a virtual clock: tests crosscut itself",
+    .parameters = parameters,
+    .live = false,
+    .tolerates_failure = true,
+    .make = make};
+}  // namespace crosscut::backends

@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <thread>
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 constexpr auto between_looks = std::chrono::milliseconds(20);
@@ -76,4 +76,4 @@ void SimCrew::run(std::int64_t first, std::int64_t end, const Each& each, const 
   if (failure_) std::rethrow_exception(failure_);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -11,7 +11,7 @@
 
 #include "backends/sim_phase.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 class SimCrew {
  public:
@@ -34,4 +34,4 @@ class SimCrew {
   std::exception_ptr failure_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 // Events so close are one moment: what symmetry makes simultaneous, rounding takes apart by some 1e-16 an
@@ -127,7 +127,7 @@ void EventRun::begin_ready() {
 
 void EventRun::begin(SimOpIndex op_index) {
   const auto& op = program_->op(op_index);
-  if (op.kind == Op::Kind::send) return begin_send(op, op_index);
+  if (op.kind == program::Op::Kind::send) return begin_send(op, op_index);
   times_->posted[index(op_index)] = now_;
   auto& progress = progress_[index(op.message)];
   progress.awaited = true;
@@ -321,7 +321,7 @@ void EventRun::tell_who_waits() const {
   for (std::size_t i = 0; i < times_->done.size(); ++i) {
     if (!std::isnan(times_->done[i])) continue;
     const auto& op = program_->ops()[i];
-    const bool is_send = op.kind == Op::Kind::send;
+    const bool is_send = op.kind == program::Op::Kind::send;
     throw RunError("rank " + std::to_string(op.rank) + " waits for ever to " +
                    (is_send ? "send to rank " : "receive from rank ") + std::to_string(op.peer) +
                    ": the pattern's operations wait for each other, or the way between them has no capacity");
@@ -329,4 +329,4 @@ void EventRun::tell_who_waits() const {
   throw RunError("a phase does not end");
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

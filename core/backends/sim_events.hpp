@@ -9,12 +9,12 @@
 #include "networks/contention.hpp"
 #include "networks/flow_set.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 struct SimModel {
   std::int64_t eager_bytes = 65536;  // a message of at most so many does not wait for its receive
-  Knee knee;
-  ShareSpread spread;
+  networks::Knee knee;
+  networks::ShareSpread spread;
 };
 
 // When each operation was posted and complete, seconds from the phase's start.
@@ -23,7 +23,7 @@ struct SimTimes {
 };
 
 struct SimRoutes {
-  FlowTable table;              // [message]
+  networks::FlowTable table;    // [message]
   std::vector<double> seconds;  // [message] latency
 };
 
@@ -114,7 +114,7 @@ class EventRun {
   const Ways& ways_;
   SimModel model_;
   std::function<bool()> cancelled_;
-  FlowSet flows_;
+  networks::FlowSet flows_;
   const PhaseProgram* program_ = nullptr;
   const SimRoutes* routes_ = nullptr;
   SimTimes* times_ = nullptr;
@@ -131,4 +131,4 @@ class EventRun {
   std::size_t completed_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -6,7 +6,7 @@
 
 #include "store/summary.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
@@ -16,7 +16,7 @@ constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
 PhaseSimulation::PhaseSimulation(const Ways& ways, const SimModel& model, std::function<bool()> cancelled)
     : ways_(ways), model_(model), cancelled_(std::move(cancelled)), solver_(ways.capacities()) {}
 
-void PhaseSimulation::run(const Phase& phase, Rank ranks, std::int64_t index) {
+void PhaseSimulation::run(const program::Phase& phase, Rank ranks, std::int64_t index) {
   program_.make(phase, ranks);
   find_routes();
   const auto start = events_always_ ? std::nullopt : common_start();
@@ -57,7 +57,7 @@ std::optional<double> PhaseSimulation::common_start() const {
     for (auto i = program_.first(rank); i < program_.first(rank + 1); ++i) {
       const auto& op = program_.ops()[i];
       if (op.bytes != bytes) return std::nullopt;
-      ++(op.kind == Op::Kind::send ? sends : receives);
+      ++(op.kind == program::Op::Kind::send ? sends : receives);
     }
     const auto overhead = ways_.send_overhead(rank);
     if (sends > 0 && start.value_or(overhead) != overhead) return std::nullopt;
@@ -84,13 +84,13 @@ void PhaseSimulation::solve_once(double start) {
   }
 }
 
-PhaseSummary PhaseSimulation::summary(std::int64_t slots) {
+store::PhaseSummary PhaseSimulation::summary(std::int64_t slots) {
   const auto ranks = static_cast<std::size_t>(program_.ranks());
   message_seconds_.resize(ranks * static_cast<std::size_t>(slots));
   rank_seconds_.resize(ranks);
-  status_.assign(ranks, Status::measured);
+  status_.assign(ranks, store::Status::measured);
   samples(slots, message_seconds_, rank_seconds_);
-  return summarise_phase(message_seconds_, rank_seconds_, status_, most_moved_bytes());
+  return store::summarise_phase(message_seconds_, rank_seconds_, status_, most_moved_bytes());
 }
 
 // As most_moved_bytes of a phase (moved_bytes.hpp), whose operations are here already.
@@ -120,4 +120,4 @@ void PhaseSimulation::samples(std::int64_t slots, std::span<double> message_seco
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -7,14 +7,14 @@
 #include "backends/sim_events.hpp"
 #include "store/store.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 class PhaseSimulation {
  public:
   PhaseSimulation(const Ways& ways, const SimModel& model, std::function<bool()> cancelled);
 
   // `index`: the phase's number, of which nothing depends but the spread of shares.
-  void run(const Phase& phase, Rank ranks, std::int64_t index = 0);
+  void run(const program::Phase& phase, Rank ranks, std::int64_t index = 0);
   // Of the last run.
   const PhaseProgram& program() const { return program_; }
   const SimTimes& times() const { return times_; }
@@ -26,7 +26,7 @@ class PhaseSimulation {
   void samples(std::int64_t slots, std::span<double> message_seconds, std::span<double> rank_seconds) const;
 
   // The same in five numbers each.
-  PhaseSummary summary(std::int64_t slots);
+  store::PhaseSummary summary(std::int64_t slots);
 
   // For tests of the one against the other.
   void use_events_always() { events_always_ = true; }
@@ -43,13 +43,13 @@ class PhaseSimulation {
   PhaseProgram program_;
   SimRoutes routes_;
   SimTimes times_;
-  MaxMin solver_;
+  networks::MaxMin solver_;
   std::vector<double> rates_;
   std::vector<double> message_seconds_, rank_seconds_;  // of `summary`
-  std::vector<Status> status_;
+  std::vector<store::Status> status_;
   std::vector<std::int64_t> sent_, received_;
   std::optional<EventRun> events_;  // made when first needed: it holds marks for every capacity
   bool one_solve_ = false, events_always_ = false;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

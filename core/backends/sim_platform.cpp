@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/fd.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 // Where there is no bound. SimGrid knows no infinity; this is 10^15 bytes a second.
@@ -39,7 +39,7 @@ class TextFile {
 
 class Platform {
  public:
-  Platform(const Network& network, Rank ranks, int ranks_per_host, TextFile& file)
+  Platform(const networks::Network& network, Rank ranks, int ranks_per_host, TextFile& file)
       : ways_(network, ranks_per_host),
         ranks_(ranks),
         digits_(static_cast<int>(std::to_string(ranks - 1).size())),
@@ -92,15 +92,15 @@ class Platform {
   }
 
   // In order. Every distinct latency becomes a link of its own, on the way.
-  std::vector<CapacityIndex> used_capacities() {
+  std::vector<networks::CapacityIndex> used_capacities() {
     std::vector<bool> used(ways_.capacities().size());
     for_each_way([&](Rank, Rank, double latency) {
       latencies_.try_emplace(latency, static_cast<int>(latencies_.size()));
       for (const auto index : uses_) used[static_cast<std::size_t>(index)] = true;
     });
-    std::vector<CapacityIndex> indices;
+    std::vector<networks::CapacityIndex> indices;
     for (std::size_t i = 0; i < used.size(); ++i)
-      if (used[i]) indices.push_back(static_cast<CapacityIndex>(i));
+      if (used[i]) indices.push_back(static_cast<networks::CapacityIndex>(i));
     return indices;
   }
 
@@ -108,7 +108,7 @@ class Platform {
   Rank ranks_;
   int digits_;
   TextFile& file_;
-  std::vector<CapacityIndex> uses_;
+  std::vector<networks::CapacityIndex> uses_;
   std::map<double, int> latencies_;
 };
 
@@ -119,8 +119,8 @@ std::string too_many_for_platform(std::int64_t ranks) {
          std::to_string(platform_ranks_max) + " ranks, not for " + std::to_string(ranks);
 }
 
-void write_platform(const Network& network, Rank ranks, int ranks_per_host, const std::filesystem::path& file,
-                    const std::filesystem::path& hostfile) {
+void write_platform(const networks::Network& network, Rank ranks, int ranks_per_host,
+                    const std::filesystem::path& file, const std::filesystem::path& hostfile) {
   if (ranks > platform_ranks_max) throw UsageError(too_many_for_platform(ranks));
   if (std::int64_t{network.graph.hosts} * ranks_per_host < ranks) {
     throw UsageError("network " + network.name + " has " + std::to_string(network.graph.hosts) +
@@ -136,4 +136,4 @@ void write_platform(const Network& network, Rank ranks, int ranks_per_host, cons
   hosts.close();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -13,7 +13,7 @@
 #include "networks/network.hpp"
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 // Ways are written for every pair: at 1,024 ranks a million.
 inline constexpr Rank platform_ranks_max = 2048;
@@ -21,7 +21,7 @@ std::string too_many_for_platform(std::int64_t ranks);
 
 // Writes FILE, and beside it HOSTFILE with a name a rank. Throws UsageError (too many ranks, or more than the
 // network's hosts take), RunError (the disk).
-void write_platform(const Network& network, Rank ranks, int ranks_per_host, const std::filesystem::path& file,
-                    const std::filesystem::path& hostfile);
+void write_platform(const networks::Network& network, Rank ranks, int ranks_per_host,
+                    const std::filesystem::path& file, const std::filesystem::path& hostfile);
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -6,26 +6,26 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 constexpr std::size_t most_operations = std::numeric_limits<SimOpIndex>::max();
 
 std::string described(const SimOp& op) {
-  return "a " + std::string(op.kind == Op::Kind::send ? "send" : "receive") + " of rank " +
+  return "a " + std::string(op.kind == program::Op::Kind::send ? "send" : "receive") + " of rank " +
          std::to_string(op.rank) + " (peer " + std::to_string(op.peer) + ", channel " +
          std::to_string(op.channel) + ", " + std::to_string(op.bytes) + " bytes)";
 }
 
 }  // namespace
 
-void PhaseProgram::make(const Phase& phase, Rank ranks) {
+void PhaseProgram::make(const program::Phase& phase, Rank ranks) {
   emit(phase, ranks);
   match();
   list_dependents();
 }
 
-void PhaseProgram::emit(const Phase& phase, Rank ranks) {
+void PhaseProgram::emit(const program::Phase& phase, Rank ranks) {
   ops_.clear();
   first_.assign(1, 0);
   independent_ = true;
@@ -35,7 +35,7 @@ void PhaseProgram::emit(const Phase& phase, Rank ranks) {
     const auto base = static_cast<SimOpIndex>(ops_.size());
     if (ops_.size() + emitted_.size() > most_operations)
       throw RunError("a phase has more than 2^31 operations: too many to simulate");
-    const auto shifted = [base](OpIndex index) { return index < 0 ? -1 : base + index; };
+    const auto shifted = [base](program::OpIndex index) { return index < 0 ? -1 : base + index; };
     for (const auto& op : emitted_) {
       if (op.peer < 0 || op.peer >= ranks || op.peer == rank)
         throw RunError("rank " + std::to_string(rank) + " has an operation with rank " +
@@ -64,11 +64,11 @@ void PhaseProgram::match() {
   const auto ranks = first_.size() - 1;
   receives_first_.assign(ranks + 1, 0);
   for (const auto& op : ops_)
-    if (op.kind == Op::Kind::receive) ++receives_first_[static_cast<std::size_t>(op.peer) + 1];
+    if (op.kind == program::Op::Kind::receive) ++receives_first_[static_cast<std::size_t>(op.peer) + 1];
   for (std::size_t rank = 0; rank < ranks; ++rank) receives_first_[rank + 1] += receives_first_[rank];
   receives_.resize(receives_first_[ranks]);
   for (std::size_t i = 0; i < ops_.size(); ++i) {
-    if (ops_[i].kind != Op::Kind::receive) continue;
+    if (ops_[i].kind != program::Op::Kind::receive) continue;
     receives_[receives_first_[static_cast<std::size_t>(ops_[i].peer)]++] = static_cast<SimOpIndex>(i);
   }
   messages_.clear();
@@ -87,7 +87,7 @@ void PhaseProgram::match_source(std::span<const SimOpIndex> receives, Rank sourc
   };
   sent_.clear(), received_.clear();
   for (auto i = first(source); i < first(source + 1); ++i) {
-    if (ops_[i].kind == Op::Kind::send)
+    if (ops_[i].kind == program::Op::Kind::send)
       sent_.push_back({lane(ops_[i].peer, ops_[i]), static_cast<SimOpIndex>(i)});
   }
   for (const auto i : receives) received_.push_back({lane(op(i).rank, op(i)), i});
@@ -140,4 +140,4 @@ std::span<const SimOpIndex> PhaseProgram::dependents(SimOpIndex index) const {
   return std::span(dependents_).subspan(from, to - from);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -7,7 +7,7 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 // Operation of the phase, over all ranks.
 using SimOpIndex = std::int32_t;
@@ -22,7 +22,7 @@ struct SimOp {
   SimOpIndex since = -1;
   std::int32_t slot = -1;
   MessageIndex message = -1;
-  Op::Kind kind = Op::Kind::send;
+  program::Op::Kind kind = program::Op::Kind::send;
   std::uint8_t channel = 0, rail = 0;
 };
 
@@ -35,7 +35,7 @@ struct Message {
 class PhaseProgram {
  public:
   // Throws RunError where the pattern breaks its promises: who is not received, operations beyond 2^31.
-  void make(const Phase& phase, Rank ranks);
+  void make(const program::Phase& phase, Rank ranks);
 
   Rank ranks() const { return static_cast<Rank>(first_.size()) - 1; }
   std::span<const SimOp> ops() const { return ops_; }
@@ -53,12 +53,12 @@ class PhaseProgram {
     SimOpIndex op = 0;
   };
 
-  void emit(const Phase& phase, Rank ranks);
+  void emit(const program::Phase& phase, Rank ranks);
   void match();
   void match_source(std::span<const SimOpIndex> receives, Rank source);
   void list_dependents();
 
-  std::vector<Op> emitted_;
+  std::vector<program::Op> emitted_;
   std::vector<SimOp> ops_;
   std::vector<std::size_t> first_;  // [rank + 1]
   std::vector<Message> messages_;
@@ -70,4 +70,4 @@ class PhaseProgram {
   bool independent_ = true, any_follows_ = false;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -7,14 +7,14 @@
 #include "base/error.hpp"
 #include "measure/pinning.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
-constexpr Vertex most_nodes_listed = 1024;
+constexpr networks::Vertex most_nodes_listed = 1024;
 constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
 
 // Of the ranks asked for and those that the network has room for.
-SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const Network& network) {
+SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const networks::Network& network) {
   if (setup.ranks_per_host == 0) setup.ranks_per_host = std::max(1, network.graph.host(0).ranks);
   const auto room = static_cast<std::int64_t>(network.graph.hosts) * setup.ranks_per_host;
   const auto words = std::to_string(network.graph.hosts) + " hosts of " +
@@ -32,7 +32,7 @@ SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const Network& network
 }
 
 // A rail that no adapter stands for would be another's share, under a name of its own.
-void check_rails(const Job& job, const Pattern& pattern, const Network& network,
+void check_rails(const conduct::Job& job, const program::Pattern& pattern, const networks::Network& network,
                  const SimulatedRanks::Setup& setup) {
   const int rails = network.rails(setup.ranks_per_host);
   for (const auto bytes : job.sizes) {
@@ -55,7 +55,7 @@ class SimulatedRanks::Crew : public SimCrew {
   std::atomic<std::int64_t> at_once = 0, by_events = 0;
 };
 
-SimulatedRanks::SimulatedRanks(std::unique_ptr<Network> network, Setup setup)
+SimulatedRanks::SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup)
     : network_(std::move(network)),
       setup_(fitted(std::move(setup), *network_)),
       ways_(*network_, setup_.ranks_per_host) {}
@@ -88,14 +88,14 @@ json::Object SimulatedRanks::attributes() const {
 
 // Of very many hosts the first and the last: an entry for each would be most of a run's metadata.
 json::Value SimulatedRanks::node_list() const {
-  const auto node = [this](Vertex host) {
+  const auto node = [this](networks::Vertex host) {
     const auto name = network_->graph.name(host);
     return json::Object{{"name", name}, {"id", name}};
   };
   if (hosts_used() > most_nodes_listed)
     return json::Object{{"count", hosts_used()}, {"first", node(0)}, {"last", node(hosts_used() - 1)}};
   json::Array nodes;
-  for (Vertex host = 0; host < hosts_used(); ++host) nodes.push_back(node(host));
+  for (networks::Vertex host = 0; host < hosts_used(); ++host) nodes.push_back(node(host));
   return nodes;
 }
 
@@ -103,7 +103,7 @@ json::Value SimulatedRanks::ready_event() const {
   if (hosts_used() > most_nodes_listed)
     return json::Object{{"event", "ready"}, {"ranks", setup_.ranks}, {"nodes", node_list()}};
   json::Array nodes;
-  for (Vertex host = 0; host < hosts_used(); ++host) {
+  for (networks::Vertex host = 0; host < hosts_used(); ++host) {
     json::Array on_it;
     const auto first = static_cast<std::int64_t>(host) * setup_.ranks_per_host;
     for (auto rank = first; rank < std::min<std::int64_t>(first + setup_.ranks_per_host, setup_.ranks);
@@ -114,8 +114,8 @@ json::Value SimulatedRanks::ready_event() const {
   return json::Object{{"event", "ready"}, {"ranks", setup_.ranks}, {"nodes", std::move(nodes)}};
 }
 
-json::Object SimulatedRanks::begin(const Job& job) {
-  const auto& backend = find_backend(job.backend);
+json::Object SimulatedRanks::begin(const conduct::Job& job) {
+  const auto& backend = program::find_backend(job.backend);
   if (backend.serve == nullptr)
     throw UsageError("this session is simulated; it cannot measure over backend " + job.backend);
   if (job.compute)
@@ -128,16 +128,17 @@ json::Object SimulatedRanks::begin(const Job& job) {
     throw UsageError("backend " + job.backend +
                      " computes every phase once: further iterations would be the same; "
                      "leave out --iterations");
-  const auto& info = find_pattern(job.pattern);
-  pattern_ = info.make(Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
+  const auto& info = program::find_pattern(job.pattern);
+  pattern_ =
+      info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
   check_rails(job, *pattern_, *network_, setup_);
-  const Parameters given(backend.parameters, job.backend_parameters, "backend " + job.backend);
-  crew_ = std::make_unique<Crew>(ways_, sim_model(given), allowed_cores().size());
+  const program::Parameters given(backend.parameters, job.backend_parameters, "backend " + job.backend);
+  crew_ = std::make_unique<Crew>(ways_, sim_model(given), measure::allowed_cores().size());
   return {};
 }
 
-BlockOutcome SimulatedRanks::run(const BlockRequest& request) {
-  BlockOutcome outcome;
+session::BlockOutcome SimulatedRanks::run(const session::BlockRequest& request) {
+  session::BlockOutcome outcome;
   auto& data = outcome.data;
   data.block = request.block;
   const auto phases = request.block.phase_end - request.block.phase_first;
@@ -150,7 +151,7 @@ BlockOutcome SimulatedRanks::run(const BlockRequest& request) {
   }
   data.rank_seconds.assign(cells * static_cast<std::size_t>(repetitions), nothing);
   data.message_seconds.assign(data.rank_seconds.size() * static_cast<std::size_t>(slots), nothing);
-  data.status.assign(data.rank_seconds.size(), Status::measured);
+  data.status.assign(data.rank_seconds.size(), store::Status::measured);
   if (repetitions == 0) return outcome;
   compute(request, slots, data);
   // A phase depends on nothing but its number: every repetition is the first.
@@ -165,7 +166,8 @@ BlockOutcome SimulatedRanks::run(const BlockRequest& request) {
 }
 
 // Where the samples of a phase are: whole blocks of them would not fit into memory.
-void SimulatedRanks::summarise(const BlockRequest& request, std::int64_t slots, BlockData& data) {
+void SimulatedRanks::summarise(const session::BlockRequest& request, std::int64_t slots,
+                               store::BlockData& data) {
   const auto repetitions = request.block.repetition_end - request.block.repetition_first;
   data.phases.resize(static_cast<std::size_t>(request.block.phase_end - request.block.phase_first));
   const auto each = [&](std::int64_t index, PhaseSimulation& simulation) {
@@ -183,7 +185,8 @@ void SimulatedRanks::simulate(std::int64_t index, std::int64_t bytes, PhaseSimul
   ++(simulation.needed_one_solve() ? crew_->at_once : crew_->by_events);
 }
 
-void SimulatedRanks::compute(const BlockRequest& request, std::int64_t slots, BlockData& data) {
+void SimulatedRanks::compute(const session::BlockRequest& request, std::int64_t slots,
+                             store::BlockData& data) {
   const auto width = static_cast<std::size_t>(ranks());
   const auto messages = width * static_cast<std::size_t>(slots);
   const auto each = [&](std::int64_t index, PhaseSimulation& simulation) {
@@ -209,4 +212,4 @@ void SimulatedRanks::reset() {
   pattern_.reset();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

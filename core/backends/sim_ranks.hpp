@@ -7,12 +7,12 @@
 #include "backends/sim_phase.hpp"
 #include "session/ensemble.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 // The simulator's settings, from the backend's parameters.
-SimModel sim_model(const Parameters& given);
+SimModel sim_model(const program::Parameters& given);
 
-class SimulatedRanks final : public Ensemble {
+class SimulatedRanks final : public session::Ensemble {
  public:
   struct Setup {
     Rank ranks = 0;           // 0: as many as fit
@@ -22,35 +22,35 @@ class SimulatedRanks final : public Ensemble {
     std::function<void()> idle = [] {};
   };
   // Throws UsageError when the ranks do not fit.
-  SimulatedRanks(std::unique_ptr<Network> network, Setup setup);
+  SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup);
   ~SimulatedRanks() override;
 
   Rank ranks() const override { return setup_.ranks; }
   std::vector<std::int32_t> nodes() const override;
   json::Object attributes() const override;
   json::Value ready_event() const;
-  json::Object begin(const Job& job) override;
-  BlockOutcome run(const BlockRequest& request) override;
+  json::Object begin(const conduct::Job& job) override;
+  session::BlockOutcome run(const session::BlockRequest& request) override;
   json::Object end() override;
   void reset() override;
-  const std::vector<LostRank>& lost() const override { return nobody_; }
+  const std::vector<session::LostRank>& lost() const override { return nobody_; }
   bool real_time() const override { return false; }
 
  private:
   class Crew;
 
-  Vertex hosts_used() const { return ways_.host(setup_.ranks - 1) + 1; }
+  networks::Vertex hosts_used() const { return ways_.host(setup_.ranks - 1) + 1; }
   json::Value node_list() const;
   void simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation);
-  void summarise(const BlockRequest& request, std::int64_t slots, BlockData& data);
-  void compute(const BlockRequest& request, std::int64_t slots, BlockData& data);
+  void summarise(const session::BlockRequest& request, std::int64_t slots, store::BlockData& data);
+  void compute(const session::BlockRequest& request, std::int64_t slots, store::BlockData& data);
 
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<networks::Network> network_;
   Setup setup_;
   NetworkWays ways_;
-  std::unique_ptr<Pattern> pattern_;
+  std::unique_ptr<program::Pattern> pattern_;
   std::unique_ptr<Crew> crew_;
-  std::vector<LostRank> nobody_;
+  std::vector<session::LostRank> nobody_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -10,7 +10,7 @@
 #include "conduct/job_desk.hpp"
 #include "smpi/engine_choice.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 constexpr std::int64_t most_description_bytes = std::int64_t{16} << 20;
@@ -31,23 +31,24 @@ std::string crossbar_text(Rank ranks, int ranks_per_host) {
          "latency = \"500 ns\"\n";
 }
 
-std::unique_ptr<Network> network_of(const SessionConfig& config, std::string& description) {
+std::unique_ptr<networks::Network> network_of(const session::SessionConfig& config,
+                                              std::string& description) {
   if (config.network.empty()) {
     description = crossbar_text(config.ranks, std::max(1, config.ranks_per_host));
-    return parse_network(description, "");
+    return networks::parse_network(description, "");
   }
-  auto network = read_network(config.network);
+  auto network = networks::read_network(config.network);
   description = read_file(network->file, most_description_bytes);
   return network;
 }
 
-void wait_for_input(JobDesk& desk, bool requests_may_come) {
+void wait_for_input(conduct::JobDesk& desk, bool requests_may_come) {
   std::array<pollfd, 2> waiting{pollfd{desk.signals_fd(), POLLIN, 0}, pollfd{desk.requests_fd(), POLLIN, 0}};
   if (::poll(waiting.data(), requests_may_come ? 2 : 1, -1) < 0 && errno != EINTR)
     throw_errno("waiting for requests");
 }
 
-void serve(const SessionConfig& config, JobDesk& desk) {
+void serve(const session::SessionConfig& config, conduct::JobDesk& desk) {
   const auto hear = [&desk] {
     desk.hear_signals();
     desk.hear_requests();
@@ -55,10 +56,10 @@ void serve(const SessionConfig& config, JobDesk& desk) {
   SimulatedRanks::Setup setup{
       .ranks = config.ranks, .ranks_per_host = config.ranks_per_host, .description = {}, .idle = hear};
   auto network = network_of(config, setup.description);
-  const Network& described = *network;  // of which max_min becomes the owner
+  const networks::Network& described = *network;  // of which max_min becomes the owner
   SimulatedRanks max_min(std::move(network), std::move(setup));
-  SmpiRanks smpi(max_min, described, config.ranks_per_host, hear);
-  EngineChoice ranks(max_min, smpi);
+  smpi::SmpiRanks smpi(max_min, described, config.ranks_per_host, hear);
+  smpi::EngineChoice ranks(max_min, smpi);
   desk.events().say(max_min.ready_event());
   for (hear(); !desk.over(); hear()) {
     if (!desk.do_next(ranks)) wait_for_input(desk, true);
@@ -67,8 +68,8 @@ void serve(const SessionConfig& config, JobDesk& desk) {
 
 }  // namespace
 
-int serve_simulation(const SessionConfig& config, int requests_fd, int events_fd) {
-  JobDesk desk(requests_fd, events_fd, config.place);
+int serve_simulation(const session::SessionConfig& config, int requests_fd, int events_fd) {
+  conduct::JobDesk desk(requests_fd, events_fd, config.place);
   try {
     serve(config, desk);
   } catch (const UsageError& error) {
@@ -83,4 +84,4 @@ int serve_simulation(const SessionConfig& config, int requests_fd, int events_fd
   return desk.exit_status();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -3,9 +3,9 @@
 
 #include "session/session_config.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 // Until the session ends; returns the exit status. Says what goes wrong as events.
-int serve_simulation(const SessionConfig& config, int requests_fd, int events_fd);
+int serve_simulation(const session::SessionConfig& config, int requests_fd, int events_fd);
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -2,7 +2,7 @@
 
 #include "base/random.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 // As the ports of a connection do: the same for all its messages, another for each pair of ranks and channel.
@@ -15,7 +15,7 @@ std::uint64_t connection_key(const Transfer& transfer) {
 
 }  // namespace
 
-double NetworkWays::path(const Transfer& transfer, std::vector<CapacityIndex>& uses) const {
+double NetworkWays::path(const Transfer& transfer, std::vector<networks::CapacityIndex>& uses) const {
   return network_.path({.source = host(transfer.source),
                         .destination = host(transfer.destination),
                         .source_adapter = adapter(transfer.source, transfer.rail),
@@ -24,4 +24,4 @@ double NetworkWays::path(const Transfer& transfer, std::vector<CapacityIndex>& u
                        uses);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

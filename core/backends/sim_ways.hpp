@@ -7,7 +7,7 @@
 #include "networks/network.hpp"
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 struct Transfer {
   Rank source = 0, destination = 0;
@@ -22,7 +22,7 @@ class Ways {
   virtual std::span<const double> capacities() const = 0;
   // Appends the capacities that the bytes pass, the sender's own link first, the receiver's last; returns the
   // latency in seconds, without the overheads.
-  virtual double path(const Transfer& transfer, std::vector<CapacityIndex>& uses) const = 0;
+  virtual double path(const Transfer& transfer, std::vector<networks::CapacityIndex>& uses) const = 0;
   // Seconds of the rank's own time for each message.
   virtual double send_overhead(Rank rank) const = 0;
   virtual double receive_overhead(Rank rank) const = 0;
@@ -31,24 +31,24 @@ class Ways {
 // Ranks on the hosts of a network, in blocks: rank r on host r / ranks_per_host.
 class NetworkWays final : public Ways {
  public:
-  NetworkWays(const Network& network, int ranks_per_host)
+  NetworkWays(const networks::Network& network, int ranks_per_host)
       : network_(network), ranks_per_host_(ranks_per_host) {}
 
   std::span<const double> capacities() const override { return network_.capacities(); }
-  double path(const Transfer& transfer, std::vector<CapacityIndex>& uses) const override;
+  double path(const Transfer& transfer, std::vector<networks::CapacityIndex>& uses) const override;
   double send_overhead(Rank rank) const override { return network_.graph.host(host(rank)).send_overhead; }
   double receive_overhead(Rank rank) const override {
     return network_.graph.host(host(rank)).receive_overhead;
   }
-  Vertex host(Rank rank) const { return rank / ranks_per_host_; }
+  networks::Vertex host(Rank rank) const { return rank / ranks_per_host_; }
 
  private:
   int adapter(Rank rank, int rail) const {
     return network_.adapter(host(rank), rank % ranks_per_host_, ranks_per_host_, rail);
   }
 
-  const Network& network_;
+  const networks::Network& network_;
   int ranks_per_host_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

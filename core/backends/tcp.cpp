@@ -9,29 +9,29 @@
 #include "base/clock.hpp"
 #include "measure/live.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{.name = "send-buffer",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "0",
-              .help = "send buffer of a connection (SO_SNDBUF); 0 leaves it to the kernel",
-              .maximum = 1e9},
-    Parameter{.name = "receive-buffer",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "0",
-              .help = "receive buffer of a connection (SO_RCVBUF); 0 leaves it to the kernel",
-              .maximum = 1e9},
-    Parameter{.name = "congestion-control",
-              .kind = Parameter::Kind::text,
-              .help = "congestion control such as cubic, reno or dctcp; empty takes the system's"},
-    Parameter{.name = "nodelay",
-              .kind = Parameter::Kind::boolean,
-              .initial = "true",
-              .help = "send short segments at once (TCP_NODELAY)"},
+    program::Parameter{.name = "send-buffer",
+                       .kind = program::Parameter::Kind::bytes,
+                       .unit = "bytes",
+                       .initial = "0",
+                       .help = "send buffer of a connection (SO_SNDBUF); 0 leaves it to the kernel",
+                       .maximum = 1e9},
+    program::Parameter{.name = "receive-buffer",
+                       .kind = program::Parameter::Kind::bytes,
+                       .unit = "bytes",
+                       .initial = "0",
+                       .help = "receive buffer of a connection (SO_RCVBUF); 0 leaves it to the kernel",
+                       .maximum = 1e9},
+    program::Parameter{.name = "congestion-control",
+                       .kind = program::Parameter::Kind::text,
+                       .help = "congestion control such as cubic, reno or dctcp; empty takes the system's"},
+    program::Parameter{.name = "nodelay",
+                       .kind = program::Parameter::Kind::boolean,
+                       .initial = "true",
+                       .help = "send short segments at once (TCP_NODELAY)"},
 };
 
 class TcpTransport {
@@ -39,7 +39,7 @@ class TcpTransport {
   static constexpr bool is_synchronised = true;
   static constexpr bool is_lossy = false;
 
-  TcpTransport(const BackendContext& context, const Parameters& given)
+  TcpTransport(const measure::BackendContext& context, const program::Parameters& given)
       : progress_(context.attendant.progress()),
         polling_(context.polling),
         lanes_(context, {.send_buffer_bytes = given.integer("send-buffer"),
@@ -47,32 +47,32 @@ class TcpTransport {
                          .congestion_control = given.text("congestion-control"),
                          .no_delay = given.boolean("nodelay")}) {}
 
-  void connect(std::span<const Link> links, std::uint32_t epoch) { lanes_.open(links, epoch); }
+  void connect(std::span<const measure::Link> links, std::uint32_t epoch) { lanes_.open(links, epoch); }
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
-  void start_phase(std::span<const Op>) {}
+  void start_phase(std::span<const program::Op>) {}
   std::int64_t now() const { return monotonic_nanoseconds(); }
   void disconnect() {
     active_.clear();
     lanes_.close_all();
   }
   void interrupt() { lanes_.shut_all(); }
-  std::int64_t lost_bytes(OpIndex) const { return 0; }
+  std::int64_t lost_bytes(program::OpIndex) const { return 0; }
   json::Value facts() const { return lanes_.facts(); }
 
-  void post(const Op& op, OpIndex index, std::byte* data);
-  void wait(std::vector<OpIndex>& completed);
-  void execute(const Op& op, std::byte* data);
+  void post(const program::Op& op, program::OpIndex index, std::byte* data);
+  void wait(std::vector<program::OpIndex>& completed);
+  void execute(const program::Op& op, std::byte* data);
 
  private:
   // TCP has no empty messages: a message of 0 bytes is one byte on the wire.
-  Transfer transfer(const Op& op, OpIndex index, std::byte* data) {
+  Transfer transfer(const program::Op& op, program::OpIndex index, std::byte* data) {
     if (op.bytes > 0) return {index, data, static_cast<std::size_t>(op.bytes)};
     return {index, &token_, 1};
   }
-  bool push(Lane& lane, std::vector<OpIndex>& completed);
-  bool pull(Lane& lane, std::vector<OpIndex>& completed);
-  void advance_all(std::vector<OpIndex>& completed);
-  void sleep(std::vector<OpIndex>& completed);
+  bool push(Lane& lane, std::vector<program::OpIndex>& completed);
+  bool pull(Lane& lane, std::vector<program::OpIndex>& completed);
+  void advance_all(std::vector<program::OpIndex>& completed);
+  void sleep(std::vector<program::OpIndex>& completed);
   void forget_idle();
   void moved() { progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
@@ -88,13 +88,13 @@ bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 
 [[noreturn]] void lose(const Lane& lane, const char* doing, bool closed) {
   const auto what = std::string(doing) + " rank " + std::to_string(lane.link.peer);
-  throw PeerLost(lane.link.peer, what + ": " + (closed ? "it closed the connection" : std::strerror(errno)),
-                 what);
+  throw measure::PeerLost(lane.link.peer,
+                          what + ": " + (closed ? "it closed the connection" : std::strerror(errno)), what);
 }
 
-void TcpTransport::post(const Op& op, OpIndex index, std::byte* data) {
+void TcpTransport::post(const program::Op& op, program::OpIndex index, std::byte* data) {
   auto& lane = lanes_.at(op);
-  (op.kind == Op::Kind::send ? lane.sends : lane.receives).push(transfer(op, index, data));
+  (op.kind == program::Op::Kind::send ? lane.sends : lane.receives).push(transfer(op, index, data));
   if (!lane.active) {
     lane.active = true;
     active_.push_back(&lane);
@@ -102,7 +102,7 @@ void TcpTransport::post(const Op& op, OpIndex index, std::byte* data) {
 }
 
 // True if anything moved.
-bool TcpTransport::push(Lane& lane, std::vector<OpIndex>& completed) {
+bool TcpTransport::push(Lane& lane, std::vector<program::OpIndex>& completed) {
   bool any = false;
   while (!lane.sends.empty()) {
     auto& front = lane.sends.front();
@@ -122,7 +122,7 @@ bool TcpTransport::push(Lane& lane, std::vector<OpIndex>& completed) {
   return any;
 }
 
-bool TcpTransport::pull(Lane& lane, std::vector<OpIndex>& completed) {
+bool TcpTransport::pull(Lane& lane, std::vector<program::OpIndex>& completed) {
   bool any = false;
   while (!lane.receives.empty()) {
     auto& front = lane.receives.front();
@@ -150,7 +150,7 @@ void TcpTransport::forget_idle() {
   });
 }
 
-void TcpTransport::advance_all(std::vector<OpIndex>& completed) {
+void TcpTransport::advance_all(std::vector<program::OpIndex>& completed) {
   bool any = true;
   while (any && completed.empty()) {
     any = false;
@@ -162,7 +162,7 @@ void TcpTransport::advance_all(std::vector<OpIndex>& completed) {
   }
 }
 
-void TcpTransport::sleep(std::vector<OpIndex>& completed) {
+void TcpTransport::sleep(std::vector<program::OpIndex>& completed) {
   watched_.clear();
   for (const auto* lane : active_) {
     const auto events = (lane->receives.empty() ? 0 : POLLIN) | (lane->sends.empty() ? 0 : POLLOUT);
@@ -176,7 +176,7 @@ void TcpTransport::sleep(std::vector<OpIndex>& completed) {
   }
 }
 
-void TcpTransport::wait(std::vector<OpIndex>& completed) {
+void TcpTransport::wait(std::vector<program::OpIndex>& completed) {
   // With few lanes an attempt costs no more than asking first; with many, poll() finds those that are ready.
   constexpr std::size_t few = 8;
   while (true) {
@@ -187,10 +187,10 @@ void TcpTransport::wait(std::vector<OpIndex>& completed) {
   forget_idle();
 }
 
-void TcpTransport::execute(const Op& op, std::byte* data) {
+void TcpTransport::execute(const program::Op& op, std::byte* data) {
   auto& lane = lanes_.at(op);
   auto left = transfer(op, 0, data);
-  const bool sending = op.kind == Op::Kind::send;
+  const bool sending = op.kind == program::Op::Kind::send;
   // Without MSG_WAITALL: taking what is there, call by call, gave 2 % more at the peak rate on loopback
   // (docs/reference/benchmarks.md).
   const int flags = (polling_ ? MSG_DONTWAIT : 0) | (sending ? MSG_NOSIGNAL : 0);
@@ -208,18 +208,17 @@ void TcpTransport::execute(const Op& op, std::byte* data) {
   }
 }
 
-std::unique_ptr<Backend> make(const BackendContext& context, const Parameters& given) {
-  return std::make_unique<LiveBackend<TcpTransport>>(context, given);
+std::unique_ptr<measure::Backend> make(const measure::BackendContext& context,
+                                       const program::Parameters& given) {
+  return std::make_unique<measure::LiveBackend<TcpTransport>>(context, given);
 }
 
 }  // namespace
 
-namespace registered {
-extern const BackendInfo backend_tcp;
-const BackendInfo backend_tcp{.name = "tcp",
-                              .summary = "the kernel's TCP over sockets, full duplex",
-                              .parameters = parameters,
-                              .tolerates_failure = true,
-                              .make = make};
-}  // namespace registered
-}  // namespace crosscut
+extern const program::BackendInfo backend_tcp;
+const program::BackendInfo backend_tcp{.name = "tcp",
+                                       .summary = "the kernel's TCP over sockets, full duplex",
+                                       .parameters = parameters,
+                                       .tolerates_failure = true,
+                                       .make = make};
+}  // namespace crosscut::backends

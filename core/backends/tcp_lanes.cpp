@@ -10,7 +10,7 @@
 #include <cstring>
 #include <thread>
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 constexpr std::size_t descriptors_kept_free = 64;
@@ -27,7 +27,7 @@ bool TcpLanes::fits(std::size_t count) const {
   return count + descriptors_kept_free <= limit.rlim_cur;
 }
 
-TcpLanes::TcpLanes(const BackendContext& context, TcpOptions options)
+TcpLanes::TcpLanes(const measure::BackendContext& context, TcpOptions options)
     : context_(context), options_(std::move(options)) {
   const Fd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!trial) throw_errno("opening a socket");
@@ -54,30 +54,31 @@ void TcpLanes::configure(int fd) const {
   }
 }
 
-Fd TcpLanes::connect(const Link& link, std::uint32_t epoch) const {
+Fd TcpLanes::connect(const measure::Link& link, std::uint32_t epoch) const {
   const auto deadline = after_seconds(context_.timeout_seconds);
   if (context_.rank < link.peer) {
-    return context_.attendant.accepted({Purpose::data, link.peer, epoch, link.channel, link.rail}, deadline);
+    return context_.attendant.accepted({session::Purpose::data, link.peer, epoch, link.channel, link.rail},
+                                       deadline);
   }
   const auto& to = context_.addresses.at(link.rail).at(static_cast<std::size_t>(link.peer));
   const auto& from = context_.interfaces.at(link.rail);
-  const Hello hello{Purpose::data, context_.rank, epoch, link.channel, link.rail};
+  const session::Hello hello{session::Purpose::data, context_.rank, epoch, link.channel, link.rail};
   // A listener's queue may overflow when thousands connect at once.
   for (auto pause = std::chrono::milliseconds(5);;
        pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
     try {
-      return connect_authenticated(to, from, context_.secret, hello, deadline);
-    } catch (const ConnectionLost&) {
+      return session::connect_authenticated(to, from, context_.secret, hello, deadline);
+    } catch (const session::ConnectionLost&) {
       if (context_.attendant.interrupted() || milliseconds_left(deadline) == 0) throw;
       std::this_thread::sleep_for(pause);
     }
   }
 }
 
-void TcpLanes::open(std::span<const Link> links, std::uint32_t epoch) {
-  std::vector<Link> missing;
+void TcpLanes::open(std::span<const measure::Link> links, std::uint32_t epoch) {
+  std::vector<measure::Link> missing;
   std::copy_if(links.begin(), links.end(), std::back_inserter(missing),
-               [&](const Link& link) { return !lanes_.contains(link); });
+               [&](const measure::Link& link) { return !lanes_.contains(link); });
   if (!fits(links.size())) {
     throw UsageError(
         "rank " + std::to_string(context_.rank) + " needs " + std::to_string(links.size()) +
@@ -94,8 +95,8 @@ void TcpLanes::open(std::span<const Link> links, std::uint32_t epoch) {
       lane->fd = std::move(fd);
       const std::lock_guard lock(closing_);
       lanes_.emplace(link, std::move(lane));
-    } catch (const ConnectionLost& lost) {
-      throw PeerLost(link.peer, lost.what());
+    } catch (const session::ConnectionLost& lost) {
+      throw measure::PeerLost(link.peer, lost.what());
     }
   }
 }
@@ -134,4 +135,4 @@ json::Value TcpLanes::facts() const {
   return facts;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -7,7 +7,7 @@
 #include "measure/transport.hpp"
 #include "session/attendant.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 struct TcpOptions {
   std::int64_t send_buffer_bytes = 0;     // 0: the kernel tunes it
@@ -18,7 +18,7 @@ struct TcpOptions {
 
 // An operation under way on a connection.
 struct Transfer {
-  OpIndex index = 0;
+  program::OpIndex index = 0;
   std::byte* data = nullptr;
   std::size_t left = 0;
 };
@@ -43,7 +43,7 @@ class TransferQueue {
 };
 
 struct Lane {
-  Link link;
+  measure::Link link;
   Fd fd;
   TransferQueue sends, receives;
   bool active = false;  // in the list of lanes with something under way
@@ -52,12 +52,12 @@ struct Lane {
 class TcpLanes {
  public:
   // Throws UsageError for options that this kernel refuses, before anything is measured or made on disk.
-  TcpLanes(const BackendContext& context, TcpOptions options);
+  TcpLanes(const measure::BackendContext& context, TcpOptions options);
   // Opens what is missing. When all lanes ever asked for might exceed the descriptor limit, those not asked
   // for are closed first; both ends decide alike, since both know the job.
-  void open(std::span<const Link> links, std::uint32_t epoch);
-  Lane& at(const Op& op) {
-    const Link link{op.peer, op.channel, op.rail};
+  void open(std::span<const measure::Link> links, std::uint32_t epoch);
+  Lane& at(const program::Op& op) {
+    const measure::Link link{op.peer, op.channel, op.rail};
     if (last_ != nullptr && last_->link == link) return *last_;
     return *(last_ = lanes_.at(link).get());
   }
@@ -66,15 +66,15 @@ class TcpLanes {
   json::Value facts() const;
 
  private:
-  Fd connect(const Link& link, std::uint32_t epoch) const;
+  Fd connect(const measure::Link& link, std::uint32_t epoch) const;
   void configure(int fd) const;
   bool fits(std::size_t count) const;
 
-  const BackendContext& context_;
+  const measure::BackendContext& context_;
   TcpOptions options_;
   mutable std::mutex closing_;  // guards the map against shut_all() from another thread
-  std::map<Link, std::unique_ptr<Lane>> lanes_;
+  std::map<measure::Link, std::unique_ptr<Lane>> lanes_;
   Lane* last_ = nullptr;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -3,74 +3,77 @@
 #include "backends/udp_transport.hpp"
 #include "measure/live.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 constexpr std::array parameters{
-    Parameter{.name = "datagram",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "0",
-              .help = "bytes of a message in one datagram, 64 to 65483; 0: what fits the interface's MTU",
-              .maximum = most_chunk_bytes},
-    Parameter{.name = "rate",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes per second",
-              .initial = "0",
-              .help = "a rank sends no faster than this; 0: as fast as the kernel takes it"},
-    Parameter{
+    program::Parameter{
+        .name = "datagram",
+        .kind = program::Parameter::Kind::bytes,
+        .unit = "bytes",
+        .initial = "0",
+        .help = "bytes of a message in one datagram, 64 to 65483; 0: what fits the interface's MTU",
+        .maximum = most_chunk_bytes},
+    program::Parameter{.name = "rate",
+                       .kind = program::Parameter::Kind::bytes,
+                       .unit = "bytes per second",
+                       .initial = "0",
+                       .help = "a rank sends no faster than this; 0: as fast as the kernel takes it"},
+    program::Parameter{
         .name = "reordering",
-        .kind = Parameter::Kind::seconds,
+        .kind = program::Parameter::Kind::seconds,
         .unit = "seconds",
         .initial = "1ms",
         .help = "what of a message has not come so long after a later datagram of the same flow is lost",
         .minimum = 1e-6,
         .maximum = 60},
-    Parameter{.name = "grace",
-              .kind = Parameter::Kind::seconds,
-              .unit = "seconds",
-              .initial = "20ms",
-              .help = "what has not come so long after the sender said, by TCP, that all was sent, and after "
-                      "the last of it came, is lost",
-              .minimum = 1e-6,
-              .maximum = 60},
-    Parameter{.name = "send-buffer",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "0",
-              .help = "send buffer of a socket (SO_SNDBUF); 0 leaves it to the kernel",
-              .maximum = 1e9},
-    Parameter{.name = "receive-buffer",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "0",
-              .help = "receive buffer of a socket (SO_RCVBUF); 0: as much as net.core.rmem_max allows",
-              .maximum = 1e9},
-    Parameter{.name = "early-buffer",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "4MiB",
-              .help = "kept for datagrams that come before their receive is posted",
-              .maximum = 1e10},
-    Parameter{.name = "offload",
-              .kind = Parameter::Kind::boolean,
-              .initial = "true",
-              .help = "let kernel and adapter cut and join runs of datagrams (UDP_SEGMENT, UDP_GRO)"},
+    program::Parameter{
+        .name = "grace",
+        .kind = program::Parameter::Kind::seconds,
+        .unit = "seconds",
+        .initial = "20ms",
+        .help = "what has not come so long after the sender said, by TCP, that all was sent, and after "
+                "the last of it came, is lost",
+        .minimum = 1e-6,
+        .maximum = 60},
+    program::Parameter{.name = "send-buffer",
+                       .kind = program::Parameter::Kind::bytes,
+                       .unit = "bytes",
+                       .initial = "0",
+                       .help = "send buffer of a socket (SO_SNDBUF); 0 leaves it to the kernel",
+                       .maximum = 1e9},
+    program::Parameter{
+        .name = "receive-buffer",
+        .kind = program::Parameter::Kind::bytes,
+        .unit = "bytes",
+        .initial = "0",
+        .help = "receive buffer of a socket (SO_RCVBUF); 0: as much as net.core.rmem_max allows",
+        .maximum = 1e9},
+    program::Parameter{.name = "early-buffer",
+                       .kind = program::Parameter::Kind::bytes,
+                       .unit = "bytes",
+                       .initial = "4MiB",
+                       .help = "kept for datagrams that come before their receive is posted",
+                       .maximum = 1e10},
+    program::Parameter{
+        .name = "offload",
+        .kind = program::Parameter::Kind::boolean,
+        .initial = "true",
+        .help = "let kernel and adapter cut and join runs of datagrams (UDP_SEGMENT, UDP_GRO)"},
 };
 
-std::unique_ptr<Backend> make(const BackendContext& context, const Parameters& given) {
-  return std::make_unique<LiveBackend<UdpTransport>>(context, given);
+std::unique_ptr<measure::Backend> make(const measure::BackendContext& context,
+                                       const program::Parameters& given) {
+  return std::make_unique<measure::LiveBackend<UdpTransport>>(context, given);
 }
 
 }  // namespace
 
-namespace registered {
-extern const BackendInfo backend_udp;
-const BackendInfo backend_udp{.name = "udp",
-                              .summary = "UDP over sockets: what is lost stays lost, and is counted",
-                              .parameters = parameters,
-                              .tolerates_failure = true,
-                              .lossy = true,
-                              .make = make};
-}  // namespace registered
-}  // namespace crosscut
+extern const program::BackendInfo backend_udp;
+const program::BackendInfo backend_udp{.name = "udp",
+                                       .summary = "UDP over sockets: what is lost stays lost, and is counted",
+                                       .parameters = parameters,
+                                       .tolerates_failure = true,
+                                       .lossy = true,
+                                       .make = make};
+}  // namespace crosscut::backends

@@ -5,7 +5,7 @@
 
 #include "backends/udp_wire.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 // What keeping a datagram costs beside its bytes; so a flood of empty ones is bounded too.
@@ -41,7 +41,7 @@ void UdpInbox::start_phase(std::size_t ops, std::span<const Receive> receives) {
   completed_.reserve(receives.size());
 }
 
-void UdpInbox::post(OpIndex op, std::byte* data, std::int64_t now) {
+void UdpInbox::post(program::OpIndex op, std::byte* data, std::int64_t now) {
   auto& receive = at(op);
   auto& lane = lanes_[receive.lane];
   receive.data = data;
@@ -77,7 +77,8 @@ bool UdpInbox::take(std::uint32_t number, std::uint64_t message, std::uint32_t c
   return false;
 }
 
-bool UdpInbox::place(OpIndex op, std::uint32_t chunk, std::span<const std::byte> payload, std::int64_t now) {
+bool UdpInbox::place(program::OpIndex op, std::uint32_t chunk, std::span<const std::byte> payload,
+                     std::int64_t now) {
   auto& receive = at(op);
   const auto chunk_bytes = lanes_[receive.lane].chunk_bytes;
   const auto offset = chunk * chunk_bytes;
@@ -119,7 +120,7 @@ bool UdpInbox::keep_early(Lane& lane, std::uint64_t message, std::uint32_t chunk
   return true;
 }
 
-void UdpInbox::take_early(OpIndex op, std::int64_t now) {
+void UdpInbox::take_early(program::OpIndex op, std::int64_t now) {
   const auto number = at(op).lane;
   const auto message = at(op).message;
   auto kept = std::move(lanes_[number].early);
@@ -137,7 +138,7 @@ void UdpInbox::take_early(OpIndex op, std::int64_t now) {
   lanes_[number].early = std::move(kept);
 }
 
-void UdpInbox::mark_over(OpIndex op, Said said, std::int64_t now) {
+void UdpInbox::mark_over(program::OpIndex op, Said said, std::int64_t now) {
   auto& receive = at(op);
   const auto patience = said == Said::in_band
                             ? std::min(limits_.reordering_nanoseconds, limits_.grace_nanoseconds)
@@ -177,7 +178,7 @@ void UdpInbox::give_up_overdue(std::int64_t now) {
   }
 }
 
-void UdpInbox::give_up(OpIndex op, std::int64_t now) {
+void UdpInbox::give_up(program::OpIndex op, std::int64_t now) {
   auto& receive = at(op);
   receive.lost_bytes += static_cast<std::int64_t>(receive.missing_bytes);
   if (receive.missing_chunks == receive.chunks) receive.moved_at = now;
@@ -185,7 +186,7 @@ void UdpInbox::give_up(OpIndex op, std::int64_t now) {
   finish(op);
 }
 
-void UdpInbox::finish(OpIndex op) {
+void UdpInbox::finish(program::OpIndex op) {
   const auto& receive = at(op);
   std::erase(lanes_[receive.lane].open, op);
   if (receive.over_since != never) std::erase(over_, op);
@@ -202,4 +203,4 @@ void UdpInbox::clear() {
   next_deadline_ = never;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

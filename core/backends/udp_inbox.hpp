@@ -15,12 +15,12 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 class UdpInbox {
  public:
   struct Receive {
-    OpIndex op = 0;
+    program::OpIndex op = 0;
     std::uint32_t lane = 0;
     std::int64_t bytes = 0;
   };
@@ -44,7 +44,7 @@ class UdpInbox {
   std::uint32_t add_lane(std::size_t chunk_bytes);
   // The receives that may be posted from now on, each any number of times, one after the other.
   void start_phase(std::size_t ops, std::span<const Receive> receives);
-  void post(OpIndex op, std::byte* data, std::int64_t now);
+  void post(program::OpIndex op, std::byte* data, std::int64_t now);
 
   // One datagram. True if it was of use.
   bool take(std::uint32_t lane, std::uint64_t message, std::uint32_t chunk,
@@ -56,11 +56,15 @@ class UdpInbox {
   std::int64_t next_deadline() const { return next_deadline_; }  // when to give up next; the largest: never
 
   bool awaits(std::uint32_t lane) const { return !lanes_[lane].open.empty(); }
-  std::vector<OpIndex>& completed() { return completed_; }
+  std::vector<program::OpIndex>& completed() { return completed_; }
   // Of all times the receive was posted in this phase, together.
-  std::int64_t lost_bytes(OpIndex op) const { return receives_[static_cast<std::size_t>(op)].lost_bytes; }
+  std::int64_t lost_bytes(program::OpIndex op) const {
+    return receives_[static_cast<std::size_t>(op)].lost_bytes;
+  }
   // When the last byte came; if none did, when it was given up.
-  std::int64_t moved_at(OpIndex op) const { return receives_[static_cast<std::size_t>(op)].moved_at; }
+  std::int64_t moved_at(program::OpIndex op) const {
+    return receives_[static_cast<std::size_t>(op)].moved_at;
+  }
   const Counts& counts() const { return counts_; }
   void refuse(std::int64_t datagrams) { counts_.useless += datagrams; }
   void clear();  // forgets lanes and all that is kept for them
@@ -84,27 +88,27 @@ class UdpInbox {
   struct Lane {
     std::uint64_t chunk_bytes = 0;
     std::uint64_t posted = 0, over_in_band = 0, over = 0;  // messages
-    std::vector<OpIndex> open;                             // in the order of their messages
+    std::vector<program::OpIndex> open;                    // in the order of their messages
     std::vector<Early> early;
   };
 
-  bool place(OpIndex op, std::uint32_t chunk, std::span<const std::byte> payload, std::int64_t now);
+  bool place(program::OpIndex op, std::uint32_t chunk, std::span<const std::byte> payload, std::int64_t now);
   bool keep_early(Lane& lane, std::uint64_t message, std::uint32_t chunk, std::span<const std::byte> payload,
                   std::int64_t now);
-  void take_early(OpIndex op, std::int64_t now);
-  void mark_over(OpIndex op, Said said, std::int64_t now);
-  void give_up(OpIndex op, std::int64_t now);
-  void finish(OpIndex op);
-  Open& at(OpIndex op) { return receives_[static_cast<std::size_t>(op)]; }
+  void take_early(program::OpIndex op, std::int64_t now);
+  void mark_over(program::OpIndex op, Said said, std::int64_t now);
+  void give_up(program::OpIndex op, std::int64_t now);
+  void finish(program::OpIndex op);
+  Open& at(program::OpIndex op) { return receives_[static_cast<std::size_t>(op)]; }
 
   Limits limits_;
   std::int64_t early_held_ = 0, next_deadline_ = never;
   std::vector<Lane> lanes_;
   std::vector<Open> receives_;          // [op]
   std::vector<std::uint64_t> arrived_;  // a bit for each piece of each receive
-  std::vector<OpIndex> over_;           // open receives whose message is over
-  std::vector<OpIndex> completed_;
+  std::vector<program::OpIndex> over_;  // open receives whose message is over
+  std::vector<program::OpIndex> completed_;
   Counts counts_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace crosscut {
+namespace crosscut::backends {
 
 bool UdpLane::announce() {
   while (left_ > 0 || announced_ < handed_over) {
@@ -19,8 +19,8 @@ bool UdpLane::announce() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return false;
     } else if (errno != EINTR) {
-      throw PeerLost(link_.peer, "telling rank " + std::to_string(link_.peer) +
-                                     " what was sent: " + std::strerror(errno));
+      throw measure::PeerLost(link_.peer, "telling rank " + std::to_string(link_.peer) +
+                                              " what was sent: " + std::strerror(errno));
     }
   }
   return true;
@@ -42,4 +42,4 @@ bool UdpLane::hear(std::uint64_t& messages) {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

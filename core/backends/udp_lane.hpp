@@ -9,10 +9,10 @@
 #include "backends/udp_wire.hpp"
 #include "measure/transport.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 struct UdpOutgoing {
-  OpIndex op = 0;
+  program::OpIndex op = 0;
   const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
   std::uint64_t chunks = 0, next_chunk = 0;
@@ -20,9 +20,9 @@ struct UdpOutgoing {
 
 class UdpLane {
  public:
-  UdpLane(const Link& link, int tcp_fd) : link_(link), tcp_fd_(tcp_fd) {}
+  UdpLane(const measure::Link& link, int tcp_fd) : link_(link), tcp_fd_(tcp_fd) {}
 
-  const Link& link() const { return link_; }
+  const measure::Link& link() const { return link_; }
   int tcp_fd() const { return tcp_fd_; }
 
   // Tells the peer how many messages were handed over, unless it knows. Does not wait: false while the
@@ -32,7 +32,7 @@ class UdpLane {
   bool hear(std::uint64_t& messages);
 
   std::uint64_t handed_over = 0;  // messages to the kernel
-  Address to;
+  session::Address to;
   std::uint64_t token = 0;   // of the peer's socket
   std::uint32_t number = 0;  // in this rank's inbox
   std::uint32_t peers_number = 0;
@@ -49,7 +49,7 @@ class UdpLane {
   }
 
  private:
-  Link link_;
+  measure::Link link_;
   int tcp_fd_;
   std::uint64_t announced_ = 0;
   std::array<std::byte, sizeof(std::uint64_t)> leaving_{}, coming_{};  // a count in part
@@ -58,4 +58,4 @@ class UdpLane {
   std::size_t head_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -8,7 +8,7 @@
 
 #include "backends/udp_transport.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 // A sleeping rank looks up so often even if nothing wakes it.
@@ -70,8 +70,8 @@ void UdpTransport::send_mark(const UdpLane& lane) {
       .token = lane.token, .message = lane.handed_over, .lane = lane.peers_number, .chunk = mark_chunk};
   try {
     sockets_[lane.link().rail]->send(lane.to, std::span(&mark, 1), {}, 0);
-  } catch (const ConnectionLost& lost) {
-    throw PeerLost(lane.link().peer, lost.what());
+  } catch (const session::ConnectionLost& lost) {
+    throw measure::PeerLost(lane.link().peer, lost.what());
   }
 }
 
@@ -81,8 +81,8 @@ void UdpTransport::hear() {
     const bool connected = lane->hear(messages);
     inbox_.handed_over(lane->number, messages, UdpInbox::Said::out_of_band, now());
     if (!connected && inbox_.awaits(lane->number)) {
-      throw PeerLost(lane->link().peer, "receiving from rank " + std::to_string(lane->link().peer) +
-                                            ": it closed the connection");
+      throw measure::PeerLost(lane->link().peer, "receiving from rank " + std::to_string(lane->link().peer) +
+                                                     ": it closed the connection");
     }
   }
 }
@@ -92,7 +92,7 @@ void UdpTransport::settle() {
     speak(false);
     hear();
     if (speaking_.empty()) break;
-    if (context_.attendant.interrupted()) throw ConnectionLost("interrupted after a phase");
+    if (context_.attendant.interrupted()) throw session::ConnectionLost("interrupted after a phase");
     // A connection is full: its peer has long not read, but will when it comes to wait or to settle.
     watched_.clear();
     for (const auto* lane : speaking_) watched_.push_back({lane->tcp_fd(), POLLOUT, 0});
@@ -106,4 +106,4 @@ void UdpTransport::settle() {
   hearing_.clear();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -16,7 +16,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 // include/uapi/linux/udp.h: Linux 4.18 and 5.0; headers of the C library may be older.
@@ -34,12 +34,12 @@ bool cannot_segment() {
   return errno == EINVAL || errno == EIO || errno == EMSGSIZE || errno == EOPNOTSUPP || errno == ENOPROTOOPT;
 }
 
-[[noreturn]] void fail(const Address& to, std::size_t bytes) {
+[[noreturn]] void fail(const session::Address& to, std::size_t bytes) {
   if (errno == EMSGSIZE) {
     throw UsageError("datagrams of " + std::to_string(bytes) + " bytes do not pass to " + to.host() +
                      "; lower --datagram");
   }
-  throw ConnectionLost("sending to " + to.text() + ": " + std::strerror(errno));
+  throw session::ConnectionLost("sending to " + to.text() + ": " + std::strerror(errno));
 }
 
 sock_filter instruction(int code, std::uint32_t operand, std::uint8_t if_true = 0,
@@ -86,7 +86,7 @@ struct UdpSocket::Incoming {
   }
 };
 
-UdpSocket::UdpSocket(const Address& interface, const UdpSocketOptions& options, std::uint64_t token)
+UdpSocket::UdpSocket(const session::Address& interface, const UdpSocketOptions& options, std::uint64_t token)
     : fd_(::socket(interface.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0)),
       token_(token),
       offload_(options.offload),
@@ -172,7 +172,7 @@ bool UdpSocket::receive(std::vector<Datagram>& datagrams, std::int64_t& useless,
   return static_cast<std::size_t>(count) == receive_batch;
 }
 
-ssize_t UdpSocket::send_one(const Address& to, std::span<iovec> pieces, std::size_t segment_bytes) {
+ssize_t UdpSocket::send_one(const session::Address& to, std::span<iovec> pieces, std::size_t segment_bytes) {
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(std::uint16_t))> control{};
   msghdr message{};
   message.msg_name = const_cast<sockaddr*>(to.data());  // sendmsg() does not write to it
@@ -192,7 +192,7 @@ ssize_t UdpSocket::send_one(const Address& to, std::span<iovec> pieces, std::siz
   return ::sendmsg(fd_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-std::size_t UdpSocket::send_each(const Address& to, std::span<iovec> pieces) {
+std::size_t UdpSocket::send_each(const session::Address& to, std::span<iovec> pieces) {
   const auto count = pieces.size() / 2;
   std::array<mmsghdr, batch_datagrams> messages;
   for (std::size_t i = 0; i < count; ++i) {
@@ -211,7 +211,7 @@ std::size_t UdpSocket::send_each(const Address& to, std::span<iovec> pieces) {
   fail(to, pieces[0].iov_len + pieces[1].iov_len);
 }
 
-std::size_t UdpSocket::send(const Address& to, std::span<const DatagramHeader> headers,
+std::size_t UdpSocket::send(const session::Address& to, std::span<const DatagramHeader> headers,
                             std::span<const std::byte> payload, std::size_t chunk_bytes) {
   const auto count = headers.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -252,7 +252,7 @@ std::int64_t UdpSocket::kernel_drops() const {
   return values[SK_MEMINFO_DROPS];
 }
 
-std::size_t chunk_that_fits(const Address& interface) {
+std::size_t chunk_that_fits(const session::Address& interface) {
   constexpr std::size_t ethernet_mtu = 1500;  // where the address belongs to no interface that can be asked
   const std::size_t headers =
       (interface.family() == AF_INET6 ? sizeof(ip6_hdr) : sizeof(iphdr)) + sizeof(udphdr);
@@ -263,7 +263,7 @@ std::size_t chunk_that_fits(const Address& interface) {
   for (const auto* it = list; it != nullptr; it = it->ifa_next) {
     if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != interface.family()) continue;
     const socklen_t length = interface.family() == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-    if (Address(it->ifa_addr, length).host() != interface.host()) continue;
+    if (session::Address(it->ifa_addr, length).host() != interface.host()) continue;
     ifreq request{};
     std::strncpy(request.ifr_name, it->ifa_name, IFNAMSIZ - 1);
     const Fd asking(::socket(interface.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
@@ -275,4 +275,4 @@ std::size_t chunk_that_fits(const Address& interface) {
   return std::min(mtu - headers, most_datagram_bytes) - sizeof(DatagramHeader);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -12,7 +12,7 @@
 #include "backends/udp_wire.hpp"
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 struct UdpSocketOptions {
   std::int64_t send_buffer_bytes = 0;     // 0: the kernel's default
@@ -31,11 +31,11 @@ class UdpSocket {
   static constexpr std::size_t batch_bytes = most_datagram_bytes;
 
   // Bound to the interface. From now on the kernel drops whatever does not begin with the token.
-  UdpSocket(const Address& interface, const UdpSocketOptions& options, std::uint64_t token);
+  UdpSocket(const session::Address& interface, const UdpSocketOptions& options, std::uint64_t token);
   ~UdpSocket();
 
   int fd() const { return fd_.get(); }
-  std::uint16_t port() const { return local_address(fd_.get()).port(); }
+  std::uint16_t port() const { return session::local_address(fd_.get()).port(); }
   std::uint64_t token() const { return token_; }
 
   // Replaces `datagrams` by what has come, valid until the next call; what is too short for a header is
@@ -48,7 +48,7 @@ class UdpSocket {
   // Hands a run of pieces of one message to the kernel: headers[i] before the i-th `chunk_bytes` of
   // `payload`. Returns how many were taken (0: no room now). What the kernel drops itself counts as taken.
   // Throws ConnectionLost when there is no way to the address.
-  std::size_t send(const Address& to, std::span<const DatagramHeader> headers,
+  std::size_t send(const session::Address& to, std::span<const DatagramHeader> headers,
                    std::span<const std::byte> payload, std::size_t chunk_bytes);
 
   bool offload() const { return offload_; }
@@ -62,8 +62,8 @@ class UdpSocket {
 
   void set_buffer(int option, int forced_option, std::int64_t bytes);
   void drop_strangers();
-  ssize_t send_one(const Address& to, std::span<iovec> pieces, std::size_t segment_bytes);
-  std::size_t send_each(const Address& to, std::span<iovec> pieces);
+  ssize_t send_one(const session::Address& to, std::span<iovec> pieces, std::size_t segment_bytes);
+  std::size_t send_each(const session::Address& to, std::span<iovec> pieces);
 
   Fd fd_;
   std::uint64_t token_;
@@ -73,6 +73,6 @@ class UdpSocket {
 };
 
 // The largest piece of a message that the interface carries in one unfragmented datagram.
-std::size_t chunk_that_fits(const Address& interface);
+std::size_t chunk_that_fits(const session::Address& interface);
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

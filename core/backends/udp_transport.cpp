@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 namespace {
 
 // Pacing: what may leave at once, in time.
@@ -25,7 +25,8 @@ std::size_t checked_chunk(std::int64_t bytes) {
 
 }  // namespace
 
-UdpTransport::UdpTransport(const BackendContext& context, const Parameters& given, Tamper tamper)
+UdpTransport::UdpTransport(const measure::BackendContext& context, const program::Parameters& given,
+                           Tamper tamper)
     : context_(context),
       progress_(context.attendant.progress()),
       polling_(context.polling),
@@ -46,7 +47,7 @@ UdpTransport::UdpTransport(const BackendContext& context, const Parameters& give
 std::int64_t UdpTransport::now() const { return monotonic_nanoseconds(); }
 
 // On the interfaces that the lanes use: every further one would be a further socket to look at.
-void UdpTransport::open_sockets(std::span<const Link> links) {
+void UdpTransport::open_sockets(std::span<const measure::Link> links) {
   std::size_t rails = 0;
   for (const auto& link : links) rails = std::max<std::size_t>(rails, link.rail + 1U);
   for (auto rail = sockets_.size(); rail < rails; ++rail) {
@@ -60,17 +61,17 @@ void UdpTransport::open_sockets(std::span<const Link> links) {
   }
 }
 
-void UdpTransport::connect(std::span<const Link> links, std::uint32_t epoch) {
+void UdpTransport::connect(std::span<const measure::Link> links, std::uint32_t epoch) {
   open_sockets(links);
   tcp_.open(links, epoch);
-  std::vector<Link> fresh;
+  std::vector<measure::Link> fresh;
   std::copy_if(links.begin(), links.end(), std::back_inserter(fresh),
-               [&](const Link& link) { return !numbers_.contains(link); });
+               [&](const measure::Link& link) { return !numbers_.contains(link); });
   introduce(fresh);
 }
 
 // All speak before any listens, so nobody waits for one who waits.
-void UdpTransport::introduce(std::span<const Link> links) {
+void UdpTransport::introduce(std::span<const measure::Link> links) {
   const auto deadline = after_seconds(context_.timeout_seconds);
   // The inbox numbers lanes as they are added, which takes the peer's word; the order is known before.
   auto number = static_cast<std::uint32_t>(lanes_.size());
@@ -83,18 +84,18 @@ void UdpTransport::introduce(std::span<const Link> links) {
     mine.chunk_bytes = static_cast<std::uint32_t>(chunk_bytes_.at(link.rail));
     mine.port = sockets_.at(link.rail)->port();
     try {
-      send_all(fds.back(), std::as_bytes(std::span(&mine, 1)), deadline);
-    } catch (const ConnectionLost& lost) {
-      throw PeerLost(link.peer, lost.what());
+      session::send_all(fds.back(), std::as_bytes(std::span(&mine, 1)), deadline);
+    } catch (const session::ConnectionLost& lost) {
+      throw measure::PeerLost(link.peer, lost.what());
     }
   }
   for (std::size_t i = 0; i < links.size(); ++i) {
     const auto& link = links[i];
     Introduction theirs;
     try {
-      receive_all(fds[i], std::as_writable_bytes(std::span(&theirs, 1)), deadline);
-    } catch (const ConnectionLost& lost) {
-      throw PeerLost(link.peer, lost.what());
+      session::receive_all(fds[i], std::as_writable_bytes(std::span(&theirs, 1)), deadline);
+    } catch (const session::ConnectionLost& lost) {
+      throw measure::PeerLost(link.peer, lost.what());
     }
     check_introduction(theirs, link.peer);
     auto lane = std::make_unique<UdpLane>(link, fds[i]);
@@ -108,7 +109,7 @@ void UdpTransport::introduce(std::span<const Link> links) {
   }
 }
 
-void UdpTransport::start_phase(std::span<const Op> ops) {
+void UdpTransport::start_phase(std::span<const program::Op> ops) {
   ops_ = ops;
   lane_of_.resize(ops.size());
   sent_at_.assign(ops.size(), 0);
@@ -116,8 +117,8 @@ void UdpTransport::start_phase(std::span<const Op> ops) {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const auto& op = ops[i];
     lane_of_[i] = numbers_.at({op.peer, op.channel, op.rail});
-    if (op.kind == Op::Kind::receive) {
-      receives.push_back({static_cast<OpIndex>(i), lane_of_[i], op.bytes});
+    if (op.kind == program::Op::Kind::receive) {
+      receives.push_back({static_cast<program::OpIndex>(i), lane_of_[i], op.bytes});
     }
   }
   inbox_.start_phase(ops.size(), receives);
@@ -125,9 +126,9 @@ void UdpTransport::start_phase(std::span<const Op> ops) {
   moved_at_ = heard_at_ = now();
 }
 
-void UdpTransport::post(const Op& op, OpIndex index, std::byte* data) {
+void UdpTransport::post(const program::Op& op, program::OpIndex index, std::byte* data) {
   auto& lane = lane_of(index);
-  if (op.kind == Op::Kind::receive) {
+  if (op.kind == program::Op::Kind::receive) {
     inbox_.post(index, data, now());
     if (!std::exchange(lane.hearing, true)) hearing_.push_back(&lane);
     return;
@@ -160,7 +161,7 @@ std::size_t UdpTransport::batch_of(const UdpOutgoing& message, std::size_t chunk
 }
 
 // True if anything left.
-bool UdpTransport::push(UdpLane& lane, std::vector<OpIndex>& completed) {
+bool UdpTransport::push(UdpLane& lane, std::vector<program::OpIndex>& completed) {
   auto& message = lane.front();
   const auto chunk_bytes = chunk_bytes_[lane.link().rail];
   const auto count = batch_of(message, chunk_bytes);
@@ -176,8 +177,8 @@ bool UdpTransport::push(UdpLane& lane, std::vector<OpIndex>& completed) {
   try {
     taken = sockets_[lane.link().rail]->send(lane.to, std::span(headers_).first(count),
                                              {message.data + from, bytes}, chunk_bytes);
-  } catch (const ConnectionLost& lost) {
-    throw PeerLost(lane.link().peer, lost.what());
+  } catch (const session::ConnectionLost& lost) {
+    throw measure::PeerLost(lane.link().peer, lost.what());
   }
   blocked_ = blocked_ || taken == 0;
   if (taken == 0) return false;
@@ -197,7 +198,7 @@ bool UdpTransport::push(UdpLane& lane, std::vector<OpIndex>& completed) {
 }
 
 // A batch of each lane in turn, so that all get on; pacing may end it at any of them.
-bool UdpTransport::push(std::vector<OpIndex>& completed) {
+bool UdpTransport::push(std::vector<program::OpIndex>& completed) {
   bool any = false;
   blocked_ = false;
   for (auto left = sending_.size(); left > 0; --left) {
@@ -257,17 +258,18 @@ bool UdpTransport::pull(bool may_wait) {
   return any;
 }
 
-bool UdpTransport::hand_out(std::vector<OpIndex>& completed) {
+bool UdpTransport::hand_out(std::vector<program::OpIndex>& completed) {
   auto& done = inbox_.completed();
   completed.insert(completed.end(), done.begin(), done.end());
   done.clear();
   return !completed.empty();
 }
 
-void UdpTransport::wait(std::vector<OpIndex>& completed) {
+void UdpTransport::wait(std::vector<program::OpIndex>& completed) {
   if (hand_out(completed)) return;
   while (true) {
-    if (context_.attendant.interrupted()) throw ConnectionLost("interrupted while waiting for datagrams");
+    if (context_.attendant.interrupted())
+      throw session::ConnectionLost("interrupted while waiting for datagrams");
     const bool sent = push(completed);
     if (!completed.empty()) return;
     // The shortest way to sleep where there is but one thing to wait for, and it has not been long.
@@ -284,26 +286,28 @@ void UdpTransport::wait(std::vector<OpIndex>& completed) {
   }
 }
 
-void UdpTransport::execute(const Op& op, std::byte* data) {
+void UdpTransport::execute(const program::Op& op, std::byte* data) {
   executed_.clear();
-  post(op, static_cast<OpIndex>(&op - ops_.data()), data);
+  post(op, static_cast<program::OpIndex>(&op - ops_.data()), data);
   wait(executed_);
 }
 
-std::int64_t UdpTransport::lost_bytes(OpIndex index) const {
+std::int64_t UdpTransport::lost_bytes(program::OpIndex index) const {
   const auto& op = ops_[static_cast<std::size_t>(index)];
-  return op.kind == Op::Kind::receive ? inbox_.lost_bytes(index) : 0;
+  return op.kind == program::Op::Kind::receive ? inbox_.lost_bytes(index) : 0;
 }
 
-std::int64_t UdpTransport::moved_at(OpIndex index) const {
+std::int64_t UdpTransport::moved_at(program::OpIndex index) const {
   if (index < 0) {
     if (ops_.empty()) return now();
     std::int64_t last = 0;
-    for (std::size_t i = 0; i < ops_.size(); ++i) last = std::max(last, moved_at(static_cast<OpIndex>(i)));
+    for (std::size_t i = 0; i < ops_.size(); ++i)
+      last = std::max(last, moved_at(static_cast<program::OpIndex>(i)));
     return last;
   }
   const auto& op = ops_[static_cast<std::size_t>(index)];
-  return op.kind == Op::Kind::receive ? inbox_.moved_at(index) : sent_at_[static_cast<std::size_t>(index)];
+  return op.kind == program::Op::Kind::receive ? inbox_.moved_at(index)
+                                               : sent_at_[static_cast<std::size_t>(index)];
 }
 
 void UdpTransport::disconnect() {
@@ -341,4 +345,4 @@ json::Value UdpTransport::facts() const {
   return facts;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -17,7 +17,7 @@
 #include "backends/udp_lane.hpp"
 #include "backends/udp_socket.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 class UdpTransport {
  public:
@@ -31,22 +31,22 @@ class UdpTransport {
   // For tests: what a network may do to datagrams that have come (drop, repeat, reorder).
   using Tamper = std::function<void(std::vector<Datagram>&)>;
 
-  UdpTransport(const BackendContext& context, const Parameters& given, Tamper tamper = {});
+  UdpTransport(const measure::BackendContext& context, const program::Parameters& given, Tamper tamper = {});
 
-  void connect(std::span<const Link> links, std::uint32_t epoch);
+  void connect(std::span<const measure::Link> links, std::uint32_t epoch);
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
-  void start_phase(std::span<const Op> ops);
+  void start_phase(std::span<const program::Op> ops);
   std::int64_t now() const;
-  void post(const Op& op, OpIndex index, std::byte* data);
-  void wait(std::vector<OpIndex>& completed);
-  void execute(const Op& op, std::byte* data);
+  void post(const program::Op& op, program::OpIndex index, std::byte* data);
+  void wait(std::vector<program::OpIndex>& completed);
+  void execute(const program::Op& op, std::byte* data);
   // After a phase: tells the peers what was sent, so that those who miss some of it can get on.
   void settle();
   // Of a receive, all iterations together.
-  std::int64_t lost_bytes(OpIndex index) const;
+  std::int64_t lost_bytes(program::OpIndex index) const;
   // When the last byte of an operation moved (that ran at least once); phase_start: of all of them. The wait
   // for what did not come is not in it, unless nothing came at all.
-  std::int64_t moved_at(OpIndex index) const;
+  std::int64_t moved_at(program::OpIndex index) const;
   void disconnect();
   void interrupt() { tcp_.shut_all(); }
   json::Value facts() const;
@@ -56,10 +56,10 @@ class UdpTransport {
   std::int64_t kernel_drops() const;
 
  private:
-  void open_sockets(std::span<const Link> links);
-  void introduce(std::span<const Link> links);
-  bool push(std::vector<OpIndex>& completed);
-  bool push(UdpLane& lane, std::vector<OpIndex>& completed);
+  void open_sockets(std::span<const measure::Link> links);
+  void introduce(std::span<const measure::Link> links);
+  bool push(std::vector<program::OpIndex>& completed);
+  bool push(UdpLane& lane, std::vector<program::OpIndex>& completed);
   std::size_t batch_of(const UdpOutgoing& message, std::size_t chunk_bytes) const;
   bool pull(bool may_wait);
   bool take(std::size_t rail, std::int64_t now);
@@ -69,12 +69,12 @@ class UdpTransport {
   void speak(bool in_band);
   void send_mark(const UdpLane& lane);
   void hear();
-  bool hand_out(std::vector<OpIndex>& completed);
+  bool hand_out(std::vector<program::OpIndex>& completed);
   void moved();
   void tell_alive();
-  UdpLane& lane_of(OpIndex index) { return *lanes_[lane_of_[static_cast<std::size_t>(index)]]; }
+  UdpLane& lane_of(program::OpIndex index) { return *lanes_[lane_of_[static_cast<std::size_t>(index)]]; }
 
-  const BackendContext& context_;
+  const measure::BackendContext& context_;
   std::atomic<std::uint64_t>& progress_;
   bool polling_;
   UdpSocketOptions options_;
@@ -87,13 +87,13 @@ class UdpTransport {
   std::vector<std::unique_ptr<UdpSocket>> sockets_;  // [rail]
   std::vector<Nonce> nonces_;                        // [rail]
   std::vector<std::unique_ptr<UdpLane>> lanes_;      // [number in the inbox]
-  std::map<Link, std::uint32_t> numbers_;
+  std::map<measure::Link, std::uint32_t> numbers_;
   std::vector<UdpLane*> sending_, speaking_, hearing_;
 
-  std::span<const Op> ops_;
+  std::span<const program::Op> ops_;
   std::vector<std::uint32_t> lane_of_;  // [op]
   std::vector<std::int64_t> sent_at_;   // [op]
-  std::vector<OpIndex> executed_;
+  std::vector<program::OpIndex> executed_;
   std::vector<Datagram> datagrams_;
   std::vector<DatagramHeader> headers_;
   std::vector<pollfd> watched_;
@@ -103,4 +103,4 @@ class UdpTransport {
   bool blocked_ = false;  // the kernel takes no datagrams at present
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

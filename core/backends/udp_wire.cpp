@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "base/sha256.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 void check_introduction(const Introduction& said, Rank peer) {
   if (said.magic != Introduction{}.magic || said.port == 0 || said.chunk_bytes < least_chunk_bytes ||
@@ -24,4 +24,4 @@ std::uint64_t token_of(std::string_view secret, const Nonce& nonce) {
   return token;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -10,7 +10,7 @@
 #include "program/program.hpp"
 #include "session/wire.hpp"
 
-namespace crosscut {
+namespace crosscut::backends {
 
 // Little-endian (asserted in wire.hpp), no padding. Sender, channel and rail follow from the lane, a number
 // that the receiver gave out over the lane's own connection.
@@ -55,4 +55,4 @@ inline std::uint64_t chunks_of(std::uint64_t bytes, std::uint64_t chunk_bytes) {
   return bytes == 0 ? 1 : (bytes + chunk_bytes - 1) / chunk_bytes;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::backends

@@ -6,7 +6,7 @@
 #include "networks/max_flow.hpp"
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr std::size_t most_edges = 200'000;
@@ -119,4 +119,4 @@ std::optional<Bisection> bisection(const Network& network) {
   return result;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -11,7 +11,7 @@
 #include "base/words.hpp"
 #include "networks/network.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,4 +83,4 @@ std::unique_ptr<Network> read_network(const std::string& path, std::int64_t vert
   return parse_network(text, file.string(), vertices_max, spread);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -7,7 +7,7 @@
 #include "base/words.hpp"
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 // Union and find, with halving of paths.
@@ -102,4 +102,4 @@ void check_graph(const Graph& graph, const Lines& lines, Mistakes& mistakes) {
   check_reach(graph, adjacency, lines, mistakes);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

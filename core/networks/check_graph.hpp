@@ -5,9 +5,9 @@
 #include "networks/network.hpp"
 #include "networks/reading.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // A mistake for each host without a link, host that cannot reach another, switch with more links than ports.
 void check_graph(const Graph& graph, const Lines& lines, Mistakes& mistakes);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

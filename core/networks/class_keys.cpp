@@ -4,7 +4,7 @@
 
 #include "base/words.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 using namespace std::string_view_literals;
@@ -126,4 +126,4 @@ Protocol read_protocol(const TomlNode& root, Mistakes& mistakes) {
   return protocol;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -3,7 +3,7 @@
 
 #include "networks/reading.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 void read_host_keys(TableReader& table, HostClass& host);
 // `generated`: only what a generator leaves open; rates and capacities are its parameters.
@@ -15,4 +15,4 @@ void apply_to_classes(const TomlNode& root, Graph& graph, Mistakes& mistakes);
 
 Protocol read_protocol(const TomlNode& root, Mistakes& mistakes);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

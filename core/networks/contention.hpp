@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // Near the point where a capacity is just enough for all, measured rates bend before the fluid model's do: on
 // the E7, 8 pairs within an ASIC reach 10.5 MB/s where their links still carry 11.3 and the ASIC's capacity
@@ -72,4 +72,4 @@ class ShareSpread {
   std::uint64_t seed_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "networks/figures.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 Counts counts(const Graph& graph) {
   Counts result{.hosts = graph.hosts, .switches = graph.switches};
@@ -49,4 +49,4 @@ std::optional<Cost> cost(const Graph& graph) {
   return result;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -8,7 +8,7 @@
 
 #include "base/random.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr double both_directions(const LinkClass& link) {
@@ -172,4 +172,4 @@ std::vector<std::vector<Side>> cut_starts(const Graph& graph, const Adjacency& a
   return starts;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -6,7 +6,7 @@
 
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 using Side = std::uint8_t;  // 0 or 1
 
@@ -19,4 +19,4 @@ void refine_cut(const Graph& graph, const Adjacency& adjacency, std::vector<Side
 // lot (always the same ones).
 std::vector<std::vector<Side>> cut_starts(const Graph& graph, const Adjacency& adjacency, int random_starts);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -12,7 +12,7 @@
 #include "networks/generator.hpp"
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 using namespace std::string_view_literals;
@@ -165,7 +165,8 @@ class Description {
       const auto values = parameters_of(info, given);
       if (!mistakes_.none()) return;
       at_line(given.line, "[generator] " + kind->text, [&] {
-        info.make(Parameters(info.parameters, values, "generator " + kind->text), vertices_max_, *network_);
+        info.make(program::Parameters(info.parameters, values, "generator " + kind->text), vertices_max_,
+                  *network_);
         apply_to_classes(root_, graph, mistakes_);
       });
     });
@@ -177,14 +178,14 @@ class Description {
     for (const auto& parameter : info.parameters) names.push_back(parameter.name);
     for (const auto& [key, value] : given.members) {
       if (key == "kind") continue;
-      const auto known = std::ranges::find(info.parameters, key, &Parameter::name);
+      const auto known = std::ranges::find(info.parameters, key, &program::Parameter::name);
       if (known == info.parameters.end()) {
         mistakes_.add(value.line, "generator " + std::string(info.name) + " has no parameter " + shown(key) +
                                       suggestion(key, names));
         continue;
       }
       const auto text = as_text(value);
-      at_line(value.line, "[generator] " + key, [&] { check_value(*known, text); });
+      at_line(value.line, "[generator] " + key, [&] { program::check_value(*known, text); });
       values[key] = text;
     }
     for (const auto& parameter : info.parameters)
@@ -285,4 +286,4 @@ std::unique_ptr<Network> parse_network(std::string_view text, const std::string&
   return Description(text, path, vertices_max, spread).read();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -5,7 +5,7 @@
 #include "networks/figures.hpp"
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 // Vertices and links looked at before a sample must do: some ten seconds.
@@ -175,4 +175,4 @@ Distances distances(const Network& network) {
   return result;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

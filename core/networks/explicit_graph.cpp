@@ -10,7 +10,7 @@
 #include "networks/class_keys.hpp"
 #include "networks/name_ranges.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 using namespace std::string_view_literals;
@@ -314,4 +314,4 @@ void read_explicit(const TomlNode& root, std::int64_t vertices_max, Graph& graph
   ExplicitReader(root, vertices_max, graph, lines, mistakes).read();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -8,7 +8,7 @@
 
 #include "networks/reading.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // Finds vertices by name, also those whose names are made.
 class VertexNames {
@@ -37,4 +37,4 @@ struct Lines {
 void read_explicit(const TomlNode& root, std::int64_t vertices_max, Graph& graph, Lines& lines,
                    Mistakes& mistakes);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -9,7 +9,7 @@
 
 #include "networks/network.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // Of the other hosts that a host sees at each distance; the mean over hosts where they do not all see alike.
 struct Distances {
@@ -58,4 +58,4 @@ struct Cost {
 // Nothing where no price is known. Throws UsageError for prices in two currencies.
 std::optional<Cost> cost(const Graph& graph);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

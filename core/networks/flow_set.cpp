@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -263,4 +263,4 @@ std::span<const FlowSet::Flow> FlowSet::update() {
   return gathered_;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

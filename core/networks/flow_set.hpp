@@ -8,7 +8,7 @@
 
 #include "networks/rates.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 class FlowSet {
  public:
@@ -85,4 +85,4 @@ class FlowSet {
   std::int64_t solves_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

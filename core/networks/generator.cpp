@@ -6,16 +6,16 @@
 #include "base/error.hpp"
 #include "base/words.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
-namespace registered {
+namespace generators {
 #define CROSSCUT_GENERATOR(id) extern const GeneratorInfo generator_##id;
 #include "networks/generators.def"
 #undef CROSSCUT_GENERATOR
-}  // namespace registered
+}  // namespace generators
 
-std::span<const GeneratorInfo* const> generators() {
-#define CROSSCUT_GENERATOR(id) &registered::generator_##id,
+std::span<const GeneratorInfo* const> all_generators() {
+#define CROSSCUT_GENERATOR(id) &generators::generator_##id,
   static constexpr std::array all = {
 #include "networks/generators.def"
   };
@@ -25,7 +25,7 @@ std::span<const GeneratorInfo* const> generators() {
 
 const GeneratorInfo& find_generator(std::string_view name) {
   std::vector<std::string_view> names;
-  for (const GeneratorInfo* generator : generators()) {
+  for (const GeneratorInfo* generator : all_generators()) {
     if (generator->name == name) return *generator;
     names.push_back(generator->name);
   }
@@ -46,4 +46,4 @@ void check_room(double hosts, double switches, double links, std::int64_t vertic
                      " that are possible");
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "networks/shortest_paths.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr Vertex most_hosts = 4096;  // a table of N x N
@@ -145,4 +145,4 @@ void HostRoutes::route(const RouteRequest& request, std::vector<Lane>& lanes) co
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

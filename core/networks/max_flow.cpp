@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace crosscut {
+namespace crosscut::networks {
 
 void MaxFlow::add(std::int32_t from, std::int32_t to, double capacity, double back) {
   append(from, to, capacity);
@@ -79,4 +79,4 @@ double MaxFlow::solve(std::int32_t source, std::int32_t sink) {
   return flow;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::networks {
 
 class MaxFlow {
  public:
@@ -28,4 +28,4 @@ class MaxFlow {
   double smallest_ = 0;  // what is less is rounding
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -8,7 +8,7 @@
 #include "base/words.hpp"
 #include "program/parameters.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr std::size_t most_digits = 12;
@@ -27,7 +27,7 @@ std::int64_t number(std::string_view digits, std::string_view text) {
   if (digits.empty() || digits.size() > most_digits ||
       digits.find_first_not_of("0123456789") != std::string_view::npos)
     not_names(text, shown(digits) + " is not a number");
-  return parse_integer(digits);
+  return program::parse_integer(digits);
 }
 
 std::vector<Range> ranges_of(std::string_view inside, std::string_view text) {
@@ -96,4 +96,4 @@ void expand_names(std::string_view text, std::size_t most, std::vector<std::stri
   names.insert(names.end(), std::make_move_iterator(made.begin()), std::make_move_iterator(made.end()));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -198,4 +198,4 @@ int Network::adapter(Vertex host, int rank_on_host, int ranks_on_host, int rail)
   return static_cast<int>((first + rail % own) % adapters);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

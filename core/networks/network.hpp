@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // Hosts are 0 .. hosts - 1, switches follow.
 using Vertex = std::int32_t;
@@ -222,4 +222,4 @@ std::unique_ptr<Network> parse_network(std::string_view text, const std::string&
                                        std::int64_t vertices_max = 4'000'000,
                                        std::optional<Spread> spread = std::nullopt);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -9,7 +9,7 @@
 #include "networks/figures.hpp"
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 json::Value of_distances(const Distances& far) {
@@ -186,4 +186,4 @@ json::Value describe_tables(const Network& network) {
   return json::Object{{"network", network.name}, {"tables", std::move(tables)}};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "networks/network.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 json::Value describe_network(const Network& network);
 // Vertices, edges, groups, levels, for drawing; UsageError where there are too many to draw.
@@ -19,4 +19,4 @@ json::Value describe_tables(const Network& network);
 std::string network_text(const json::Value& described);
 std::string route_text(const json::Value& described);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

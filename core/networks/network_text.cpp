@@ -6,7 +6,7 @@
 
 #include "networks/network_report.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 struct Scale {
@@ -160,4 +160,4 @@ std::string route_text(const json::Value& described) {
   return text;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

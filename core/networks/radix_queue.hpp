@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::networks {
 
 class RadixQueue {
  public:
@@ -86,4 +86,4 @@ class RadixQueue {
   std::uint64_t last_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
@@ -172,4 +172,4 @@ void MaxMin::fix(Local full, double share, std::span<double> rates) {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -12,7 +12,7 @@
 
 #include "networks/radix_queue.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // The flows of one moment, each with the capacities it passes: compressed rows. A capacity may occur twice in
 // a row; it then counts twice.
@@ -96,4 +96,4 @@ class MaxMin {
   RadixQueue queue_;                       // capacities by their share when last looked at: never too large
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -6,7 +6,7 @@
 #include "base/words.hpp"
 #include "program/parameters.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr double fastest = 1e18;  // bits per second; beyond that a unit is wrong
@@ -101,7 +101,7 @@ void TableReader::read_rate(std::string_view key, double& bits_per_second) {
   const auto* found = ask(key, TomlNode::Kind::text, "\"100 Mbit/s\", with its unit");
   if (found == nullptr) return;
   try {
-    const double given = parse_rate(found->text);
+    const double given = program::parse_rate(found->text);
     if (!(given > 0 && given <= fastest))
       return mistake(key, shown(found->text) + " is out of range; a rate is above 0 and at most 10^18 bit/s");
     bits_per_second = given;
@@ -114,7 +114,7 @@ void TableReader::read_seconds(std::string_view key, double& seconds) {
   const auto* found = ask(key, TomlNode::Kind::text, "\"30 us\", with its unit");
   if (found == nullptr) return;
   try {
-    const double given = parse_seconds(found->text);
+    const double given = program::parse_seconds(found->text);
     if (given != 0 && (found->text.empty() || found->text.find_first_of("smh") == std::string::npos))
       return mistake(key,
                      shown(found->text) + " has no unit; write \"30 us\"; units are ns, us, ms, s, min, h");
@@ -129,7 +129,7 @@ void TableReader::read_price(std::string_view key, Price& price) {
   const auto* found = ask(key, TomlNode::Kind::text, "\"818 USD\", with its currency");
   if (found == nullptr) return;
   try {
-    auto [amount, currency] = parse_price(found->text);
+    auto [amount, currency] = program::parse_price(found->text);
     if (amount > most_expensive) return mistake(key, shown(found->text) + " is out of range");
     mistakes_->check_currency(found->line, currency);
     price = {amount, std::move(currency)};
@@ -170,4 +170,4 @@ void TableReader::finish() {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -10,7 +10,7 @@
 #include "networks/network.hpp"
 #include "networks/toml_tree.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 class Mistakes {
  public:
@@ -75,4 +75,4 @@ class TableReader {
   std::vector<std::string_view> known_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

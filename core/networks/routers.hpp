@@ -10,7 +10,7 @@
 
 #include "networks/network.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // The lanes that leave each vertex, in the order of the edges: a host's k-th is its adapter k.
 class Adjacency {
@@ -84,4 +84,4 @@ class HostRoutes : public Router {
   std::vector<NextHop> table_;                    // [host][destination]
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

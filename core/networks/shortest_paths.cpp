@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr std::size_t most_passing = 16'384;  // 512 MB, should messages be for all of them
@@ -200,4 +200,4 @@ std::unique_ptr<Router> shortest_paths(const Graph& graph, Spread spread, std::u
   return std::make_unique<ShortestPaths>(graph, spread, seed);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -10,7 +10,7 @@
 #include "base/random.hpp"
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // Chooses among equal ways, hop after hop, always alike for the same flow.
 class Ways {
@@ -68,4 +68,4 @@ class ShortestPaths : public Router {
   mutable std::vector<std::vector<std::uint16_t>> tables_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "networks/shortest_paths.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 class StaticRoutes : public Router {
@@ -108,4 +108,4 @@ std::unique_ptr<Router> static_routes(const Graph& graph, std::vector<StaticRout
   return std::make_unique<StaticRoutes>(graph, std::move(routes), spread, seed);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

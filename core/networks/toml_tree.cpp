@@ -5,20 +5,20 @@
 #include "base/error.hpp"
 #include "base/utf8.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 struct BrokenBelief {};  // of toml++, about its input
 [[noreturn]] void disbelieve() { throw BrokenBelief{}; }
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks
 
 // toml++ asserts what it believes of its input; "[# All" breaks it (3.3, parse_key), and with NDEBUG the
 // compiler may believe it too. Here it is a refusal like any other.
 #undef NDEBUG
-#define TOML_ASSERT(expr) ((expr) ? void() : crosscut::disbelieve())
+#define TOML_ASSERT(expr) ((expr) ? void() : crosscut::networks::disbelieve())
 #include <toml++/toml.h>
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
@@ -171,4 +171,4 @@ TomlNode read_toml(std::string_view text, const std::string& path) {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::networks {
 
 struct TomlMember;
 
@@ -41,4 +41,4 @@ std::string_view kind_word(TomlNode::Kind kind);
 // Throws UsageError "path:line: ...". Size, depth and the number of values are bounded.
 TomlNode read_toml(std::string_view text, const std::string& path);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

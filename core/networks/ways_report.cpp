@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "networks/routers.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 namespace {
 
 constexpr Vertex most_hosts = 1024;  // N x N entries
@@ -203,4 +203,4 @@ json::Value describe_ways(const Network& network) {
                       {"segments", tables.segments()}};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -5,7 +5,7 @@
 #include "base/json.hpp"
 #include "networks/network.hpp"
 
-namespace crosscut {
+namespace crosscut::networks {
 
 // Vertices, edges, and the ways of all pairs of hosts, cut at the hosts that they pass:
 //   routes[{host, adapter, at: [[u, lane, next, entering]]}]  at host u, what is for (host, adapter) leaves
@@ -19,4 +19,4 @@ namespace crosscut {
 // UsageError where there are too many hosts.
 json::Value describe_ways(const Network& network);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks

@@ -3,7 +3,10 @@
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 class AapcPhase final : public Phase {
@@ -42,7 +45,7 @@ class Aapc final : public Pattern {
 std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<Aapc>(); }
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     aapc,

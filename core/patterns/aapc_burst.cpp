@@ -3,7 +3,10 @@
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 class BurstPhase final : public Phase {
@@ -45,7 +48,7 @@ class AapcBurst final : public Pattern {
 std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<AapcBurst>(); }
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     aapc_burst,

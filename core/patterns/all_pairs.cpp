@@ -4,7 +4,10 @@
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 enum class Mode { pingpong, transfer };
@@ -180,7 +183,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     all_pairs, {.name = "all-pairs",

@@ -5,7 +5,10 @@
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 // Operations of a rank; beyond, a program takes more memory than the data.
@@ -158,7 +161,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     chain, {.name = "chain",

@@ -6,7 +6,7 @@
 
 #include "patterns/operations.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
 
 class Congestion {
  public:
@@ -25,28 +25,28 @@ class Congestion {
 
   // Operations of congestor `index`; peers are written as indexes of congestors. The last chunk sent is timed
   // in slot 0: until then at least, this rank disturbed.
-  void add(std::vector<Op>& ops, std::int64_t index) const {
+  void add(std::vector<program::Op>& ops, std::int64_t index) const {
     if (kind_ == Kind::incast) add_incast(ops, index);
     if (kind_ == Kind::all_to_all) add_all_to_all(ops, index);
     if (kind_ == Kind::storm) add_storm(ops, index);
   }
 
  private:
-  void add_sending(std::vector<Op>& ops, std::int64_t peer, std::int64_t first_place) const {
+  void add_sending(std::vector<program::Op>& ops, std::int64_t peer, std::int64_t first_place) const {
     Stream stream;
     for (std::int64_t i = 0; i < chunks_; ++i)
       stream.add(ops, chunk(send_to(static_cast<Rank>(peer), chunk_), i, first_place + stream.place()));
   }
-  Op chunk(Op op, std::int64_t number, std::int64_t place) const {
+  program::Op chunk(program::Op op, std::int64_t number, std::int64_t place) const {
     op.offset = place * chunk_;
-    if (op.kind == Op::Kind::send && number == chunks_ - 1) {
+    if (op.kind == program::Op::Kind::send && number == chunks_ - 1) {
       op.slot = 0;
       op.sample_bytes = chunks_ * chunk_;
     }
     return op;
   }
   // Every group of 1 + fan-in ranks has its first rank flooded by the others.
-  void add_incast(std::vector<Op>& ops, std::int64_t index) const {
+  void add_incast(std::vector<program::Op>& ops, std::int64_t index) const {
     const std::int64_t sink = index / (fan_in_ + 1) * (fan_in_ + 1);
     if (index != sink) return add_sending(ops, sink, 2 * (index - sink - 1));
     const std::int64_t sources = std::min(fan_in_, ranks_ - sink - 1);
@@ -60,7 +60,7 @@ class Congestion {
     }
   }
   // Chunk i goes to the congestor i + 1 further on, round and round.
-  void add_all_to_all(std::vector<Op>& ops, std::int64_t index) const {
+  void add_all_to_all(std::vector<program::Op>& ops, std::int64_t index) const {
     Stream sends, receives;
     for (std::int64_t i = 0; i < chunks_; ++i) {
       const std::int64_t distance = 1 + i % (ranks_ - 1);
@@ -70,7 +70,7 @@ class Congestion {
     }
   }
   // The lower half sends to the upper half, one way.
-  void add_storm(std::vector<Op>& ops, std::int64_t index) const {
+  void add_storm(std::vector<program::Op>& ops, std::int64_t index) const {
     const std::int64_t half = ranks_ / 2;
     if (index < half) return add_sending(ops, index + half, 0);
     if (index >= 2 * half) return;
@@ -83,4 +83,4 @@ class Congestion {
   std::int64_t ranks_, chunk_, chunks_, fan_in_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::patterns

@@ -6,7 +6,10 @@
 #include "patterns/congestion.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 constexpr std::int64_t latency_bytes = 8;  // as GPCNeT
@@ -210,7 +213,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     congestor,

@@ -2,7 +2,10 @@
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 class NeighboursPhase final : public ExchangePhase {
@@ -34,7 +37,7 @@ class CumulativePairwise final : public Pattern {
 std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<CumulativePairwise>(); }
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     cumulative_pairwise,

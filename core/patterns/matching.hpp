@@ -7,7 +7,7 @@
 #include "base/random.hpp"
 #include "patterns/pairing.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
 
 class Matching {
  public:
@@ -68,4 +68,4 @@ class Matching {
   std::vector<std::vector<Rank>> groups_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::patterns

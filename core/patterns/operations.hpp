@@ -9,29 +9,29 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
 
-using After = std::array<OpIndex, 2>;
-inline constexpr After from_start = {phase_start, phase_start};
+using After = std::array<program::OpIndex, 2>;
+inline constexpr After from_start = {program::phase_start, program::phase_start};
 inline constexpr Rank nobody = -1;
 
-inline Op send_to(Rank peer, std::int64_t bytes, std::int64_t offset = 0) {
-  return {.kind = Op::Kind::send, .peer = peer, .bytes = bytes, .offset = offset};
+inline program::Op send_to(Rank peer, std::int64_t bytes, std::int64_t offset = 0) {
+  return {.kind = program::Op::Kind::send, .peer = peer, .bytes = bytes, .offset = offset};
 }
 
-inline Op receive_from(Rank peer, std::int64_t bytes, std::int64_t offset = 0) {
-  return {.kind = Op::Kind::receive, .peer = peer, .bytes = bytes, .offset = offset};
+inline program::Op receive_from(Rank peer, std::int64_t bytes, std::int64_t offset = 0) {
+  return {.kind = program::Op::Kind::receive, .peer = peer, .bytes = bytes, .offset = offset};
 }
 
-inline OpIndex add(std::vector<Op>& ops, const Op& op) {
+inline program::OpIndex add(std::vector<program::Op>& ops, const program::Op& op) {
   ops.push_back(op);
-  return static_cast<OpIndex>(ops.size()) - 1;
+  return static_cast<program::OpIndex>(ops.size()) - 1;
 }
 
 // Both directions at once. `place` counts messages in the buffers; the same at both ends.
-inline void add_exchange(std::vector<Op>& ops, Rank peer, std::int64_t bytes, std::int64_t place = 0,
+inline void add_exchange(std::vector<program::Op>& ops, Rank peer, std::int64_t bytes, std::int64_t place = 0,
                          std::int32_t slot = 0) {
-  Op receive = receive_from(peer, bytes, place * bytes);
+  program::Op receive = receive_from(peer, bytes, place * bytes);
   receive.slot = slot;
   add(ops, receive);
   add(ops, send_to(peer, bytes, place * bytes));
@@ -40,23 +40,24 @@ inline void add_exchange(std::vector<Op>& ops, Rank peer, std::int64_t bytes, st
 // A ping-pong as its two sides see it, one operation behind the other, so that both directions can share a
 // channel, as in NetPIPE: over TCP each message then carries the acknowledgement of the one before, where two
 // connections would send every acknowledgement by itself. Returns what is complete when all of it is.
-inline After add_ping(std::vector<Op>& ops, Rank peer, std::int64_t bytes, After after, std::int32_t slot) {
-  Op ping = send_to(peer, bytes);
+inline After add_ping(std::vector<program::Op>& ops, Rank peer, std::int64_t bytes, After after,
+                      std::int32_t slot) {
+  program::Op ping = send_to(peer, bytes);
   ping.after = after;
-  Op pong = receive_from(peer, bytes);
+  program::Op pong = receive_from(peer, bytes);
   pong.slot = slot;
   pong.since = add(ops, ping);
-  pong.after = {pong.since, phase_start};
+  pong.after = {pong.since, program::phase_start};
   pong.divisor = 2;
-  return {add(ops, pong), phase_start};
+  return {add(ops, pong), program::phase_start};
 }
 
-inline After add_pong(std::vector<Op>& ops, Rank peer, std::int64_t bytes, After after) {
-  Op ping = receive_from(peer, bytes);
+inline After add_pong(std::vector<program::Op>& ops, Rank peer, std::int64_t bytes, After after) {
+  program::Op ping = receive_from(peer, bytes);
   ping.after = after;
-  Op pong = send_to(peer, bytes);
-  pong.after = {add(ops, ping), phase_start};
-  return {add(ops, pong), phase_start};
+  program::Op pong = send_to(peer, bytes);
+  pong.after = {add(ops, ping), program::phase_start};
+  return {add(ops, pong), program::phase_start};
 }
 
 // Messages that follow each other with two in flight, at alternating places in the buffer: the next one
@@ -66,15 +67,16 @@ class Stream {
   std::int64_t place() const { return count_ % 2; }
   After next() const { return {newest_[1], newest_[2]}; }
   After all() const { return {newest_[0], newest_[1]}; }
-  OpIndex add(std::vector<Op>& ops, Op op) {
+  program::OpIndex add(std::vector<program::Op>& ops, program::Op op) {
     op.after = next();
-    newest_ = {crosscut::add(ops, op), newest_[0], newest_[1]};
+    newest_ = {crosscut::patterns::add(ops, op), newest_[0], newest_[1]};
     ++count_;
     return newest_[0];
   }
 
  private:
-  std::array<OpIndex, 3> newest_ = {phase_start, phase_start, phase_start};
+  std::array<program::OpIndex, 3> newest_ = {program::phase_start, program::phase_start,
+                                             program::phase_start};
   std::int64_t count_ = 0;
 };
 
@@ -93,17 +95,17 @@ inline std::vector<Rank> all_but(Rank self, Rank ranks) {
 
 // Whom the operations of all phases name. For patterns whose programs are short; with very many phases all
 // others are named, which is allowed.
-inline std::vector<Rank> peers_of_phases(const Pattern& pattern, Rank self, Rank ranks) {
+inline std::vector<Rank> peers_of_phases(const program::Pattern& pattern, Rank self, Rank ranks) {
   constexpr std::int64_t bytes = 1;
   constexpr std::int64_t most_phases = 10'000;
   std::vector<Rank> peers;
-  std::vector<Op> ops;
+  std::vector<program::Op> ops;
   const std::int64_t phases = pattern.extent(ranks, bytes).phases;
   if (phases > most_phases) return all_but(self, ranks);
   for (std::int64_t index = 0; index < phases; ++index) {
     ops.clear();
     pattern.phase(ranks, bytes, index)->emit(self, ops);
-    for (const Op& op : ops) peers.push_back(op.peer);
+    for (const program::Op& op : ops) peers.push_back(op.peer);
     std::sort(peers.begin(), peers.end());
     peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   }
@@ -128,4 +130,4 @@ inline std::string absent_rank(std::string_view parameter, std::span<const Rank>
          std::to_string(ranks) + " ranks, 0 to " + std::to_string(ranks - 1);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::patterns

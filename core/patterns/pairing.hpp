@@ -7,15 +7,15 @@
 
 #include "patterns/operations.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
 
-class ExchangePhase : public Phase {
+class ExchangePhase : public program::Phase {
  public:
   // `credited_bytes`: what a rank that has a partner is credited.
   ExchangePhase(std::int64_t bytes, double credited_bytes) : bytes_(bytes), credited_bytes_(credited_bytes) {}
   virtual Rank partner(Rank rank) const = 0;  // or `nobody`
 
-  void emit(Rank rank, std::vector<Op>& ops) const final {
+  void emit(Rank rank, std::vector<program::Op>& ops) const final {
     const Rank peer = partner(rank);
     if (peer != nobody) add_exchange(ops, peer, bytes_);
   }
@@ -70,4 +70,4 @@ inline Rank tournament_partner(Rank rank, std::int64_t round, Rank ranks) {
   return wrapped(round - rank, circle);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::patterns

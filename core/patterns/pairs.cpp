@@ -6,7 +6,10 @@
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 // One end of a pair. A rank may be in several: `place` in the buffers is free at both ends.
@@ -143,7 +146,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(pairs, {.name = "pairs",
                                 .summary = "The pairs of a list exchange in both directions at once",

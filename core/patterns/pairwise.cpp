@@ -6,7 +6,10 @@
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 // x with a x = 1 (mod m); a and m have no common factor.
@@ -93,7 +96,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     pairwise,

@@ -5,7 +5,10 @@
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 enum class Mode { pingpong, stream, bidirectional };
@@ -197,7 +200,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     pingpong,

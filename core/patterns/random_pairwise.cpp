@@ -4,7 +4,10 @@
 #include "patterns/pairing.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 std::vector<Rank> shuffled_pairs(Rank ranks, std::uint64_t seed, std::int64_t index) {
@@ -63,7 +66,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     random_pairwise,

@@ -3,7 +3,10 @@
 #include "patterns/operations.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::patterns {
+
+using namespace program;
+
 namespace {
 
 class BothSidesPhase final : public Phase {
@@ -46,7 +49,7 @@ class SimplePairwise final : public Pattern {
 std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<SimplePairwise>(); }
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::patterns
 
 CROSSCUT_DEFINE_PATTERN(
     simple_pairwise,

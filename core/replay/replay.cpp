@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::replay {
 namespace {
 
 // Events so close are one moment: rounding takes apart what symmetry makes simultaneous.
@@ -34,7 +34,7 @@ bool Replay::Event::operator<(const Event& other) const {  // for a heap with th
   return order > other.order;
 }
 
-Replay::Replay(const ReplayTrace& trace, const Ways& ways, const ReplayModel& model)
+Replay::Replay(const ReplayTrace& trace, const backends::Ways& ways, const ReplayModel& model)
     : trace_(trace),
       ways_(ways),
       model_(model),
@@ -63,7 +63,7 @@ void Replay::make_connections() {
       Connection made;
       made.source = rank;
       made.destination = action.peer;
-      const Transfer transfer{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
+      const backends::Transfer transfer{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
       made.latency = model_.latency * ways_.path(transfer, table_.uses);
       table_.end_row();
       const auto way = table_.row(index(number));
@@ -408,4 +408,4 @@ void Replay::tell_who_waits() const {
   throw RunError("the replay comes to a deadlock: " + all + (told > told_most ? "; …" : ""));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::replay

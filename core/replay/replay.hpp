@@ -18,7 +18,7 @@
 #include "networks/flow_set.hpp"
 #include "replay/replay_trace.hpp"
 
-namespace crosscut {
+namespace crosscut::replay {
 
 struct ReplayModel {
   double seconds_per_operation = 1e-9;
@@ -50,7 +50,7 @@ struct ReplayTimes {
 class Replay {
  public:
   // All outlive the replay.
-  Replay(const ReplayTrace& trace, const Ways& ways, const ReplayModel& model);
+  Replay(const ReplayTrace& trace, const backends::Ways& ways, const ReplayModel& model);
   // Throws RunError when ranks wait for ever, naming them and what for.
   ReplayTimes run();
 
@@ -77,10 +77,10 @@ class Replay {
   struct Connection {
     Rank source = 0, destination = 0;
     double latency = 0;
-    CapacityIndex own_link = -1;   // -1: none
-    double alone_rate = 0;         // of the narrowest capacity
-    double opens = 0;              // when its first byte has passed the queue of its host
-    double entered = 0, left = 0;  // positions, bytes
+    networks::CapacityIndex own_link = -1;  // -1: none
+    double alone_rate = 0;                  // of the narrowest capacity
+    double opens = 0;                       // when its first byte has passed the queue of its host
+    double entered = 0, left = 0;           // positions, bytes
     double rate = 0, since = 0;
     std::uint32_t version = 0;
     std::deque<MessageNumber> leaving, buffered;  // by position: not yet left; not yet in the send buffer
@@ -131,12 +131,12 @@ class Replay {
   [[noreturn]] void tell_who_waits() const;
 
   const ReplayTrace& trace_;
-  const Ways& ways_;
+  const backends::Ways& ways_;
   ReplayModel model_;
   std::vector<double> capacities_;
-  FlowTable table_;              // [connection]
+  networks::FlowTable table_;    // [connection]
   std::vector<double> weights_;  // [connection]; empty: shares are even
-  FlowSet flows_;
+  networks::FlowSet flows_;
   std::unordered_map<std::uint64_t, ConnectionNumber> connection_of_;  // by key of tag 0
   std::vector<Connection> connections_;
   std::vector<std::vector<ConnectionNumber>> sending_;  // [capacity] those on whose first link they are
@@ -148,4 +148,4 @@ class Replay {
   double now_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::replay

@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/words.hpp"
 
-namespace crosscut {
+namespace crosscut::replay {
 namespace {
 
 constexpr std::size_t ranks_max = 1 << 16;
@@ -148,4 +148,4 @@ ReplayTrace read_replay_trace(const std::filesystem::path& index) {
   return trace;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::replay

@@ -8,7 +8,7 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::replay {
 
 struct Action {
   enum class Kind : std::uint8_t { compute, sleep, send, start_send, receive, start_receive, wait, wait_all };
@@ -29,4 +29,4 @@ struct ReplayTrace {
 // `index` names the ranks' files, one a line. Throws UsageError naming file and line.
 ReplayTrace read_replay_trace(const std::filesystem::path& index);
 
-}  // namespace crosscut
+}  // namespace crosscut::replay

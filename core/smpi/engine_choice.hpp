@@ -3,31 +3,31 @@
 
 #include "smpi/smpi_ranks.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi {
 
-class EngineChoice final : public Ensemble {
+class EngineChoice final : public session::Ensemble {
  public:
-  EngineChoice(SimulatedRanks& max_min, SmpiRanks& smpi) : max_min_(max_min), smpi_(smpi) {}
+  EngineChoice(backends::SimulatedRanks& max_min, SmpiRanks& smpi) : max_min_(max_min), smpi_(smpi) {}
 
   Rank ranks() const override { return max_min_.ranks(); }
   std::vector<std::int32_t> nodes() const override { return max_min_.nodes(); }
   json::Object attributes() const override { return max_min_.attributes(); }
-  json::Object begin(const Job& job) override {
+  json::Object begin(const conduct::Job& job) override {
     const auto engine = job.backend_parameters.find("engine");
     const bool smpi = engine != job.backend_parameters.end() && engine->second == "smpi";
-    chosen_ = smpi ? static_cast<Ensemble*>(&smpi_) : &max_min_;
+    chosen_ = smpi ? static_cast<session::Ensemble*>(&smpi_) : &max_min_;
     return chosen_->begin(job);
   }
-  BlockOutcome run(const BlockRequest& request) override { return chosen_->run(request); }
+  session::BlockOutcome run(const session::BlockRequest& request) override { return chosen_->run(request); }
   json::Object end() override { return chosen_->end(); }
   void reset() override { chosen_->reset(); }
-  const std::vector<LostRank>& lost() const override { return chosen_->lost(); }
+  const std::vector<session::LostRank>& lost() const override { return chosen_->lost(); }
   bool real_time() const override { return chosen_->real_time(); }
 
  private:
-  SimulatedRanks& max_min_;
+  backends::SimulatedRanks& max_min_;
   SmpiRanks& smpi_;
-  Ensemble* chosen_ = &max_min_;
+  session::Ensemble* chosen_ = &max_min_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi {
 
 std::string write_block(const SmpiBlock& block) {
   json::Object parameters;
@@ -36,4 +36,4 @@ SmpiBlock parse_block(std::string_view line) {
   return block;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

@@ -9,7 +9,7 @@
 #include "program/program.hpp"
 #include "smpi/smpi_options.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi {
 
 struct SmpiBlock {
   std::string pattern;
@@ -37,4 +37,4 @@ namespace smpi_says {
 inline constexpr std::string_view ready = "ready ", samples = "samples", usage = "usage ", failed = "failed ";
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/file.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi {
 namespace {
 
 // SimGrid's own models correct rates and latencies by factors that were fitted to a cluster with Gigabit
@@ -31,9 +31,9 @@ std::string for_each_message(const char* option, double seconds) {
 
 }  // namespace
 
-Overheads common_overheads(const Network& network) {
+Overheads common_overheads(const networks::Network& network) {
   const auto& first = network.graph.host(0);
-  for (Vertex host = 1; host < network.graph.hosts; ++host) {
+  for (networks::Vertex host = 1; host < network.graph.hosts; ++host) {
     const auto& other = network.graph.host(host);
     if (other.send_overhead == first.send_overhead && other.receive_overhead == first.receive_overhead)
       continue;
@@ -70,4 +70,4 @@ void write_options(const SmpiOptions& options, const std::filesystem::path& file
   replace_file(file, std::as_bytes(std::span(text)));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

@@ -8,7 +8,7 @@
 
 #include "networks/network.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi {
 
 // Settings of SimGrid, "name:value". Of two of one name the later wins.
 using SmpiOptions = std::vector<std::string>;
@@ -19,7 +19,7 @@ struct Overheads {
 };
 
 // Of the hosts of a network; SMPI has one for all, so UsageError where they differ.
-Overheads common_overheads(const Network& network);
+Overheads common_overheads(const networks::Network& network);
 
 // For any MPI program. SMPI takes the overhead of a receive in MPI_Recv, not where many are waited for.
 SmpiOptions smpi_program_options(const Overheads& overheads);
@@ -30,4 +30,4 @@ SmpiOptions smpi_player_options(std::int64_t eager_bytes);
 // One a line.
 void write_options(const SmpiOptions& options, const std::filesystem::path& file);
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

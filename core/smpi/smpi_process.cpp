@@ -20,7 +20,7 @@
 
 extern char** environ;  // POSIX leaves declaring it to the program
 
-namespace crosscut {
+namespace crosscut::smpi {
 namespace {
 
 constexpr auto player_variable = "CROSSCUT_SMPI_PLAYER";
@@ -147,7 +147,7 @@ void SmpiProcess::throw_ended() {
   std::this_thread::sleep_for(std::chrono::milliseconds(idle_milliseconds));
   const int status = group_.end(SIGTERM);
   const auto words = last_words(setup_.log);
-  throw RunError("the simulation under SMPI ended: smpirun " + describe_end(status) +
+  throw RunError("the simulation under SMPI ended: smpirun " + launch::describe_end(status) +
                  (words.empty() ? "" : "; it said: " + words));
 }
 
@@ -198,4 +198,4 @@ std::vector<double> SmpiProcess::play(const SmpiBlock& block) {
   return samples;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

@@ -15,7 +15,7 @@
 #include "smpi/smpi_block.hpp"
 #include "smpi/smpi_options.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi {
 
 // Name of the player, beside crosscut-core; CROSSCUT_SMPI_PLAYER names another.
 inline constexpr std::string_view smpi_player_name = "crosscut-smpi-player";
@@ -68,4 +68,4 @@ class SmpiProcess {
   std::string version_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

@@ -7,13 +7,13 @@
 #include "backends/sim_platform.hpp"
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi {
 namespace {
 
 // The samples of one repetition, from the player's order into the store's, for every repetition: a phase
 // begins anew each time, so all would be the same but for the last digits of a clock that has gone on.
-BlockData arranged(const Block& block, std::span<const double> played, std::int64_t slots) {
-  BlockData data;
+store::BlockData arranged(const store::Block& block, std::span<const double> played, std::int64_t slots) {
+  store::BlockData data;
   data.block = block;
   const auto width = static_cast<std::size_t>(slots) + 1;
   for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
@@ -23,7 +23,7 @@ BlockData arranged(const Block& block, std::span<const double> played, std::int6
       data.message_seconds.insert(data.message_seconds.end(), messages.begin(), messages.end());
     }
   }
-  data.status.assign(data.rank_seconds.size(), Status::measured);
+  data.status.assign(data.rank_seconds.size(), store::Status::measured);
   return data;
 }
 
@@ -42,29 +42,29 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-SmpiRanks::SmpiRanks(SimulatedRanks& max_min, const Network& network, int ranks_per_host,
+SmpiRanks::SmpiRanks(backends::SimulatedRanks& max_min, const networks::Network& network, int ranks_per_host,
                      std::function<void()> idle)
     : max_min_(max_min),
       network_(network),
       ranks_per_host_(ranks_per_host > 0 ? ranks_per_host : std::max(1, network.graph.host(0).ranks)),
       idle_(std::move(idle)) {}
 
-json::Object SmpiRanks::begin(const Job& job) {
+json::Object SmpiRanks::begin(const conduct::Job& job) {
   max_min_.begin(job);  // refuses what no simulation can do
   max_min_.reset();
-  const Parameters given(find_backend(job.backend).parameters, job.backend_parameters,
-                         "backend " + job.backend);
+  const program::Parameters given(program::find_backend(job.backend).parameters, job.backend_parameters,
+                                  "backend " + job.backend);
   for (const auto* model : {"knee", "share-spread"}) {
     if (given.real(model) > 0)
       throw UsageError(std::string(model) +
                        " belongs to the engine max-min; the engine smpi shares as SimGrid does");
   }
-  const auto& info = find_pattern(job.pattern);
+  const auto& info = program::find_pattern(job.pattern);
   job_ = {};
   job_.pattern = info.name;
   job_.parameters = job.pattern_parameters;
   job_.overheads = common_overheads(network_);
-  pattern_ = info.make(Parameters(info.parameters, job_.parameters, "pattern " + job.pattern));
+  pattern_ = info.make(program::Parameters(info.parameters, job_.parameters, "pattern " + job.pattern));
   find_smpi_player();  // before a platform of a million ways is written
 
   auto simulation = std::make_unique<Simulation>();
@@ -74,14 +74,14 @@ json::Object SmpiRanks::begin(const Job& job) {
                            .ranks = ranks(),
                            .options = smpi_player_options(given.integer("eager")),
                            .idle = idle_};
-  write_platform(network_, ranks(), ranks_per_host_, setup.platform, setup.hosts);
+  backends::write_platform(network_, ranks(), ranks_per_host_, setup.platform, setup.hosts);
   simulation->options = setup.options;
   simulation->process = std::make_unique<SmpiProcess>(std::move(setup));
   simulation_ = std::move(simulation);
   return {};
 }
 
-BlockOutcome SmpiRanks::run(const BlockRequest& request) {
+session::BlockOutcome SmpiRanks::run(const session::BlockRequest& request) {
   if (!simulation_) throw RunError("the simulation under SMPI has ended");
   auto block = job_;
   block.bytes = request.bytes;
@@ -89,7 +89,7 @@ BlockOutcome SmpiRanks::run(const BlockRequest& request) {
   block.phase_end = request.block.phase_end;
   block.slots = pattern_->extent(ranks(), request.bytes).slots;
   try {
-    BlockOutcome outcome;
+    session::BlockOutcome outcome;
     outcome.data = arranged(request.block, simulation_->process->play(block), block.slots);
     return outcome;
   } catch (...) {
@@ -114,4 +114,4 @@ void SmpiRanks::reset() {
   pattern_.reset();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

@@ -10,7 +10,7 @@
 #include "session/ensemble.hpp"
 #include "smpi/smpi_process.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi {
 
 // A new folder, removed at the end with all that is in it.
 class TemporaryFolder {
@@ -25,20 +25,21 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-class SmpiRanks final : public Ensemble {
+class SmpiRanks final : public session::Ensemble {
  public:
   // `ranks_per_host` 0: as the network says. `idle` as in SimulatedRanks::Setup. Both referred to outlive
   // this.
-  SmpiRanks(SimulatedRanks& max_min, const Network& network, int ranks_per_host, std::function<void()> idle);
+  SmpiRanks(backends::SimulatedRanks& max_min, const networks::Network& network, int ranks_per_host,
+            std::function<void()> idle);
 
   Rank ranks() const override { return max_min_.ranks(); }
   std::vector<std::int32_t> nodes() const override { return max_min_.nodes(); }
   json::Object attributes() const override { return max_min_.attributes(); }
-  json::Object begin(const Job& job) override;
-  BlockOutcome run(const BlockRequest& request) override;
+  json::Object begin(const conduct::Job& job) override;
+  session::BlockOutcome run(const session::BlockRequest& request) override;
   json::Object end() override;
   void reset() override;
-  const std::vector<LostRank>& lost() const override { return max_min_.lost(); }
+  const std::vector<session::LostRank>& lost() const override { return max_min_.lost(); }
   bool real_time() const override { return false; }
 
  private:
@@ -49,13 +50,13 @@ class SmpiRanks final : public Ensemble {
     SmpiOptions options;
   };
 
-  SimulatedRanks& max_min_;
-  const Network& network_;
+  backends::SimulatedRanks& max_min_;
+  const networks::Network& network_;
   int ranks_per_host_;
   std::function<void()> idle_;
   SmpiBlock job_;  // what is the same for all blocks
-  std::unique_ptr<Pattern> pattern_;
+  std::unique_ptr<program::Pattern> pattern_;
   std::unique_ptr<Simulation> simulation_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi

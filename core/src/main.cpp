@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "backends/mpi.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "commands/commands.hpp"
-#include "launch/launch.hpp"
 
 namespace {
 
@@ -33,13 +33,13 @@ Exit status: 0 fine; 1 a job or rank failed; 2 wrong usage; 130 interrupted.
 
 int dispatch(int argc, char** argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
-  if (command == "list") return crosscut::list_main(argc - 1, argv + 1);
-  if (command == "network") return crosscut::network_main(argc - 1, argv + 1);
-  if (command == "run") return crosscut::run_main(argc - 1, argv + 1);
-  if (command == "node") return crosscut::node_main(argc - 1, argv + 1);
-  if (command == "mpi-rank") return crosscut::mpi_rank_main(argc - 1, argv + 1);
-  if (command == "replay") return crosscut::replay_main(argc - 1, argv + 1);
-  if (command == "coordinates") return crosscut::coordinates_main(argc - 1, argv + 1);
+  if (command == "list") return crosscut::commands::list_main(argc - 1, argv + 1);
+  if (command == "network") return crosscut::commands::network_main(argc - 1, argv + 1);
+  if (command == "run") return crosscut::commands::run_main(argc - 1, argv + 1);
+  if (command == "node") return crosscut::commands::node_main(argc - 1, argv + 1);
+  if (command == "mpi-rank") return crosscut::backends::mpi_rank_main(argc - 1, argv + 1);
+  if (command == "replay") return crosscut::commands::replay_main(argc - 1, argv + 1);
+  if (command == "coordinates") return crosscut::commands::coordinates_main(argc - 1, argv + 1);
   if (command == "--version") {
     std::printf("crosscut-core %.*s\n", static_cast<int>(crosscut::version.size()), crosscut::version.data());
     return 0;

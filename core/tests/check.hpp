@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace crosscut::check {
+namespace crosscut::tests {
 
 struct Test {
   const char* name;
@@ -149,33 +149,33 @@ inline bool chosen(const Test& test, int argc, char** argv) {
   return argc <= 1;
 }
 
-}  // namespace crosscut::check
+}  // namespace crosscut::tests
 
 #define TEST(name)                                                                        \
   static void test_##name();                                                              \
-  static const crosscut::check::Registration registration_of_##name(#name, &test_##name); \
+  static const crosscut::tests::Registration registration_of_##name(#name, &test_##name); \
   static void test_##name()
 
 #define CHECK(...) \
-  crosscut::check::check_true(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
+  crosscut::tests::check_true(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)
 #define CHECK_EQ(found, expected) \
-  crosscut::check::check_equal((found), (expected), #found, __FILE__, __LINE__)
+  crosscut::tests::check_equal((found), (expected), #found, __FILE__, __LINE__)
 #define CHECK_THROWS(exception, ...)                                                                  \
-  crosscut::check::check_throws<exception>([&] { static_cast<void>(__VA_ARGS__); }, "", #__VA_ARGS__, \
+  crosscut::tests::check_throws<exception>([&] { static_cast<void>(__VA_ARGS__); }, "", #__VA_ARGS__, \
                                            __FILE__, __LINE__)
 // The message must contain `part`: errors are part of what a user sees.
 #define CHECK_THROWS_SAYING(exception, part, ...)                                                       \
-  crosscut::check::check_throws<exception>([&] { static_cast<void>(__VA_ARGS__); }, part, #__VA_ARGS__, \
+  crosscut::tests::check_throws<exception>([&] { static_cast<void>(__VA_ARGS__); }, part, #__VA_ARGS__, \
                                            __FILE__, __LINE__)
 // Where going on makes no sense (an index that would not exist).
 #define REQUIRE(...)                                                                                  \
-  if (!crosscut::check::check_true(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)) \
-    throw crosscut::check::Stop {}
+  if (!crosscut::tests::check_true(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__, __FILE__, __LINE__)) \
+    throw crosscut::tests::Stop {}
 
 int main(int argc, char** argv) {
   int passed = 0, failed = 0;
-  for (const crosscut::check::Test& test : crosscut::check::tests())
-    if (crosscut::check::chosen(test, argc, argv)) ++(crosscut::check::run(test) ? passed : failed);
+  for (const crosscut::tests::Test& test : crosscut::tests::tests())
+    if (crosscut::tests::chosen(test, argc, argv)) ++(crosscut::tests::run(test) ? passed : failed);
   std::cout << passed << " passed, " << failed << " failed" << std::endl;
   return passed > 0 && failed == 0 ? 0 : 1;
 }

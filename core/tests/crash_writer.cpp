@@ -8,6 +8,8 @@
 #include "tests/sample_run.hpp"
 
 using namespace crosscut;
+using namespace crosscut::store;
+using namespace crosscut::tests;
 
 namespace {
 

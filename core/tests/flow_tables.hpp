@@ -11,10 +11,10 @@
 #include "base/random.hpp"
 #include "networks/rates.hpp"
 
-namespace crosscut {
+namespace crosscut::tests {
 
-inline FlowTable table_of(const std::vector<std::vector<std::int32_t>>& rows) {
-  FlowTable table;
+inline networks::FlowTable table_of(const std::vector<std::vector<std::int32_t>>& rows) {
+  networks::FlowTable table;
   for (const auto& row : rows) {
     table.uses.insert(table.uses.end(), row.begin(), row.end());
     table.end_row();
@@ -25,7 +25,7 @@ inline FlowTable table_of(const std::vector<std::vector<std::int32_t>>& rows) {
 struct RandomTable {
   std::vector<double> capacities;
   std::vector<std::vector<std::int32_t>> rows;
-  FlowTable table() const { return table_of(rows); }
+  networks::FlowTable table() const { return table_of(rows); }
 };
 
 // Some capacities without a bound, many that are equal, rows of any length, uses that occur twice.
@@ -55,7 +55,7 @@ inline RandomTable random_table(std::uint64_t seed) {
 
 // Empty: every capacity holds its flows, and every flow has a bottleneck: a full capacity on which none is
 // faster (Bertsekas and Gallager, section 6.5.2: this is max-min fairness). Else what is wrong.
-inline std::string unfairness(std::span<const double> capacities, const FlowTable& table,
+inline std::string unfairness(std::span<const double> capacities, const networks::FlowTable& table,
                               std::span<const double> rates) {
   constexpr double slack = 1e-9;
   std::vector<double> load(capacities.size(), 0), fastest(capacities.size(), 0);
@@ -84,4 +84,4 @@ inline std::string unfairness(std::span<const double> capacities, const FlowTabl
   return {};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::tests

@@ -12,7 +12,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::tests {
 
 inline void hold(bool condition, std::string_view what) {
   if (condition) return;
@@ -38,4 +38,4 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::tests

@@ -3,12 +3,11 @@
 #include <span>
 #include <vector>
 
-#include "switch/bundle.hpp"
-#include "switch/ethernet.hpp"
 #include "tests/fuzz.hpp"
+#include "user_switch/bundle.hpp"
+#include "user_switch/ethernet.hpp"
 
 using namespace crosscut;
-using namespace crosscut::frames;
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "networks/generator.hpp"
 
-namespace crosscut::check {
+namespace crosscut::tests {
 
 using Values = std::map<std::string, std::string>;
 
@@ -77,27 +77,29 @@ inline const std::vector<GeneratorCase>& generator_cases() {
   return all;
 }
 
-inline std::unique_ptr<Network> made(const GeneratorCase& which, Spread spread = Spread::ecmp,
-                                     std::int64_t vertices_max = 4'000'000) {
-  const GeneratorInfo& info = find_generator(which.generator);
+inline std::unique_ptr<networks::Network> made(const GeneratorCase& which,
+                                               networks::Spread spread = networks::Spread::ecmp,
+                                               std::int64_t vertices_max = 4'000'000) {
+  const networks::GeneratorInfo& info = networks::find_generator(which.generator);
   Values values = which.values;
   const std::map<std::string, std::string> rates{{"bus", "10 Mbit/s"}, {"meta-node", "100 Mbit/s"}};
   const auto rate = rates.find(which.generator);
-  values.emplace(always_written, rate == rates.end() ? "100 Gbit/s" : rate->second);
-  auto network = std::make_unique<Network>();
+  values.emplace(networks::always_written, rate == rates.end() ? "100 Gbit/s" : rate->second);
+  auto network = std::make_unique<networks::Network>();
   network->kind = which.generator;
   network->spread = spread;
   network->graph.host_classes.front().adapters = which.adapters;
-  info.make(Parameters(info.parameters, values, which.generator), vertices_max, *network);
+  info.make(program::Parameters(info.parameters, values, which.generator), vertices_max, *network);
   return network;
 }
 
 // [vertex] lanes that leave it.
-inline std::vector<std::vector<Lane>> leaving_lanes(const Graph& graph) {
-  std::vector<std::vector<Lane>> leaving(static_cast<std::size_t>(graph.vertices()));
+inline std::vector<std::vector<networks::Lane>> leaving_lanes(const networks::Graph& graph) {
+  std::vector<std::vector<networks::Lane>> leaving(static_cast<std::size_t>(graph.vertices()));
   for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
-    leaving[static_cast<std::size_t>(graph.edges[edge].a)].push_back(static_cast<Lane>(2 * edge));
-    leaving[static_cast<std::size_t>(graph.edges[edge].b)].push_back(static_cast<Lane>(2 * edge + 1));
+    leaving[static_cast<std::size_t>(graph.edges[edge].a)].push_back(static_cast<networks::Lane>(2 * edge));
+    leaving[static_cast<std::size_t>(graph.edges[edge].b)].push_back(
+        static_cast<networks::Lane>(2 * edge + 1));
   }
   return leaving;
 }
@@ -108,17 +110,17 @@ struct Distances {
   std::vector<std::int64_t> ways;  // [vertex]; parallel edges are ways of their own
 };
 
-inline Distances distances_from(Vertex source, const Graph& graph,
-                                const std::vector<std::vector<Lane>>& leaving) {
+inline Distances distances_from(networks::Vertex source, const networks::Graph& graph,
+                                const std::vector<std::vector<networks::Lane>>& leaving) {
   Distances found{std::vector<int>(leaving.size(), -1), std::vector<std::int64_t>(leaving.size())};
   found.links[static_cast<std::size_t>(source)] = 0;
   found.ways[static_cast<std::size_t>(source)] = 1;
-  std::queue<Vertex> next;
+  std::queue<networks::Vertex> next;
   for (next.push(source); !next.empty(); next.pop()) {
-    const Vertex at = next.front();
-    if (at != source && graph.is_host(at) && graph.host(at).forwards == Forwarding::no) continue;
+    const networks::Vertex at = next.front();
+    if (at != source && graph.is_host(at) && graph.host(at).forwards == networks::Forwarding::no) continue;
     const auto here = static_cast<std::size_t>(at);
-    for (const Lane lane : leaving[here]) {
+    for (const networks::Lane lane : leaving[here]) {
       const auto there = static_cast<std::size_t>(graph.head(lane));
       if (found.links[there] < 0) {
         found.links[there] = found.links[here] + 1;
@@ -130,4 +132,4 @@ inline Distances distances_from(Vertex source, const Graph& graph,
   return found;
 }
 
-}  // namespace crosscut::check
+}  // namespace crosscut::tests

@@ -9,48 +9,48 @@
 
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::tests {
 
 using Given = std::map<std::string, std::string>;
 using Route = std::pair<Rank, Rank>;  // source, destination
 
-inline std::unique_ptr<Pattern> make_pattern(std::string_view name, const Given& given = {}) {
-  const PatternInfo& info = find_pattern(name);
-  return info.make(Parameters(info.parameters, given, "pattern " + std::string(name)));
+inline std::unique_ptr<program::Pattern> make_pattern(std::string_view name, const Given& given = {}) {
+  const program::PatternInfo& info = program::find_pattern(name);
+  return info.make(program::Parameters(info.parameters, given, "pattern " + std::string(name)));
 }
 
-inline std::vector<Op> program(const Pattern& pattern, Rank rank, Rank ranks, std::int64_t phase,
-                               std::int64_t bytes = 1000) {
-  std::vector<Op> ops;
+inline std::vector<program::Op> program_of(const program::Pattern& pattern, Rank rank, Rank ranks,
+                                           std::int64_t phase, std::int64_t bytes = 1000) {
+  std::vector<program::Op> ops;
   pattern.phase(ranks, bytes, phase)->emit(rank, ops);
   return ops;
 }
 
 // Every send that carries bytes, from 0 as the core counts; one entry for each message.
-inline std::multiset<Route> routes(const Pattern& pattern, Rank ranks, std::int64_t phase,
+inline std::multiset<Route> routes(const program::Pattern& pattern, Rank ranks, std::int64_t phase,
                                    std::int64_t bytes = 1000) {
   std::multiset<Route> result;
   for (Rank rank = 0; rank < ranks; ++rank)
-    for (const Op& op : program(pattern, rank, ranks, phase, bytes))
-      if (op.kind == Op::Kind::send && op.bytes > 0) result.emplace(rank, op.peer);
+    for (const program::Op& op : program_of(pattern, rank, ranks, phase, bytes))
+      if (op.kind == program::Op::Kind::send && op.bytes > 0) result.emplace(rank, op.peer);
   return result;
 }
 
 // Routes that are timed: (rank with the slot, its peer).
-inline std::multiset<Route> timed(const Pattern& pattern, Rank ranks, std::int64_t phase) {
+inline std::multiset<Route> timed(const program::Pattern& pattern, Rank ranks, std::int64_t phase) {
   std::multiset<Route> result;
   for (Rank rank = 0; rank < ranks; ++rank)
-    for (const Op& op : program(pattern, rank, ranks, phase))
+    for (const program::Op& op : program_of(pattern, rank, ranks, phase))
       if (op.slot >= 0) result.emplace(rank, op.peer);
   return result;
 }
 
 // Unordered pairs that exchange, lower rank first.
-inline std::set<Route> pairs_of(const Pattern& pattern, Rank ranks, std::int64_t phase) {
+inline std::set<Route> pairs_of(const program::Pattern& pattern, Rank ranks, std::int64_t phase) {
   std::set<Route> result;
   for (const auto& [source, destination] : routes(pattern, ranks, phase))
     result.emplace(std::min(source, destination), std::max(source, destination));
   return result;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::tests

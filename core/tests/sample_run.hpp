@@ -7,22 +7,22 @@
 
 #include "store/store.hpp"
 
-namespace crosscut::sample {
+namespace crosscut::tests::sample {
 
 inline bool has_message(std::int64_t phase, std::int64_t rank, std::int64_t slot) {
   return (phase + rank + slot) % 5 != 0;
 }
 
 // A number of its own for each cell; exact in a double, and so in every reader.
-inline double seconds_at(const Shape& shape, std::int64_t size, std::int64_t repetition, std::int64_t phase,
-                         std::int64_t rank, std::int64_t slot) {
+inline double seconds_at(const store::Shape& shape, std::int64_t size, std::int64_t repetition,
+                         std::int64_t phase, std::int64_t rank, std::int64_t slot) {
   const std::int64_t cell =
       ((size * shape.repetitions + repetition) * shape.phases + phase) * shape.ranks + rank;
   return static_cast<double>(cell * shape.slots + slot + 1);
 }
 
-inline PhaseSamples samples_of(const Shape& shape, std::int64_t phase) {
-  PhaseSamples samples;
+inline store::PhaseSamples samples_of(const store::Shape& shape, std::int64_t phase) {
+  store::PhaseSamples samples;
   for (std::int64_t rank = 0; rank < shape.ranks; ++rank)
     for (std::int64_t slot = 0; slot < shape.slots; ++slot) {
       const auto peer = static_cast<std::int32_t>((rank + phase + 1) % shape.ranks);
@@ -32,10 +32,10 @@ inline PhaseSamples samples_of(const Shape& shape, std::int64_t phase) {
   return samples;
 }
 
-inline Store::Options options(const Shape& shape) {
-  Store::Options options;
+inline store::Store::Options options(const store::Shape& shape) {
+  store::Store::Options options;
   options.shape = shape;
-  Coordinates& c = options.coordinates;
+  store::Coordinates& c = options.coordinates;
   for (std::int64_t phase = 0; phase < shape.phases; ++phase) {
     c.phase.push_back(phase + 1);
     c.phase_label.push_back("stride " + std::to_string(phase + 1));
@@ -57,9 +57,9 @@ inline Store::Options options(const Shape& shape) {
   return options;
 }
 
-inline BlockData data(const Store::Options& options, const Block& block) {
-  const Shape& shape = options.shape;
-  BlockData data;
+inline store::BlockData data(const store::Store::Options& options, const store::Block& block) {
+  const store::Shape& shape = options.shape;
+  store::BlockData data;
   data.block = block;
   for (std::int64_t r = block.repetition_first; r < block.repetition_end; ++r)
     for (std::int64_t p = block.phase_first; p < block.phase_end; ++p)
@@ -71,14 +71,14 @@ inline BlockData data(const Store::Options& options, const Block& block) {
           if (options.lossy) data.message_lost_bytes.push_back(r + p);
         }
         data.rank_seconds.push_back(-seconds_at(shape, block.size_index, r, p, rank, 0));
-        data.status.push_back(Status::measured);
+        data.status.push_back(store::Status::measured);
         if (options.compute) data.compute_fraction.push_back(0.5);
       }
   return data;
 }
 
 // The block that may follow: across phases first, then on to the next repetitions.
-inline bool next_block(const Store& store, const Shape& shape, Block& block) {
+inline bool next_block(const store::Store& store, const store::Shape& shape, store::Block& block) {
   const std::int64_t phase = block.phase_end == shape.phases ? 0 : block.phase_end;
   const std::int64_t repetition = phase == 0 ? block.repetition_end : block.repetition_first;
   if (repetition == shape.repetitions) return false;
@@ -86,4 +86,4 @@ inline bool next_block(const Store& store, const Shape& shape, Block& block) {
   return true;
 }
 
-}  // namespace crosscut::sample
+}  // namespace crosscut::tests::sample

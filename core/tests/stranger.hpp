@@ -9,7 +9,7 @@
 
 #include "session/handshake.hpp"
 
-namespace crosscut {
+namespace crosscut::tests {
 
 inline constexpr std::size_t challenge_bytes = 40;  // magic, nonce
 inline constexpr std::size_t proof_bytes = 84;      // hello, nonce, code
@@ -28,7 +28,7 @@ inline std::span<const std::uint8_t> as_octets(std::span<const std::byte> bytes)
 }
 
 // What a rank that knows `secret` answers to a challenge.
-inline Proof proof_of(std::string_view secret, const Hello& hello, const Digest& listener_nonce,
+inline Proof proof_of(std::string_view secret, const session::Hello& hello, const Digest& listener_nonce,
                       const Digest& own_nonce) {
   Proof proof;
   std::memcpy(proof.data(), &hello, sizeof hello);
@@ -45,10 +45,10 @@ inline Proof proof_of(std::string_view secret, const Hello& hello, const Digest&
 class Door {
  public:
   explicit Door(std::string secret, double patience_seconds = enough_seconds)
-      : acceptor_(Address::of_interface("127.0.0.1"), std::move(secret), patience_seconds) {}
+      : acceptor_(session::Address::of_interface("127.0.0.1"), std::move(secret), patience_seconds) {}
 
   void serve() {
-    acceptor_.service([this](Acceptor::Accepted one) { let_in_.push_back(std::move(one)); });
+    acceptor_.service([this](session::Acceptor::Accepted one) { let_in_.push_back(std::move(one)); });
   }
   // Serves until `done` holds; false: it never did.
   template <typename Done>
@@ -63,7 +63,7 @@ class Door {
   }
   // A new connection that has been challenged.
   std::pair<Fd, Digest> knock() {
-    Fd fd = connect_to(address(), {}, after_seconds(enough_seconds));
+    Fd fd = session::connect_to(address(), {}, after_seconds(enough_seconds));
     std::array<std::byte, challenge_bytes> challenge;
     std::size_t have = 0;
     serve_until([&] {
@@ -73,13 +73,13 @@ class Door {
     });
     return {std::move(fd), nonce_of(challenge)};
   }
-  Address address() const { return acceptor_.address(); }
+  session::Address address() const { return acceptor_.address(); }
   bool has_pending() const { return acceptor_.has_pending(); }
-  std::vector<Acceptor::Accepted>& let_in() { return let_in_; }
+  std::vector<session::Acceptor::Accepted>& let_in() { return let_in_; }
 
  private:
-  Acceptor acceptor_;
-  std::vector<Acceptor::Accepted> let_in_;
+  session::Acceptor acceptor_;
+  std::vector<session::Acceptor::Accepted> let_in_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::tests

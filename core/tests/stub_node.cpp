@@ -17,6 +17,7 @@
 namespace {
 
 using namespace crosscut;
+using namespace crosscut::session;
 
 void say(const json::Value& value) { std::cout << json::write(value) << std::endl; }
 
@@ -114,7 +115,7 @@ int run_rank_0(const RankSetup& setup) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return crosscut::node_main_with(argc - 1, argv + 1, [](const RankSetup& setup) {
+  return crosscut::launch::node_main_with(argc - 1, argv + 1, [](const RankSetup& setup) {
     return setup.rank == 0 ? run_rank_0(setup) : run_other(setup);
   });
 }

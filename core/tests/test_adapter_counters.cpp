@@ -5,6 +5,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::measure;
 
 TEST(the_loopback_has_the_kernels_counters) {
   const auto found = adapter_counters("lo");

@@ -12,6 +12,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::session;
 
 namespace {
 

@@ -8,6 +8,8 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::conduct;
+using namespace crosscut::store;
 
 namespace {
 

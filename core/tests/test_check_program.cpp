@@ -4,7 +4,9 @@
 #include "program/check_program.hpp"
 #include "tests/check.hpp"
 
-namespace crosscut {
+using namespace crosscut;
+using namespace crosscut::program;
+
 namespace {
 
 using Emit = std::function<void(Rank, std::vector<Op>&)>;
@@ -138,5 +140,3 @@ TEST(a_phase_that_changes_is_found) {
     if (rank == 0) ops[0].divisor = ++calls;
   });
 }
-
-}  // namespace crosscut

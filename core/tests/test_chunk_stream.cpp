@@ -15,6 +15,8 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::clone;
+using namespace crosscut::session;
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::clone;
 
 namespace {
 

@@ -8,7 +8,9 @@
 #include "tests/generator_cases.hpp"
 
 using namespace crosscut;
-using namespace crosscut::check;
+using namespace crosscut::networks;
+using namespace crosscut::program;
+using namespace crosscut::tests;
 
 namespace {
 
@@ -39,7 +41,7 @@ double figure(const Network& network, std::string_view name) {
 }  // namespace
 
 TEST(every_registered_generator_is_tested_and_works_with_its_defaults) {
-  for (const GeneratorInfo* info : generators()) {
+  for (const GeneratorInfo* info : all_generators()) {
     CHECK(std::ranges::any_of(generator_cases(),
                               [&](const auto& each) { return each.generator == info->name; }));
     CHECK(!info->summary.empty() && !info->source.empty());
@@ -247,7 +249,7 @@ TEST(a_chassis_is_filled_chip_by_chip_and_bounds_its_chips_and_modules) {
 
 TEST(nothing_larger_than_allowed_is_made_whatever_is_asked_for) {
   constexpr std::int64_t vertices_max = 2'000;
-  for (const GeneratorInfo* info : generators())
+  for (const GeneratorInfo* info : all_generators())
     for (const Parameter& parameter : info->parameters) {
       std::vector<std::string> values;
       if (parameter.kind == Parameter::Kind::integer)

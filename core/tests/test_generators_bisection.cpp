@@ -9,7 +9,8 @@
 #include "tests/generator_cases.hpp"
 
 using namespace crosscut;
-using namespace crosscut::check;
+using namespace crosscut::networks;
+using namespace crosscut::tests;
 
 namespace {
 

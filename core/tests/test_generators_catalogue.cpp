@@ -13,6 +13,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::networks;
 
 namespace {
 
@@ -81,7 +82,7 @@ TEST(every_network_of_the_catalogue_is_read_says_where_it_comes_from_and_is_in_t
     CHECK(!network->title.empty() && !network->source.empty());
     CHECK_EQ(network->name, name);
     if (readme.find("| `" + name + "` |") == std::string::npos)
-      check::fail(name.c_str(), 0, "is not in networks/README.md");
+      tests::fail(name.c_str(), 0, "is not in networks/README.md");
     std::vector<CapacityIndex> uses;
     const Vertex last = network->graph.hosts - 1;
     CHECK(network->path({.source = 0, .destination = last}, uses) >= 0);

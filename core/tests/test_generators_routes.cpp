@@ -8,7 +8,9 @@
 #include "tests/generator_cases.hpp"
 
 using namespace crosscut;
-using namespace crosscut::check;
+using namespace crosscut::networks;
+using namespace crosscut::program;
+using namespace crosscut::tests;
 
 namespace {
 

@@ -6,6 +6,8 @@
 #include "tests/stranger.hpp"
 
 using namespace crosscut;
+using namespace crosscut::session;
+using namespace crosscut::tests;
 
 namespace {
 

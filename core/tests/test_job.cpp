@@ -3,6 +3,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::conduct;
 
 namespace {
 Job job_from(const char* text) { return parse_job(json::parse(text)); }

@@ -19,6 +19,9 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::launch;
+using namespace crosscut::measure;
+using namespace crosscut::session;
 
 namespace {
 
@@ -45,7 +48,7 @@ Ran run_with(const SessionConfig& config, const std::function<std::string(const 
   Pipe said = make_pipe();
   const int out = said.write.get();
   Ran ran;
-  ran.status = launch(config, {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
+  ran.status = launch::launch(config, {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
     if (setup.rank == 0) give_address(setup);
     const std::string line = line_of(setup) + "\n";
     return ::write(out, line.data(), line.size()) < 0 ? 9 : 0;
@@ -99,10 +102,11 @@ TEST(a_core_plan_is_round_robin_over_what_was_asked) {
 
 TEST(rank_0_decides_the_exit_status) {
   for (const int status : {0, 2, 130}) {
-    const int found = launch(session_of(2), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
-      if (setup.rank == 0) give_address(setup);
-      return setup.rank == 0 ? status : 0;
-    });
+    const int found =
+        launch::launch(session_of(2), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
+          if (setup.rank == 0) give_address(setup);
+          return setup.rank == 0 ? status : 0;
+        });
     CHECK_EQ(found, status);
   }
 }
@@ -110,12 +114,13 @@ TEST(rank_0_decides_the_exit_status) {
 TEST(rank_0_hears_of_a_rank_that_died_and_the_session_counts_as_failed) {
   Pipe told = make_pipe();
   const int out = told.write.get();
-  const int status = launch(session_of(2), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
-    if (setup.rank == 1) ::raise(SIGKILL);
-    give_address(setup);
-    const std::string line = read_line(setup.reports_fd, 4096, after_seconds(5)).value() + "\n";
-    return ::write(out, line.data(), line.size()) < 0 ? 9 : 0;
-  });
+  const int status =
+      launch::launch(session_of(2), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
+        if (setup.rank == 1) ::raise(SIGKILL);
+        give_address(setup);
+        const std::string line = read_line(setup.reports_fd, 4096, after_seconds(5)).value() + "\n";
+        return ::write(out, line.data(), line.size()) < 0 ? 9 : 0;
+      });
   CHECK_EQ(status, 1);
   told.write.reset();
   const auto report = parse_node_report(read_line(told.read.get(), 4096, after_seconds(1)).value());
@@ -127,7 +132,7 @@ TEST(rank_0_hears_of_a_rank_that_died_and_the_session_counts_as_failed) {
 TEST(a_rank_s_last_words_come_with_the_report_of_its_end) {
   Pipe told = make_pipe();
   const int out = told.write.get();
-  launch(session_of(3), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
+  launch::launch(session_of(3), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) {
     if (setup.rank == 1) throw UsageError("no way\nhome \xff\xc3\xa9" + std::string(5000, 'x'));
     if (setup.rank == 2) setup.last_words("seen from afar");
     if (setup.rank == 2) return 7;
@@ -151,31 +156,33 @@ TEST(a_rank_s_last_words_come_with_the_report_of_its_end) {
 }
 
 TEST(a_dead_rank_0_takes_the_others_with_it) {
-  const int status = launch(session_of(3), {STDIN_FILENO, STDOUT_FILENO, -1}, [](const RankSetup& setup) {
-    if (setup.rank != 0)
-      for (;;) ::pause();
-    give_address(setup);
-    ::raise(SIGKILL);
-    return 0;
-  });
+  const int status =
+      launch::launch(session_of(3), {STDIN_FILENO, STDOUT_FILENO, -1}, [](const RankSetup& setup) {
+        if (setup.rank != 0)
+          for (;;) ::pause();
+        give_address(setup);
+        ::raise(SIGKILL);
+        return 0;
+      });
   CHECK_EQ(status, 1);
   CHECK_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
 }
 
 TEST(a_rank_that_does_not_end_is_ended) {
-  const int status = launch(session_of(2), {STDIN_FILENO, STDOUT_FILENO, -1}, [](const RankSetup& setup) {
-    if (setup.rank != 0)
-      for (;;) ::pause();
-    give_address(setup);
-    return 0;
-  });
+  const int status =
+      launch::launch(session_of(2), {STDIN_FILENO, STDOUT_FILENO, -1}, [](const RankSetup& setup) {
+        if (setup.rank != 0)
+          for (;;) ::pause();
+        give_address(setup);
+        return 0;
+      });
   CHECK_EQ(status, 0);
 }
 
 TEST(rank_0_that_never_listens_is_ended_in_time) {
   SessionConfig config = session_of(2);
   config.timeout_seconds = 0.2;
-  const int status = launch(config, {STDIN_FILENO, STDOUT_FILENO, -1}, [](const RankSetup&) -> int {
+  const int status = launch::launch(config, {STDIN_FILENO, STDOUT_FILENO, -1}, [](const RankSetup&) -> int {
     for (;;) ::pause();
   });
   CHECK_EQ(status, 1);
@@ -186,12 +193,13 @@ TEST(ranks_die_with_a_killed_node) {
   const int out = pids.write.get();
   const pid_t node = ::fork();
   if (node == 0)
-    ::_exit(launch(session_of(3), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) -> int {
-      if (setup.rank == 0) give_address(setup);
-      const std::string line = std::to_string(::getpid()) + "\n";
-      if (::write(out, line.data(), line.size()) < 0) return 9;
-      for (;;) ::pause();
-    }));
+    ::_exit(
+        launch::launch(session_of(3), {STDIN_FILENO, STDOUT_FILENO, -1}, [&](const RankSetup& setup) -> int {
+          if (setup.rank == 0) give_address(setup);
+          const std::string line = std::to_string(::getpid()) + "\n";
+          if (::write(out, line.data(), line.size()) < 0) return 9;
+          for (;;) ::pause();
+        }));
   std::vector<pid_t> ranks;
   for (int i = 0; i < 3; ++i)
     ranks.push_back(std::stoi(read_line(pids.read.get(), 20, after_seconds(5)).value()));

@@ -4,7 +4,8 @@
 #include "program/registry.hpp"
 #include "tests/check.hpp"
 
-namespace crosscut {
+using namespace crosscut;
+using namespace crosscut::program;
 
 TEST(list_names_every_pattern_and_backend_with_its_parameters) {
   const json::Value listed = describe();
@@ -54,5 +55,3 @@ TEST(an_unavailable_backend_says_why) {
     CHECK_EQ(backend.at("available").boolean(), backend.at("unavailable").string().empty());
   CHECK_THROWS_SAYING(UsageError, "did you mean tcp", find_backend("tpc"));
 }
-
-}  // namespace crosscut

@@ -16,6 +16,10 @@
 #include "tests/pattern_cases.hpp"
 
 using namespace crosscut;
+using namespace crosscut::measure;
+using namespace crosscut::program;
+using namespace crosscut::session;
+using namespace crosscut::tests;
 
 namespace {
 
@@ -159,7 +163,7 @@ struct Outcome {
   std::vector<std::int64_t> sent;  // [source * ranks + destination]
 };
 
-Outcome measure(const Pattern& pattern, Rank ranks, const Fault& fault = {}) {
+Outcome run_once(const Pattern& pattern, Rank ranks, const Fault& fault = {}) {
   Task task = task_of(pattern, ranks, message_bytes);
   task.block = {0, 0, std::min<std::int64_t>(task.extent.phases, 5), 0, 2};
   task.verify = true;
@@ -208,7 +212,7 @@ constexpr Rank everybody = 5;
 
 TEST(payload_that_arrives_as_it_was_sent_is_found_right_in_every_pattern) {
   for (const Case& one : cases) {
-    const auto outcome = measure(*make_pattern(one.name, one.given), everybody);
+    const auto outcome = run_once(*make_pattern(one.name, one.given), everybody);
     CHECK_EQ(one.name + ": " + std::to_string(outcome.wrong.size()), one.name + ": 0");
     for (const RankSamples& samples : outcome.samples)
       for (const double seconds : samples.message_seconds) CHECK(std::isnan(seconds) || seconds >= 0);
@@ -217,7 +221,7 @@ TEST(payload_that_arrives_as_it_was_sent_is_found_right_in_every_pattern) {
 
 TEST(what_ranks_send_is_what_they_receive_and_costs_them_time) {
   for (const Case& one : cases) {
-    const auto outcome = measure(*make_pattern(one.name, one.given), everybody);
+    const auto outcome = run_once(*make_pattern(one.name, one.given), everybody);
     Effort all;
     for (const RankSamples& samples : outcome.samples) {
       CHECK(samples.effort.processor_seconds >= 0);
@@ -234,7 +238,7 @@ TEST(what_ranks_send_is_what_they_receive_and_costs_them_time) {
 }
 
 TEST(a_pair_s_bytes_are_counted_by_repetition) {
-  const auto outcome = measure(*make_pattern("pingpong", {}), 2);
+  const auto outcome = run_once(*make_pattern("pingpong", {}), 2);
   // There and back, twice.
   for (const RankSamples& samples : outcome.samples) {
     CHECK_EQ(samples.effort.sent_bytes, 2 * message_bytes);
@@ -246,12 +250,12 @@ TEST(a_bit_flipped_on_the_way_is_found_and_its_route_named) {
   std::mt19937 random(3);
   for (const Case& one : cases) {
     const auto pattern = make_pattern(one.name, one.given);
-    const auto sent = measure(*pattern, everybody).sent;
+    const auto sent = run_once(*pattern, everybody).sent;
     for (std::size_t route = 0; route < sent.size(); ++route) {
       if (sent[route] == 0) continue;
       const Fault fault{static_cast<Rank>(route) / everybody, static_cast<Rank>(route) % everybody,
                         static_cast<std::int64_t>(random()) % sent[route], random() % 800};
-      const auto wrong = measure(*pattern, everybody, fault).wrong;
+      const auto wrong = run_once(*pattern, everybody, fault).wrong;
       const auto named = std::ranges::count_if(wrong, [&](const WrongByte& byte) {
         return byte.source == fault.source && byte.destination == fault.destination;
       });

@@ -6,7 +6,10 @@
 #include "tests/check.hpp"
 #include "tests/pattern_cases.hpp"
 
-namespace crosscut {
+using namespace crosscut;
+using namespace crosscut::program;
+using namespace crosscut::tests;
+
 namespace {
 
 std::int64_t received_bytes(const std::vector<Op>& ops) {
@@ -29,7 +32,7 @@ int most_at_once(const Pattern& pattern, Rank ranks, std::int64_t phase, std::ui
   };
   std::vector<std::vector<State>> all(static_cast<std::size_t>(ranks));
   for (Rank rank = 0; rank < ranks; ++rank)
-    for (const Op& op : program(pattern, rank, ranks, phase))
+    for (const Op& op : program_of(pattern, rank, ranks, phase))
       all[static_cast<std::size_t>(rank)].push_back({op});
   Random random(seed);
   const auto done = [](const std::vector<State>& states, OpIndex index) {
@@ -83,7 +86,7 @@ TEST(pingpong_times_half_a_round_trip_of_one_pair_at_a_time) {
     all.insert(one.begin(), one.end());
   }
   CHECK_EQ(std::set<Route>(all.begin(), all.end()).size(), 36);
-  const std::vector<Op> ops = program(*pattern, 0, 9, 0);
+  const std::vector<Op> ops = program_of(*pattern, 0, 9, 0);
   REQUIRE(ops.size() == 2);
   CHECK_EQ(ops[1].divisor, 2.0);
   CHECK_EQ(ops[1].since, 0);
@@ -94,12 +97,12 @@ TEST(pingpong_times_half_a_round_trip_of_one_pair_at_a_time) {
 
 TEST(a_stream_is_timed_a_message_at_a_time) {
   const auto pattern = make_pattern("pingpong", {{"mode", "stream"}, {"count", "10"}});
-  const std::vector<Op> sample = timed_ops(program(*pattern, 0, 2, 0));
+  const std::vector<Op> sample = timed_ops(program_of(*pattern, 0, 2, 0));
   REQUIRE(sample.size() == 1);
   CHECK_EQ(sample[0].divisor, 10.0);
   CHECK_EQ(sample[0].sample_bytes, 1000);
-  CHECK_EQ(received_bytes(program(*pattern, 1, 2, 0)), 10'000);
-  CHECK_EQ(received_bytes(program(*pattern, 0, 2, 0)), 0);
+  CHECK_EQ(received_bytes(program_of(*pattern, 1, 2, 0)), 10'000);
+  CHECK_EQ(received_bytes(program_of(*pattern, 0, 2, 0)), 0);
 }
 
 TEST(serial_all_pairs_never_has_two_messages_under_way) {
@@ -120,16 +123,16 @@ TEST(streams_go_to_receiver_s_modulo_m) {
   // Kurmann et al., figure 7: 16 senders with 4 streams each, one stream for each receiver.
   const auto figure7 = make_pattern("streams", {{"senders", "16"}, {"streams", "4"}, {"receivers", "64"}});
   for (Rank receiver = 0; receiver < 64; ++receiver) {
-    const std::vector<Op> ops = program(*figure7, receiver, 80, 0);
+    const std::vector<Op> ops = program_of(*figure7, receiver, 80, 0);
     REQUIRE(ops.size() == 1);
     CHECK_EQ(ops[0].peer, 64 + receiver / 4);
   }
   // Incast: one receiver, all others send; two streams of one sender are two channels.
   const auto incast = make_pattern("streams", {{"streams", "2"}});
   CHECK_EQ(routes(*incast, 9, 0).size(), 16);
-  CHECK_EQ(received_bytes(program(*incast, 0, 9, 0)), 16'000);
+  CHECK_EQ(received_bytes(program_of(*incast, 0, 9, 0)), 16'000);
   CHECK_EQ(incast->phase(9, 1000, 0)->credited_bytes(0), 16'000.0);
-  const std::vector<Op> sender = program(*incast, 5, 9, 0);
+  const std::vector<Op> sender = program_of(*incast, 5, 9, 0);
   REQUIRE(sender.size() == 2);
   CHECK(sender[0].peer == 0 && sender[1].peer == 0 && sender[0].channel != sender[1].channel);
 }
@@ -162,12 +165,12 @@ TEST(receivers_may_be_named_and_both_ways_doubles_the_messages) {
 
 TEST(the_chain_brings_all_bytes_to_every_rank_and_forwards_as_it_goes) {
   const auto pattern = make_pattern("chain", {{"segment", "64"}, {"order", "3,1,0,2"}});
-  const std::vector<Op> head = program(*pattern, 3, 5, 0), middle = program(*pattern, 1, 5, 0);
+  const std::vector<Op> head = program_of(*pattern, 3, 5, 0), middle = program_of(*pattern, 1, 5, 0);
   CHECK_EQ(head.size(), 16);
   CHECK_EQ(received_bytes(head), 0);
-  CHECK(program(*pattern, 4, 5, 0).empty());
+  CHECK(program_of(*pattern, 4, 5, 0).empty());
   for (const Rank rank : {1, 0, 2}) {
-    const std::vector<Op> ops = program(*pattern, rank, 5, 0);
+    const std::vector<Op> ops = program_of(*pattern, rank, 5, 0);
     CHECK_EQ(received_bytes(ops), 1000);
     const std::vector<Op> sample = timed_ops(ops);
     REQUIRE(sample.size() == 1);
@@ -186,8 +189,8 @@ TEST(the_chain_stripes_over_rails_and_bounds_its_program) {
   const auto pattern = make_pattern("chain", {{"segment", "64"}, {"rails", "3"}});
   std::int64_t bytes = 0;
   std::set<int> rails;
-  for (const Op& op : timed_ops(program(*pattern, 2, 4, 0))) bytes += op.sample_bytes;
-  for (const Op& op : program(*pattern, 2, 4, 0)) rails.insert(op.rail);
+  for (const Op& op : timed_ops(program_of(*pattern, 2, 4, 0))) bytes += op.sample_bytes;
+  for (const Op& op : program_of(*pattern, 2, 4, 0)) rails.insert(op.rail);
   CHECK_EQ(bytes, 1000);
   CHECK_EQ(rails, (std::set<int>{0, 1, 2}));
   CHECK_THROWS_SAYING(UsageError, "larger --segment",
@@ -216,7 +219,7 @@ TEST(loaded_pingpong_keeps_salmons_nine_thousand_messages) {
   std::set<Rank> partners;
   std::set<std::int64_t> sizes;
   for (Rank rank = 0; rank < 36; ++rank) {
-    const std::vector<Op> ops = timed_ops(program(*pattern, rank, 36, 0, 65'536));
+    const std::vector<Op> ops = timed_ops(program_of(*pattern, rank, 36, 0, 65'536));
     samples += ops.size();
     for (const Op& op : ops) {
       CHECK(op.bytes >= 1 && op.bytes <= 65'536 && op.divisor == 2.0);
@@ -235,17 +238,17 @@ TEST(loaded_pingpong_keeps_to_groups_and_lists) {
   const auto across = make_pattern("loaded-pingpong", {{"partners", "across"}, {"groups", groups}});
   for (Rank rank = 0; rank < 12; ++rank) {
     std::set<Rank> met_within, met_across;
-    for (const Op& op : program(*within, rank, 13, 0)) met_within.insert(op.peer);
-    for (const Op& op : program(*across, rank, 13, 0)) met_across.insert(op.peer);
+    for (const Op& op : program_of(*within, rank, 13, 0)) met_within.insert(op.peer);
+    for (const Op& op : program_of(*across, rank, 13, 0)) met_across.insert(op.peer);
     for (const Rank peer : met_within) CHECK_EQ(group(peer), group(rank));
     for (const Rank peer : met_across) CHECK(group(peer) != group(rank));
     CHECK(met_within.size() >= 2 && met_across.size() >= 7);
   }
-  CHECK(program(*within, 12, 13, 0).empty() && program(*across, 12, 13, 0).empty());
+  CHECK(program_of(*within, 12, 13, 0).empty() && program_of(*across, 12, 13, 0).empty());
   CHECK(within->refuse(11).find("--groups names rank 11") != std::string::npos);
   const auto given =
       make_pattern("loaded-pingpong", {{"partners", "pairs"}, {"pairs", "0-5"}, {"mix", "8,64"}});
-  for (const Op& op : program(*given, 5, 6, 0)) CHECK(op.peer == 0 && (op.bytes == 8 || op.bytes == 64));
+  for (const Op& op : program_of(*given, 5, 6, 0)) CHECK(op.peer == 0 && (op.bytes == 8 || op.bytes == 64));
   CHECK_EQ(given->default_sizes(), (std::vector<std::int64_t>{64}));
 }
 
@@ -268,20 +271,20 @@ TEST(congestor_measures_alone_first_and_then_with_everybody_else_busy) {
   CHECK_EQ(pattern->extent(32, 1000).phases, 4);
   std::set<Rank> measuring;
   for (Rank rank = 0; rank < 32; ++rank)
-    if (!program(*pattern, rank, 32, 0).empty()) measuring.insert(rank);
+    if (!program_of(*pattern, rank, 32, 0).empty()) measuring.insert(rank);
   CHECK_EQ(measuring.size(), 6);  // 20 %, an even number
   CHECK_EQ(pattern->phase(32, 1, 0)->label(), "idle");
   for (std::int64_t index = 1; index < 4; ++index) {
     std::size_t busy = 0;
     for (Rank rank = 0; rank < 32; ++rank) {
-      const std::vector<Op> ops = program(*pattern, rank, 32, index);
+      const std::vector<Op> ops = program_of(*pattern, rank, 32, index);
       busy += ops.empty() ? 0 : 1;
       // The victims' programs are the same as alone: what changes is the network.
       if (!measuring.contains(rank)) {
         for (const Op& op : ops) CHECK(!measuring.contains(op.peer));
         continue;
       }
-      CHECK_EQ(ops.size(), program(*pattern, rank, 32, 0).size());
+      CHECK_EQ(ops.size(), program_of(*pattern, rank, 32, 0).size());
       const std::size_t samples = timed_ops(ops).size();
       CHECK(samples == 15 || samples == 5);
     }
@@ -295,10 +298,10 @@ TEST(congestors_send_their_load_and_time_its_end) {
     std::int64_t sources = 0;
     for (Rank rank = 2; rank < 10; ++rank) {
       std::int64_t sent = 0;
-      for (const Op& op : program(*pattern, rank, 10, index))
+      for (const Op& op : program_of(*pattern, rank, 10, index))
         sent += op.kind == Op::Kind::send ? op.bytes : 0;
       CHECK(sent == 0 || sent == 1'000'000);
-      const std::vector<Op> sample = timed_ops(program(*pattern, rank, 10, index));
+      const std::vector<Op> sample = timed_ops(program_of(*pattern, rank, 10, index));
       CHECK_EQ(sample.size(), sent > 0 ? 1u : 0u);
       for (const Op& op : sample) CHECK_EQ(op.sample_bytes, 1'000'000);
       sources += sent > 0 ? 1 : 0;
@@ -310,5 +313,3 @@ TEST(congestors_send_their_load_and_time_its_end) {
   CHECK(!make_pattern("congestor", {{"victims", "0-6"}})->refuse(8).empty());
   CHECK(!make_pattern("congestor", {{"victims", "4"}})->refuse(8).empty());
 }
-
-}  // namespace crosscut

@@ -10,6 +10,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::networks;
 
 namespace {
 

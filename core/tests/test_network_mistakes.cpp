@@ -10,6 +10,8 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::networks;
+using namespace crosscut::program;
 
 namespace {
 
@@ -29,7 +31,7 @@ std::size_t lines_of(const std::string& text) {
 void check_says(const std::string& text, const std::string& part) {
   const auto found = said(text);
   if (found.find(part) == std::string::npos)
-    check::fail(__FILE__, __LINE__, "\"" + found + "\" lacks \"" + part + '"');
+    tests::fail(__FILE__, __LINE__, "\"" + found + "\" lacks \"" + part + '"');
 }
 
 // Right as it stands; what is appended is read behind it, from line 8 on.
@@ -107,7 +109,7 @@ TEST(names_must_exist_once_and_ends_must_match) {
 }
 
 TEST(a_generated_network_has_no_rate_that_nobody_wrote) {
-  for (const GeneratorInfo* generator : generators()) {
+  for (const GeneratorInfo* generator : all_generators()) {
     const auto text = "name = \"x\"\n[generator]\nkind = \"" + std::string(generator->name) + "\"\n";
     check_says(text, "f.toml:2: [generator] rate: is missing; write rate = ");
     check_says(text + "rate = \"1 Gbit\"\n", "f.toml:4: [generator] rate: ");

@@ -9,7 +9,9 @@
 #include "program/parameters.hpp"
 #include "tests/check.hpp"
 
-namespace crosscut {
+using namespace crosscut;
+using namespace crosscut::program;
+
 namespace {
 
 const std::vector<Parameter> known = {
@@ -151,5 +153,3 @@ TEST(hostile_text_is_shown_harmless_and_short) {
   CHECK_EQ(suggestion("papirs", names), "; did you mean pairs?");
   CHECK_EQ(suggestion(std::string(100'000, 'a'), names), "; there are aapc, pairs");
 }
-
-}  // namespace crosscut

@@ -5,7 +5,10 @@
 #include "tests/check.hpp"
 #include "tests/pattern_cases.hpp"
 
-namespace crosscut {
+using namespace crosscut;
+using namespace crosscut::program;
+using namespace crosscut::tests;
+
 namespace {
 
 std::vector<Rank> counts() {
@@ -83,7 +86,7 @@ TEST(simple_pairwise_meets_everybody_and_the_middle_partner_twice) {
     CHECK(all_routes(*pattern, ranks) == expected);
   }
   // Fatoohi et al.: "in the middle phase" both partners are the same one.
-  const std::vector<Op> middle = program(*pattern, 1, 8, 3);
+  const std::vector<Op> middle = program_of(*pattern, 1, 8, 3);
   CHECK_EQ(middle.size(), 4);
   for (const Op& op : middle) CHECK_EQ(op.peer, 5);
 }
@@ -154,7 +157,7 @@ TEST(pairwise_names_the_idle_ranks) {
   CHECK_EQ(pattern->phase(9, 1, 0)->label(), "stride 1, idle: 8");
   CHECK_EQ(pattern->phase(9, 1, 2)->label(), "stride 3, idle: 6, 7, 8");
   CHECK_EQ(pattern->phase(8, 1, 1)->label(), "stride 2");
-  CHECK(program(*pattern, 8, 9, 0).empty());
+  CHECK(program_of(*pattern, 8, 9, 0).empty());
   CHECK(make_pattern("pairwise", {{"stride", "8"}})->refuse(8).find("1 to 7") != std::string::npos);
   CHECK(!make_pattern("pairwise", {{"stride", "0"}})->refuse(8).empty());
 }
@@ -224,5 +227,3 @@ TEST(credited_bytes_are_those_of_the_papers) {
   CHECK_EQ(credited("pairwise", 8, 9), 0.0);
   CHECK_EQ(credited("aapc-burst", 0, 8), 7000.0);
 }
-
-}  // namespace crosscut

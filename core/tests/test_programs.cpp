@@ -5,7 +5,10 @@
 #include "tests/check.hpp"
 #include "tests/pattern_cases.hpp"
 
-namespace crosscut {
+using namespace crosscut;
+using namespace crosscut::program;
+using namespace crosscut::tests;
+
 namespace {
 
 // Long programs, cut short where many numbers of ranks are tried; as they are, they are checked once.
@@ -149,5 +152,3 @@ TEST(an_unknown_pattern_is_answered_with_the_nearest_names) {
   CHECK_THROWS_SAYING(UsageError, "there are pingpong, aapc", find_pattern("zzzzzzzz"));
   CHECK_THROWS_SAYING(UsageError, "\\x1b", find_pattern("\x1b[31mred"));
 }
-
-}  // namespace crosscut

@@ -9,6 +9,8 @@
 namespace {
 
 using namespace crosscut;
+using namespace crosscut::networks;
+using namespace crosscut::tests;
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t trials = 3000;

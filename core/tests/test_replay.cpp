@@ -15,6 +15,9 @@
 namespace {
 
 using namespace crosscut;
+using namespace crosscut::backends;
+using namespace crosscut::networks;
+using namespace crosscut::replay;
 
 // Each rank has a link out and a link in, of a rate of its own.
 class Star final : public Ways {

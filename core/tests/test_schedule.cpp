@@ -8,6 +8,9 @@
 #include "tests/pattern_cases.hpp"
 
 using namespace crosscut;
+using namespace crosscut::measure;
+using namespace crosscut::program;
+using namespace crosscut::tests;
 
 namespace {
 

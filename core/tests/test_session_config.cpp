@@ -8,6 +8,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::session;
 
 namespace {
 

@@ -10,6 +10,11 @@
 namespace {
 
 using namespace crosscut;
+using namespace crosscut::backends;
+using namespace crosscut::networks;
+using namespace crosscut::patterns;
+using namespace crosscut::program;
+using namespace crosscut::tests;
 
 // Each rank has a link out and a link in; what `shared` says lies between all of them.
 class Star final : public Ways {
@@ -233,7 +238,7 @@ TEST(one_who_cancels_ends_the_phase) {
 
 TEST(equal_messages_that_start_together_need_one_solve_with_the_same_times) {
   int compared = 0;
-  for (const auto* info : patterns()) {
+  for (const auto* info : program::patterns()) {
     if (info->name == "pairs") continue;  // needs its pairs named
     const auto pattern = make_pattern(info->name);
     for (const Rank ranks : {4, 16}) {

@@ -19,6 +19,14 @@
 namespace {
 
 using namespace crosscut;
+using namespace crosscut::backends;
+using namespace crosscut::conduct;
+using namespace crosscut::launch;
+using namespace crosscut::networks;
+using namespace crosscut::program;
+using namespace crosscut::session;
+using namespace crosscut::store;
+using namespace crosscut::tests;
 
 const std::string two_leaves =
     "name = \"two-leaves\"\n[generator]\nkind = \"clos\"\nleaves = 2\nhosts_per_leaf = 4\nspines = 1\n"
@@ -65,7 +73,7 @@ Served serve(const SessionConfig& config, const std::string& requests) {
   if (!requests.ends_with(end_request)) input.write.reset();  // end of file stops what is in work
   Served served;
   const RankBody nobody = [](const RankSetup&) { return 99; };
-  served.status = launch(config, {input.read.get(), output.write.get(), -1}, nobody);
+  served.status = launch::launch(config, {input.read.get(), output.write.get(), -1}, nobody);
   output.write.reset();
   std::string text;
   char buffer[4096];

@@ -11,6 +11,8 @@
 namespace {
 
 using namespace crosscut;
+using namespace crosscut::networks;
+using namespace crosscut::smpi;
 
 const SmpiBlock block{.pattern = "aapc",
                       .parameters = {{"stride", "2"}},

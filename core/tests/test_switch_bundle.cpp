@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "switch/bundle.hpp"
 #include "tests/check.hpp"
+#include "user_switch/bundle.hpp"
 
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::frames;
+using namespace crosscut::user_switch;
 
 using Bytes = std::vector<std::byte>;
 

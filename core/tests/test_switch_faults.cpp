@@ -5,14 +5,15 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "switch/fault_list.hpp"
-#include "switch/wiring.hpp"
 #include "tests/check.hpp"
+#include "user_switch/fault_list.hpp"
+#include "user_switch/wiring.hpp"
 
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::frames;
+using namespace crosscut::networks;
+using namespace crosscut::user_switch;
 
 constexpr std::int64_t full_frame = 1514;
 constexpr Instant full_frame_time = 1538 * Instant{80'000};  // at 100 Mbit/s

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "switch/frame_model.hpp"
-#include "switch/host_queues.hpp"
 #include "tests/check.hpp"
+#include "user_switch/frame_model.hpp"
+#include "user_switch/host_queues.hpp"
 
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::frames;
+using namespace crosscut::user_switch;
 
 constexpr double fast_ethernet = 100e6;
 constexpr Instant picoseconds_per_byte = 80'000;  // at 100 Mbit/s

@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "switch/outbox.hpp"
 #include "tests/check.hpp"
+#include "user_switch/outbox.hpp"
 
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::frames;
+using namespace crosscut::user_switch;
 
 constexpr Instant frame_time = 100, hold = 8 * frame_time;
 

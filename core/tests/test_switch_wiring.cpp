@@ -6,17 +6,18 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
-#include "switch/ethernet.hpp"
-#include "switch/options.hpp"
-#include "switch/spread_counter.hpp"
-#include "switch/tap_list.hpp"
-#include "switch/wiring.hpp"
 #include "tests/check.hpp"
+#include "user_switch/ethernet.hpp"
+#include "user_switch/options.hpp"
+#include "user_switch/spread_counter.hpp"
+#include "user_switch/tap_list.hpp"
+#include "user_switch/wiring.hpp"
 
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::frames;
+using namespace crosscut::networks;
+using namespace crosscut::user_switch;
 
 constexpr std::int64_t full_frame = 1514;
 

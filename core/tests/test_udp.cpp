@@ -10,6 +10,11 @@
 #include "tests/udp_rig.hpp"
 
 using namespace crosscut;
+using namespace crosscut::backends;
+using namespace crosscut::measure;
+using namespace crosscut::program;
+using namespace crosscut::session;
+using namespace crosscut::tests;
 
 namespace {
 

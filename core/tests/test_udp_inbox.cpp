@@ -4,6 +4,8 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::backends;
+using namespace crosscut::program;
 
 namespace {
 

@@ -10,6 +10,10 @@
 #include "tests/udp_rig.hpp"
 
 using namespace crosscut;
+using namespace crosscut::backends;
+using namespace crosscut::measure;
+using namespace crosscut::program;
+using namespace crosscut::tests;
 
 namespace {
 
@@ -77,11 +81,11 @@ std::int64_t lost_by_all_patterns() {
     const auto found = given.find(std::string(info->name));
     const auto pattern = make_pattern(info->name, found == given.end() ? Given{} : found->second);
     if (!pattern->refuse(ranks).empty()) {
-      check::fail(info->name.data(), 0, pattern->refuse(ranks));
+      tests::fail(info->name.data(), 0, pattern->refuse(ranks));
       continue;
     }
     const auto total = run_everywhere<Line>(*pattern, pattern->extent(ranks, bytes));
-    if (total.wrong > 0) check::fail(info->name.data(), 0, "wrong bytes");
+    if (total.wrong > 0) tests::fail(info->name.data(), 0, "wrong bytes");
     lost += total.lost;
   }
   return lost;

@@ -6,6 +6,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::measure;
 
 namespace {
 

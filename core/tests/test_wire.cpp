@@ -8,6 +8,9 @@
 #include "tests/check.hpp"
 
 using namespace crosscut;
+using namespace crosscut::measure;
+using namespace crosscut::session;
+using namespace crosscut::store;
 
 namespace {
 

@@ -14,22 +14,22 @@
 #include "session/attendant.hpp"
 #include "session/barrier_tree.hpp"
 
-namespace crosscut {
+namespace crosscut::tests {
 
 class UdpRig {
  public:
   struct Member {
-    Member(Fd control, std::vector<Acceptor> acceptors)
+    Member(Fd control, std::vector<session::Acceptor> acceptors)
         : attendant(std::move(control), std::move(acceptors)) {}
-    Attendant attendant;
-    BarrierTree barrier;
-    std::unique_ptr<BackendContext> context;
+    session::Attendant attendant;
+    session::BarrierTree barrier;
+    std::unique_ptr<measure::BackendContext> context;
   };
 
-  explicit UdpRig(Rank ranks, bool polling = false) : interfaces_{Address::parse("127.0.0.1:0")} {
+  explicit UdpRig(Rank ranks, bool polling = false) : interfaces_{session::Address::parse("127.0.0.1:0")} {
     addresses_.resize(1);
     for (Rank rank = 0; rank < ranks; ++rank) {
-      std::vector<Acceptor> acceptors;
+      std::vector<session::Acceptor> acceptors;
       acceptors.emplace_back(interfaces_[0], secret_);
       addresses_[0].push_back(acceptors[0].address());
       auto [ours, theirs] = pair();
@@ -38,21 +38,22 @@ class UdpRig {
     }
     for (Rank rank = 0; rank < ranks; ++rank) {
       auto& member = *members_[static_cast<std::size_t>(rank)];
-      member.context = std::make_unique<BackendContext>(BackendContext{.rank = rank,
-                                                                       .ranks = ranks,
-                                                                       .secret = secret_,
-                                                                       .attendant = member.attendant,
-                                                                       .barrier = member.barrier,
-                                                                       .addresses = addresses_,
-                                                                       .interfaces = interfaces_,
-                                                                       .polling = polling,
-                                                                       .timeout_seconds = 20});
+      member.context =
+          std::make_unique<measure::BackendContext>(measure::BackendContext{.rank = rank,
+                                                                            .ranks = ranks,
+                                                                            .secret = secret_,
+                                                                            .attendant = member.attendant,
+                                                                            .barrier = member.barrier,
+                                                                            .addresses = addresses_,
+                                                                            .interfaces = interfaces_,
+                                                                            .polling = polling,
+                                                                            .timeout_seconds = 20});
     }
     join_barriers();
   }
 
   Member& at(Rank rank) { return *members_[static_cast<std::size_t>(rank)]; }
-  const BackendContext& context(Rank rank) { return *at(rank).context; }
+  const measure::BackendContext& context(Rank rank) { return *at(rank).context; }
 
   // Runs `body` as every rank; rethrows what the first of them threw.
   void run(const std::function<void(Rank)>& body) {
@@ -73,8 +74,8 @@ class UdpRig {
     }
   }
 
-  static Parameters parameters(const std::map<std::string, std::string>& given = {}) {
-    return Parameters(find_backend("udp").parameters, given, "backend udp");
+  static program::Parameters parameters(const std::map<std::string, std::string>& given = {}) {
+    return program::Parameters(program::find_backend("udp").parameters, given, "backend udp");
   }
 
  private:
@@ -94,10 +95,10 @@ class UdpRig {
   }
 
   std::string secret_ = std::string(32, 's');
-  std::vector<Address> interfaces_;
-  std::vector<std::vector<Address>> addresses_;
+  std::vector<session::Address> interfaces_;
+  std::vector<std::vector<session::Address>> addresses_;
   std::vector<Fd> conductors_;
   std::vector<std::unique_ptr<Member>> members_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::tests

@@ -22,8 +22,8 @@
 namespace crosscut::data_server {
 namespace {
 
-using workload::Figure;
-using workload::Outcome;
+using npb::Figure;
+using npb::Outcome;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr int trials = 20;
@@ -45,7 +45,7 @@ double seconds_alone(const Settings& settings) {
   double fastest_seconds = std::numeric_limits<double>::infinity();
   for (int trial = 0; trial < trials; ++trial) {
     const double begin_seconds = MPI_Wtime();
-    workload::compute(block, settings.rounds());
+    program::compute(block, settings.rounds());
     fastest_seconds = std::min(fastest_seconds, MPI_Wtime() - begin_seconds);
   }
   // Also keeps a compiler from leaving the trials out.
@@ -98,7 +98,7 @@ class ComputingProcess {
         std::ranges::transform(sum, block, sum.begin(), std::plus<>());
       }
       const double begin_seconds = MPI_Wtime();
-      workload::compute(sum, settings_.rounds());
+      program::compute(sum, settings_.rounds());
       computing_seconds_ += MPI_Wtime() - begin_seconds;
       array_.add(tasks_.patch(task, settings_.gets), sum);
       ++done;
@@ -173,14 +173,14 @@ std::vector<npb::Check> checks(Communicator& world, const Settings& settings, co
           {"elements that servers sent", sent, wanted, 0, "expected"}};
 }
 
-class DataServer final : public workload::Application {
+class DataServer final : public program::Application {
  public:
   std::string_view name() const override { return "data-server"; }
   std::string_view title() const override {
     return "Data server: computing with blocks of an array that other processes hold";
   }
-  void preset(workload::ProblemClass problem_class) override { set_class(settings_, problem_class); }
-  void declare(workload::Arguments& arguments) override { data_server::declare(settings_, arguments); }
+  void preset(npb::ProblemClass problem_class) override { set_class(settings_, problem_class); }
+  void declare(program::Arguments& arguments) override { data_server::declare(settings_, arguments); }
   std::string unsuitable(int ranks) const override {
     if (ranks % 2 != 0)
       return std::to_string(ranks) + " ranks: it takes an even number, a server for each that computes";
@@ -224,8 +224,8 @@ class DataServer final : public workload::Application {
 }  // namespace
 }  // namespace crosscut::data_server
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 std::unique_ptr<Application> make_application() { return std::make_unique<data_server::DataServer>(); }
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

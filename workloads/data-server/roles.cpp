@@ -34,11 +34,11 @@ struct Surroundings {
 void refuse_too_few_processors(const Surroundings& around) {
   for (std::size_t rank = 0; rank < around.machines.size(); ++rank)
     if (around.processes_beside(rank) > around.processors[rank])
-      throw workload::Refusal("--processors matched: " + std::to_string(around.processes_beside(rank)) +
-                              " ranks are on a machine where they may use " +
-                              std::to_string(around.processors[rank]) +
-                              (around.processors[rank] == 1 ? " processor" : " processors") +
-                              "; start fewer there, or take --processors overloaded");
+      throw program::Refusal("--processors matched: " + std::to_string(around.processes_beside(rank)) +
+                             " ranks are on a machine where they may use " +
+                             std::to_string(around.processors[rank]) +
+                             (around.processors[rank] == 1 ? " processor" : " processors") +
+                             "; start fewer there, or take --processors overloaded");
 }
 
 void refuse_parted_pairs(const Surroundings& around, const Roles& roles,
@@ -47,23 +47,23 @@ void refuse_parted_pairs(const Surroundings& around, const Roles& roles,
     const auto computing = static_cast<std::size_t>(roles.computing_rank(pair));
     const auto serving = static_cast<std::size_t>(roles.serving_rank(pair));
     if (around.machines[computing] != around.machines[serving] || taken[computing] != taken[serving])
-      throw workload::Refusal("--processors overloaded: rank " + std::to_string(computing) +
-                              " and its server, rank " + std::to_string(serving) +
-                              ", cannot share a processor; start both on one machine and let the launcher "
-                              "bind neither");
+      throw program::Refusal("--processors overloaded: rank " + std::to_string(computing) +
+                             " and its server, rank " + std::to_string(serving) +
+                             ", cannot share a processor; start both on one machine and let the launcher "
+                             "bind neither");
   }
 }
 
 }  // namespace
 
 std::string place(Communicator& world, const Roles& roles, Sharing sharing) {
-  if (workload::is_simulated()) {
+  if (program::is_simulated()) {
     if (sharing != Sharing::unpinned)
-      throw workload::Refusal("--processors: where time is simulated every rank has a processor of its own");
+      throw program::Refusal("--processors: where time is simulated every rank has a processor of its own");
     return "a processor for each";
   }
-  const auto allowed = workload::allowed_processors();
-  const Surroundings around{workload::machines(world),
+  const auto allowed = program::allowed_processors();
+  const Surroundings around{program::machines(world),
                             world.all_gather(static_cast<std::int32_t>(allowed.size()))};
   const std::string ratio = std::to_string(around.processes_beside(0)) + " on " +
                             std::to_string(around.processors[0]) + " processors";
@@ -72,15 +72,15 @@ std::string place(Communicator& world, const Roles& roles, Sharing sharing) {
   if (matched) refuse_too_few_processors(around);
   const std::size_t turn = around.before(world.rank(), roles, !matched);
   const int processor = allowed.empty() ? -1 : allowed[turn % allowed.size()];
-  if (processor >= 0) workload::pin(processor);
+  if (processor >= 0) program::pin(processor);
   const auto taken = world.all_gather(static_cast<std::int32_t>(processor));
   if (!matched) refuse_parted_pairs(around, roles, taken);
   return ratio + (matched ? ", matched" : ", overloaded");
 }
 
 void refuse_too_large(Communicator& world, const Roles& roles, std::int64_t order) {
-  const auto machines = workload::machines(world);
-  const auto available_bytes = workload::available_memory_bytes();
+  const auto machines = program::machines(world);
+  const auto available_bytes = program::available_memory_bytes();
   std::int64_t servers = 0;
   for (int rank = 0; rank < world.size(); ++rank)
     if (roles.serves(rank) &&
@@ -93,9 +93,9 @@ void refuse_too_large(Communicator& world, const Roles& roles, std::int64_t orde
   if (world.all_reduce_value(missing_bytes, MPI_MAX) <= 0) return;
   const auto mebibytes = static_cast<std::int64_t>(
       world.all_reduce_value(missing_bytes > 0 ? wanted_bytes : 0, MPI_MAX) / (1 << 20));
-  throw workload::Refusal("--array " + std::to_string(order) + ": the servers of a machine would need " +
-                          std::to_string(mebibytes) +
-                          " MiB, more than it has; take a smaller array or --class, or more machines");
+  throw program::Refusal("--array " + std::to_string(order) + ": the servers of a machine would need " +
+                         std::to_string(mebibytes) +
+                         " MiB, more than it has; take a smaller array or --class, or more machines");
 }
 
 }  // namespace crosscut::data_server

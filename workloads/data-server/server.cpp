@@ -55,7 +55,7 @@ std::size_t Server::next_asker(std::size_t after) {
 
 void Server::serve() {
   const double begin_seconds = MPI_Wtime();
-  const auto used_before = workload::processor_seconds();
+  const auto used_before = program::processor_seconds();
   for (std::size_t asker = 0; asker < arrivals_.size(); ++asker) await_request(asker);
   std::size_t asker = arrivals_.size() - 1;
   for (std::size_t unfinished = arrivals_.size(); unfinished > 0;) {
@@ -70,7 +70,7 @@ void Server::serve() {
       await_request(asker);
     }
   }
-  const auto used_after = workload::processor_seconds();
+  const auto used_after = program::processor_seconds();
   const double seconds = MPI_Wtime() - begin_seconds;
   processor_share_ = used_before && used_after && seconds > 0 ? (*used_after - *used_before) / seconds
                                                               : std::numeric_limits<double>::quiet_NaN();

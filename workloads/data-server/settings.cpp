@@ -21,21 +21,21 @@ constexpr npb::PerClass<Size> sizes{
 
 std::int64_t Settings::rounds() const {
   const double bytes = static_cast<double>(gets) * sizeof(double);  // fetched for each element of a block
-  return std::llround(operations_per_byte * bytes / workload::operations_per_round);
+  return std::llround(operations_per_byte * bytes / program::operations_per_round);
 }
 
 double Settings::operations_per_task() const {
-  return static_cast<double>(block * block) * static_cast<double>(rounds()) * workload::operations_per_round;
+  return static_cast<double>(block * block) * static_cast<double>(rounds()) * program::operations_per_round;
 }
 
-void set_class(Settings& settings, workload::ProblemClass problem_class) {
+void set_class(Settings& settings, npb::ProblemClass problem_class) {
   const Size& size = sizes[problem_class];
   settings.order = size.order;
   settings.block = size.block;
   settings.tasks = size.tasks;
 }
 
-void declare(Settings& settings, workload::Arguments& arguments) {
+void declare(Settings& settings, program::Arguments& arguments) {
   arguments.whole(
       "--array", "N", settings.order, {2, 131072},
       "rows and columns of the distributed array of doubles (there are two: one read, one added to)");

@@ -51,8 +51,8 @@ struct Settings {
   double operations_per_task() const;
 };
 
-void set_class(Settings& settings, workload::ProblemClass problem_class);
-void declare(Settings& settings, workload::Arguments& arguments);
+void set_class(Settings& settings, npb::ProblemClass problem_class);
+void declare(Settings& settings, program::Arguments& arguments);
 // Why these cannot be used together; empty where they can.
 std::string contradiction(const Settings& settings);
 

@@ -16,7 +16,7 @@ class Waiter {
   Waiter(Waiting waiting, std::int64_t pause_microseconds)
       : waiting_(waiting), pause_microseconds_(pause_microseconds) {
     // Asking takes no time where time is simulated: without a rest it would stand still.
-    if (!workload::is_simulated() || waiting == Waiting::receive || waiting == Waiting::sleep) return;
+    if (!program::is_simulated() || waiting == Waiting::receive || waiting == Waiting::sleep) return;
     waiting_ = Waiting::sleep;
     pause_microseconds_ = 1;
   }

@@ -22,8 +22,8 @@
 namespace crosscut::overlap {
 namespace {
 
-using workload::Figure;
-using workload::Outcome;
+using npb::Figure;
+using npb::Outcome;
 
 constexpr std::int64_t warm_up_exchanges = 2;
 constexpr int several = 3;
@@ -36,12 +36,12 @@ struct Times {
   double messages = 0, work = 0, both = 0, both_testing = 0;
 };
 
-class Overlap final : public workload::Application {
+class Overlap final : public program::Application {
  public:
   std::string_view name() const override { return "overlap"; }
   std::string_view title() const override { return "Overlap: computing while messages are under way"; }
-  void preset(workload::ProblemClass problem_class) override { set_class(settings_, problem_class); }
-  void declare(workload::Arguments& arguments) override { overlap::declare(settings_, arguments); }
+  void preset(npb::ProblemClass problem_class) override { set_class(settings_, problem_class); }
+  void declare(program::Arguments& arguments) override { overlap::declare(settings_, arguments); }
   std::string unsuitable(int ranks) const override { return overlap::unsuitable(settings_, ranks); }
   Outcome run(Communicator& world) override;
 
@@ -150,7 +150,7 @@ class Bench {
 };
 
 void add_figures(std::vector<Figure>& figures, const Times& times, std::int64_t bytes, bool can_hide) {
-  const std::string at = workload::size_text(bytes);
+  const std::string at = program::size_text(bytes);
   // Of what could be hidden, one under the other.
   const auto hidden = [&](double both) {
     return can_hide ? (times.messages + times.work - both) / std::min(times.messages, times.work)
@@ -173,7 +173,7 @@ Outcome Overlap::run(Communicator& world) {
   std::string sizes;
   for (const std::int64_t bytes : settings_.sizes) {
     add_figures(outcome.figures, bench.measure(bytes), bytes, settings_.pattern != Pattern::bystander);
-    sizes += (sizes.empty() ? "" : ", ") + workload::size_text(bytes);
+    sizes += (sizes.empty() ? "" : ", ") + program::size_text(bytes);
   }
   outcome.seconds = bench.seconds();
   outcome.communication_seconds = bench.communication_seconds();
@@ -188,8 +188,8 @@ Outcome Overlap::run(Communicator& world) {
 }  // namespace
 }  // namespace crosscut::overlap
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 std::unique_ptr<Application> make_application() { return std::make_unique<overlap::Overlap>(); }
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

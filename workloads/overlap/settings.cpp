@@ -17,7 +17,7 @@ constexpr std::int64_t step = 16;
 
 }  // namespace
 
-void set_class(Settings& settings, workload::ProblemClass problem_class) {
+void set_class(Settings& settings, npb::ProblemClass problem_class) {
   const Size& size = sizes[problem_class];
   settings.sizes.clear();
   for (std::int64_t bytes = smallest_bytes; bytes < size.largest_bytes; bytes *= step)
@@ -26,7 +26,7 @@ void set_class(Settings& settings, workload::ProblemClass problem_class) {
   settings.exchanges = size.exchanges;
 }
 
-void declare(Settings& settings, workload::Arguments& arguments) {
+void declare(Settings& settings, program::Arguments& arguments) {
   arguments.choice(
       "--pattern", pattern_words, settings.pattern,
       "to the next rank (ring, the default); with one other (pairs); from the first to the last "

@@ -23,8 +23,8 @@ struct Settings {
   std::int64_t slice_microseconds = 20;  // of computing between two questions to MPI
 };
 
-void set_class(Settings& settings, workload::ProblemClass problem_class);
-void declare(Settings& settings, workload::Arguments& arguments);
+void set_class(Settings& settings, npb::ProblemClass problem_class);
+void declare(Settings& settings, program::Arguments& arguments);
 // Why so many ranks cannot run these; empty where they can.
 std::string unsuitable(const Settings& settings, int ranks);
 

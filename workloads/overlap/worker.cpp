@@ -27,7 +27,7 @@ double Worker::try_round_seconds() {
   return (MPI_Wtime() - begin_seconds) / static_cast<double>(trial_rounds);
 }
 
-void Worker::compute(std::int64_t rounds) { workload::compute(values_, rounds); }
+void Worker::compute(std::int64_t rounds) { program::compute(values_, rounds); }
 
 std::int64_t Worker::changed() const {
   std::int64_t found = 0;
@@ -37,7 +37,7 @@ std::int64_t Worker::changed() const {
 }
 
 double Worker::operations(std::int64_t rounds) const {
-  return static_cast<double>(rounds) * static_cast<double>(elements) * workload::operations_per_round;
+  return static_cast<double>(rounds) * static_cast<double>(elements) * program::operations_per_round;
 }
 
 }  // namespace crosscut::overlap

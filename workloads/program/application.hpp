@@ -9,7 +9,7 @@
 #include "npb/common/benchmark.hpp"
 #include "program/arguments.hpp"
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 using npb::Communicator;
 using npb::Figure;
@@ -39,4 +39,4 @@ class Application {
 
 std::unique_ptr<Application> make_application();
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

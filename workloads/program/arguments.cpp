@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 namespace {
 
@@ -151,4 +151,4 @@ std::string Arguments::help() const {
   return text;
 }
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

@@ -11,7 +11,7 @@
 
 #include "npb/common/options.hpp"
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 using npb::HelpAsked;
 using npb::ProblemClass;
@@ -66,4 +66,4 @@ class Arguments {
 // "64 KiB", "1000 B".
 std::string size_text(std::int64_t bytes);
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 namespace {
 
@@ -24,4 +24,4 @@ void compute(std::span<double> values, std::int64_t rounds) {
     compute_piece(values.subspan(begin, std::min(piece_elements, values.size() - begin)), rounds);
 }
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 inline constexpr double operations_per_round = 2;  // of each element: a multiplication and an addition
 
@@ -13,4 +13,4 @@ inline constexpr double operations_per_round = 2;  // of each element: a multipl
 // on the compiler. Works on pieces that stay in the first cache.
 void compute(std::span<double> values, std::int64_t rounds);
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

@@ -5,7 +5,7 @@
 #include "npb/common/report.hpp"
 #include "program/application.hpp"
 
-namespace crosscut::workload {
+namespace crosscut::program {
 namespace {
 
 constexpr int verified_status = 0;
@@ -81,7 +81,7 @@ int start(std::span<const char* const> words) {
 }
 
 }  // namespace
-}  // namespace crosscut::workload
+}  // namespace crosscut::program
 
 int main(int argc, char** argv) {
   if (MPI_Init(&argc, &argv) != MPI_SUCCESS) {
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
   }
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
   const std::vector<const char*> typed(words.begin() + (argc > 0 ? 1 : 0), words.end());
-  const int status = crosscut::workload::start(typed);
+  const int status = crosscut::program::start(typed);
   std::fflush(stdout);
   MPI_Finalize();
   return status;

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 namespace {
 
@@ -79,4 +79,4 @@ std::optional<std::int64_t> available_memory_bytes() {
   return std::nullopt;
 }
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

@@ -7,7 +7,7 @@
 
 #include "npb/common/communicator.hpp"
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 using npb::Communicator;
 
@@ -30,4 +30,4 @@ std::vector<std::uint64_t> machines(Communicator& world);
 // Of this machine, as the kernel estimates it; empty where it does not say.
 std::optional<std::int64_t> available_memory_bytes();
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

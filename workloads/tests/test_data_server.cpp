@@ -12,7 +12,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut::data_server;
-using crosscut::workload::Arguments;
+using crosscut::program::Arguments;
 
 namespace {
 
@@ -139,7 +139,7 @@ TEST(computing_gives_whole_numbers_back_after_any_number_of_rounds) {
   for (int i = 0; i < 1500; ++i) values.push_back(i * 12345.0 + 1);
   const std::vector<double> before = values;
   for (const std::int64_t rounds : {0, 1, 7, 1000}) {
-    crosscut::workload::compute(values, rounds);
+    crosscut::program::compute(values, rounds);
     CHECK(values == before);
   }
 }

@@ -11,6 +11,8 @@
 #include "tests/check.hpp"
 
 using namespace crosscut::npb;
+using namespace crosscut::npb::bt;
+using namespace crosscut::npb::multipartition;
 
 namespace {
 

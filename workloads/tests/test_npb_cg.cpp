@@ -6,6 +6,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut::npb;
+using namespace crosscut::npb::cg;
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut::npb;
+using namespace crosscut::npb::ft;
 
 namespace {
 

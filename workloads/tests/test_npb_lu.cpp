@@ -11,6 +11,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut::npb;
+using namespace crosscut::npb::lu;
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut::npb;
+using namespace crosscut::npb::mg;
 
 namespace {
 

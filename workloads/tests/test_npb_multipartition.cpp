@@ -13,6 +13,7 @@
 #include "tests/check.hpp"
 
 using namespace crosscut::npb;
+using namespace crosscut::npb::multipartition;
 
 namespace {
 

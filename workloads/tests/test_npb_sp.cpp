@@ -10,6 +10,8 @@
 #include "tests/check.hpp"
 
 using namespace crosscut::npb;
+using namespace crosscut::npb::multipartition;
+using namespace crosscut::npb::sp;
 
 namespace {
 

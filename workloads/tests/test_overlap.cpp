@@ -58,9 +58,9 @@ TEST(ranks_that_do_not_fit_a_pattern_are_refused) {
 
 TEST(a_class_has_sizes_up_to_its_largest) {
   Settings settings;
-  set_class(settings, crosscut::workload::ProblemClass::S);
+  set_class(settings, crosscut::npb::ProblemClass::S);
   CHECK(settings.sizes == std::vector<std::int64_t>({1024, 16384, 262144}));
-  set_class(settings, crosscut::workload::ProblemClass::W);
+  set_class(settings, crosscut::npb::ProblemClass::W);
   CHECK(settings.sizes == std::vector<std::int64_t>({1024, 16384, 262144, 1048576}));
 }
 

@@ -4,8 +4,8 @@
 #include "tests/check.hpp"
 #include "tests/traffic_examples.hpp"
 
+using namespace crosscut::tests;
 using namespace crosscut::traffic;
-using namespace crosscut::traffic::examples;
 
 namespace {
 

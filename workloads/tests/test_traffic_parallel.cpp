@@ -6,8 +6,8 @@
 #include "tests/traffic_examples.hpp"
 #include "traffic/partition.hpp"
 
+using namespace crosscut::tests;
 using namespace crosscut::traffic;
-using namespace crosscut::traffic::examples;
 
 namespace {
 

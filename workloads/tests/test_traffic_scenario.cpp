@@ -9,6 +9,7 @@
 #include "traffic/routes.hpp"
 #include "traffic/scenario.hpp"
 
+using namespace crosscut::npb;
 using namespace crosscut::traffic;
 using crosscut::npb::ProblemClass;
 

@@ -6,7 +6,9 @@
 #include "program/arguments.hpp"
 #include "tests/check.hpp"
 
-using namespace crosscut::workload;
+using namespace crosscut::npb;
+using namespace crosscut::program;
+using namespace crosscut::program;
 
 namespace {
 

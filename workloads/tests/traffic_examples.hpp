@@ -13,28 +13,30 @@
 
 #include "traffic/queue_model.hpp"
 
-namespace crosscut::traffic::examples {
+namespace crosscut::tests {
 
 struct World {
-  RoadNetwork roads;
-  std::vector<Index> zones;
-  std::vector<Trip> trips;  // of agents 0, 1, ...
+  traffic::RoadNetwork roads;
+  std::vector<traffic::Index> zones;
+  std::vector<traffic::Trip> trips;  // of agents 0, 1, ...
   std::uint64_t seed = 1;
 };
 
-inline Link road(Index from, Index to, int length_metres, int vehicles_per_hour = 3600, int lanes = 1) {
+inline traffic::Link road(traffic::Index from, traffic::Index to, int length_metres,
+                          int vehicles_per_hour = 3600, int lanes = 1) {
   return {from, to, length_metres, lanes, 36, vehicles_per_hour};  // 10 m/s
 }
 
 // Junctions 0, 1, ... in a line, joined in this direction alone.
-inline RoadNetwork line(std::vector<Link> links) {
-  return {std::vector<Junction>(links.size() + 1), std::move(links)};
+inline traffic::RoadNetwork line(std::vector<traffic::Link> links) {
+  return {std::vector<traffic::Junction>(links.size() + 1), std::move(links)};
 }
 
 // Of trips from junction to zone, all leaving at once.
-inline std::vector<Trip> trips_from(Index origin, Index zone, Index count, Index first_agent = 0) {
-  std::vector<Trip> trips(count);
-  for (Index i = 0; i < count; ++i)
+inline std::vector<traffic::Trip> trips_from(traffic::Index origin, traffic::Index zone, traffic::Index count,
+                                             traffic::Index first_agent = 0) {
+  std::vector<traffic::Trip> trips(count);
+  for (traffic::Index i = 0; i < count; ++i)
     trips[i] = {.agent = first_agent + i, .origin = origin, .zone = zone, .departure_step = 0};
   return trips;
 }
@@ -46,25 +48,28 @@ inline World random_world(std::uint64_t seed) {
   const auto draw = [&](int least, int most) {
     return least + static_cast<int>(random() % static_cast<std::uint64_t>(most - least + 1));
   };
-  const auto junctions = static_cast<Index>(draw(5, 30));
-  std::vector<Link> links;
-  const auto add = [&](Index from, Index to) {
+  const auto junctions = static_cast<traffic::Index>(draw(5, 30));
+  std::vector<traffic::Link> links;
+  const auto add = [&](traffic::Index from, traffic::Index to) {
     links.push_back(road(from, to, draw(1, 10) * 12, draw(1, 4) * 1300, draw(1, 2)));
   };
-  for (Index i = 0; i < junctions; ++i) add(i, (i + 1) % junctions);
+  for (traffic::Index i = 0; i < junctions; ++i) add(i, (i + 1) % junctions);
   for (int i = draw(0, 40); i > 0; --i) {
-    const auto from = static_cast<Index>(draw(0, static_cast<int>(junctions) - 1));
-    add(from, (from + static_cast<Index>(draw(1, static_cast<int>(junctions) - 1))) % junctions);
+    const auto from = static_cast<traffic::Index>(draw(0, static_cast<int>(junctions) - 1));
+    add(from, (from + static_cast<traffic::Index>(draw(1, static_cast<int>(junctions) - 1))) % junctions);
   }
-  World world{
-      .roads = RoadNetwork(std::vector<Junction>(junctions), links), .zones = {}, .trips = {}, .seed = seed};
+  World world{.roads = traffic::RoadNetwork(std::vector<traffic::Junction>(junctions), links),
+              .zones = {},
+              .trips = {},
+              .seed = seed};
   for (int i = draw(1, 4); i > 0; --i)
-    world.zones.push_back(static_cast<Index>(draw(0, static_cast<int>(junctions) - 1)));
+    world.zones.push_back(static_cast<traffic::Index>(draw(0, static_cast<int>(junctions) - 1)));
   for (int i = 0; i < draw(100, 600); ++i)
-    world.trips.push_back({.agent = static_cast<Index>(i),
-                           .origin = static_cast<Index>(draw(0, static_cast<int>(junctions) - 1)),
-                           .zone = static_cast<Index>(draw(0, static_cast<int>(world.zones.size()) - 1)),
-                           .departure_step = draw(0, 100)});
+    world.trips.push_back(
+        {.agent = static_cast<traffic::Index>(i),
+         .origin = static_cast<traffic::Index>(draw(0, static_cast<int>(junctions) - 1)),
+         .zone = static_cast<traffic::Index>(draw(0, static_cast<int>(world.zones.size()) - 1)),
+         .departure_step = draw(0, 100)});
   return world;
 }
 
@@ -83,15 +88,15 @@ class Together {
       : world_(world), routes_(world.roads, world.zones), owners_(owners) {
     const int ranks = *std::ranges::max_element(owners) + 1;
     for (int rank = 0; rank < ranks; ++rank) {
-      regions_.push_back(std::make_unique<Region>(world.roads, owners, rank));
-      std::vector<Trip> trips;
+      regions_.push_back(std::make_unique<traffic::Region>(world.roads, owners, rank));
+      std::vector<traffic::Trip> trips;
       std::ranges::copy_if(world.trips, std::back_inserter(trips),
-                           [&](const Trip& trip) { return owners[trip.origin] == rank; });
-      std::ranges::sort(trips, {}, [](const Trip& trip) {
+                           [&](const traffic::Trip& trip) { return owners[trip.origin] == rank; });
+      std::ranges::sort(trips, {}, [](const traffic::Trip& trip) {
         return std::tuple(trip.origin, trip.departure_step, trip.agent);
       });
-      models_.push_back(
-          std::make_unique<QueueModel>(world.roads, routes_, *regions_.back(), std::move(trips), world.seed));
+      models_.push_back(std::make_unique<traffic::QueueModel>(world.roads, routes_, *regions_.back(),
+                                                              std::move(trips), world.seed));
     }
   }
   explicit Together(const World& world) : Together(world, std::vector<int>(world.roads.junctions.size())) {}
@@ -106,14 +111,14 @@ class Together {
   // Of what was sent, the most as a part of what the receiver was ready for.
   double largest_by_bound() const { return largest_by_bound_; }
 
-  std::vector<Index> agents_on(Index link) const {
+  std::vector<traffic::Index> agents_on(traffic::Index link) const {
     return models_[static_cast<std::size_t>(owners_[world_.roads.links[link].to])]->agents_on(link);
   }
 
-  Tally tally() const {
-    Tally all;
+  traffic::Tally tally() const {
+    traffic::Tally all;
     for (const auto& model : models_) {
-      const Tally one = model->tally();
+      const traffic::Tally one = model->tally();
       all.parked += one.parked;
       all.driving += one.driving;
       all.arrived += one.arrived;
@@ -129,8 +134,8 @@ class Together {
     return sum;
   }
 
-  const Region& region(std::size_t rank) const { return *regions_[rank]; }
-  QueueModel& model(std::size_t rank) { return *models_[rank]; }
+  const traffic::Region& region(std::size_t rank) const { return *regions_[rank]; }
+  traffic::QueueModel& model(std::size_t rank) { return *models_[rank]; }
 
  private:
   double exchange() {
@@ -139,9 +144,10 @@ class Together {
     for (std::size_t rank = 0; rank < models_.size(); ++rank)
       for (std::size_t i = 0; i < regions_[rank]->neighbours().size(); ++i) {
         const auto other = static_cast<std::size_t>(regions_[rank]->neighbours()[i].rank);
-        const auto back = static_cast<std::size_t>(
-            std::ranges::find(regions_[other]->neighbours(), static_cast<int>(rank), &Neighbour::rank) -
-            regions_[other]->neighbours().begin());
+        const auto back =
+            static_cast<std::size_t>(std::ranges::find(regions_[other]->neighbours(), static_cast<int>(rank),
+                                                       &traffic::Neighbour::rank) -
+                                     regions_[other]->neighbours().begin());
         models_[rank]->write(i, message);
         models_[other]->read(back, message, now_);
         largest = std::max(largest, static_cast<double>(message.size()) /
@@ -151,12 +157,12 @@ class Together {
   }
 
   const World& world_;
-  Routes routes_;
+  traffic::Routes routes_;
   std::vector<int> owners_;
-  std::vector<std::unique_ptr<Region>> regions_;
-  std::vector<std::unique_ptr<QueueModel>> models_;
+  std::vector<std::unique_ptr<traffic::Region>> regions_;
+  std::vector<std::unique_ptr<traffic::QueueModel>> models_;
   int now_ = 0;
   double largest_by_bound_ = 0;
 };
 
-}  // namespace crosscut::traffic::examples
+}  // namespace crosscut::tests

@@ -16,7 +16,7 @@ void set_if_given(Number& value, std::int64_t given) {
 
 }  // namespace
 
-void Settings::declare(workload::Arguments& arguments) {
+void Settings::declare(program::Arguments& arguments) {
   arguments.choice("--scenario", shape_names, shape_,
                    "many drive from anywhere to anywhere, or few, all to one place, across a ridge with one "
                    "road; everyday without it");

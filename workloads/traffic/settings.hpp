@@ -12,7 +12,7 @@ namespace crosscut::traffic {
 class Settings {
  public:
   void set_class(npb::ProblemClass problem_class) { class_ = problem_class; }
-  void declare(workload::Arguments& arguments);
+  void declare(program::Arguments& arguments);
 
   Scenario scenario() const;
   // Whether the scenario is that of a class; then its checksum may be known.

@@ -13,9 +13,9 @@
 namespace crosscut::traffic {
 namespace {
 
-using workload::Application;
-using workload::Figure;
-using workload::Outcome;
+using npb::Figure;
+using npb::Outcome;
+using program::Application;
 
 double sum_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_SUM); }
 double most_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_MAX); }
@@ -79,7 +79,7 @@ class Traffic final : public Application {
   }
   std::string_view operation() const override { return "vehicles moved from link to link"; }
   void preset(npb::ProblemClass problem_class) override { settings_.set_class(problem_class); }
-  void declare(workload::Arguments& arguments) override { settings_.declare(arguments); }
+  void declare(program::Arguments& arguments) override { settings_.declare(arguments); }
   std::string unsuitable(int ranks) const override { return settings_.unsuitable(ranks); }
 
   Outcome run(Communicator& world) override {
@@ -123,8 +123,8 @@ class Traffic final : public Application {
 }  // namespace
 }  // namespace crosscut::traffic
 
-namespace crosscut::workload {
+namespace crosscut::program {
 
 std::unique_ptr<Application> make_application() { return std::make_unique<traffic::Traffic>(); }
 
-}  // namespace crosscut::workload
+}  // namespace crosscut::program

@@ -14,12 +14,12 @@
 #include "base/words.hpp"
 #include "networks/generator.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 
-inline Parameter count_parameter(std::string_view name, std::string_view initial, std::string_view help,
-                                 double minimum = 1, double maximum = 1e9) {
+inline program::Parameter count_parameter(std::string_view name, std::string_view initial,
+                                          std::string_view help, double minimum = 1, double maximum = 1e9) {
   return {.name = name,
-          .kind = Parameter::Kind::integer,
+          .kind = program::Parameter::Kind::integer,
           .initial = initial,
           .help = help,
           .choices = {},
@@ -28,9 +28,10 @@ inline Parameter count_parameter(std::string_view name, std::string_view initial
 }
 
 // Bits per second; without a default the parameter may be left out (rate_or), but for `always_written`.
-inline Parameter rate_parameter(std::string_view name, std::string_view initial, std::string_view help) {
+inline program::Parameter rate_parameter(std::string_view name, std::string_view initial,
+                                         std::string_view help) {
   return {.name = name,
-          .kind = Parameter::Kind::rate,
+          .kind = program::Parameter::Kind::rate,
           .unit = "bit/s",
           .initial = initial,
           .help = help,
@@ -39,24 +40,26 @@ inline Parameter rate_parameter(std::string_view name, std::string_view initial,
 }
 
 // What every generator with switches asks for first.
-inline Parameter host_rate_parameter() {
+inline program::Parameter host_rate_parameter() {
   return rate_parameter(always_written, "", "rate of each host's link, in each direction");
 }
 
-inline Parameter list_parameter(std::string_view name, std::string_view initial, std::string_view help) {
-  return {.name = name, .kind = Parameter::Kind::text, .initial = initial, .help = help, .choices = {}};
+inline program::Parameter list_parameter(std::string_view name, std::string_view initial,
+                                         std::string_view help) {
+  return {
+      .name = name, .kind = program::Parameter::Kind::text, .initial = initial, .help = help, .choices = {}};
 }
 
-inline std::int32_t count(const Parameters& parameters, std::string_view name) {
+inline std::int32_t count(const program::Parameters& parameters, std::string_view name) {
   return static_cast<std::int32_t>(parameters.integer(name));  // count_parameter keeps it below 2^31
 }
 
-inline double rate_or(const Parameters& parameters, std::string_view name, double otherwise) {
+inline double rate_or(const program::Parameters& parameters, std::string_view name, double otherwise) {
   return parameters.text(name).empty() ? otherwise : parameters.real(name);
 }
 
 // "8x8x4" or "8,8,4": each within 1 .. 10^9.
-inline std::vector<std::int32_t> numbers(const Parameters& parameters, std::string_view name,
+inline std::vector<std::int32_t> numbers(const program::Parameters& parameters, std::string_view name,
                                          std::size_t numbers_max = 24) {
   const std::string& text = parameters.text(name);
   std::vector<std::int32_t> values;
@@ -65,7 +68,7 @@ inline std::vector<std::int32_t> numbers(const Parameters& parameters, std::stri
     std::string_view word = std::string_view(text).substr(begin, end - begin);
     while (word.starts_with(' ')) word.remove_prefix(1);
     while (word.ends_with(' ')) word.remove_suffix(1);
-    const std::int64_t value = parse_integer(word);
+    const std::int64_t value = program::parse_integer(word);
     if (value < 1 || value > 1'000'000'000)
       throw UsageError(std::string(name) + ": " + shown(word) + " must be within 1 to 1000000000");
     if (values.size() == numbers_max)
@@ -172,4 +175,4 @@ inline std::int64_t pair_index(std::int64_t i, std::int64_t j, std::int64_t n) {
   return i * (2 * n - i - 1) / 2 + (j - i - 1);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -3,10 +3,10 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   Graph& graph = network.graph;
   check_room(given.real("hosts"), 1, given.real("hosts"), vertices_max);
   const double rate = given.real("rate");
@@ -30,12 +30,12 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(
     bus, {.name = "bus",
           .summary = "A medium that all hosts share, one message at a time",
           .source = "Ethernet as Metcalfe and Boggs 1976 describe it; Fatoohi et al. 2005 (the "
                     "platform CE)",
-          .parameters = crosscut::parameters,
-          .make = crosscut::make})
+          .parameters = parameters,
+          .make = make})

@@ -3,11 +3,11 @@
 
 #include "networks/generators/fat_tree.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 // As many spines as carry what the hosts of a leaf can send, over `taper`; rounded up.
-std::int32_t spines_for(const Parameters& given, double uplink_rate) {
+std::int32_t spines_for(const program::Parameters& given, double uplink_rate) {
   const double wanted = given.real("hosts_per_leaf") * given.real("rate") / given.real("taper");
   // A quotient that rounding has lifted above a whole number must not cost a spine.
   const double spines = std::ceil(wanted / (given.real("uplinks") * uplink_rate) * (1 - 1e-12));
@@ -15,7 +15,7 @@ std::int32_t spines_for(const Parameters& given, double uplink_rate) {
   return std::max(1, static_cast<std::int32_t>(spines));
 }
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   const double rate = given.real("rate"), uplink_rate = rate_or(given, "uplink_rate", rate);
   if (given.given("spines") && given.given("taper"))
     throw UsageError("spines and taper both say how many spines there are; give one");
@@ -39,13 +39,13 @@ const std::array parameters = {
     count_parameter("leaves", "4", "leaf switches"),
     count_parameter("hosts_per_leaf", "16", "hosts on each leaf"),
     count_parameter("spines", "0", "spine switches; 0: as many as the taper asks for", 0),
-    Parameter{.name = "taper",
-              .kind = Parameter::Kind::real,
-              .initial = "1",
-              .help = "what the hosts of a leaf can send, over what its uplinks carry",
-              .choices = {},
-              .minimum = 1e-3,
-              .maximum = 1e6},
+    program::Parameter{.name = "taper",
+                       .kind = program::Parameter::Kind::real,
+                       .initial = "1",
+                       .help = "what the hosts of a leaf can send, over what its uplinks carry",
+                       .choices = {},
+                       .minimum = 1e-3,
+                       .maximum = 1e6},
     count_parameter("uplinks", "1", "cables from each leaf to each spine, among which flows are spread", 1,
                     1e6),
     host_rate_parameter(),
@@ -53,11 +53,11 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(clos,
                           {.name = "clos",
                            .summary = "Leaf and spine switches, each leaf wired to each spine, with a taper",
                            .source = "Clos 1953, folded; Dally and Towles 2004, section 6.4",
-                           .parameters = crosscut::parameters,
-                           .make = crosscut::make})
+                           .parameters = parameters,
+                           .make = make})

@@ -3,25 +3,25 @@
 
 #include "networks/generator.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 const std::array parameters = {
-    Parameter{.name = "hosts",
-              .kind = Parameter::Kind::integer,
-              .unit = "hosts",
-              .initial = "16",
-              .help = "hosts on the switch",
-              .minimum = 1},
-    Parameter{.name = always_written,
-              .kind = Parameter::Kind::rate,
-              .unit = "bit/s",
-              .initial = "",
-              .help = "rate of each link, in each direction",
-              .minimum = 1},
+    program::Parameter{.name = "hosts",
+                       .kind = program::Parameter::Kind::integer,
+                       .unit = "hosts",
+                       .initial = "16",
+                       .help = "hosts on the switch",
+                       .minimum = 1},
+    program::Parameter{.name = always_written,
+                       .kind = program::Parameter::Kind::rate,
+                       .unit = "bit/s",
+                       .initial = "",
+                       .help = "rate of each link, in each direction",
+                       .minimum = 1},
 };
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   Graph& graph = network.graph;
   const auto hosts = given.integer("hosts");
   const int adapters = graph.host_classes.front().adapters;
@@ -43,10 +43,10 @@ void make(const Parameters& given, std::int64_t vertices_max, Network& network) 
 }
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(crossbar, {.name = "crossbar",
                                      .summary = "All hosts on one switch that is never the bottleneck",
                                      .source = "an ideal, to compare others with",
-                                     .parameters = crosscut::parameters,
-                                     .make = crosscut::make})
+                                     .parameters = parameters,
+                                     .make = make})

@@ -3,12 +3,12 @@
 
 #include <array>
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 // Balanced, as section 3.1 of the paper has it: a = 2 p = 2 h, and as many groups as a group has global
 // links.
-DragonflyNumbers read(const Parameters& given, std::int64_t vertices_max) {
+DragonflyNumbers read(const program::Parameters& given, std::int64_t vertices_max) {
   const double p = given.real("p"), a = given.real("a") > 0 ? given.real("a") : 2 * p;
   const double h = given.real("h") > 0 ? given.real("h") : p;
   const double g = given.real("groups") > 0 ? given.real("groups") : a * h + 1;
@@ -35,7 +35,7 @@ void add_edges(const DragonflyNumbers& numbers, std::uint16_t local, std::uint16
                                graph.hosts + j * numbers.a + numbers.router_to(j, i, copy), global});
 }
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   const DragonflyNumbers numbers = read(given, vertices_max);
   const double rate = given.real("rate"), local_rate = rate_or(given, "local_rate", rate);
   Graph& graph = network.graph;
@@ -70,12 +70,12 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(
     dragonfly,
     {.name = "dragonfly",
      .summary = "Groups of routers, all wired to each other within; groups all wired to each other",
      .source = "Kim, Dally, Scott and Abts, ISCA 2008; minimal routing, palmtree arrangement",
-     .parameters = crosscut::parameters,
-     .make = crosscut::make})
+     .parameters = parameters,
+     .make = make})

@@ -5,7 +5,7 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 
 // Kim, Dally, Scott and Abts, Technology-Driven, Highly-Scalable Dragonfly Topology (ISCA 2008), with their
 // letters: p hosts, a routers in a group, h global links of a router, g groups.
@@ -35,4 +35,4 @@ struct DragonflyNumbers {
 std::unique_ptr<Router> make_dragonfly_router(const DragonflyNumbers& numbers, Spread spread,
                                               std::uint64_t seed);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

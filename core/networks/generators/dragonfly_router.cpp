@@ -1,6 +1,6 @@
 #include "networks/generators/dragonfly.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 // Minimal routing (Kim et al. 2008, section 4.1): at most one link within the source's group, one global
@@ -77,4 +77,4 @@ std::unique_ptr<Router> make_dragonfly_router(const DragonflyNumbers& numbers, S
   return std::make_unique<DragonflyRouter>(numbers, spread, seed);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

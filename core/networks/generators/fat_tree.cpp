@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 // Every switch has `radix` ports: below the top, half of them go up (with a taper of t, one in t + 1), and at
@@ -22,7 +22,7 @@ std::vector<TreeLevel> from_radix(std::int32_t radix, std::int32_t levels, std::
   return shape;
 }
 
-std::vector<TreeLevel> from_lists(const Parameters& given) {
+std::vector<TreeLevel> from_lists(const program::Parameters& given) {
   const std::vector<std::int32_t> down = numbers(given, "down"), up = numbers(given, "up");
   if (down.empty() || up.size() + 1 != down.size())
     throw UsageError("down has " + std::to_string(down.size()) + " numbers and up " +
@@ -45,7 +45,7 @@ std::vector<std::string> words_for(std::size_t levels) {
   return words;
 }
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   const bool lists = !given.text("down").empty() || !given.text("up").empty();
   if (lists && (given.given("radix") || given.given("levels") || given.given("taper")))
     throw UsageError("down and up say all that radix, levels and taper would; give the one or the other");
@@ -73,7 +73,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(
     fat_tree,
@@ -81,5 +81,5 @@ CROSSCUT_DEFINE_GENERATOR(
      .summary = "Switches on levels, each with several parents: a folded Clos network",
      .source = "Leiserson 1985; extended generalised fat trees of Öhring et al. 1995; with a radix, "
                "Al-Fares, Loukissas and Vahdat, SIGCOMM 2008",
-     .parameters = crosscut::parameters,
-     .make = crosscut::make})
+     .parameters = parameters,
+     .make = make})

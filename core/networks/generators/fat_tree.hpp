@@ -12,7 +12,7 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 
 // The links between level l and l + 1.
 struct TreeLevel {
@@ -33,4 +33,4 @@ struct TreeShape {
 // Graph, router and closed forms.
 void make_tree(const TreeShape& shape, std::int64_t vertices_max, Network& network);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

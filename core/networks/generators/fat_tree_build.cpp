@@ -3,7 +3,7 @@
 #include "networks/generators/fat_tree.hpp"
 #include "networks/generators/fat_tree_router.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 // As doubles: no product of parameters overflows before it is known to be small.
@@ -123,4 +123,4 @@ void make_tree(const TreeShape& shape, std::int64_t vertices_max, Network& netwo
   bisect(shape, numbers, network.forms);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

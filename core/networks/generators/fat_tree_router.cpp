@@ -1,6 +1,6 @@
 #include "networks/generators/fat_tree_router.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 class TreeRouter final : public Router {
@@ -70,4 +70,4 @@ std::unique_ptr<Router> make_tree_router(const TreeShape& shape, Spread spread, 
   return std::make_unique<TreeRouter>(shape, spread, seed);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

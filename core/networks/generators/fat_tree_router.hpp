@@ -5,7 +5,7 @@
 
 #include "networks/generators/fat_tree.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 
 // Where everything stands, level by level (0: hosts).
 struct TreeNumbers {
@@ -20,4 +20,4 @@ struct TreeNumbers {
 
 std::unique_ptr<Router> make_tree_router(const TreeShape& shape, Spread spread, std::uint64_t seed);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -3,10 +3,10 @@
 
 #include "networks/generators/torus.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   TorusShape shape;
   shape.sizes.assign(static_cast<std::size_t>(given.integer("dimensions")), 2);
   read_common(given, shape);
@@ -21,12 +21,12 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(hypercube,
                           {.name = "hypercube",
                            .summary = "2^d hosts or switches, each wired to the d that differ in a bit",
                            .source = "Seitz, The Cosmic Cube, CACM 1985; Sullivan and Bashkow 1977 "
                                      "(e-cube routing)",
-                           .parameters = crosscut::parameters,
-                           .make = crosscut::make})
+                           .parameters = parameters,
+                           .make = make})

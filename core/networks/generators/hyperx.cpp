@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 void check_hyperx(const HyperxShape& shape, std::int64_t vertices_max) {
@@ -31,7 +31,7 @@ void bisect(const HyperxShape& shape, double switches, ClosedForms& forms) {
       "al. 2009, section 3)";
 }
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   HyperxShape shape;
   shape.sizes = numbers(given, "dimensions");
   if (shape.sizes.empty()) throw UsageError("dimensions is empty; write the sizes as \"8x8\"");
@@ -69,17 +69,18 @@ const std::array parameters = {
     list_parameter("dimensions", "4x4", "switches in each dimension: 8x8"),
     count_parameter("hosts_per_switch", "4", "hosts on each switch"),
     count_parameter("cables", "1", "cables between two switches, pooled", 1, 1e6),
-    Parameter{.name = "order",
-              .kind = Parameter::Kind::choice,
-              .initial = "dimension",
-              .help = "in which order dimensions are corrected: always the same, or by a hash of the flow",
-              .choices = {"dimension", "hash"}},
+    program::Parameter{
+        .name = "order",
+        .kind = program::Parameter::Kind::choice,
+        .initial = "dimension",
+        .help = "in which order dimensions are corrected: always the same, or by a hash of the flow",
+        .choices = {"dimension", "hash"}},
     host_rate_parameter(),
     rate_parameter("trunk_rate", "", "rate of each cable between switches; without it, that of the hosts"),
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(
     hyperx,
@@ -87,5 +88,5 @@ CROSSCUT_DEFINE_GENERATOR(
      .summary = "Switches on a grid, each wired to all others of its line in every dimension",
      .source = "Ahn, Binkert, Davis, McLaren and Schreiber, HyperX: Topology, Routing, and Packaging of "
                "Efficient Large-Scale Networks, SC09",
-     .parameters = crosscut::parameters,
-     .make = crosscut::make})
+     .parameters = parameters,
+     .make = make})

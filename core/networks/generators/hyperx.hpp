@@ -7,7 +7,7 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 
 struct HyperxShape {
   std::vector<std::int32_t> sizes;
@@ -36,4 +36,4 @@ struct HyperxNumbers {
 std::unique_ptr<Router> make_hyperx_router(const HyperxNumbers& numbers, const HyperxShape& shape,
                                            Spread spread, std::uint64_t seed);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -3,7 +3,7 @@
 
 #include "networks/generators/hyperx.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 constexpr std::size_t dimensions_max = 24;  // as many as numbers() reads
@@ -87,4 +87,4 @@ std::unique_ptr<Router> make_hyperx_router(const HyperxNumbers& numbers, const H
   return std::make_unique<HyperxRouter>(numbers, shape, spread, seed);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -6,7 +6,7 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 struct MetaNodes {
@@ -88,7 +88,7 @@ void bisect(const MetaNodes& net, double rate, double wire_rate, ClosedForms& fo
   forms.bisection_formula = "P C wires between two meta-nodes (Salmon et al. 1998, with L = 2)";
 }
 
-MetaNodes read(const Parameters& given, std::int64_t vertices_max) {
+MetaNodes read(const program::Parameters& given, std::int64_t vertices_max) {
   const double count_of = given.real("meta_nodes"), ports = given.real("ports"), wires = given.real("wires");
   check_room(count_of * ports, count_of, count_of * ports * (1 + wires / 2), vertices_max);
   if (count_of - 1 > ports * wires)
@@ -99,7 +99,7 @@ MetaNodes read(const Parameters& given, std::int64_t vertices_max) {
   return {count(given, "meta_nodes"), count(given, "ports"), count(given, "wires")};
 }
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   const MetaNodes net = read(given, vertices_max);
   const double rate = given.real("rate"), wire_rate = rate_or(given, "wire_rate", rate);
   Graph& graph = network.graph;
@@ -132,11 +132,11 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(
     meta_node, {.name = "meta-node",
                 .summary = "Switches of hosts that are wired to hosts of other switches and forward",
                 .source = "Salmon, Stein and Sterling, Scaling of Beowulf-class Distributed Systems, SC98",
-                .parameters = crosscut::parameters,
-                .make = crosscut::make})
+                .parameters = parameters,
+                .make = make})

@@ -4,7 +4,7 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 struct Chassis {
@@ -16,7 +16,7 @@ struct Chassis {
   double asic_capacity = 0;  // 0: none
 };
 
-Chassis read(const Parameters& given, std::int64_t vertices_max) {
+Chassis read(const program::Parameters& given, std::int64_t vertices_max) {
   constexpr double no_limit = std::numeric_limits<double>::infinity();
   const double ports = given.real("modules") * given.real("asics_per_module") * given.real("hosts_per_asic");
   const double hosts = given.real("hosts") > 0 ? given.real("hosts") : ports;
@@ -109,7 +109,7 @@ void bisect(const Chassis& chassis, bool is_full, ClosedForms& forms) {
   }
 }
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   const Chassis chassis = read(given, vertices_max);
   network.graph.hosts = chassis.hosts;
   add_switches(chassis, network.graph);
@@ -125,11 +125,12 @@ const std::array parameters = {
     count_parameter("asics_per_module", "2", "switching chips in use on each module", 1, 1e4),
     count_parameter("hosts_per_asic", "16", "hosts on each chip"),
     count_parameter("hosts", "0", "hosts in all, filling one chip after the other; 0: all ports have one", 0),
-    Parameter{.name = "backplane",
-              .kind = Parameter::Kind::choice,
-              .initial = "mesh",
-              .help = "mesh: every module is wired to every other; central: all meet in one backplane",
-              .choices = {"mesh", "central"}},
+    program::Parameter{
+        .name = "backplane",
+        .kind = program::Parameter::Kind::choice,
+        .initial = "mesh",
+        .help = "mesh: every module is wired to every other; central: all meet in one backplane",
+        .choices = {"mesh", "central"}},
     host_rate_parameter(),
     rate_parameter("asic_capacity", "",
                    "what a chip takes from its hosts, and gives to them; without it, no limit"),
@@ -143,7 +144,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(
     module_chassis,
@@ -151,5 +152,5 @@ CROSSCUT_DEFINE_GENERATOR(
      .summary =
          "One chassis: ports on ASICs, ASICs on modules, modules wired to each other or to a backplane",
      .source = "Kurmann, Rauch and Stricker 2003, figures 5 and 6",
-     .parameters = crosscut::parameters,
-     .make = crosscut::make})
+     .parameters = parameters,
+     .make = make})

@@ -3,10 +3,10 @@
 
 #include <array>
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
-RailNumbers read(const Parameters& given, double uplink_rate, std::int64_t vertices_max) {
+RailNumbers read(const program::Parameters& given, double uplink_rate, std::int64_t vertices_max) {
   const double rails = given.real("rails"), on_rail = given.real("hosts_per_pod"), pods = given.real("pods");
   const double uplinks = given.real("uplinks");
   // A quotient that rounding has lifted above a whole number must not cost a spine.
@@ -48,7 +48,7 @@ void name_vertices(const RailNumbers& numbers, Graph& graph) {
   }
 }
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   const double rate = given.real("rate"), uplink_rate = rate_or(given, "uplink_rate", rate);
   const RailNumbers numbers = read(given, uplink_rate, vertices_max);
   Graph& graph = network.graph;
@@ -82,7 +82,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(
     rail_optimised,
@@ -90,5 +90,5 @@ CROSSCUT_DEFINE_GENERATOR(
      .summary = "Hosts with several adapters, the r-th of all hosts of a pod on one switch; spines above",
      .source =
          "NVIDIA DGX SuperPOD reference architecture (compute fabric); Wang et al., Rail-only, HOTI 2024",
-     .parameters = crosscut::parameters,
-     .make = crosscut::make})
+     .parameters = parameters,
+     .make = make})

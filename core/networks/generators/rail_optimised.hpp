@@ -5,7 +5,7 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 
 struct RailNumbers {
   std::int32_t rails = 1, hosts_per_pod = 1, pods = 1, spines = 1;
@@ -23,4 +23,4 @@ struct RailNumbers {
 
 std::unique_ptr<Router> make_rail_router(const RailNumbers& numbers, Spread spread, std::uint64_t seed);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -1,6 +1,6 @@
 #include "networks/generators/rail_optimised.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 // A flow that may leave by any adapter arrives by the same: within a pod it then needs no spine.
@@ -49,4 +49,4 @@ std::unique_ptr<Router> make_rail_router(const RailNumbers& numbers, Spread spre
   return std::make_unique<RailRouter>(numbers, spread, seed);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -3,10 +3,10 @@
 
 #include "networks/generators/torus.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   TorusShape shape;
   shape.sizes = {count(given, "length")};
   shape.one_way = given.boolean("one_way");
@@ -23,10 +23,10 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(ring, {.name = "ring",
                                  .summary = "Hosts or switches in a circle, each wired to its two neighbours",
                                  .source = "Dally and Towles 2004, chapter 5: a torus of one dimension",
-                                 .parameters = crosscut::parameters,
-                                 .make = crosscut::make})
+                                 .parameters = parameters,
+                                 .make = make})

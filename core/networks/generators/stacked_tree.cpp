@@ -3,13 +3,13 @@
 
 #include "networks/generators/fat_tree.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 // Salmon, Stein and Sterling (SC98) compare their meta-nodes with L switches of P nodes under one root, with
 // uplinks of u: u / P for each node of one half. Here u is counted in links of a host, so that the figure
 // compares with theirs.
-void add_salmon_figure(const Parameters& given, double uplink_rate, ClosedForms& forms) {
+void add_salmon_figure(const program::Parameters& given, double uplink_rate, ClosedForms& forms) {
   const double uplink_in_links =
       uplink_rate * static_cast<double>(given.integer("uplinks")) / given.real("rate");
   forms.further.push_back(
@@ -18,7 +18,7 @@ void add_salmon_figure(const Parameters& given, double uplink_rate, ClosedForms&
        uplink_in_links / static_cast<double>(given.integer("hosts_per_leaf"))});
 }
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   const double rate = given.real("rate"), uplink_rate = rate_or(given, "uplink_rate", rate);
   const bool pooled = given.text("spread") == "pooled";
   const std::int32_t uplinks = count(given, "uplinks");
@@ -41,21 +41,22 @@ const std::array parameters = {
     count_parameter("leaves", "8", "leaf switches"),
     count_parameter("hosts_per_leaf", "16", "hosts on each leaf"),
     count_parameter("uplinks", "1", "cables from each leaf to the root", 1, 1e6),
-    Parameter{.name = "spread",
-              .kind = Parameter::Kind::choice,
-              .initial = "pooled",
-              .help = "pooled: the uplinks of a leaf carry as one; flow: each flow keeps to one of them",
-              .choices = {"pooled", "flow"}},
+    program::Parameter{
+        .name = "spread",
+        .kind = program::Parameter::Kind::choice,
+        .initial = "pooled",
+        .help = "pooled: the uplinks of a leaf carry as one; flow: each flow keeps to one of them",
+        .choices = {"pooled", "flow"}},
     host_rate_parameter(),
     rate_parameter("uplink_rate", "", "rate of each uplink; without it, that of the hosts"),
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(stacked_tree, {.name = "stacked-tree",
                                          .summary = "Leaf switches under one root switch, by trunked uplinks",
                                          .source = "Kurmann, Rauch and Stricker 2003, section 3.1 (the "
                                                    "maintenance network); Salmon, Stein and Sterling, SC98",
-                                         .parameters = crosscut::parameters,
-                                         .make = crosscut::make})
+                                         .parameters = parameters,
+                                         .make = make})

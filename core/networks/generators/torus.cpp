@@ -3,10 +3,10 @@
 
 #include <array>
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   TorusShape shape;
   shape.sizes = numbers(given, "dimensions");
   if (shape.sizes.empty()) throw UsageError("dimensions is empty; write the sizes as \"8x8x8\"");
@@ -18,11 +18,11 @@ void make(const Parameters& given, std::int64_t vertices_max, Network& network) 
 
 const std::array parameters = {
     list_parameter("dimensions", "4x4x4", "vertices in each dimension: 8x8x8"),
-    Parameter{.name = "wrap",
-              .kind = Parameter::Kind::boolean,
-              .initial = "true",
-              .help = "true: each line is closed to a ring (torus); false: it is open (mesh)",
-              .choices = {}},
+    program::Parameter{.name = "wrap",
+                       .kind = program::Parameter::Kind::boolean,
+                       .initial = "true",
+                       .help = "true: each line is closed to a ring (torus); false: it is open (mesh)",
+                       .choices = {}},
     torus_one_way_parameter(),
     torus_hosts_parameter(),
     rate_parameter(always_written, "", "rate of each link between neighbours, in each direction"),
@@ -30,7 +30,7 @@ const std::array parameters = {
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(torus,
                           {.name = "torus",
@@ -38,5 +38,5 @@ CROSSCUT_DEFINE_GENERATOR(torus,
                            .source = "Dally and Towles 2004, chapter 5; SCI's rings in two and three "
                                      "dimensions: Bode, Hill and Benjegerdes 2004; that they go one way: "
                                      "IEEE 1596-1992",
-                           .parameters = crosscut::parameters,
-                           .make = crosscut::make})
+                           .parameters = parameters,
+                           .make = make})

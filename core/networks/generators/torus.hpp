@@ -7,7 +7,7 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 
 struct TorusShape {
   std::vector<std::int32_t> sizes;    // [dimension]
@@ -21,26 +21,26 @@ struct TorusShape {
 void make_torus(const TorusShape& shape, std::int64_t vertices_max, Network& network);
 
 // Parameters that torus, ring and hypercube share; read_common takes them.
-inline void read_common(const Parameters& given, TorusShape& shape) {
+inline void read_common(const program::Parameters& given, TorusShape& shape) {
   shape.hosts_per_switch = count(given, "hosts_per_switch");
   shape.rate = given.real("rate");
   shape.host_rate = rate_or(given, "host_rate", shape.rate);
 }
-inline Parameter torus_hosts_parameter() {
+inline program::Parameter torus_hosts_parameter() {
   return count_parameter("hosts_per_switch", "0",
                          "hosts on a switch at each vertex; 0: the vertices are hosts that pass messages on",
                          0);
 }
-inline Parameter torus_one_way_parameter() {
+inline program::Parameter torus_one_way_parameter() {
   return {.name = "one_way",
-          .kind = Parameter::Kind::boolean,
+          .kind = program::Parameter::Kind::boolean,
           .initial = "false",
           .help = "true: rings carry one way round only, from each vertex to the next one up, as SCI's do",
           .choices = {}};
 }
-inline Parameter torus_host_rate_parameter() {
+inline program::Parameter torus_host_rate_parameter() {
   return rate_parameter("host_rate", "",
                         "with hosts_per_switch: rate of each host's link; without it, that of the others");
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -1,7 +1,7 @@
 #include "networks/generators/torus.hpp"
 #include "networks/generators/torus_router.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 void check_torus(const TorusShape& shape, std::int64_t vertices_max) {
@@ -99,4 +99,4 @@ void make_torus(const TorusShape& shape, std::int64_t vertices_max, Network& net
   bisect(shape, numbers.vertices, network.forms);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -1,6 +1,6 @@
 #include "networks/generators/torus_router.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
 class TorusRouter final : public Router {
@@ -55,4 +55,4 @@ std::unique_ptr<Router> make_torus_router(const TorusNumbers& numbers, Spread sp
   return std::make_unique<TorusRouter>(numbers, spread, seed);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -6,7 +6,7 @@
 
 #include "networks/generators/torus.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 
 // Edges of one line of vertices in a dimension.
 inline std::int32_t lines_edges(std::int32_t size, bool wrap) { return wrap && size > 2 ? size : size - 1; }
@@ -32,4 +32,4 @@ struct TorusNumbers {
 
 std::unique_ptr<Router> make_torus_router(const TorusNumbers& numbers, Spread spread, std::uint64_t seed);
 
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators

@@ -3,10 +3,10 @@
 
 #include "networks/generators/building.hpp"
 
-namespace crosscut {
+namespace crosscut::networks::generators {
 namespace {
 
-void make(const Parameters& given, std::int64_t vertices_max, Network& network) {
+void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
   Graph& graph = network.graph;
   const bool cable = given.text("through") == "cable";
   const int adapters = graph.host_classes.front().adapters;
@@ -31,19 +31,19 @@ void make(const Parameters& given, std::int64_t vertices_max, Network& network) 
 }
 
 const std::array parameters = {
-    Parameter{.name = "through",
-              .kind = Parameter::Kind::choice,
-              .initial = "cable",
-              .help = "cable: back to back; switch: through one switch",
-              .choices = {"cable", "switch"}},
+    program::Parameter{.name = "through",
+                       .kind = program::Parameter::Kind::choice,
+                       .initial = "cable",
+                       .help = "cable: back to back; switch: through one switch",
+                       .choices = {"cable", "switch"}},
     rate_parameter(always_written, "", "rate of each link, in each direction"),
 };
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::networks::generators
 
 CROSSCUT_DEFINE_GENERATOR(two_node, {.name = "two-node",
                                      .summary = "Two hosts, back to back or through one switch",
                                      .source = "Bode, Hill and Benjegerdes, USENIX FREENIX 2004",
-                                     .parameters = crosscut::parameters,
-                                     .make = crosscut::make})
+                                     .parameters = parameters,
+                                     .make = make})

@@ -23,7 +23,7 @@
 #include "smpi/player/phase_player.hpp"
 #include "smpi/smpi_block.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi::player {
 namespace {
 
 constexpr int conductor_fd = 0;
@@ -31,7 +31,7 @@ constexpr int conductor_fd = 0;
 struct Stage {
   sg_bar_t barrier = nullptr;
   std::optional<SmpiBlock> block;  // none: the end
-  std::unique_ptr<Pattern> pattern;
+  std::unique_ptr<program::Pattern> pattern;
   std::vector<double> samples;
   std::byte* payload = nullptr;
   std::int64_t payload_bytes = 0;
@@ -71,7 +71,7 @@ std::string receive_line() {
 
 // Room for every message of a phase, before the barrier ahead of it. Shared pages: SMPI copies nothing that
 // lies there. What was taken before stays, since other ranks may be under way with it.
-void take_payload(const Schedule& schedule) {
+void take_payload(const measure::Schedule& schedule) {
   std::int64_t largest = 1;
   for (const auto& op : schedule.ops) largest = std::max(largest, op.bytes);
   if (largest <= stage.payload_bytes) return;
@@ -81,8 +81,9 @@ void take_payload(const Schedule& schedule) {
 
 void prepare(int ranks) {
   const auto& block = *stage.block;
-  const auto& info = find_pattern(block.pattern);
-  stage.pattern = info.make(Parameters(info.parameters, block.parameters, "pattern " + block.pattern));
+  const auto& info = program::find_pattern(block.pattern);
+  stage.pattern =
+      info.make(program::Parameters(info.parameters, block.parameters, "pattern " + block.pattern));
   stage.samples.assign(block.doubles(ranks), std::numeric_limits<double>::quiet_NaN());
   const auto extent = stage.pattern->extent(ranks, block.bytes);
   if (extent.slots > block.slots || block.phase_end > extent.phases)
@@ -117,7 +118,7 @@ void play_block(Rank rank, Rank ranks) {
   PhasePlayer player(block.overheads);
   auto samples = std::span(stage.samples).subspan(static_cast<std::size_t>(rank) * block.width());
   for (auto phase = block.phase_first; phase < block.phase_end; ++phase) {
-    const auto schedule = make_schedule(*stage.pattern, rank, ranks, block.bytes, phase, {});
+    const auto schedule = measure::make_schedule(*stage.pattern, rank, ranks, block.bytes, phase, {});
     take_payload(schedule);
     // SimGrid's own: all leave at the same virtual moment, at the cost of one activity a rank. MPI_Barrier
     // would take the network's time, and let ranks go at different moments.
@@ -147,7 +148,7 @@ int play(Rank rank, Rank ranks) {
 }
 
 }  // namespace
-}  // namespace crosscut
+}  // namespace crosscut::smpi::player
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -155,11 +156,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   try {
-    status = crosscut::play(rank, ranks);
+    status = crosscut::smpi::player::play(rank, ranks);
   } catch (const crosscut::UsageError& error) {
-    crosscut::send_line(crosscut::smpi_says::usage, error.what());
+    crosscut::smpi::player::send_line(crosscut::smpi::smpi_says::usage, error.what());
   } catch (const crosscut::RunError& error) {
-    crosscut::send_line(crosscut::smpi_says::failed, error.what());
+    crosscut::smpi::player::send_line(crosscut::smpi::smpi_says::failed, error.what());
   }
   // The others would wait for this rank for ever.
   if (status != 0) ::_exit(status);

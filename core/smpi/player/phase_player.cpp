@@ -7,14 +7,14 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi::player {
 namespace {
 
 void check(int code, const char* call) {
   if (code != MPI_SUCCESS) throw RunError(std::string(call) + " failed with code " + std::to_string(code));
 }
 
-int count_of(const Op& op) {
+int count_of(const program::Op& op) {
   if (op.bytes > INT_MAX) throw UsageError("MPI's two-sided calls take messages of at most 2147483647 bytes");
   return static_cast<int>(op.bytes);
 }
@@ -26,11 +26,12 @@ void work(double seconds) {
 }
 
 // A lane of its own for each channel and rail.
-int tag_of(const Op& op) { return op.channel + 256 * op.rail; }
+int tag_of(const program::Op& op) { return op.channel + 256 * op.rail; }
 
 }  // namespace
 
-double PhasePlayer::play(const Schedule& schedule, std::byte* payload, std::span<double> message_seconds) {
+double PhasePlayer::play(const measure::Schedule& schedule, std::byte* payload,
+                         std::span<double> message_seconds) {
   payload_ = payload;
   posted_.assign(schedule.ops.size(), 0);
   done_.assign(schedule.ops.size(), 0);
@@ -44,21 +45,22 @@ double PhasePlayer::play(const Schedule& schedule, std::byte* payload, std::span
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const auto& op = schedule.ops[i];
     if (op.slot < 0) continue;
-    const double since = op.since == phase_start ? start : posted_[static_cast<std::size_t>(op.since)];
+    const double since =
+        op.since == program::phase_start ? start : posted_[static_cast<std::size_t>(op.since)];
     message_seconds[static_cast<std::size_t>(op.slot)] = (done_[i] - since) / op.divisor;
   }
   return schedule.ops.empty() ? std::numeric_limits<double>::quiet_NaN() : end - start;
 }
 
-void PhasePlayer::note_posted(const Schedule& schedule, std::size_t op) {
+void PhasePlayer::note_posted(const measure::Schedule& schedule, std::size_t op) {
   if (schedule.wants_posted[op] != 0) posted_[op] = MPI_Wtime();
 }
 
-void PhasePlayer::play_linear(const Schedule& schedule) {
+void PhasePlayer::play_linear(const measure::Schedule& schedule) {
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const auto& op = schedule.ops[i];
     note_posted(schedule, i);
-    if (op.kind == Op::Kind::send) {
+    if (op.kind == program::Op::Kind::send) {
       work(overheads_.send);
       check(MPI_Send(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD), "MPI_Send");
     } else {
@@ -66,19 +68,19 @@ void PhasePlayer::play_linear(const Schedule& schedule) {
           MPI_Recv(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD, MPI_STATUS_IGNORE),
           "MPI_Recv");
     }
-    if (op.kind == Op::Kind::receive) work(overheads_.receive);
+    if (op.kind == program::Op::Kind::receive) work(overheads_.receive);
     done_[i] = MPI_Wtime();
   }
 }
 
-void PhasePlayer::post(const Schedule& schedule, OpIndex index) {
+void PhasePlayer::post(const measure::Schedule& schedule, program::OpIndex index) {
   const auto i = static_cast<std::size_t>(index);
   const auto& op = schedule.ops[i];
   note_posted(schedule, i);
-  if (op.kind == Op::Kind::send) work(overheads_.send);
+  if (op.kind == program::Op::Kind::send) work(overheads_.send);
   auto& request = requests_.emplace_back();
   indices_.push_back(index);
-  if (op.kind == Op::Kind::send) {
+  if (op.kind == program::Op::Kind::send) {
     check(MPI_Isend(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD, &request),
           "MPI_Isend");
   } else {
@@ -87,14 +89,14 @@ void PhasePlayer::post(const Schedule& schedule, OpIndex index) {
   }
 }
 
-void PhasePlayer::play_overlapping(const Schedule& schedule) {
+void PhasePlayer::play_overlapping(const measure::Schedule& schedule) {
   waits_for_ = schedule.waits_for;
   // Posting a receive takes no time, so none waits for the overheads of sends.
-  for (const auto kind : {Op::Kind::receive, Op::Kind::send}) {
+  for (const auto kind : {program::Op::Kind::receive, program::Op::Kind::send}) {
     for (const auto root : schedule.roots)
       if (schedule.ops[static_cast<std::size_t>(root)].kind == kind) post(schedule, root);
   }
-  std::vector<OpIndex> ended;
+  std::vector<program::OpIndex> ended;
   while (!requests_.empty()) {
     int count = 0;
     finished_.resize(requests_.size());
@@ -107,7 +109,7 @@ void PhasePlayer::play_overlapping(const Schedule& schedule) {
     forget_finished();
     for (const auto index : ended) {
       const auto i = static_cast<std::size_t>(index);
-      if (schedule.ops[i].kind == Op::Kind::receive) work(overheads_.receive);
+      if (schedule.ops[i].kind == program::Op::Kind::receive) work(overheads_.receive);
       done_[i] = MPI_Wtime();
       const auto to = schedule.first_dependent[i + 1];
       for (auto k = schedule.first_dependent[i]; k < to; ++k) {
@@ -129,4 +131,4 @@ void PhasePlayer::forget_finished() {
   indices_.resize(kept);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi::player

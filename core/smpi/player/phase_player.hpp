@@ -12,7 +12,7 @@
 #include "measure/schedule.hpp"
 #include "smpi/smpi_options.hpp"
 
-namespace crosscut {
+namespace crosscut::smpi::player {
 
 class PhasePlayer {
  public:
@@ -21,13 +21,13 @@ class PhasePlayer {
   // `message_seconds`: [slot], left alone where the phase has no sample; returns the rank's seconds, NaN
   // without operations. All ranks call this at the same virtual moment. Every message is sent from, and
   // received into, `payload`: what it holds is nobody's business.
-  double play(const Schedule& schedule, std::byte* payload, std::span<double> message_seconds);
+  double play(const measure::Schedule& schedule, std::byte* payload, std::span<double> message_seconds);
 
  private:
-  void play_linear(const Schedule& schedule);
-  void play_overlapping(const Schedule& schedule);
-  void post(const Schedule& schedule, OpIndex index);
-  void note_posted(const Schedule& schedule, std::size_t op);
+  void play_linear(const measure::Schedule& schedule);
+  void play_overlapping(const measure::Schedule& schedule);
+  void post(const measure::Schedule& schedule, program::OpIndex index);
+  void note_posted(const measure::Schedule& schedule, std::size_t op);
   void forget_finished();
 
   Overheads overheads_;
@@ -35,8 +35,8 @@ class PhasePlayer {
   std::vector<double> posted_, done_;  // [operation] seconds of the virtual clock
   std::vector<std::int32_t> waits_for_;
   std::vector<MPI_Request> requests_;
-  std::vector<OpIndex> indices_;  // [request]
+  std::vector<program::OpIndex> indices_;  // [request]
   std::vector<int> finished_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::smpi::player

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut {
+namespace crosscut::clone {
 
 ChunkMap::ChunkMap(std::int64_t bytes, std::int64_t chunk_bytes, Owner owner)
     : bytes_(bytes),
@@ -58,4 +58,4 @@ ChunkMap::Counts ChunkMap::counts() const {
   return counts_;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

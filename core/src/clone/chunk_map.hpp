@@ -9,7 +9,7 @@
 #include <stop_token>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::clone {
 
 using Chunk = std::int64_t;
 
@@ -53,4 +53,4 @@ class ChunkMap {
   Counts counts_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

@@ -9,7 +9,7 @@
 #include "session/socket.hpp"
 #include "session/wire.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
 // Of a chunk that arrives damaged: then it is not chance.
@@ -37,14 +37,15 @@ Needed needed(const ChunkStore& store, const Lane& lane) {
 }
 
 void send_needed(const Needed& list, const Lane& lane) {
-  Writer writer;
+  session::Writer writer;
   writer.add(list.chunks).add(list.is_read).add(list.checksums);
-  send_frame(lane.fd, FrameType::ready, writer.bytes(), after_seconds(lane.patience_seconds));
+  session::send_frame(lane.fd, session::FrameType::ready, writer.bytes(),
+                      after_seconds(lane.patience_seconds));
 }
 
 Needed receive_needed(const ChunkStore& store, const Lane& lane) {
-  const Frame frame = receive_frame(lane.fd, after_seconds(for_ever));
-  Reader reader(frame.payload);
+  const session::Frame frame = session::receive_frame(lane.fd, after_seconds(for_ever));
+  session::Reader reader(frame.payload);
   Needed list;
   list.chunks = reader.list<Chunk>();
   list.is_read = reader.list<std::uint8_t>();
@@ -62,17 +63,18 @@ Needed receive_needed(const ChunkStore& store, const Lane& lane) {
 // A deadline for a piece, not for a chunk: a slow network is not a dead one.
 void send_bytes(const Lane& lane, std::span<const std::byte> bytes) {
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
-    send_all(lane.fd, bytes.first(std::min(bytes.size(), piece_bytes)), after_seconds(lane.patience_seconds));
+    session::send_all(lane.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
+                      after_seconds(lane.patience_seconds));
 }
 
 void receive_bytes(const Lane& lane, std::span<std::byte> bytes) {
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
-    receive_all(lane.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
-                after_seconds(lane.patience_seconds));
+    session::receive_all(lane.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
+                         after_seconds(lane.patience_seconds));
 }
 
 void send_head(const Lane& lane, const Head& head) {
-  send_all(lane.fd, std::as_bytes(std::span(head)), after_seconds(lane.patience_seconds));
+  session::send_all(lane.fd, std::as_bytes(std::span(head)), after_seconds(lane.patience_seconds));
 }
 
 // `theirs`: the checksum of what lies there at the receiver; null: nothing does.
@@ -99,7 +101,7 @@ void send_chunk(const ChunkStore& store, const Lane& lane, Chunk chunk, const st
 // False: it came damaged.
 bool receive_chunk(const ChunkStore& store, const Lane& lane, Chunk chunk, std::span<std::byte> buffer) {
   Head head;
-  receive_all(lane.fd, std::as_writable_bytes(std::span(head)), after_seconds(for_ever));
+  session::receive_all(lane.fd, std::as_writable_bytes(std::span(head)), after_seconds(for_ever));
   const auto size = static_cast<std::uint64_t>(store.map.size(chunk));
   const bool is_right = head[1] == static_cast<std::uint64_t>(Kind::right_already);
   const bool has_bytes = head[1] == static_cast<std::uint64_t>(Kind::bytes);
@@ -139,7 +141,7 @@ void send_chunks(const ChunkStore& store, const Lane& lane, const std::stop_toke
     const Needed list = receive_needed(store, lane);
     if (list.chunks.empty()) return;
     for (std::size_t i = 0; i < list.chunks.size(); ++i) {
-      if (!store.map.await(list.chunks[i], stop)) throw ConnectionLost("stopped");
+      if (!store.map.await(list.chunks[i], stop)) throw session::ConnectionLost("stopped");
       const std::uint64_t* theirs = list.is_read[i] != 0 ? &list.checksums[i] : nullptr;
       send_chunk(store, lane, list.chunks[i], theirs, memory.span());
       store.moved();
@@ -154,9 +156,9 @@ void receive_chunks(const ChunkStore& store, const Lane& lane) {
     send_needed(list, lane);
     if (list.chunks.empty()) return;
     if (round == most_rounds)
-      throw ConnectionLost("bytes from " + std::to_string(store.map.offset(list.chunks.front())) +
-                           " on arrived damaged " + std::to_string(most_rounds) + " times on rail " +
-                           std::to_string(lane.rail));
+      throw session::ConnectionLost("bytes from " + std::to_string(store.map.offset(list.chunks.front())) +
+                                    " on arrived damaged " + std::to_string(most_rounds) + " times on rail " +
+                                    std::to_string(lane.rail));
     for (const Chunk chunk : list.chunks) {
       receive_chunk(store, lane, chunk, memory.span());
       store.moved();
@@ -164,4 +166,4 @@ void receive_chunks(const ChunkStore& store, const Lane& lane) {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

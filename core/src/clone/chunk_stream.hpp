@@ -13,7 +13,7 @@
 #include "clone/chunk_map.hpp"
 #include "clone/image.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 struct ChunkStore {
   ChunkMap& map;
@@ -35,4 +35,4 @@ void receive_chunks(const ChunkStore& store, const Lane& lane);
 // Of one chunk, as it lies there now.
 std::uint64_t read_chunk(const ChunkStore& store, Chunk chunk, std::span<std::byte> buffer);
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

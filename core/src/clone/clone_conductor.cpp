@@ -5,18 +5,18 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
 // The launcher's word about a rank may come a moment later than the end of its connection.
 constexpr int launcher_tries = 20;
 constexpr auto launcher_pause = std::chrono::milliseconds(10);
 
-json::Value parsed(const Frame& frame) { return json::parse(Reader(frame.payload).text()); }
+json::Value parsed(const session::Frame& frame) { return json::parse(session::Reader(frame.payload).text()); }
 
 }  // namespace
 
-CloneConductor::CloneConductor(const RankSetup& setup, const Address& interface)
+CloneConductor::CloneConductor(const session::RankSetup& setup, const session::Address& interface)
     : podium_(setup, interface), roster_(static_cast<std::size_t>(setup.ranks)) {}
 
 std::string CloneConductor::name(Rank rank) const {
@@ -34,12 +34,12 @@ std::string CloneConductor::cause(Rank rank, const std::string& otherwise) {
 
 void CloneConductor::assemble() {
   const auto frames = server_.await_all(podium_.joining_patience(), [this] { podium_.check_gathering(); });
-  Welcome welcome;
+  session::Welcome welcome;
   welcome.living = server_.all_living();
   std::map<std::string, std::int32_t> machines;
   json::Array nodes;
   for (Rank rank = 0; rank < server_.ranks(); ++rank) {
-    const auto joined = unpack<Joined>(frames[static_cast<std::size_t>(rank)].payload);
+    const auto joined = session::unpack<session::Joined>(frames[static_cast<std::size_t>(rank)].payload);
     CloneMember& member = roster_.of(rank);
     member.node = json::parse(joined.facts).at("name").string();
     member.machine = machines.emplace(joined.node, static_cast<std::int32_t>(machines.size())).first->second;
@@ -51,7 +51,7 @@ void CloneConductor::assemble() {
       welcome.listeners[rail].push_back(joined.listeners[rail]);
     nodes.emplace_back(json::Object{{"name", member.node}, {"ranks", json::Array{rank}}});
   }
-  server_.broadcast(FrameType::welcome, pack(welcome));
+  server_.broadcast(session::FrameType::welcome, session::pack(welcome));
   desk_.events().say(
       json::Object{{"event", "ready"}, {"ranks", server_.ranks()}, {"nodes", std::move(nodes)}});
 }
@@ -62,7 +62,7 @@ void CloneConductor::run() {
         assemble();
         serve();
       },
-      [this] { server_.broadcast(FrameType::end, {}); });
+      [this] { server_.broadcast(session::FrameType::end, {}); });
 }
 
 void CloneConductor::serve() {
@@ -74,8 +74,8 @@ void CloneConductor::serve() {
       continue;
     }
     const auto heard = server_.hear(3600, false);
-    if (heard.what == ControlServer::Heard::What::input) podium_.hear_input(heard.fd);
-    if (heard.what == ControlServer::Heard::What::lost) lose(heard.rank, heard.reason);
+    if (heard.what == session::ControlServer::Heard::What::input) podium_.hear_input(heard.fd);
+    if (heard.what == session::ControlServer::Heard::What::lost) lose(heard.rank, heard.reason);
   }
 }
 
@@ -119,14 +119,14 @@ void CloneConductor::prepare(CloneJob& job) {
 
 // Nothing has been written yet, so all that is in the way is said at once.
 void CloneConductor::ask_to_prepare(const CloneJob& job, const std::vector<Rank>& ranks) {
-  const auto payload = Writer().add(json::write(to_json(job)));
-  for (const Rank rank : ranks) server_.send(rank, FrameType::job, payload.bytes());
+  const auto payload = session::Writer().add(json::write(to_json(job)));
+  for (const Rank rank : ranks) server_.send(rank, session::FrameType::job, payload.bytes());
   std::map<Rank, std::string> refusals;
   bool is_usage = true;
   for (auto left = ranks.size(); left > 0;) {
     const auto heard = server_.hear(0.5, true);
     if (desk_.stop_asked()) throw RunError("stopped before anything was copied");
-    using What = ControlServer::Heard::What;
+    using What = session::ControlServer::Heard::What;
     if (heard.what == What::input) podium_.hear_input(heard.fd);
     if (heard.what == What::lost) {
       lose(heard.rank, heard.reason);
@@ -134,11 +134,11 @@ void CloneConductor::ask_to_prepare(const CloneJob& job, const std::vector<Rank>
                      " was lost before anything was copied: " + roster_.of(heard.rank).reason);
     }
     if (heard.what != What::frame) continue;
-    if (heard.frame.type == FrameType::ready) {
+    if (heard.frame.type == session::FrameType::ready) {
       roster_.of(heard.rank).prepared = parse_prepared(parsed(heard.frame));
       --left;
-    } else if (heard.frame.type == FrameType::refused) {
-      const auto refusal = unpack<Refusal>(heard.frame.payload);
+    } else if (heard.frame.type == session::FrameType::refused) {
+      const auto refusal = session::unpack<session::Refusal>(heard.frame.payload);
       is_usage = is_usage && refusal.usage;
       refusals[heard.rank] = refusal.message;
       --left;
@@ -156,7 +156,7 @@ void CloneConductor::copy() {
   send_chain();
   while (!roster_.all_settled()) {
     const auto heard = server_.hear(0.25, true);
-    if (heard.what == ControlServer::Heard::What::input) podium_.hear_input(heard.fd);
+    if (heard.what == session::ControlServer::Heard::What::input) podium_.hear_input(heard.fd);
     if (desk_.stop_asked()) {
       stopped_ = true;
       return;
@@ -169,36 +169,36 @@ void CloneConductor::copy() {
 
 void CloneConductor::send_chain() {
   ++epoch_;
-  server_.broadcast(FrameType::run,
-                    Writer().add(json::write(to_json(Chain{epoch_, roster_.living()}))).bytes());
+  server_.broadcast(session::FrameType::run,
+                    session::Writer().add(json::write(to_json(Chain{epoch_, roster_.living()}))).bytes());
 }
 
-void CloneConductor::hear_rank(const ControlServer::Heard& heard) {
-  using What = ControlServer::Heard::What;
+void CloneConductor::hear_rank(const session::ControlServer::Heard& heard) {
+  using What = session::ControlServer::Heard::What;
   if (heard.what == What::stalled) return warn_of_stall();
   if (heard.what == What::lost) return lose(heard.rank, heard.reason);
   if (heard.what != What::frame || !server_.living(heard.rank)) return;
   CloneMember& member = roster_.of(heard.rank);
   switch (heard.frame.type) {
-    case FrameType::standing:
+    case session::FrameType::standing:
       // One of another thread's may have been overtaken by the result.
       if (member.state == CloneMember::State::unfinished)
         member.standing = parse_standing(parsed(heard.frame));
       return;
-    case FrameType::result:
+    case session::FrameType::result:
       member.standing = parse_standing(parsed(heard.frame));
       member.state = CloneMember::State::complete;
       member.seconds = elapsed_seconds();
       for (const Rank rank : roster_.living()) judge(rank);
       return;
-    case FrameType::committed:
+    case session::FrameType::committed:
       member.state = CloneMember::State::verified;
       desk_.events().say(json::Object{{"event", "verified"}, {"rank", heard.rank}, {"node", member.node}});
       return;
-    case FrameType::refused:
-      return lose(heard.rank, unpack<Refusal>(heard.frame.payload).message);
-    case FrameType::complaint:
-      return take_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
+    case session::FrameType::refused:
+      return lose(heard.rank, session::unpack<session::Refusal>(heard.frame.payload).message);
+    case session::FrameType::complaint:
+      return take_complaint(heard.rank, session::unpack<session::Complaint>(heard.frame.payload));
     default:
       return;
   }
@@ -209,7 +209,7 @@ void CloneConductor::judge(Rank rank) {
   const CloneMember& source = roster_.of(0);
   if (rank == 0 || member.state != CloneMember::State::complete || source.standing.sha256.empty()) return;
   if (member.standing.sha256 == source.standing.sha256) {
-    if (!std::exchange(member.is_committing, true)) server_.send(rank, FrameType::end_job, {});
+    if (!std::exchange(member.is_committing, true)) server_.send(rank, session::FrameType::end_job, {});
     return;
   }
   member.state = CloneMember::State::differs;
@@ -220,7 +220,7 @@ void CloneConductor::judge(Rank rank) {
 
 // Mostly the neighbour is dead, and its control connection says so in a moment. Where both live, it is the
 // connection that broke: then the rank behind it is given up, for the one before has the bytes.
-void CloneConductor::take_complaint(Rank from, const Complaint& complaint) {
+void CloneConductor::take_complaint(Rank from, const session::Complaint& complaint) {
   if (complaint.peer < 0 || complaint.peer >= server_.ranks()) return;
   suspicions_.push_back({from, complaint.peer, complaint.reason, after_seconds(1)});
 }
@@ -244,7 +244,7 @@ void CloneConductor::lose(Rank rank, const std::string& reason) {
     member.state = CloneMember::State::lost;
     member.reason = why;
   }
-  if (was_alive) server_.send(rank, FrameType::end, {});
+  if (was_alive) server_.send(rank, session::FrameType::end, {});
   server_.drop(rank);
   desk_.events().say(
       json::Object{{"event", "failed-rank"}, {"rank", rank}, {"node", member.node}, {"reason", why}});
@@ -296,4 +296,4 @@ void CloneConductor::tell_outcome() {
                                   {"nodes", roster_.outcome()}});
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

@@ -10,12 +10,12 @@
 #include "conduct/podium.hpp"
 #include "session/messages.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 class CloneConductor {
  public:
-  CloneConductor(const RankSetup& setup, const Address& interface);
-  Address address() const { return podium_.address(); }
+  CloneConductor(const session::RankSetup& setup, const session::Address& interface);
+  session::Address address() const { return podium_.address(); }
   void run();  // until the session ends; never throws
   // From rank 0's other thread: why it cannot go on.
   void rank_zero_failed(const std::string& reason) { podium_.rank_zero_failed(reason); }
@@ -34,8 +34,8 @@ class CloneConductor {
   void ask_to_prepare(const CloneJob& job, const std::vector<Rank>& ranks);
   void copy();
   void send_chain();
-  void hear_rank(const ControlServer::Heard& heard);
-  void take_complaint(Rank from, const Complaint& complaint);
+  void hear_rank(const session::ControlServer::Heard& heard);
+  void take_complaint(Rank from, const session::Complaint& complaint);
   void settle_complaints();
   void judge(Rank rank);
   void lose(Rank rank, const std::string& reason);
@@ -51,9 +51,9 @@ class CloneConductor {
     Deadline due;
   };
 
-  Podium podium_;
-  JobDesk& desk_ = podium_.desk();
-  ControlServer& server_ = podium_.server();
+  conduct::Podium podium_;
+  conduct::JobDesk& desk_ = podium_.desk();
+  session::ControlServer& server_ = podium_.server();
   CloneRoster roster_;
 
   std::uint32_t epoch_ = 0;
@@ -64,4 +64,4 @@ class CloneConductor {
   bool stopped_ = false, has_warned_ = false;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

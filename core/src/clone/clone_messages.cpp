@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/words.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
 constexpr std::int64_t least_chunk_bytes = 4 << 10, most_chunk_bytes = 256 << 20;
@@ -152,4 +152,4 @@ json::Value to_json(const Standing& standing) {
                       {"has_changed", standing.has_changed}};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

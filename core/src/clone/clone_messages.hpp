@@ -9,7 +9,7 @@
 #include "base/json.hpp"
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 struct CloneJob {
   std::string source, target;    // target may contain {rank} and {host}
@@ -59,4 +59,4 @@ struct Standing {
 Standing parse_standing(const json::Value& value);
 json::Value to_json(const Standing& standing);
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

@@ -5,23 +5,23 @@
 #include "clone/clone_conductor.hpp"
 #include "clone/clone_worker.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
-void work(const RankSetup& setup, const Address& conductor) {
-  CloneWorker(setup, join(setup, conductor)).serve();
+void work(const session::RankSetup& setup, const session::Address& conductor) {
+  CloneWorker(setup, session::join(setup, conductor)).serve();
 }
 
 }  // namespace
 
-int run_clone_rank(const RankSetup& setup) {
+int run_clone_rank(const session::RankSetup& setup) {
   ::signal(SIGPIPE, SIG_IGN);
   if (setup.rank == 0) {
-    CloneConductor conductor(setup, interfaces_of(setup).front());
-    return conduct_beside(conductor, [&](const Address& address) { work(setup, address); });
+    CloneConductor conductor(setup, session::interfaces_of(setup).front());
+    return conduct::conduct_beside(conductor, [&](const session::Address& address) { work(setup, address); });
   }
-  work(setup, Address::parse(setup.conductor));
+  work(setup, session::Address::parse(setup.conductor));
   return 0;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

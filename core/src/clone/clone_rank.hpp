@@ -4,9 +4,9 @@
 
 #include "session/rank.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 // Returns the exit status, or throws what this rank could not do.
-int run_clone_rank(const RankSetup& setup);
+int run_clone_rank(const session::RankSetup& setup);
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
 std::string_view name_of(CloneMember::State state) {
@@ -81,4 +81,4 @@ json::Array CloneRoster::outcome() const {
   return nodes;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

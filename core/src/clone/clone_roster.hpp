@@ -6,7 +6,7 @@
 
 #include "clone/clone_messages.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 struct CloneMember {
   enum class State : std::uint8_t {
@@ -51,4 +51,4 @@ class CloneRoster {
   std::vector<CloneMember> members_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

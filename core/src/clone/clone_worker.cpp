@@ -11,7 +11,7 @@
 #include "measure/machine.hpp"
 #include "session/messages.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
 constexpr double telling_seconds = 0.4;
@@ -22,7 +22,7 @@ constexpr double connecting_seconds = 3;
 constexpr double accepting_seconds = 0.1;
 
 // As measuring ranks have it: the conductor asks every half time-out.
-double silence_seconds(const RankSetup& setup) { return 2 * setup.timeout_seconds + 5; }
+double silence_seconds(const session::RankSetup& setup) { return 2 * setup.timeout_seconds + 5; }
 
 std::string hex_of(const Digest& digest) {
   std::string text;
@@ -47,21 +47,21 @@ Rank neighbour(const std::vector<Rank>& living, Rank self, std::ptrdiff_t step) 
   return at < 0 || at >= std::ssize(living) ? -1 : living[static_cast<std::size_t>(at)];
 }
 
-json::Value parsed(const Frame& frame) { return json::parse(Reader(frame.payload).text()); }
+json::Value parsed(const session::Frame& frame) { return json::parse(session::Reader(frame.payload).text()); }
 
 }  // namespace
 
-CloneWorker::CloneWorker(const RankSetup& setup, Membership member)
+CloneWorker::CloneWorker(const session::RankSetup& setup, session::Membership member)
     : setup_(setup),
       interfaces_(member.interfaces),
       attendant_(std::move(member.control), std::move(member.acceptors), silence_seconds(setup)) {
-  if (setup_.host.empty()) setup_.host = host_name();
+  if (setup_.host.empty()) setup_.host = measure::host_name();
 }
 
 void CloneWorker::serve() {
   while (true) {
-    const Frame frame = attendant_.next();
-    if (frame.type == FrameType::end) return;
+    const session::Frame frame = attendant_.next();
+    if (frame.type == session::FrameType::end) return;
     try {
       obey(frame);
     } catch (const UsageError& error) {
@@ -72,41 +72,41 @@ void CloneWorker::serve() {
   }
 }
 
-void CloneWorker::answer(FrameType type, const json::Value& words) {
-  attendant_.send(type, Writer().add(json::write(words)).bytes());
+void CloneWorker::answer(session::FrameType type, const json::Value& words) {
+  attendant_.send(type, session::Writer().add(json::write(words)).bytes());
 }
 
 // Said by threads that have nobody to throw to. That the conductor is gone, serve() hears for itself.
-void CloneWorker::tell(FrameType type, std::span<const std::byte> payload) {
+void CloneWorker::tell(session::FrameType type, std::span<const std::byte> payload) {
   try {
     if (!attendant_.interrupted()) attendant_.send(type, payload);
-  } catch (const ConnectionLost&) {
+  } catch (const session::ConnectionLost&) {
   }
 }
 
 void CloneWorker::refuse(const std::string& why, bool usage) {
-  tell(FrameType::refused, pack(Refusal{usage, why}));
+  tell(session::FrameType::refused, session::pack(session::Refusal{usage, why}));
 }
 
-void CloneWorker::obey(const Frame& frame) {
+void CloneWorker::obey(const session::Frame& frame) {
   switch (frame.type) {
-    case FrameType::welcome:
+    case session::FrameType::welcome:
       return meet(frame);
-    case FrameType::job:
+    case session::FrameType::job:
       return prepare(parse_clone_job(parsed(frame)));
-    case FrameType::run:
+    case session::FrameType::run:
       return take_place(parse_chain(parsed(frame)));
-    case FrameType::end_job:
+    case session::FrameType::end_job:
       return commit();
     default:
       throw RunError("the conductor said something this version does not know");
   }
 }
 
-void CloneWorker::meet(const Frame& frame) {
-  for (const auto& rail : unpack<Welcome>(frame.payload).listeners) {
+void CloneWorker::meet(const session::Frame& frame) {
+  for (const auto& rail : session::unpack<session::Welcome>(frame.payload).listeners) {
     auto& addresses = addresses_.emplace_back();
-    for (const auto& text : rail) addresses.push_back(Address::parse(text));
+    for (const auto& text : rail) addresses.push_back(session::Address::parse(text));
   }
 }
 
@@ -129,7 +129,7 @@ void CloneWorker::prepare(const CloneJob& job) {
   }
   store_.emplace(ChunkStore{*map_, image(), [this] { moved(); }});
   if (target_) look_for_what_is_right();
-  answer(FrameType::ready, to_json(prepared));
+  answer(session::FrameType::ready, to_json(prepared));
 }
 
 void CloneWorker::prepare_target(const CloneJob& job, Prepared& prepared) {
@@ -196,18 +196,18 @@ Link::Work CloneWorker::with_words(Rank peer, decltype(Link::Work::open) open,
           .run = std::move(run),
           .lost =
               [this, peer](const std::string& why) {
-                tell(FrameType::complaint, pack(Complaint{peer, why}));
+                tell(session::FrameType::complaint, session::pack(session::Complaint{peer, why}));
               },
           .failed = [this](const std::string& why) { refuse(why, false); }};
 }
 
 Link::Work CloneWorker::receiving_from(Rank before, std::uint32_t epoch) {
   const auto open = [this, before, epoch](std::int32_t rail, const std::stop_token& stop) {
-    const Hello wanted{Purpose::data, before, epoch, 0, static_cast<std::uint32_t>(rail)};
+    const session::Hello wanted{session::Purpose::data, before, epoch, 0, static_cast<std::uint32_t>(rail)};
     while (true) {
       try {
         return attendant_.accepted(wanted, after_seconds(accepting_seconds));
-      } catch (const ConnectionLost&) {
+      } catch (const session::ConnectionLost&) {
         if (stop.stop_requested() || attendant_.interrupted()) throw;
       }
     }
@@ -230,15 +230,15 @@ Link::Work CloneWorker::sending_to(Rank behind, std::uint32_t epoch) {
 
 Fd CloneWorker::connect_to_rank(Rank behind, std::int32_t rail, std::uint32_t epoch,
                                 const std::stop_token& stop) const {
-  const Hello hello{Purpose::data, setup_.rank, epoch, 0, static_cast<std::uint32_t>(rail)};
+  const session::Hello hello{session::Purpose::data, setup_.rank, epoch, 0, static_cast<std::uint32_t>(rail)};
   const auto at = static_cast<std::size_t>(rail);
-  const Address& to = addresses_.at(at).at(static_cast<std::size_t>(behind));
+  const session::Address& to = addresses_.at(at).at(static_cast<std::size_t>(behind));
   const Deadline deadline = after_seconds(setup_.timeout_seconds);
   while (true) {
     try {
-      return connect_authenticated(to, interfaces_.at(at), setup_.secret, hello,
-                                   std::min(deadline, after_seconds(connecting_seconds)));
-    } catch (const ConnectionLost&) {
+      return session::connect_authenticated(to, interfaces_.at(at), setup_.secret, hello,
+                                            std::min(deadline, after_seconds(connecting_seconds)));
+    } catch (const session::ConnectionLost&) {
       if (stop.stop_requested() || milliseconds_left(deadline) == 0) throw;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
@@ -260,7 +260,7 @@ void CloneWorker::read_all(const std::stop_token& stop) {
   }
   if (target_) image().sync();
   const ChunkMap::Counts counts = map_->counts();
-  answer(FrameType::result,
+  answer(session::FrameType::result,
          to_json(Standing{.received_bytes = counts.received_bytes,
                           .kept_bytes = counts.kept_bytes,
                           .checked_bytes = checked_bytes_,
@@ -271,7 +271,7 @@ void CloneWorker::read_all(const std::stop_token& stop) {
 void CloneWorker::commit() {
   if (!target_ || !has_begun_) throw RunError("asked to put a copy into its place that there is not");
   target_->commit();
-  answer(FrameType::committed, json::Object{});
+  answer(session::FrameType::committed, json::Object{});
 }
 
 // Called by all threads of this rank.
@@ -283,11 +283,11 @@ void CloneWorker::moved() {
   if (!lock || now - told_ < pause) return;
   told_ = now;
   const ChunkMap::Counts counts = map_->counts();
-  answer(FrameType::standing, to_json(Standing{.received_bytes = counts.received_bytes,
-                                               .kept_bytes = counts.kept_bytes,
-                                               .checked_bytes = checked_bytes_,
-                                               .sha256 = {},
-                                               .has_changed = false}));
+  answer(session::FrameType::standing, to_json(Standing{.received_bytes = counts.received_bytes,
+                                                        .kept_bytes = counts.kept_bytes,
+                                                        .checked_bytes = checked_bytes_,
+                                                        .sha256 = {},
+                                                        .has_changed = false}));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

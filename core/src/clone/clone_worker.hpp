@@ -15,16 +15,16 @@
 #include "session/attendant.hpp"
 #include "session/join.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 class CloneWorker {
  public:
-  CloneWorker(const RankSetup& setup, Membership member);
+  CloneWorker(const session::RankSetup& setup, session::Membership member);
   void serve();  // until the session ends; ConnectionLost when the conductor is gone
 
  private:
-  void obey(const Frame& frame);
-  void meet(const Frame& frame);
+  void obey(const session::Frame& frame);
+  void meet(const session::Frame& frame);
   void prepare(const CloneJob& job);
   void prepare_target(const CloneJob& job, Prepared& prepared);
   void look_for_what_is_right();
@@ -39,18 +39,18 @@ class CloneWorker {
   Lane lane(int fd, std::int32_t rail) const;
   void read_all(const std::stop_token& stop);
 
-  void answer(FrameType type, const json::Value& words);
-  void tell(FrameType type, std::span<const std::byte> payload);
+  void answer(session::FrameType type, const json::Value& words);
+  void tell(session::FrameType type, std::span<const std::byte> payload);
   void refuse(const std::string& why, bool usage);
   void moved();
 
   const Image& image() const { return source_ ? source_->image : target_->image(); }
   std::int32_t rails() const { return static_cast<std::int32_t>(interfaces_.size()); }
 
-  RankSetup setup_;
-  std::vector<Address> interfaces_;
-  std::vector<std::vector<Address>> addresses_;  // [rail][rank]
-  Attendant attendant_;
+  session::RankSetup setup_;
+  std::vector<session::Address> interfaces_;
+  std::vector<std::vector<session::Address>> addresses_;  // [rail][rank]
+  session::Attendant attendant_;
   std::optional<Source> source_;
   struct stat source_status_ {};
   std::unique_ptr<Target> target_;
@@ -66,4 +66,4 @@ class CloneWorker {
   std::jthread reader_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ std::string device_use(dev_t device) {
   return {};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

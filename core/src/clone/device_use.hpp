@@ -6,9 +6,9 @@
 
 #include <string>
 
-namespace crosscut {
+namespace crosscut::clone {
 
 // "mounted on /data", "its partition sdb1 is swap", "dm-0 is built on it"; empty: nothing is known.
 std::string device_use(dev_t device);
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

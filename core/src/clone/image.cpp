@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "clone/device_use.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
 constexpr mode_t permissions_of_new_files = 0644;
@@ -98,4 +98,4 @@ bool is_unchanged(const Source& source, const struct stat& then) {
          now.st_mtim.tv_nsec == then.st_mtim.tv_nsec;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

@@ -10,7 +10,7 @@
 
 #include "base/fd.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 class Image {
  public:
@@ -54,4 +54,4 @@ std::string identity_of(const struct stat& status);
 // Throws RunError.
 std::int64_t device_bytes(int fd, const std::string& path);
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

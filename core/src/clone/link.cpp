@@ -4,7 +4,7 @@
 
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 Link::Link(std::int32_t rails, Work work)
     : work_(std::move(work)), connections_(static_cast<std::size_t>(rails)) {
@@ -30,11 +30,11 @@ void Link::serve(std::int32_t rail, const std::stop_token& stop) {
       connections_[static_cast<std::size_t>(rail)] = std::move(opened);
     }
     work_.run(fd, rail, stop);
-  } catch (const ConnectionLost& lost) {
+  } catch (const session::ConnectionLost& lost) {
     if (!stop.stop_requested()) work_.lost(lost.what());
   } catch (const std::exception& error) {
     if (!stop.stop_requested()) work_.failed(error.what());
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

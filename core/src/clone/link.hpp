@@ -10,7 +10,7 @@
 
 #include "base/fd.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 class Link {
  public:
@@ -37,4 +37,4 @@ class Link {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

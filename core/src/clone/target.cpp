@@ -17,7 +17,7 @@
 #include "base/file.hpp"
 #include "clone/device_use.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 namespace {
 
 namespace fs = std::filesystem;
@@ -202,4 +202,4 @@ void Target::commit() {
 
 std::string Target::identity() const { return identity_of(status_of(*image_)); }
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

@@ -10,7 +10,7 @@
 
 #include "clone/image.hpp"
 
-namespace crosscut {
+namespace crosscut::clone {
 
 struct TargetOrder {
   std::string path;
@@ -59,4 +59,4 @@ class Target {
   std::int64_t resumable_bytes_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::clone

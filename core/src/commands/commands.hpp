@@ -1,13 +1,18 @@
 // The commands behind main(): argv[0] is the command's name. Each returns the exit status or throws.
 #pragma once
 
-namespace crosscut {
+#include "session/session_config.hpp"
 
+namespace crosscut::commands {
+
+int node_main(int argc, char** argv);
 int list_main(int argc, char** argv);
 int network_main(int argc, char** argv);
 int run_main(int argc, char** argv);
 int coordinates_main(int argc, char** argv);
 int replay_main(int argc, char** argv);
-int mpi_rank_main(int argc, char** argv);  // backends/mpi.cpp
 
-}  // namespace crosscut
+// A session of this machine's ranks, run by run_rank: what `crosscut-core run` needs.
+int launch_local(session::SessionConfig config, int requests_fd, int events_fd);
+
+}  // namespace crosscut::commands

@@ -10,28 +10,28 @@
 #include "program/parameters.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::commands {
 
 int coordinates_main(int argc, char** argv) {
   std::int64_t ranks = 0, first = 1, last = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view option = argv[i];
     if (option == "--ranks") {
-      ranks = parse_integer(argv[i + 1]);
+      ranks = program::parse_integer(argv[i + 1]);
     } else if (option == "--first") {
-      first = parse_integer(argv[i + 1]);
+      first = program::parse_integer(argv[i + 1]);
     } else if (option == "--last") {
-      last = parse_integer(argv[i + 1]);
+      last = program::parse_integer(argv[i + 1]);
     } else {
       throw UsageError("coordinates knows --ranks, --first and --last, not " + std::string(option));
     }
   }
   if (ranks < 2 || ranks > 10'000'000) throw UsageError("coordinates needs --ranks N, from 2 to 10000000");
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-  const auto job = parse_job(json::parse(text));
-  const auto& info = find_pattern(job.pattern);
+  const auto job = conduct::parse_job(json::parse(text));
+  const auto& info = program::find_pattern(job.pattern);
   const auto pattern =
-      info.make(Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
+      info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
   const auto count = static_cast<Rank>(ranks);
   if (const auto why = pattern->refuse(count); !why.empty())
     throw UsageError("pattern " + job.pattern + ": " + why);
@@ -40,7 +40,7 @@ int coordinates_main(int argc, char** argv) {
   if (last == 0) last = extent.phases;
   if (first < 1 || last > extent.phases || first > last)
     throw UsageError("there are phases 1 to " + std::to_string(extent.phases));
-  std::vector<Op> ops;
+  std::vector<program::Op> ops;
   for (auto index = first; index <= last; ++index) {
     const auto phase = pattern->phase(count, size, index - 1);
     json::Array peer(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(extent.slots), -1);
@@ -65,4 +65,4 @@ int coordinates_main(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::commands

@@ -9,7 +9,7 @@
 #include "program/list.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::commands {
 namespace {
 
 void print(std::string_view name, std::string_view summary, std::string_view unavailable) {
@@ -27,15 +27,16 @@ int list_main(int argc, char** argv) {
     throw UsageError("list knows no option but --json");
   }
   if (argc == 2) {
-    const auto text = json::write(describe(), 2) + "\n";
+    const auto text = json::write(program::describe(), 2) + "\n";
     std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }
   std::puts("patterns");
-  for (const auto* pattern : patterns()) print(pattern->name, pattern->summary, {});
+  for (const auto* pattern : program::patterns()) print(pattern->name, pattern->summary, {});
   std::puts("backends");
-  for (const auto* backend : backends()) print(backend->name, backend->summary, backend->unavailable);
+  for (const auto* backend : program::backends())
+    print(backend->name, backend->summary, backend->unavailable);
   return 0;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::commands

@@ -15,7 +15,7 @@
 #include "program/parameters.hpp"
 #include "smpi/smpi_options.hpp"
 
-namespace crosscut {
+namespace crosscut::commands {
 namespace {
 
 constexpr std::string_view help = R"(usage: crosscut-core network COMMAND FILE [OPTION ...]
@@ -45,7 +45,7 @@ struct Asked {
 
 std::int64_t count_of(std::string_view option, const char* text) {
   constexpr std::int64_t most = 1 << 20;
-  const auto count = parse_integer(text);
+  const auto count = program::parse_integer(text);
   if (count < 1 || count > most)
     throw UsageError(std::string(option) + " " + text + ": from 1 to " + std::to_string(most));
   return count;
@@ -60,7 +60,7 @@ Asked parse(int argc, char** argv) {
     } else if (word == "--graph") {
       asked.graph = true;
     } else if (word == "--key" && i + 1 < argc) {
-      asked.key = static_cast<std::uint64_t>(parse_integer(argv[++i]));
+      asked.key = static_cast<std::uint64_t>(program::parse_integer(argv[++i]));
     } else if (word == "--ranks" && i + 1 < argc) {
       asked.ranks = count_of(word, argv[++i]);
     } else if (word == "--ranks-per-host" && i + 1 < argc) {
@@ -86,19 +86,19 @@ Asked parse(int argc, char** argv) {
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 int show(const Asked& asked) {
-  const auto network = read_network(asked.names[0]);
-  auto report = describe_network(*network);
-  if (asked.graph) report.set("graph", describe_graph(*network));
-  print(asked.json ? json::write(report, 2) + "\n" : network_text(report));
+  const auto network = networks::read_network(asked.names[0]);
+  auto report = networks::describe_network(*network);
+  if (asked.graph) report.set("graph", networks::describe_graph(*network));
+  print(asked.json ? json::write(report, 2) + "\n" : networks::network_text(report));
   return 0;
 }
 
 // Lines "file:line: what" as they come; exit status 2 as for any wrong input.
 int check(const Asked& asked) {
   std::vector<std::string> mistakes;
-  std::unique_ptr<Network> network;
+  std::unique_ptr<networks::Network> network;
   try {
-    network = read_network(asked.names[0]);
+    network = networks::read_network(asked.names[0]);
   } catch (const UsageError& error) {
     std::string_view text = error.what();
     for (std::size_t start = 0; start < text.size();) {
@@ -124,35 +124,35 @@ int check(const Asked& asked) {
 }
 
 int routes(const Asked& asked) {
-  const auto network = read_network(asked.names[0]);
-  const auto report = describe_route(*network, asked.names[1], asked.names[2], asked.key);
-  print(asked.json ? json::write(report, 2) + "\n" : route_text(report));
+  const auto network = networks::read_network(asked.names[0]);
+  const auto report = networks::describe_route(*network, asked.names[1], asked.names[2], asked.key);
+  print(asked.json ? json::write(report, 2) + "\n" : networks::route_text(report));
   return 0;
 }
 
 int tables(const Asked& asked) {
-  const auto network = read_network(asked.names[0]);
-  print(json::write(describe_tables(*network)) + "\n");
+  const auto network = networks::read_network(asked.names[0]);
+  print(json::write(networks::describe_tables(*network)) + "\n");
   return 0;
 }
 
 int ways(const Asked& asked) {
-  const auto network = read_network(asked.names[0]);
-  print(json::write(describe_ways(*network)) + "\n");
+  const auto network = networks::read_network(asked.names[0]);
+  print(json::write(networks::describe_ways(*network)) + "\n");
   return 0;
 }
 
 int platform(const Asked& asked) {
   if (asked.out.empty()) throw UsageError("network platform needs --out FILE");
-  const auto network = read_network(asked.names[0]);
+  const auto network = networks::read_network(asked.names[0]);
   const auto per_host =
       asked.ranks_per_host > 0 ? asked.ranks_per_host : std::max(1, network->graph.host(0).ranks);
   const auto room = network->graph.hosts * per_host;
   const auto ranks = asked.ranks > 0 ? asked.ranks : room;
-  if (ranks > platform_ranks_max) throw UsageError(too_many_for_platform(ranks));
-  write_platform(*network, static_cast<Rank>(ranks), static_cast<int>(per_host), asked.out,
-                 asked.out + ".hosts");
-  write_options(smpi_program_options(common_overheads(*network)), asked.out + ".smpi");
+  if (ranks > backends::platform_ranks_max) throw UsageError(backends::too_many_for_platform(ranks));
+  backends::write_platform(*network, static_cast<Rank>(ranks), static_cast<int>(per_host), asked.out,
+                           asked.out + ".hosts");
+  smpi::write_options(smpi::smpi_program_options(smpi::common_overheads(*network)), asked.out + ".smpi");
   return 0;
 }
 
@@ -176,4 +176,4 @@ int network_main(int argc, char** argv) {
   throw UsageError("network has no command " + shown(asked.command) + suggestion(asked.command, commands));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::commands

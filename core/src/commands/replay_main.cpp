@@ -12,7 +12,7 @@
 #include "program/parameters.hpp"
 #include "replay/replay.hpp"
 
-namespace crosscut {
+namespace crosscut::commands {
 namespace {
 
 constexpr std::string_view help = R"(usage: crosscut-core replay TRACE --on NETWORK [OPTION ...]
@@ -36,18 +36,18 @@ Prints one JSON object: seconds until each rank's end.
 struct Asked {
   std::string trace, network;
   std::int64_t ranks_per_host = 0;
-  ReplayModel model;
+  replay::ReplayModel model;
 };
 
 double factor(std::string_view option, std::string_view text) {
-  const auto value = text == "inf" ? std::numeric_limits<double>::infinity() : parse_real(text);
+  const auto value = text == "inf" ? std::numeric_limits<double>::infinity() : program::parse_real(text);
   if (!(value >= 0) || (option == "--bandwidth" && value == 0) || (option != "--bandwidth" && value > 1e15))
     throw UsageError(std::string(option) + " " + shown(text) + ": a factor from 0 on");
   return value;
 }
 
 double rate(std::string_view text) {
-  const auto value = parse_real(text);
+  const auto value = program::parse_real(text);
   if (!(value >= 1e-9 && value <= 1e30))
     throw UsageError("--operations-per-second " + shown(text) + ": above 0");
   return value;
@@ -58,21 +58,21 @@ void set(Asked& asked, std::string_view option, std::string_view text) {
   if (option == "--on") {
     asked.network = text;
   } else if (option == "--ranks-per-host") {
-    asked.ranks_per_host = parse_integer(text);
+    asked.ranks_per_host = program::parse_integer(text);
     if (asked.ranks_per_host < 0 || asked.ranks_per_host > 1 << 20)
       throw UsageError("--ranks-per-host " + shown(text) + ": from 0 (as the network says) to 1048576");
   } else if (option == "--operations-per-second") {
     model.seconds_per_operation = 1 / rate(text);
   } else if (option == "--eager") {
-    model.eager_bytes = static_cast<double>(parse_bytes(text));
+    model.eager_bytes = static_cast<double>(program::parse_bytes(text));
   } else if (option == "--send-buffer") {
-    model.send_buffer_bytes = static_cast<double>(parse_bytes(text));
+    model.send_buffer_bytes = static_cast<double>(program::parse_bytes(text));
   } else if (option == "--window") {
-    model.window_bytes = static_cast<double>(parse_bytes(text));
+    model.window_bytes = static_cast<double>(program::parse_bytes(text));
   } else if (option == "--header") {
-    model.header_bytes = static_cast<double>(parse_bytes(text));
+    model.header_bytes = static_cast<double>(program::parse_bytes(text));
   } else if (option == "--noise") {
-    model.noise_seconds = parse_seconds(text);
+    model.noise_seconds = program::parse_seconds(text);
   } else if (option == "--latency") {
     model.latency = factor(option, text);
   } else if (option == "--bandwidth") {
@@ -115,8 +115,8 @@ int replay_main(int argc, char** argv) {
     }
   }
   auto asked = parse(argc, argv);
-  const auto network = read_network(asked.network);
-  const auto trace = read_replay_trace(asked.trace);
+  const auto network = networks::read_network(asked.network);
+  const auto trace = replay::read_replay_trace(asked.trace);
   const auto per_host =
       asked.ranks_per_host > 0 ? asked.ranks_per_host : std::max(1, network->graph.host(0).ranks);
   if (network->graph.hosts * per_host < trace.ranks())
@@ -128,8 +128,8 @@ int replay_main(int argc, char** argv) {
     asked.model.segment_bytes = protocol.mtu - protocol.headers;
     asked.model.framing_bytes = protocol.headers + protocol.framing;
   }
-  const NetworkWays ways(*network, static_cast<int>(per_host));
-  Replay replay(trace, ways, asked.model);
+  const backends::NetworkWays ways(*network, static_cast<int>(per_host));
+  replay::Replay replay(trace, ways, asked.model);
   const auto times = replay.run();
   json::Array ended(times.ended.begin(), times.ended.end());
   const auto line =
@@ -140,4 +140,4 @@ int replay_main(int argc, char** argv) {
   return 0;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::commands

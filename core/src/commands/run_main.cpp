@@ -14,7 +14,7 @@
 #include "measure/machine.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::commands {
 namespace {
 
 constexpr std::string_view help = R"(usage: crosscut-core run PATTERN -n RANKS --out DIR [OPTION ...]
@@ -38,11 +38,11 @@ Events go to standard output, one JSON object a line.
 )";
 
 struct Asked {
-  SessionConfig session;
+  session::SessionConfig session;
   json::Value job{json::Object{}};
 };
 
-bool is_parameter(std::span<const Parameter> known, std::string_view name) {
+bool is_parameter(std::span<const program::Parameter> known, std::string_view name) {
   for (const auto& parameter : known) {
     if (parameter.name == name) return true;
   }
@@ -51,19 +51,20 @@ bool is_parameter(std::span<const Parameter> known, std::string_view name) {
 
 json::Value sizes_of(std::string_view text) {
   json::Array sizes;
-  for (const auto bytes : parse_sizes(text)) sizes.emplace_back(bytes);
+  for (const auto bytes : program::parse_sizes(text)) sizes.emplace_back(bytes);
   return sizes;
 }
 
 json::Value phases_of(std::string_view text) {
   const auto dash = text.find('-');
-  const auto first = parse_integer(text.substr(0, dash));
-  return json::Array{first, dash == std::string_view::npos ? first : parse_integer(text.substr(dash + 1))};
+  const auto first = program::parse_integer(text.substr(0, dash));
+  return json::Array{first,
+                     dash == std::string_view::npos ? first : program::parse_integer(text.substr(dash + 1))};
 }
 
 double fraction_of(std::string_view text) {
-  if (text.ends_with('%')) return parse_real(text.substr(0, text.size() - 1)) / 100;
-  return parse_real(text);
+  if (text.ends_with('%')) return program::parse_real(text.substr(0, text.size() - 1)) / 100;
+  return program::parse_real(text);
 }
 
 bool take_flag(std::string_view name, Asked& asked) {
@@ -83,27 +84,28 @@ bool take_value(std::string_view name, const std::string& value, Asked& asked) {
   if (name == "size") return asked.job.set("sizes", sizes_of(value)), true;
   if (name == "phases") return asked.job.set("phases", phases_of(value)), true;
   if (name == "interval") return asked.job.set("interval", fraction_of(value)), true;
-  if (name == "warm-up") return asked.job.set("warm_up", parse_integer(value)), true;
-  if (name == "memory") return asked.job.set("memory_bytes", parse_bytes(value)), true;
-  if (name == "time-limit") return asked.job.set("time_limit_seconds", parse_seconds(value)), true;
-  if (name == "repetitions" || name == "iterations") return asked.job.set(name, parse_integer(value)), true;
+  if (name == "warm-up") return asked.job.set("warm_up", program::parse_integer(value)), true;
+  if (name == "memory") return asked.job.set("memory_bytes", program::parse_bytes(value)), true;
+  if (name == "time-limit") return asked.job.set("time_limit_seconds", program::parse_seconds(value)), true;
+  if (name == "repetitions" || name == "iterations")
+    return asked.job.set(name, program::parse_integer(value)), true;
   if (name == "sync" || name == "wait" || name == "out" || name == "backend")
     return asked.job.set(name, value), true;
-  if (name == "timeout") return asked.session.timeout_seconds = parse_seconds(value), true;
+  if (name == "timeout") return asked.session.timeout_seconds = program::parse_seconds(value), true;
   if (name == "interface") return asked.session.interface = value, true;
   if (name == "network") return asked.session.network = value, true;
   if (name == "ranks-per-host")
     return asked.session.ranks_per_host =
-               static_cast<int>(std::clamp<std::int64_t>(parse_integer(value), 0, 1 << 20)),
+               static_cast<int>(std::clamp<std::int64_t>(program::parse_integer(value), 0, 1 << 20)),
            true;
   return false;
 }
 
 // Also gives the seed to the job when the pattern has no parameter of that name.
-void take_parameter(std::string_view name, const std::string& value, const PatternInfo& pattern,
-                    const BackendInfo& backend, Asked& asked, json::Object& pattern_given,
+void take_parameter(std::string_view name, const std::string& value, const program::PatternInfo& pattern,
+                    const program::BackendInfo& backend, Asked& asked, json::Object& pattern_given,
                     json::Object& backend_given) {
-  if (name == "seed") asked.job.set("seed", parse_integer(value));
+  if (name == "seed") asked.job.set("seed", program::parse_integer(value));
   if (is_parameter(pattern.parameters, name)) {
     pattern_given.emplace_back(std::string(name), value);
   } else if (is_parameter(backend.parameters, name)) {
@@ -119,7 +121,7 @@ Asked parse(int argc, char** argv) {
     throw UsageError("run needs the name of a pattern first; see crosscut-core run --help");
   Asked asked;
   asked.session.ranks = 0;
-  const auto& pattern = find_pattern(argv[1]);
+  const auto& pattern = program::find_pattern(argv[1]);
   asked.job.set("pattern", pattern.name);
   std::vector<std::pair<std::string_view, std::string>> rest;
   for (int i = 2; i < argc; ++i) {
@@ -138,7 +140,7 @@ Asked parse(int argc, char** argv) {
       throw UsageError("option --" + std::string(word) + " needs a value");
     }
     if (word == "ranks") {
-      const auto ranks = parse_integer(value);
+      const auto ranks = program::parse_integer(value);
       if (ranks < 2 || ranks > 1'000'000)
         throw UsageError("-n " + value + ": from 2 to 1000000 ranks are possible");
       asked.session.ranks = static_cast<Rank>(ranks);
@@ -147,7 +149,7 @@ Asked parse(int argc, char** argv) {
     }
   }
   const auto* named = asked.job.find("backend");
-  const auto& backend = find_backend(named != nullptr ? named->string() : "tcp");
+  const auto& backend = program::find_backend(named != nullptr ? named->string() : "tcp");
   json::Object pattern_given, backend_given;
   for (const auto& [name, value] : rest) {
     take_parameter(name, value, pattern, backend, asked, pattern_given, backend_given);
@@ -175,7 +177,7 @@ int run_main(int argc, char** argv) {
     }
   }
   const auto asked = parse(argc, argv);
-  parse_job(asked.job);  // refuses early, before any rank is started
+  conduct::parse_job(asked.job);  // refuses early, before any rank is started
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) throw_errno("making a pipe");
   const Fd requests(ends[0]), writing(ends[1]);
@@ -186,4 +188,4 @@ int run_main(int argc, char** argv) {
   return launch_local(asked.session, requests.get(), STDOUT_FILENO);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::commands

@@ -7,7 +7,7 @@
 
 #include "conduct/median_interval.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 namespace {
 
 // A block is so long at most, so that little is lost, a stop is soon obeyed, and progress is seen.
@@ -21,8 +21,8 @@ double largest_of(std::span<const double> values) {
   return most;
 }
 
-BlockPlan::BlockPlan(const Store& store, std::int32_t size_index, std::int64_t phases, std::int64_t ranks,
-                     Repetition repetition)
+BlockPlan::BlockPlan(const store::Store& store, std::int32_t size_index, std::int64_t phases,
+                     std::int64_t ranks, Repetition repetition)
     : store_(store),
       size_index_(size_index),
       phases_(phases),
@@ -46,7 +46,7 @@ std::int64_t BlockPlan::repetitions_at_once(std::int64_t from) const {
 
 // With summaries: all repetitions of a few phases, then those of the next; as many at once as the time of a
 // block allows. The count is then the cap: intervals are not looked at.
-std::optional<Block> BlockPlan::next_by_phase(double phase_seconds) {
+std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
   for (std::int64_t first = 0; first < phases_;) {
     auto block = store_.largest_block(size_index_, 0, first);
     block.phase_end = std::min(block.phase_end, phases_);
@@ -74,7 +74,7 @@ std::vector<bool> BlockPlan::row(std::int64_t repetition) const {
   return done;
 }
 
-std::optional<Block> BlockPlan::next(double phase_seconds) {
+std::optional<store::Block> BlockPlan::next(double phase_seconds) {
   if (store_.phase_by_phase()) return next_by_phase(phase_seconds);
   for (; repetition_ < asked_.cap; ++repetition_) {
     const auto done = row(repetition_);
@@ -125,7 +125,7 @@ void BlockPlan::recall(std::int64_t repetition) {
   }
 }
 
-void BlockPlan::remember(const BlockData& data, bool with_losses) {
+void BlockPlan::remember(const store::BlockData& data, bool with_losses) {
   const auto& block = data.block;
   const auto ranks = static_cast<std::size_t>(ranks_);
   std::size_t cell = 0;
@@ -150,4 +150,4 @@ bool BlockPlan::precise_enough() const {
   });
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -1,13 +1,13 @@
 #include "conduct/conductor.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
-Conductor::Conductor(const RankSetup& setup, const Address& interface)
+Conductor::Conductor(const session::RankSetup& setup, const session::Address& interface)
     : podium_(setup, interface),
       ranks_(podium_.server(),
              {.input = [this](int fd) { podium_.hear_input(fd); },
               .lost =
-                  [this](const LostRank& one) {
+                  [this](const session::LostRank& one) {
                     podium_.events().say(json::Object{{"event", "failed-rank"},
                                                       {"rank", one.rank},
                                                       {"node", one.node},
@@ -30,4 +30,4 @@ void Conductor::serve() {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

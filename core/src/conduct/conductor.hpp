@@ -7,12 +7,12 @@
 #include "conduct/podium.hpp"
 #include "session/remote_ranks.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 class Conductor {
  public:
-  Conductor(const RankSetup& setup, const Address& interface);
-  Address address() const { return podium_.address(); }
+  Conductor(const session::RankSetup& setup, const session::Address& interface);
+  session::Address address() const { return podium_.address(); }
   void run();  // until the session ends; never throws
   // From rank 0's measuring thread: why it cannot go on.
   void rank_zero_failed(const std::string& reason) { podium_.rank_zero_failed(reason); }
@@ -22,7 +22,7 @@ class Conductor {
   void serve();
 
   Podium podium_;
-  RemoteRanks ranks_;
+  session::RemoteRanks ranks_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <string_view>
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 bool Events::say(const json::Value& event) {
   const auto line = json::write(event) + "\n";
@@ -25,4 +25,4 @@ bool Events::say(const json::Value& event) {
   return !broken_;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -3,7 +3,7 @@
 
 #include "base/json.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 class Events {
  public:
@@ -21,4 +21,4 @@ class Events {
   bool broken_ = false;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

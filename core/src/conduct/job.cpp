@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 namespace {
 
 constexpr std::size_t longest_text = 4096;  // PATH_MAX; no parameter needs more but `pairs`
@@ -203,4 +203,4 @@ json::Value to_json(const Job& job) {
   };
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

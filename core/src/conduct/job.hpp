@@ -9,7 +9,7 @@
 
 #include "base/json.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 struct Job {
   std::string pattern;
@@ -44,4 +44,4 @@ struct Job {
 Job parse_job(const json::Value& value);
 json::Value to_json(const Job& job);
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -7,7 +7,7 @@
 #include "conduct/job_run.hpp"
 #include "store/layout.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 namespace {
 
 constexpr std::int64_t most_coordinate_bytes = std::int64_t{64} << 20;
@@ -17,13 +17,13 @@ constexpr auto short_preparation = std::chrono::seconds(1);
 // In `bytes`: the sample's bytes are the message size asked for.
 constexpr std::int64_t as_size = -1;
 
-json::Value described(const Parameters& parameters) {
+json::Value described(const program::Parameters& parameters) {
   json::Object values;
   for (const auto& [name, value] : parameters.all()) values.emplace_back(name, value);
   return values;
 }
 
-std::int64_t sample_bytes(const Op& op) { return op.sample_bytes >= 0 ? op.sample_bytes : op.bytes; }
+std::int64_t sample_bytes(const program::Op& op) { return op.sample_bytes >= 0 ? op.sample_bytes : op.bytes; }
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::int64_t sample_bytes(const Op& op) { return op.sample_bytes >= 0 ? op.sampl
 void JobRun::refuse_bytes_of_their_own() const {
   const auto ranks = ensemble_.ranks();
   const auto first = shape_.sizes.front();
-  std::vector<Op> ops, other;
+  std::vector<program::Op> ops, other;
   for (const auto size : shape_.sizes) {
     const auto phases = std::min(pattern_->extent(ranks, first).phases, pattern_->extent(ranks, size).phases);
     for (const auto index : {first_phase_, std::min(first_phase_ + shape_.phases, phases) - 1}) {
@@ -82,14 +82,14 @@ std::vector<double> JobRun::credited_bytes() {
 }
 
 // One phase, asked for when it is written or compared.
-PhaseSamples JobRun::samples_of(std::int64_t index) const {
+store::PhaseSamples JobRun::samples_of(std::int64_t index) const {
   const auto cells = static_cast<std::size_t>(shape_.ranks * shape_.slots);
-  PhaseSamples samples{.peer = std::vector<std::int32_t>(cells, -1),
-                       .bytes = std::vector<std::int64_t>(cells, as_size)};
+  store::PhaseSamples samples{.peer = std::vector<std::int32_t>(cells, -1),
+                              .bytes = std::vector<std::int64_t>(cells, as_size)};
   const auto ranks = ensemble_.ranks();
   const auto size = shape_.sizes.front();
   const auto phase = pattern_->phase(ranks, size, first_phase_ + index);
-  std::vector<Op> ops;
+  std::vector<program::Op> ops;
   for (Rank rank = 0; rank < ranks; ++rank) {
     ops.clear();
     phase->emit(rank, ops);
@@ -112,8 +112,8 @@ bool JobRun::bytes_differ() {
   return false;
 }
 
-Coordinates JobRun::coordinates() {
-  Coordinates coordinates;
+store::Coordinates JobRun::coordinates() {
+  store::Coordinates coordinates;
   const auto ranks = ensemble_.ranks();
   coordinates.node = ensemble_.nodes();
   if (shape_.phases * shape_.ranks * shape_.slots * 4 <= most_coordinate_bytes) {
@@ -134,16 +134,16 @@ Coordinates JobRun::coordinates() {
   return coordinates;
 }
 
-Store::Options JobRun::store_options(const json::Object& begun) {
-  const Parameters pattern_values(info_.parameters, job_.pattern_parameters, "pattern");
-  const Parameters backend_values(backend_.parameters, job_.backend_parameters, "backend");
-  Store::Options options;
+store::Store::Options JobRun::store_options(const json::Object& begun) {
+  const program::Parameters pattern_values(info_.parameters, job_.pattern_parameters, "pattern");
+  const program::Parameters backend_values(backend_.parameters, job_.backend_parameters, "backend");
+  store::Store::Options options;
   options.shape = shape_;
   options.coordinates = coordinates();
   options.compute = job_.compute;
   options.lossy = backend_.lossy;
-  options.kept =
-      kept_within(static_cast<double>(job_.raw_budget_bytes), shape_, options.compute || options.lossy);
+  options.kept = store::kept_within(static_cast<double>(job_.raw_budget_bytes), shape_,
+                                    options.compute || options.lossy);
   auto& attributes = options.attributes;
   attributes = {
       {"crosscut", std::string(version)},
@@ -183,8 +183,8 @@ Store::Options JobRun::store_options(const json::Object& begun) {
 
 void JobRun::open_store(const json::Object& begun) {
   if (job_.out.empty()) throw UsageError("the job names no directory for its run (out)");
-  store_ = job_.resume ? Store::resume(job_.out, store_options(begun), job_.force)
-                       : Store::create(job_.out, store_options(begun));
+  store_ = job_.resume ? store::Store::resume(job_.out, store_options(begun), job_.force)
+                       : store::Store::create(job_.out, store_options(begun));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

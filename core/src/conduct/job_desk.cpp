@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "conduct/job_run.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 namespace {
 
 Fd watch_signals() {
@@ -49,13 +49,13 @@ bool JobDesk::stop_asked() {
   return requests_.take_stop() || requests_.ended() || interrupts_ > 0 || events_.broken();
 }
 
-bool JobDesk::do_next(Ensemble& ensemble) {
+bool JobDesk::do_next(session::Ensemble& ensemble) {
   if (requests_.empty()) return false;
   do_request(requests_.take(), ensemble);
   return true;
 }
 
-void JobDesk::do_request(const std::string& line, Ensemble& ensemble) {
+void JobDesk::do_request(const std::string& line, session::Ensemble& ensemble) {
   try {
     const auto request = json::parse(line);
     // Slurm copies our input to every node; this line is for those on which rank 0 is not.
@@ -74,7 +74,7 @@ void JobDesk::do_request(const std::string& line, Ensemble& ensemble) {
   }
 }
 
-void JobDesk::run_job(const json::Value& value, Ensemble& ensemble) {
+void JobDesk::run_job(const json::Value& value, session::Ensemble& ensemble) {
   try {
     JobRun job(
         parse_job(value), ensemble, events_, [this] { return stop_asked(); }, place_);
@@ -92,4 +92,4 @@ void JobDesk::run_job(const json::Value& value, Ensemble& ensemble) {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

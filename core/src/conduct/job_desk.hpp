@@ -10,7 +10,7 @@
 #include "conduct/requests.hpp"
 #include "session/ensemble.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 class JobDesk {
  public:
@@ -31,7 +31,7 @@ class JobDesk {
   bool over() const;
   // Does the request that has waited longest; false: none waits. Throws RunError when the session cannot go
   // on.
-  bool do_next(Ensemble& ensemble);
+  bool do_next(session::Ensemble& ensemble);
   // For who does requests of another kind: the one that has waited longest; empty: none waits.
   std::string take_request() { return requests_.empty() ? std::string() : requests_.take(); }
   // Reads what is there; true: what is in work is to end.
@@ -42,8 +42,8 @@ class JobDesk {
   int exit_status() const { return exit_status_; }
 
  private:
-  void do_request(const std::string& line, Ensemble& ensemble);
-  void run_job(const json::Value& job, Ensemble& ensemble);
+  void do_request(const std::string& line, session::Ensemble& ensemble);
+  void run_job(const json::Value& job, session::Ensemble& ensemble);
 
   Events events_;
   Requests requests_;
@@ -54,4 +54,4 @@ class JobDesk {
   std::atomic<int> exit_status_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

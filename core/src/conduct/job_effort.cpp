@@ -3,10 +3,10 @@
 
 #include "conduct/job_run.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
-void JobRun::remember_effort(std::int32_t size_index, const BlockOutcome& outcome) {
-  const auto moved = [](const Effort& one) { return one.sent_bytes + one.received_bytes > 0; };
+void JobRun::remember_effort(std::int32_t size_index, const session::BlockOutcome& outcome) {
+  const auto moved = [](const measure::Effort& one) { return one.sent_bytes + one.received_bytes > 0; };
   if (std::none_of(outcome.effort.begin(), outcome.effort.end(), moved)) return;  // null, sim
   auto& total = effort_[shape_.sizes[static_cast<std::size_t>(size_index)]];
   total.resize(outcome.effort.size());
@@ -33,4 +33,4 @@ json::Array JobRun::effort() const {
   return sizes;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -10,7 +10,7 @@
 #include "program/moved_bytes.hpp"
 #include "store/summary.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 namespace {
 
 // Share of a sample that the skew of the barrier may be.
@@ -31,7 +31,7 @@ double seconds_since(Deadline start) {
 }
 
 // Of the most crowded node, at least 1.
-double ranks_on_a_core(const Ensemble& ensemble) {
+double ranks_on_a_core(const session::Ensemble& ensemble) {
   const auto attributes = json::Value(ensemble.attributes());
   const auto* nodes = attributes.find("nodes");
   if (nodes == nullptr || !nodes->is_array()) return 1;
@@ -51,16 +51,16 @@ std::int64_t least_repetitions(const Job& job) { return job.interval > 0 ? job.m
 
 }  // namespace
 
-JobRun::JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()> stop_asked,
+JobRun::JobRun(Job job, session::Ensemble& ensemble, Events& events, std::function<bool()> stop_asked,
                std::string place)
     : job_(std::move(job)),
       ensemble_(ensemble),
       events_(events),
       stop_asked_(std::move(stop_asked)),
       place_(std::move(place)),
-      info_(find_pattern(job_.pattern)),
-      backend_(find_backend(job_.backend)) {
-  const Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
+      info_(program::find_pattern(job_.pattern)),
+      backend_(program::find_backend(job_.backend)) {
+  const program::Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
   if (job_.repetitions == 0) job_.repetitions = std::max(backend_.repetitions, least_repetitions(job_));
   // A value read from a file is read here, once: other nodes may not have the file.
   for (auto& [name, value] : job_.pattern_parameters) value = parameters.text(name);
@@ -115,17 +115,18 @@ std::int64_t JobRun::phases_of(std::int32_t size_index) const {
   return std::clamp<std::int64_t>(extent.phases - first_phase_, 0, shape_.phases);
 }
 
-BlockOutcome JobRun::run_block(std::int32_t size_index, const Block& block, std::int64_t iterations) {
+session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Block& block,
+                                        std::int64_t iterations) {
   auto shifted = block;
   shifted.phase_first += first_phase_;
   shifted.phase_end += first_phase_;
   const auto before = std::chrono::steady_clock::now();
-  const BlockRequest request{
+  const session::BlockRequest request{
       .bytes = shape_.sizes[static_cast<std::size_t>(size_index)],
       .block = shifted,
       .iterations = iterations,
       // Not of the warm-up: its times decide how to go on.
-      .summarise = store_->kept() == Kept::phase_summaries && block.repetition_first >= 0};
+      .summarise = store_->kept() == store::Kept::phase_summaries && block.repetition_first >= 0};
   auto outcome = ensemble_.run(request);
   outcome.data.block = block;
   if (request.summarise && outcome.data.phases.empty()) keep_summaries_only(size_index, outcome.data);
@@ -135,15 +136,15 @@ BlockOutcome JobRun::run_block(std::int32_t size_index, const Block& block, std:
   return outcome;
 }
 
-void JobRun::keep_summaries_only(std::int32_t size_index, BlockData& data) const {
+void JobRun::keep_summaries_only(std::int32_t size_index, store::BlockData& data) const {
   const auto bytes = shape_.sizes[static_cast<std::size_t>(size_index)];
   std::vector<std::int64_t> moved;
   for (auto phase = data.block.phase_first; phase < data.block.phase_end; ++phase)
-    moved.push_back(most_moved_bytes(*pattern_->phase(ensemble_.ranks(), bytes, first_phase_ + phase),
-                                     ensemble_.ranks()));
-  BlockData kept;
+    moved.push_back(program::most_moved_bytes(
+        *pattern_->phase(ensemble_.ranks(), bytes, first_phase_ + phase), ensemble_.ranks()));
+  store::BlockData kept;
   kept.block = data.block;
-  kept.phases = summarise_phases(data, shape_, moved);
+  kept.phases = store::summarise_phases(data, shape_, moved);
   data = std::move(kept);
 }
 
@@ -261,7 +262,7 @@ double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) co
 }
 
 // Of the newest phase: its slowest message and its slowest rank, seconds.
-std::pair<double, double> JobRun::newest_times(const BlockData& data) const {
+std::pair<double, double> JobRun::newest_times(const store::BlockData& data) const {
   if (!data.phases.empty()) return {data.phases.back().messages.back(), data.phases.back().ranks.back()};
   const auto ranks = static_cast<std::size_t>(shape_.ranks);
   const auto messages = data.message_seconds.size() / (data.rank_seconds.size() / ranks);
@@ -269,7 +270,8 @@ std::pair<double, double> JobRun::newest_times(const BlockData& data) const {
           largest_of(std::span(data.rank_seconds).last(ranks))};
 }
 
-void JobRun::say_progress(std::int32_t size_index, const BlockOutcome& outcome, std::int64_t cells_left) {
+void JobRun::say_progress(std::int32_t size_index, const session::BlockOutcome& outcome,
+                          std::int64_t cells_left) {
   if (seconds_since(last_progress_) < 0.1) return;
   last_progress_ = std::chrono::steady_clock::now();
   const auto& data = outcome.data;
@@ -291,7 +293,7 @@ void JobRun::say_progress(std::int32_t size_index, const BlockOutcome& outcome, 
                            {"eta", left}});
 }
 
-void JobRun::report_wrong(const BlockOutcome& outcome) {
+void JobRun::report_wrong(const session::BlockOutcome& outcome) {
   for (const auto& wrong : outcome.wrong) {
     if (++wrong_total_ > most_wrong_reported) continue;
     events_.say(json::Object{{"event", "verify-failed"},
@@ -345,4 +347,4 @@ std::string JobRun::run() {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

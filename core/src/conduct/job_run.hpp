@@ -16,12 +16,13 @@
 #include "session/ensemble.hpp"
 #include "store/store.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 class JobRun {
  public:
   // Checks the job against pattern and ranks before anything starts; throws UsageError.
-  JobRun(Job job, Ensemble& ensemble, Events& events, std::function<bool()> stop_asked, std::string place);
+  JobRun(Job job, session::Ensemble& ensemble, Events& events, std::function<bool()> stop_asked,
+         std::string place);
   // Returns the run's state: "complete" or "stopped". Throws RunError after closing the run as "failed".
   std::string run();
   // With `verify`: whether every byte arrived as it was sent.
@@ -29,9 +30,9 @@ class JobRun {
 
  private:
   void open_store(const json::Object& begun);
-  Store::Options store_options(const json::Object& begun);
-  Coordinates coordinates();
-  PhaseSamples samples_of(std::int64_t index) const;
+  store::Store::Options store_options(const json::Object& begun);
+  store::Coordinates coordinates();
+  store::PhaseSamples samples_of(std::int64_t index) const;
   bool bytes_differ();
   void end_if_stopped();
   std::vector<double> credited_bytes();
@@ -41,27 +42,28 @@ class JobRun {
   double shortest_sample_seconds() const;
   std::int64_t find_iterations(std::int32_t size_index, std::span<const double> phase_seconds);
   std::int64_t phases_of(std::int32_t size_index) const;
-  BlockOutcome run_block(std::int32_t size_index, const Block& block, std::int64_t iterations);
-  void keep_summaries_only(std::int32_t size_index, BlockData& data) const;
-  void report_wrong(const BlockOutcome& outcome);
-  std::pair<double, double> newest_times(const BlockData& data) const;
-  void say_progress(std::int32_t size_index, const BlockOutcome& outcome, std::int64_t cells_left);
+  session::BlockOutcome run_block(std::int32_t size_index, const store::Block& block,
+                                  std::int64_t iterations);
+  void keep_summaries_only(std::int32_t size_index, store::BlockData& data) const;
+  void report_wrong(const session::BlockOutcome& outcome);
+  std::pair<double, double> newest_times(const store::BlockData& data) const;
+  void say_progress(std::int32_t size_index, const session::BlockOutcome& outcome, std::int64_t cells_left);
   double seconds_left(std::int32_t size_index, std::int64_t cells_left) const;
   bool should_stop();
-  void remember_effort(std::int32_t size_index, const BlockOutcome& outcome);
+  void remember_effort(std::int32_t size_index, const session::BlockOutcome& outcome);
   json::Array effort() const;
 
   Job job_;
-  Ensemble& ensemble_;
+  session::Ensemble& ensemble_;
   Events& events_;
   std::function<bool()> stop_asked_;
   std::string place_;
-  const PatternInfo& info_;
-  const BackendInfo& backend_;
-  std::unique_ptr<Pattern> pattern_;
-  Shape shape_;
+  const program::PatternInfo& info_;
+  const program::BackendInfo& backend_;
+  std::unique_ptr<program::Pattern> pattern_;
+  store::Shape shape_;
   std::int64_t first_phase_ = 0;  // of the pattern, from 0
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<store::Store> store_;
 
   // Of the size in work.
   std::int64_t iterations_ = 1;
@@ -69,8 +71,9 @@ class JobRun {
 
   Deadline started_{}, last_progress_{};
   std::int64_t wrong_total_ = 0;
-  std::map<std::int64_t, std::vector<Effort>> effort_;  // by size in bytes, [rank]; of what was committed
+  std::map<std::int64_t, std::vector<measure::Effort>>
+      effort_;  // by size in bytes, [rank]; of what was committed
   bool stopped_ = false;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace crosscut {
+namespace crosscut::conduct {
 namespace {
 
 constexpr double missed_on_a_side = 0.025;
@@ -35,4 +35,4 @@ double relative_interval_width(std::vector<double> values) {
   return median > 0 ? (values[upper] - values[lower]) / median : 0;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 // Indices (from 0) into n sorted values, such that the true median lies between them with at least 95 %
 // probability: order statistics, binomial with p = 1/2 (Conover, Practical Nonparametric Statistics,
@@ -16,4 +16,4 @@ std::pair<std::size_t, std::size_t> median_interval_indices(std::size_t n);
 // (upper - lower) / median; infinity for fewer than six values.
 double relative_interval_width(std::vector<double> values);
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

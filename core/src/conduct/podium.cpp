@@ -6,24 +6,25 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 namespace {
 
 // What keeps one rank from joining keeps others too, at about the same time.
 constexpr double other_losses_seconds = 0.5;
 constexpr std::size_t most_named = 4;
 
-std::string could_not_join(const std::vector<NodeReport>& losses) {
-  if (losses.size() == 1) return describe(losses.front());
+std::string could_not_join(const std::vector<launch::NodeReport>& losses) {
+  if (losses.size() == 1) return launch::describe(losses.front());
   std::string text = std::to_string(losses.size()) + " ranks could not join:";
-  for (std::size_t i = 0; i < std::min(losses.size(), most_named); ++i) text += "\n  " + describe(losses[i]);
+  for (std::size_t i = 0; i < std::min(losses.size(), most_named); ++i)
+    text += "\n  " + launch::describe(losses[i]);
   if (losses.size() > most_named) text += "\n  and " + std::to_string(losses.size() - most_named) + " more";
   return text;
 }
 
 }  // namespace
 
-Podium::Podium(const RankSetup& setup, const Address& interface)
+Podium::Podium(const session::RankSetup& setup, const session::Address& interface)
     : setup_(setup),
       desk_(setup.requests_fd, setup.events_fd, setup.place),
       reports_(setup.reports_fd),
@@ -90,8 +91,8 @@ void Podium::hear_launcher() {
   if (setup_.reports_fd < 0) return;
   reports_.read();
   while (!reports_.empty()) {
-    auto report = parse_node_report(reports_.take());
-    if (report && report->kind != NodeReport::Kind::up) losses_.push_back(std::move(*report));
+    auto report = launch::parse_node_report(reports_.take());
+    if (report && report->kind != launch::NodeReport::Kind::up) losses_.push_back(std::move(*report));
   }
 }
 
@@ -101,7 +102,7 @@ std::string Podium::cause(Rank rank) {
     if (!rank_zero_reason_.empty()) return rank_zero_reason_;
   }
   hear_launcher();
-  const auto known = std::ranges::find(losses_, rank, &NodeReport::first_rank);
+  const auto known = std::ranges::find(losses_, rank, &launch::NodeReport::first_rank);
   return known == losses_.end() ? "" : known->reason;
 }
 
@@ -110,4 +111,4 @@ void Podium::rank_zero_failed(const std::string& reason) {
   rank_zero_reason_ = reason;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

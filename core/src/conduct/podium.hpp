@@ -14,16 +14,16 @@
 #include "session/control_server.hpp"
 #include "session/rank.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 class Podium {
  public:
-  Podium(const RankSetup& setup, const Address& interface);
-  Address address() const { return server_.address(); }
+  Podium(const session::RankSetup& setup, const session::Address& interface);
+  session::Address address() const { return server_.address(); }
   JobDesk& desk() { return desk_; }
   const JobDesk& desk() const { return desk_; }
   Events& events() { return desk_.events(); }
-  ControlServer& server() { return server_; }
+  session::ControlServer& server() { return server_; }
 
   // Says where ranks find the conductor, conducts, and says how it ended; `dismiss` sends the ranks home,
   // whatever has happened before. Never throws.
@@ -45,13 +45,13 @@ class Podium {
   void announce();
   void hear_launcher();
 
-  const RankSetup& setup_;
+  const session::RankSetup& setup_;
   JobDesk desk_;
   Requests reports_;  // of the launcher, about ranks whose end it saw
-  ControlServer server_;
-  std::vector<NodeReport> losses_;     // as the launcher saw them
-  std::optional<Deadline> all_heard_;  // while ranks gather: when those that are lost are named
-  std::mutex mutex_;                   // guards rank_zero_reason_
+  session::ControlServer server_;
+  std::vector<launch::NodeReport> losses_;  // as the launcher saw them
+  std::optional<Deadline> all_heard_;       // while ranks gather: when those that are lost are named
+  std::mutex mutex_;                        // guards rank_zero_reason_
   std::string rank_zero_reason_;
 };
 
@@ -59,7 +59,7 @@ class Podium {
 // Returns the exit status.
 template <typename AnyConductor, typename Work>
 int conduct_beside(AnyConductor& conductor, const Work& work) {
-  const Address address = conductor.address();
+  const session::Address address = conductor.address();
   std::thread conducting([&] { conductor.run(); });
   try {
     work(address);
@@ -70,4 +70,4 @@ int conduct_beside(AnyConductor& conductor, const Work& work) {
   return conductor.exit_status();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

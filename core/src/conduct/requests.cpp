@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 namespace {
 
 constexpr std::size_t line_bytes_max = std::size_t{16} << 20;
@@ -62,4 +62,4 @@ bool Requests::take_stop() {
   return true;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -6,7 +6,7 @@
 
 #include "base/json.hpp"
 
-namespace crosscut {
+namespace crosscut::conduct {
 
 class Requests {
  public:
@@ -27,4 +27,4 @@ class Requests {
   std::deque<std::string> lines_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::conduct

@@ -7,7 +7,7 @@
 #include "base/fd.hpp"
 #include "base/utf8.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 
 LastWords::LastWords() {
   void* at = ::mmap(nullptr, bytes_max, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -42,4 +42,4 @@ std::string LastWords::heard() const {
   return text;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace crosscut {
+namespace crosscut::launch {
 
 class LastWords {
  public:
@@ -30,4 +30,4 @@ class LastWords {
   std::span<char> page_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

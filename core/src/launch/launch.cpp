@@ -11,7 +11,7 @@
 #include "launch/node.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 namespace {
 
 // Whoever starts a node writes its configuration at once.
@@ -29,32 +29,32 @@ void open_standard_streams() {
 }
 
 // The backend by which a session needs no ranks of its own (sim); null: ranks are started.
-const BackendInfo* serving_backend(const SessionConfig& config) {
-  const auto found = std::ranges::find_if(backends(), [&](const BackendInfo* backend) {
+const program::BackendInfo* serving_backend(const session::SessionConfig& config) {
+  const auto found = std::ranges::find_if(program::backends(), [&](const program::BackendInfo* backend) {
     return backend->name == config.backend && backend->serve != nullptr;
   });
-  return found == backends().end() ? nullptr : *found;
+  return found == program::backends().end() ? nullptr : *found;
 }
 
-SessionConfig read_configuration() {
-  const std::optional<std::string> line =
-      read_line(STDIN_FILENO, configuration_bytes_max, after_seconds(configuration_seconds));
+session::SessionConfig read_configuration() {
+  const std::optional<std::string> line = session::read_line(STDIN_FILENO, session::configuration_bytes_max,
+                                                             after_seconds(configuration_seconds));
   if (!line)
     throw UsageError(
         "standard input is empty; its first line configures the session "
         "(docs/reference/session-protocol.md)");
-  SessionConfig config = parse_session(*line);
-  apply_layout(config);
-  const std::string secret = secret_from_environment();
+  session::SessionConfig config = session::parse_session(*line);
+  session::apply_layout(config);
+  const std::string secret = session::secret_from_environment();
   if (config.secret.empty()) config.secret = secret;
   if (serving_backend(config) != nullptr) return config;  // nobody is to be met
   if (config.secret.empty())
     throw UsageError("no secret: give `secret` in the session's first line, or CROSSCUT_SECRET");
   if (config.has_conductor() || !config.conductor.empty()) return config;
   const std::optional<std::string> conductor =
-      read_line(STDIN_FILENO, conductor_line_bytes_max, after_seconds(config.timeout_seconds));
+      session::read_line(STDIN_FILENO, conductor_line_bytes_max, after_seconds(config.timeout_seconds));
   if (!conductor) throw UsageError("standard input ended before the line with the conductor's address came");
-  config.conductor = parse_conductor_line(*conductor);
+  config.conductor = session::parse_conductor_line(*conductor);
   return config;
 }
 
@@ -72,7 +72,7 @@ int refuse(const std::exception& error, bool is_usage, bool tell_event) {
 
 }  // namespace
 
-int launch(const SessionConfig& config, const LaunchStreams& streams, const RankBody& body) {
+int launch(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body) {
   if (const auto* backend = serving_backend(config))
     return backend->serve(config, streams.requests_fd, streams.events_fd);
   if (!config.network.empty() || config.ranks_per_host > 0)
@@ -89,7 +89,7 @@ int node_main_with(int argc, char** argv, const RankBody& body) {
       throw UsageError(std::string("`node` takes no further words, but there is '") + argv[1] +
                        "'; its configuration comes on standard input");
     open_standard_streams();
-    const SessionConfig config = read_configuration();
+    const session::SessionConfig config = read_configuration();
     tell_event = config.has_conductor();
     const bool has_lifeline = config.launcher.empty();  // a launcher ends its processes itself
     return launch(config, {STDIN_FILENO, STDOUT_FILENO, has_lifeline ? STDIN_FILENO : -1}, body);
@@ -100,4 +100,4 @@ int node_main_with(int argc, char** argv, const RankBody& body) {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

@@ -18,7 +18,7 @@
 #include "measure/pinning.hpp"
 #include "session/resolve_interface.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 namespace {
 
 // Ranks end by themselves when rank 0 says so, within milliseconds; a node behind another gets a little less
@@ -37,20 +37,21 @@ void raise_descriptor_limit() {
 }
 
 // Towards which host the address of this node's ranks must lead.
-std::string interface_of(const SessionConfig& config) {
+std::string interface_of(const session::SessionConfig& config) {
   std::string towards = config.conductor.empty() ? config.towards : config.conductor;
   if (towards.empty() && config.tree && !config.tree->hosts.empty()) towards = config.tree->hosts[0].host;
   const bool is_alone = config.count == config.ranks;
-  return resolve_interface(config.interface == "auto" && is_alone ? "127.0.0.1" : config.interface, towards);
+  return session::resolve_interface(config.interface == "auto" && is_alone ? "127.0.0.1" : config.interface,
+                                    towards);
 }
 
 }  // namespace
 
-Node::Node(const SessionConfig& config, const LaunchStreams& streams, const RankBody& body)
+Node::Node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body)
     : config_(config), streams_(streams), body_(body), is_root_(config.has_conductor()) {
   interface_ = interface_of(config_);
-  const std::vector<int> allowed = allowed_cores();
-  cores_ = plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
+  const std::vector<int> allowed = measure::allowed_cores();
+  cores_ = measure::plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
   oversubscribed_ = config_.oversubscribed.value_or(static_cast<std::size_t>(config_.count) > allowed.size());
   raise_descriptor_limit();
   sigset_t handled;
@@ -68,13 +69,13 @@ Node::~Node() {
   ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
 }
 
-RankSetup Node::setup_of(Rank rank) const {
-  RankSetup setup;
+session::RankSetup Node::setup_of(Rank rank) const {
+  session::RankSetup setup;
   setup.rank = rank;
   setup.ranks = config_.ranks;
   setup.local_ranks = config_.count;
   setup.host = config_.host;
-  setup.secret = bytes_of_secret(config_.secret);
+  setup.secret = session::bytes_of_secret(config_.secret);
   setup.conductor = config_.conductor;
   setup.interface = interface_;
   setup.backend = config_.backend;
@@ -84,7 +85,7 @@ RankSetup Node::setup_of(Rank rank) const {
   return setup;
 }
 
-void Node::start_rank(const RankSetup& setup) {
+void Node::start_rank(const session::RankSetup& setup) {
   std::vector<int> closed{signals_.get()};
   for (const Fd* fd : {&address_, &reports_})
     if (*fd) closed.push_back(fd->get());
@@ -105,7 +106,7 @@ void Node::start_rank_0() {
   make_non_blocking(reports.write);
   address_ = std::move(address.read);
   reports_ = std::move(reports.write);
-  RankSetup setup = setup_of(0);
+  session::RankSetup setup = setup_of(0);
   setup.requests_fd = streams_.requests_fd;
   setup.events_fd = streams_.events_fd;
   setup.address_fd = address.write.get();
@@ -267,7 +268,7 @@ void Node::check_deadlines() {
     kill_ranks();
   }
   if (passed(halt_deadline_)) {
-    say("rank 0 on node " + host_name() + " was stopped by a signal and has not gone on for " +
+    say("rank 0 on node " + measure::host_name() + " was stopped by a signal and has not gone on for " +
         std::to_string(std::lround(2 * config_.timeout_seconds)) + " s; it conducted the session");
     failed_ = true;
     kill_ranks();
@@ -297,4 +298,4 @@ void Node::kill_ranks() {
   for (const auto& [pid, child] : ranks_) ::kill(pid, SIGKILL);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

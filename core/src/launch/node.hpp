@@ -15,11 +15,11 @@
 #include "launch/node_report.hpp"
 #include "launch/spawn_tree.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 
 class Node {
  public:
-  Node(const SessionConfig& config, const LaunchStreams& streams, const RankBody& body);
+  Node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -32,8 +32,8 @@ class Node {
   };
 
   // Starting.
-  RankSetup setup_of(Rank rank) const;
-  void start_rank(const RankSetup& setup);
+  session::RankSetup setup_of(Rank rank) const;
+  void start_rank(const session::RankSetup& setup);
   void start_rank_0();
   void start_others();
   void read_address();
@@ -62,7 +62,7 @@ class Node {
   void end_tree();
   void kill_ranks();
 
-  SessionConfig config_;
+  session::SessionConfig config_;
   LaunchStreams streams_;
   const RankBody& body_;
   bool is_root_;
@@ -85,4 +85,4 @@ class Node {
   int status_ = 0;          // rank 0's, once it has ended
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/json.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 namespace {
 
 constexpr std::array<std::pair<NodeReport::Kind, std::string_view>, 4> events{{
@@ -65,4 +65,4 @@ std::string describe(const NodeReport& report) {
   return {};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

@@ -8,7 +8,7 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 
 struct NodeReport {
   enum class Kind : std::uint8_t {
@@ -31,4 +31,4 @@ std::optional<NodeReport> parse_node_report(std::string_view line);
 // For people: "rank 5 on n003 was killed by ...", "n003 (ranks 8 to 11) cannot be reached: ...".
 std::string describe(const NodeReport& report);
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

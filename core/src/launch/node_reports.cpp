@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "launch/node.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 namespace {
 
 // Rank 0 and ssh write to the same streams: one call for each line.
@@ -68,4 +68,4 @@ void Node::tell_unreachable() {
   write_line(streams_.events_fd, json::write(error) + "\n" + "{\"event\": \"ended\"}\n");
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

@@ -13,10 +13,10 @@
 #include "measure/pinning.hpp"
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 namespace {
 
-void take_streams(const RankSetup& setup) {
+void take_streams(const session::RankSetup& setup) {
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!nothing || ::dup2(nothing.get(), STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     throw_errno("redirecting the streams of rank " + std::to_string(setup.rank));
@@ -40,7 +40,7 @@ int leave(const RankProcess& process, const std::exception& error, int status) {
 }
 
 int run_child(const RankProcess& process, const RankBody& body) {
-  RankSetup setup = process.setup;
+  session::RankSetup setup = process.setup;
   setup.last_words = [&](std::string_view words) { process.last_words.say(words); };
   try {
     for (const int fd : process.closed) ::close(fd);
@@ -49,7 +49,7 @@ int run_child(const RankProcess& process, const RankBody& body) {
     // where rank 0 reads a terminal: only the foreground group may.
     if (setup.rank != 0 || ::isatty(setup.requests_fd) == 0) ::setpgid(0, 0);
     take_signals(process);
-    if (process.core) pin_to(*process.core);
+    if (process.core) measure::pin_to(*process.core);
     return body(setup);
   } catch (const UsageError& error) {
     return leave(process, error, 2);
@@ -88,4 +88,4 @@ std::string describe_end(int wait_status) {
 
 bool ended_well(int wait_status) { return WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0; }
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

@@ -12,12 +12,12 @@
 #include "launch/last_words.hpp"
 #include "session/rank.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 
-using RankBody = std::function<int(const RankSetup&)>;
+using RankBody = std::function<int(const session::RankSetup&)>;
 
 struct RankProcess {
-  RankSetup setup;
+  session::RankSetup setup;
   std::optional<int> core;      // to pin it to
   std::span<const int> closed;  // descriptors of the node that the rank must not keep open
   sigset_t signals{};           // the signal mask the rank runs with
@@ -36,4 +36,4 @@ void die_with(pid_t parent);
 std::string describe_end(int wait_status);
 bool ended_well(int wait_status);
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

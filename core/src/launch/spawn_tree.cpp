@@ -14,7 +14,7 @@
 #include "base/pipe.hpp"
 #include "launch/rank_process.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 namespace {
 
 // ssh hands the words to a shell on the other side.
@@ -51,9 +51,10 @@ void write_error_line(const std::string& host, const std::string& line) {
 
 }  // namespace
 
-std::vector<std::vector<TreeHost>> split_hosts(const std::vector<TreeHost>& hosts, int fanout) {
+std::vector<std::vector<session::TreeHost>> split_hosts(const std::vector<session::TreeHost>& hosts,
+                                                        int fanout) {
   const std::size_t parts = std::min(hosts.size(), static_cast<std::size_t>(std::max(fanout, 1)));
-  std::vector<std::vector<TreeHost>> split;
+  std::vector<std::vector<session::TreeHost>> split;
   for (std::size_t part = 0; part < parts; ++part) {
     const auto from = static_cast<std::ptrdiff_t>(hosts.size() * part / parts);
     const auto to = static_cast<std::ptrdiff_t>(hosts.size() * (part + 1) / parts);
@@ -62,7 +63,7 @@ std::vector<std::vector<TreeHost>> split_hosts(const std::vector<TreeHost>& host
   return split;
 }
 
-SpawnTree::SpawnTree(SessionConfig config, std::function<void(const NodeReport&)> report)
+SpawnTree::SpawnTree(session::SessionConfig config, std::function<void(const NodeReport&)> report)
     : config_(std::move(config)), report_(std::move(report)) {}
 
 SpawnTree::~SpawnTree() { kill(); }
@@ -71,22 +72,23 @@ void SpawnTree::start() {
   if (config_.tree) start_parts(config_.tree->hosts);
 }
 
-void SpawnTree::start_parts(const std::vector<TreeHost>& hosts) {
-  for (std::vector<TreeHost>& part : split_hosts(hosts, config_.tree->fanout)) start_branch(std::move(part));
+void SpawnTree::start_parts(const std::vector<session::TreeHost>& hosts) {
+  for (std::vector<session::TreeHost>& part : split_hosts(hosts, config_.tree->fanout))
+    start_branch(std::move(part));
 }
 
-std::string SpawnTree::first_line(const std::vector<TreeHost>& part) const {
-  SessionConfig theirs = config_;
+std::string SpawnTree::first_line(const std::vector<session::TreeHost>& part) const {
+  session::SessionConfig theirs = config_;
   theirs.host = part.front().host;
   theirs.first_rank = part.front().first_rank;
   theirs.count = part.front().count;
   theirs.reports = true;
   theirs.tree->hosts.assign(part.begin() + 1, part.end());
   if (theirs.tree->hosts.empty()) theirs.tree.reset();
-  return json::write(to_json(theirs)) + "\n";
+  return json::write(session::to_json(theirs)) + "\n";
 }
 
-void SpawnTree::start_branch(std::vector<TreeHost> part) {
+void SpawnTree::start_branch(std::vector<session::TreeHost> part) {
   Pipe input = make_pipe(), output = make_pipe(), errors = make_pipe();
   std::vector<std::string> words = config_.tree->command;
   words.push_back(part.front().host);
@@ -183,7 +185,7 @@ void SpawnTree::judge(const Branch& branch, int wait_status) {
 }
 
 void SpawnTree::report_part(const Branch& branch, const std::string& reason) {
-  const TreeHost& head = branch.part.front();
+  const session::TreeHost& head = branch.part.front();
   const NodeReport::Kind kind = branch.up ? NodeReport::Kind::lost : NodeReport::Kind::unreachable;
   report_({kind, head.host, head.first_rank, head.count, reason});
   if (!branch.up) return;
@@ -210,4 +212,4 @@ std::optional<Deadline> SpawnTree::next_deadline() const {
   return next;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

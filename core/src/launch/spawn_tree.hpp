@@ -19,16 +19,17 @@
 #include "session/session_config.hpp"
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::launch {
 
 // Contiguous parts of nearly equal size, at most `fanout`.
-std::vector<std::vector<TreeHost>> split_hosts(const std::vector<TreeHost>& hosts, int fanout);
+std::vector<std::vector<session::TreeHost>> split_hosts(const std::vector<session::TreeHost>& hosts,
+                                                        int fanout);
 
 class SpawnTree {
  public:
   // `config` is this node's, with conductor; its tree is what is started. `report` hears of every node
   // behind this one.
-  SpawnTree(SessionConfig config, std::function<void(const NodeReport&)> report);
+  SpawnTree(session::SessionConfig config, std::function<void(const NodeReport&)> report);
   ~SpawnTree();
   SpawnTree(const SpawnTree&) = delete;
   SpawnTree& operator=(const SpawnTree&) = delete;
@@ -44,7 +45,7 @@ class SpawnTree {
 
  private:
   struct Branch {
-    std::vector<TreeHost> part;  // its head, then the hosts that the head starts
+    std::vector<session::TreeHost> part;  // its head, then the hosts that the head starts
     pid_t pid = 0;
     Fd input, output, errors;
     std::string unsent;  // of the first line
@@ -55,18 +56,18 @@ class SpawnTree {
     Deadline start_deadline;
   };
 
-  void start_parts(const std::vector<TreeHost>& hosts);
-  void start_branch(std::vector<TreeHost> part);
-  std::string first_line(const std::vector<TreeHost>& part) const;
+  void start_parts(const std::vector<session::TreeHost>& hosts);
+  void start_branch(std::vector<session::TreeHost> part);
+  std::string first_line(const std::vector<session::TreeHost>& part) const;
   void send(Branch& branch) const;
   void receive(Branch& branch);
   void judge(const Branch& branch, int wait_status);
   void report_part(const Branch& branch, const std::string& reason);
 
-  SessionConfig config_;
+  session::SessionConfig config_;
   std::function<void(const NodeReport&)> report_;
   std::list<Branch> branches_;
   bool closed_ = false;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::launch

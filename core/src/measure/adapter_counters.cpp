@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::measure {
 namespace {
 
 namespace fs = std::filesystem;
@@ -140,4 +140,4 @@ json::Object adapter_counters(const std::string& name) {
   return counters;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

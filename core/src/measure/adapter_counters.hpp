@@ -5,7 +5,7 @@
 
 #include "base/json.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
 
 // {counter: value} of a network interface: the kernel's statistics; `carrier_changes`; what the driver counts
 // beyond zero under a name that means trouble, or pause frames, as `ethtool -S` shows it; and the counters of
@@ -15,4 +15,4 @@ json::Object adapter_counters(const std::string& name);
 // Whether a driver's counter is about errors, loss or flow control.
 bool tells_of_trouble(const std::string& counter);
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

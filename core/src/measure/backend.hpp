@@ -12,31 +12,33 @@
 #include "session/socket.hpp"
 #include "store/store.hpp"
 
-namespace crosscut {
-
+namespace crosscut::session {
 class Attendant;
 class BarrierTree;
+}  // namespace crosscut::session
+
+namespace crosscut::measure {
 
 // What a backend may use of the rank it lives on. The referred objects outlive it.
 struct BackendContext {
   Rank rank = 0;
   Rank ranks = 1;
   const std::string& secret;
-  Attendant& attendant;
-  BarrierTree& barrier;
+  session::Attendant& attendant;
+  session::BarrierTree& barrier;
   // [rail][rank]: where each rank listens, and this rank's own interface of each rail.
-  const std::vector<std::vector<Address>>& addresses;
-  const std::vector<Address>& interfaces;
+  const std::vector<std::vector<session::Address>>& addresses;
+  const std::vector<session::Address>& interfaces;
   bool polling = false;  // waits may spin: there is a core for every rank
   double timeout_seconds = 30;
 };
 
 // What is the same for all blocks of a job and size.
 struct Task {
-  const Pattern* pattern = nullptr;
+  const program::Pattern* pattern = nullptr;
   std::int64_t bytes = 0;
-  Extent extent;
-  Block block;  // phase numbers of the pattern, from 0
+  program::Extent extent;
+  store::Block block;  // phase numbers of the pattern, from 0
   std::int64_t iterations = 1;
   std::uint32_t epoch = 0;  // counts up whenever a rank is lost
   std::vector<Rank> lost;   // sorted
@@ -68,7 +70,7 @@ struct Effort {
 struct RankSamples {
   std::vector<double> message_seconds;           // [repetition, phase, slot]
   std::vector<double> rank_seconds;              // [repetition, phase]
-  std::vector<Status> status;                    // [repetition, phase]
+  std::vector<store::Status> status;             // [repetition, phase]
   std::vector<double> compute_fraction;          // [repetition, phase], or empty
   std::vector<std::int64_t> message_lost_bytes;  // [repetition, phase, slot], or empty
   std::vector<WrongByte> wrong;                  // a few; `wrong_count` has them all
@@ -89,7 +91,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   // Buffers for the largest size; throws UsageError above `memory_bytes`.
-  virtual void reserve(const Extent& largest, std::int64_t memory_bytes, bool verify) = 0;
+  virtual void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) = 0;
   virtual RankSamples run(const Task& task) = 0;
   // From the attendant's thread: `run` must throw soon. A backend whose library cannot be interrupted does
   // nothing.
@@ -102,4 +104,4 @@ class Backend {
   virtual bool synchronised() const { return true; }
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

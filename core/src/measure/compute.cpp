@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
 namespace {
 
 // One unit: a DAXPY over 16 KiB, which stays in the first-level cache; about two microseconds.
@@ -53,4 +53,4 @@ void Compute::loop() {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

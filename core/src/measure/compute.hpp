@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace crosscut {
+namespace crosscut::measure {
 
 class Compute {
  public:
@@ -27,4 +27,4 @@ class Compute {
   double alone_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

@@ -19,15 +19,15 @@
 #include "session/attendant.hpp"
 #include "session/barrier_tree.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
 
 template <Transport T>
 class LiveBackend final : public Backend {
  public:
-  LiveBackend(const BackendContext& context, const Parameters& parameters)
+  LiveBackend(const BackendContext& context, const program::Parameters& parameters)
       : context_(context), transport_(context_, parameters) {}
 
-  void reserve(const Extent& largest, std::int64_t memory_bytes, bool verify) override;
+  void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) override;
   RankSamples run(const Task& task) override;
   void interrupt() override { transport_.interrupt(); }
   json::Value facts() const override { return transport_.facts(); }
@@ -49,8 +49,8 @@ class LiveBackend final : public Backend {
                RankSamples& samples) const;
   void fill(const Schedule& schedule, const Task& task, std::int64_t repetition);
   void check(const Schedule& schedule, const Task& task, std::int64_t repetition, RankSamples& samples) const;
-  void start(const Schedule& schedule, OpIndex index, bool first);
-  std::int64_t end_of(OpIndex index) const;
+  void start(const Schedule& schedule, program::OpIndex index, bool first);
+  std::int64_t end_of(program::OpIndex index) const;
   static bool may_be_incomplete(const T& transport, const Schedule& schedule, std::size_t op);
 
   BackendContext context_;
@@ -60,11 +60,11 @@ class LiveBackend final : public Backend {
   std::optional<Compute> compute_;
   PhaseTimes times_;
   std::vector<std::int32_t> waiting_;  // [operation] operations it still waits for
-  std::vector<OpIndex> completed_;
+  std::vector<program::OpIndex> completed_;
 };
 
 template <Transport T>
-void LiveBackend<T>::reserve(const Extent& largest, std::int64_t memory_bytes, bool verify) {
+void LiveBackend<T>::reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) {
   const auto needed = largest.send_bytes + largest.receive_bytes;
   if (needed > memory_bytes || needed < 0) {
     throw UsageError("a rank needs buffers of " + std::to_string(needed) + " bytes, more than the limit of " +
@@ -116,7 +116,7 @@ RankSamples LiveBackend<T>::run(const Task& task) {
   RankSamples samples;
   samples.message_seconds.assign(repetitions * phases * slots, nothing);
   samples.rank_seconds.assign(repetitions * phases, nothing);
-  samples.status.assign(repetitions * phases, Status::measured);
+  samples.status.assign(repetitions * phases, store::Status::measured);
   if (task.compute) samples.compute_fraction.assign(repetitions * phases, nothing);
   if (T::is_lossy) samples.message_lost_bytes.assign(repetitions * phases * slots, 0);
 
@@ -178,13 +178,13 @@ void LiveBackend<T>::run_phase(const Schedule& schedule, std::int64_t iterations
       run_overlapping(schedule, first, last);
     }
   }
-  times_.end = end_of(phase_start);
+  times_.end = end_of(program::phase_start);
   if constexpr (T::is_lossy) transport_.settle();
 }
 
 // When an operation that is complete now ended; phase_start: when the phase did.
 template <Transport T>
-std::int64_t LiveBackend<T>::end_of(OpIndex index) const {
+std::int64_t LiveBackend<T>::end_of(program::OpIndex index) const {
   if constexpr (T::is_lossy) return std::max(transport_.moved_at(index), times_.start);
   return transport_.now();
 }
@@ -195,12 +195,12 @@ void LiveBackend<T>::run_linear(const Schedule& schedule, bool first, bool last)
   for (std::size_t i = 0; i < count; ++i) {
     if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
     transport_.execute(schedule.ops[i], schedule.data[i]);
-    if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<OpIndex>(i));
+    if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<program::OpIndex>(i));
   }
 }
 
 template <Transport T>
-void LiveBackend<T>::start(const Schedule& schedule, OpIndex index, bool first) {
+void LiveBackend<T>::start(const Schedule& schedule, program::OpIndex index, bool first) {
   const auto i = static_cast<std::size_t>(index);
   if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
   transport_.post(schedule.ops[i], index, schedule.data[i]);
@@ -232,18 +232,18 @@ template <Transport T>
 void LiveBackend<T>::record(const Schedule& schedule, const Task& task, std::size_t cell,
                             RankSamples& samples) const {
   const auto iterations = static_cast<double>(task.iterations);
-  if (schedule.skipped) samples.status[cell] = Status::skipped;
+  if (schedule.skipped) samples.status[cell] = store::Status::skipped;
   if (schedule.ops.empty()) return;
   samples.rank_seconds[cell] = static_cast<double>(times_.end - times_.start) * 1e-9 / iterations;
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const auto& op = schedule.ops[i];
     if (op.slot < 0) continue;
     const auto since =
-        op.since == phase_start ? times_.start : times_.posted[static_cast<std::size_t>(op.since)];
+        op.since == program::phase_start ? times_.start : times_.posted[static_cast<std::size_t>(op.since)];
     const auto at = cell * static_cast<std::size_t>(task.extent.slots) + static_cast<std::size_t>(op.slot);
     samples.message_seconds[at] =
         static_cast<double>(times_.done[i] - since) * 1e-9 / (op.divisor * iterations);
-    if (T::is_lossy) samples.message_lost_bytes[at] = transport_.lost_bytes(static_cast<OpIndex>(i));
+    if (T::is_lossy) samples.message_lost_bytes[at] = transport_.lost_bytes(static_cast<program::OpIndex>(i));
   }
 }
 
@@ -254,7 +254,8 @@ void LiveBackend<T>::account(const Schedule& schedule, const Task& task, std::in
   Effort effort{.processor_seconds = static_cast<double>(processor) * 1e-9,
                 .elapsed_seconds = static_cast<double>(times_.end - times_.start) * 1e-9};
   for (const auto& op : schedule.ops)
-    (op.kind == Op::Kind::send ? effort.sent_bytes : effort.received_bytes) += op.bytes * task.iterations;
+    (op.kind == program::Op::Kind::send ? effort.sent_bytes : effort.received_bytes) +=
+        op.bytes * task.iterations;
   samples.effort.add(effort);
 }
 
@@ -262,7 +263,7 @@ template <Transport T>
 void LiveBackend<T>::fill(const Schedule& schedule, const Task& task, std::int64_t repetition) {
   std::int64_t from = std::numeric_limits<std::int64_t>::max(), to = 0;
   for (const auto& op : schedule.ops) {
-    if (op.kind != Op::Kind::send || op.forwards >= 0) continue;
+    if (op.kind != program::Op::Kind::send || op.forwards >= 0) continue;
     from = std::min(from, op.offset);
     to = std::max(to, op.offset + op.bytes);
   }
@@ -277,7 +278,7 @@ template <Transport T>
 bool LiveBackend<T>::may_be_incomplete(const T& transport, const Schedule& schedule, std::size_t i) {
   const auto& op = schedule.ops[i];
   const bool passed_on = op.origin >= 0 && op.origin != op.peer;
-  return passed_on || transport.lost_bytes(static_cast<OpIndex>(i)) > 0;
+  return passed_on || transport.lost_bytes(static_cast<program::OpIndex>(i)) > 0;
 }
 
 template <Transport T>
@@ -286,7 +287,7 @@ void LiveBackend<T>::check(const Schedule& schedule, const Task& task, std::int6
   constexpr std::size_t most_reported = 16;
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const auto& op = schedule.ops[i];
-    if (op.kind != Op::Kind::receive || op.bytes == 0) continue;
+    if (op.kind != program::Op::Kind::receive || op.bytes == 0) continue;
     if (T::is_lossy && may_be_incomplete(transport_, schedule, i)) continue;
     const auto origin = op.origin >= 0 ? op.origin : op.peer;
     const auto key = payload_key(task.verify_seed, origin, schedule.phase, repetition, task.bytes);
@@ -302,4 +303,4 @@ void LiveBackend<T>::check(const Schedule& schedule, const Task& task, std::int6
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

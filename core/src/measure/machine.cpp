@@ -16,7 +16,7 @@
 #include "base/sha256.hpp"
 #include "measure/adapter_counters.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,7 +40,7 @@ struct Adapter {
   std::string name, address;
 };
 
-std::vector<Adapter> adapters_of(std::span<const Address> interfaces) {
+std::vector<Adapter> adapters_of(std::span<const session::Address> interfaces) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
@@ -50,7 +50,7 @@ std::vector<Adapter> adapters_of(std::span<const Address> interfaces) {
     if (it->ifa_addr == nullptr) continue;
     const int family = it->ifa_addr->sa_family;
     if (family != AF_INET && family != AF_INET6) continue;
-    const Address its(it->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    const session::Address its(it->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
     for (const auto& wanted : interfaces) {
       // All of 127.0.0.0/8 is the loopback, whose adapter carries 127.0.0.1 alone.
       const bool loopback = wanted.host().starts_with("127.") && std::string_view(it->ifa_name) == "lo";
@@ -101,7 +101,7 @@ std::string node_id() {
   return id;
 }
 
-json::Value node_facts(std::span<const Address> interfaces) {
+json::Value node_facts(std::span<const session::Address> interfaces) {
   utsname kernel{};
   ::uname(&kernel);
   json::Array adapters;
@@ -120,7 +120,7 @@ json::Value node_facts(std::span<const Address> interfaces) {
                       {"adapters", std::move(adapters)}};
 }
 
-json::Value node_counters(std::span<const Address> interfaces) {
+json::Value node_counters(std::span<const session::Address> interfaces) {
   json::Object all;
   for (const auto& adapter : adapters_of(interfaces)) {
     all.emplace_back(adapter.name, adapter_counters(adapter.name));
@@ -146,4 +146,4 @@ json::Value tcp_settings() {
   return settings;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/fd.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
 namespace {
 
 // cpu_set_t ends at 1,024 cores; the kernel says EINVAL when the set is too small for the machine.
@@ -72,4 +72,4 @@ void pin_to(int core) {
     throw_errno("pinning to core " + std::to_string(core));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

@@ -7,7 +7,7 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
 
 // Cores this process may run on (cgroups, taskset and batch systems narrow them), ascending.
 std::vector<int> allowed_cores();
@@ -20,4 +20,4 @@ std::vector<int> plan_cores(bool pin, std::span<const int> asked, std::span<cons
 
 void pin_to(int core);  // the calling process; throws RunError
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

@@ -4,11 +4,11 @@
 #include <map>
 #include <tuple>
 
-namespace crosscut {
+namespace crosscut::measure {
 namespace {
 
-std::vector<std::vector<Op>> emit_all(const Phase& phase, Rank ranks) {
-  std::vector<std::vector<Op>> all(static_cast<std::size_t>(ranks));
+std::vector<std::vector<program::Op>> emit_all(const program::Phase& phase, Rank ranks) {
+  std::vector<std::vector<program::Op>> all(static_cast<std::size_t>(ranks));
   for (Rank rank = 0; rank < ranks; ++rank) phase.emit(rank, all[static_cast<std::size_t>(rank)]);
   return all;
 }
@@ -16,7 +16,7 @@ std::vector<std::vector<Op>> emit_all(const Phase& phase, Rank ranks) {
 // Which operations cannot run: a fixed point over "partner lost", "comes after one", "meets one".
 class Casualties {
  public:
-  Casualties(const std::vector<std::vector<Op>>& all, std::span<const Rank> lost)
+  Casualties(const std::vector<std::vector<program::Op>>& all, std::span<const Rank> lost)
       : all_(all), dead_(all.size()) {
     for (std::size_t rank = 0; rank < all.size(); ++rank) dead_[rank].resize(all[rank].size());
     match();
@@ -40,7 +40,7 @@ class Casualties {
       for (std::size_t i = 0; i < all_[rank].size(); ++i) {
         const auto& op = all_[rank][i];
         const auto peer = static_cast<std::size_t>(op.peer);
-        if (op.kind == Op::Kind::send) {
+        if (op.kind == program::Op::Kind::send) {
           lanes[{rank, peer, op.channel, op.rail}].first.emplace_back(rank, i);
         } else {
           lanes[{peer, rank, op.channel, op.rail}].second.emplace_back(rank, i);
@@ -68,12 +68,13 @@ class Casualties {
       }
       for (std::size_t later = op + 1; later < all_[rank].size(); ++later) {
         const auto& after = all_[rank][later].after;
-        if (after[0] == static_cast<OpIndex>(op) || after[1] == static_cast<OpIndex>(op)) kill(rank, later);
+        if (after[0] == static_cast<program::OpIndex>(op) || after[1] == static_cast<program::OpIndex>(op))
+          kill(rank, later);
       }
     }
   }
 
-  const std::vector<std::vector<Op>>& all_;
+  const std::vector<std::vector<program::Op>>& all_;
   std::vector<std::vector<bool>> dead_;
   std::map<Spot, Spot> partner_;
   std::vector<Spot> work_;
@@ -81,15 +82,15 @@ class Casualties {
 
 // Removes the operations marked and renumbers what refers to others. A sample whose start is gone starts with
 // the phase; its end then is gone as well, or it never depended on it.
-void remove(std::vector<Op>& ops, const std::vector<bool>& dead) {
-  std::vector<OpIndex> renumbered(ops.size(), phase_start);
-  std::vector<Op> kept;
+void remove(std::vector<program::Op>& ops, const std::vector<bool>& dead) {
+  std::vector<program::OpIndex> renumbered(ops.size(), program::phase_start);
+  std::vector<program::Op> kept;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (dead[i]) continue;
-    renumbered[i] = static_cast<OpIndex>(kept.size());
+    renumbered[i] = static_cast<program::OpIndex>(kept.size());
     kept.push_back(ops[i]);
   }
-  const auto moved = [&](OpIndex& index) {
+  const auto moved = [&](program::OpIndex& index) {
     if (index >= 0) index = renumbered[static_cast<std::size_t>(index)];
   };
   for (auto& op : kept) {
@@ -115,8 +116,8 @@ void count_dependencies(Schedule& schedule) {
       ++schedule.waits_for[i];
       ++schedule.first_dependent[static_cast<std::size_t>(before) + 1];
     }
-    if (schedule.waits_for[i] == 0) schedule.roots.push_back(static_cast<OpIndex>(i));
-    const auto previous = static_cast<OpIndex>(i) - 1;
+    if (schedule.waits_for[i] == 0) schedule.roots.push_back(static_cast<program::OpIndex>(i));
+    const auto previous = static_cast<program::OpIndex>(i) - 1;
     if (i > 0 && op.after[0] != previous && op.after[1] != previous) schedule.linear = false;
   }
   for (std::size_t i = 0; i < count; ++i) schedule.first_dependent[i + 1] += schedule.first_dependent[i];
@@ -126,15 +127,15 @@ void count_dependencies(Schedule& schedule) {
     for (const auto before : schedule.ops[i].after) {
       if (before < 0) continue;
       schedule.dependents[static_cast<std::size_t>(next[static_cast<std::size_t>(before)]++)] =
-          static_cast<OpIndex>(i);
+          static_cast<program::OpIndex>(i);
     }
   }
 }
 
 }  // namespace
 
-Schedule make_schedule(const Pattern& pattern, Rank rank, Rank ranks, std::int64_t bytes, std::int64_t phase,
-                       std::span<const Rank> lost) {
+Schedule make_schedule(const program::Pattern& pattern, Rank rank, Rank ranks, std::int64_t bytes,
+                       std::int64_t phase, std::span<const Rank> lost) {
   Schedule schedule;
   schedule.phase = phase;
   const auto made = pattern.phase(ranks, bytes, phase);
@@ -155,7 +156,7 @@ Schedule make_schedule(const Pattern& pattern, Rank rank, Rank ranks, std::int64
 std::size_t bytes_apart(const Schedule& schedule) {
   std::size_t bytes = 0;
   for (const auto& op : schedule.ops) {
-    if (op.kind == Op::Kind::receive) bytes += line_up(static_cast<std::size_t>(op.bytes));
+    if (op.kind == program::Op::Kind::receive) bytes += line_up(static_cast<std::size_t>(op.bytes));
   }
   return bytes;
 }
@@ -168,11 +169,11 @@ void assign_memory(Schedule& schedule, const Buffers& buffers) {
     if (op.forwards >= 0) {
       const auto& brought = schedule.ops[static_cast<std::size_t>(op.forwards)];
       schedule.data[i] = schedule.data[static_cast<std::size_t>(op.forwards)] + (op.offset - brought.offset);
-    } else if (op.kind == Op::Kind::receive && !buffers.apart.empty()) {
+    } else if (op.kind == program::Op::Kind::receive && !buffers.apart.empty()) {
       schedule.data[i] = buffers.apart.data() + apart;
       apart += line_up(static_cast<std::size_t>(op.bytes));
     } else {
-      const auto& buffer = op.kind == Op::Kind::send ? buffers.send : buffers.receive;
+      const auto& buffer = op.kind == program::Op::Kind::send ? buffers.send : buffers.receive;
       schedule.data[i] = buffer.data() + op.offset;
     }
   }
@@ -188,4 +189,4 @@ std::vector<Link> links_of(std::span<const Schedule> schedules) {
   return links;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

@@ -10,7 +10,7 @@
 #include "measure/backend.hpp"
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
 
 // One lane between this rank and a peer, used in both directions.
 struct Link {
@@ -22,7 +22,7 @@ struct Link {
 
 // What a transport that may lose bytes adds.
 template <class T>
-concept CountsLosses = requires(T t, const T c, OpIndex index) {
+concept CountsLosses = requires(T t, const T c, program::OpIndex index) {
   t.settle();  // after a phase, untimed: peers that miss something learn that it will not come
   // When the last byte of an operation moved; phase_start: of all operations of the phase. So no sample
   // contains the wait for what did not come (but where nothing came: then until it was given up).
@@ -30,19 +30,20 @@ concept CountsLosses = requires(T t, const T c, OpIndex index) {
 };
 
 template <class T>
-concept Transport = requires(T t, const T c, std::span<const Link> links, const Op& op, OpIndex index,
-                             std::byte* data, std::vector<OpIndex>& completed, std::uint32_t epoch) {
+concept Transport = requires(T t, const T c, std::span<const Link> links, const program::Op& op,
+                             program::OpIndex index, std::byte* data,
+                             std::vector<program::OpIndex>& completed, std::uint32_t epoch) {
   { T::is_synchronised } -> std::convertible_to<bool>;
   { T::is_lossy } -> std::convertible_to<bool>;
   // Before a block, untimed, on all ranks: these lanes will be used, and no others.
   t.connect(links, epoch);
   // The whole memory that operations will point into, for transports that register it.
   t.reserve(std::span<std::byte>{}, std::span<std::byte>{});
-  t.start_phase(std::span<const Op>{});       // just before the first operation of a phase
-  { t.now() } -> std::same_as<std::int64_t>;  // nanoseconds; virtual where time does not pass
-  t.post(op, index, data);                    // starts an operation; may complete it
-  t.wait(completed);                          // appends indices of completed operations, at least one
-  t.execute(op, data);                        // one operation from start to end: the shortest way there is
+  t.start_phase(std::span<const program::Op>{});  // just before the first operation of a phase
+  { t.now() } -> std::same_as<std::int64_t>;      // nanoseconds; virtual where time does not pass
+  t.post(op, index, data);                        // starts an operation; may complete it
+  t.wait(completed);                              // appends indices of completed operations, at least one
+  t.execute(op, data);  // one operation from start to end: the shortest way there is
   {
     c.lost_bytes(index)
     } -> std::convertible_to<std::int64_t>;  // lossy transports: of a receive of this phase
@@ -52,4 +53,4 @@ concept Transport = requires(T t, const T c, std::span<const Link> links, const 
 }
 &&(!T::is_lossy || CountsLosses<T>);
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

@@ -1,6 +1,6 @@
 #include "measure/verify.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
 namespace {
 
 // Steele, Lea, Flood 2014: SplitMix64's finaliser.
@@ -52,4 +52,4 @@ std::optional<Mismatch> check_payload(std::span<const std::byte> data, std::uint
   return std::nullopt;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

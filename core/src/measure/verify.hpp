@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-namespace crosscut {
+namespace crosscut::measure {
 
 // What the bytes of one rank's messages in one phase and repetition are made from.
 std::uint64_t payload_key(std::uint64_t seed, std::int32_t source, std::int64_t phase,
@@ -24,4 +24,4 @@ struct Mismatch {
 std::optional<Mismatch> check_payload(std::span<const std::byte> data, std::uint64_t key,
                                       std::int64_t offset);
 
-}  // namespace crosscut
+}  // namespace crosscut::measure

@@ -9,7 +9,7 @@
 
 #include "program/rehearsal.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 namespace {
 
 std::string fields_outside(const Op& op, const Extent& extent, Rank rank, Rank ranks) {
@@ -215,4 +215,4 @@ std::string check_program(const Pattern& pattern, Rank ranks, std::int64_t bytes
   return {};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -7,7 +7,7 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 
 struct ProgramCheck {
   std::uint64_t seed = 1;           // order in which ready operations are posted
@@ -31,4 +31,4 @@ struct ProgramCheck {
 std::string check_program(const Pattern& pattern, Rank ranks, std::int64_t bytes,
                           const ProgramCheck& check = {});
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -5,7 +5,7 @@
 #include "networks/generator.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 namespace {
 
 std::string_view kind_name(Parameter::Kind kind) {
@@ -90,7 +90,7 @@ json::Value describe(const BackendInfo& backend) {
                       {"parameters", describe(backend.parameters)}};
 }
 
-json::Value describe(const GeneratorInfo& generator) {
+json::Value describe(const networks::GeneratorInfo& generator) {
   return json::Object{{"name", generator.name},
                       {"summary", generator.summary},
                       {"source", generator.source},
@@ -103,11 +103,12 @@ json::Value describe() {
   json::Array pattern_list, backend_list, generator_list;
   for (const PatternInfo* pattern : patterns()) pattern_list.push_back(describe(*pattern));
   for (const BackendInfo* backend : backends()) backend_list.push_back(describe(*backend));
-  for (const GeneratorInfo* generator : generators()) generator_list.push_back(describe(*generator));
+  for (const networks::GeneratorInfo* generator : networks::all_generators())
+    generator_list.push_back(describe(*generator));
   return json::Object{{"version", CROSSCUT_VERSION},
                       {"patterns", std::move(pattern_list)},
                       {"backends", std::move(backend_list)},
                       {"generators", std::move(generator_list)}};
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -3,10 +3,10 @@
 
 #include "base/json.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 
 // {"version", "patterns": [...], "backends": [...], "generators": [...]}; parameters with kind, unit,
 // default, help, limits.
 json::Value describe();
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut {
+namespace crosscut::program {
 
 std::int64_t most_moved_bytes(const Phase& phase, Rank ranks) {
   std::vector<std::int64_t> sent(static_cast<std::size_t>(ranks)), received(sent.size());
@@ -24,4 +24,4 @@ std::int64_t most_moved_bytes(const Phase& phase, Rank ranks) {
   return std::max(most(sent), most(received));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -3,9 +3,9 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 
 // Bytes that the busiest rank sends or receives in samples, whichever is more.
 std::int64_t most_moved_bytes(const Phase& phase, Rank ranks);
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/words.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 namespace {
 
 std::string plain_number(double value) {
@@ -127,4 +127,4 @@ bool Parameters::given(std::string_view name) const {
   return std::find(given_.begin(), given_.end(), name) != given_.end();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

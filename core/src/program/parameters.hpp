@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace crosscut {
+namespace crosscut::program {
 
 struct Parameter {
   // integer: "12"; real: "0.5"; bytes: "1MB" (10^6), "64KiB", "100"; seconds: "30", "5ms";
@@ -72,4 +72,4 @@ class Parameters {
   std::vector<std::string> given_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::program

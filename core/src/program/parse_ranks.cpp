@@ -7,7 +7,7 @@
 #include "base/words.hpp"
 #include "program/parameters.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 namespace {
 
 constexpr std::size_t most_entries = std::size_t{1} << 20;  // "0-2000000000" must not fill the memory
@@ -110,4 +110,4 @@ PairList parse_pairs(std::string_view text) {
   return pairs;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

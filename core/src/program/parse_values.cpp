@@ -9,7 +9,7 @@
 #include "base/words.hpp"
 #include "program/parameters.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 namespace {
 
 constexpr std::size_t most_sizes = 4096;
@@ -175,4 +175,4 @@ std::vector<std::int64_t> parse_sizes(std::string_view text) {
   return sizes;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -11,9 +11,10 @@
 #include <string>
 #include <vector>
 
-namespace crosscut {
+#include "base/rank.hpp"
 
-using Rank = std::int32_t;
+namespace crosscut::program {
+
 using OpIndex = std::int32_t;
 
 // In `after` and `since`: not an operation, but the start of the phase.
@@ -103,4 +104,4 @@ class Pattern {
   }
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -5,13 +5,13 @@
 #include "base/error.hpp"
 #include "base/words.hpp"
 
-namespace crosscut {
-
-namespace registered {
-#define CROSSCUT_PATTERN(id) extern const PatternInfo pattern_##id;
+namespace crosscut::patterns {
+#define CROSSCUT_PATTERN(id) extern const program::PatternInfo pattern_##id;
 #include "patterns/patterns.def"
 #undef CROSSCUT_PATTERN
-}  // namespace registered
+}  // namespace crosscut::patterns
+
+namespace crosscut::program {
 
 std::string_view name_of(PatternShape shape) {
   switch (shape) {
@@ -42,7 +42,7 @@ std::string_view name_of(Evaluation evaluation) {
 }
 
 std::span<const PatternInfo* const> patterns() {
-#define CROSSCUT_PATTERN(id) &registered::pattern_##id,
+#define CROSSCUT_PATTERN(id) &patterns::pattern_##id,
   static constexpr std::array all = {
 #include "patterns/patterns.def"
   };
@@ -59,4 +59,4 @@ const PatternInfo& find_pattern(std::string_view name) {
   throw UsageError("unknown pattern " + shown(name) + suggestion(name, names));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

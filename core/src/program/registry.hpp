@@ -11,7 +11,16 @@
 #include "program/parameters.hpp"
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::measure {
+class Backend;
+struct BackendContext;
+}  // namespace crosscut::measure
+
+namespace crosscut::session {
+struct SessionConfig;
+}
+
+namespace crosscut::program {
 
 // How reports read and draw a run of a pattern.
 enum class PatternShape : std::uint8_t {
@@ -46,10 +55,6 @@ struct PatternInfo {
   std::unique_ptr<Pattern> (*make)(const Parameters&);
 };
 
-class Backend;
-struct BackendContext;
-struct SessionConfig;
-
 struct BackendInfo {
   std::string_view name;
   std::string_view summary;
@@ -61,10 +66,10 @@ struct BackendInfo {
   // Empty: can be used in this executable. Else why not, and what to do.
   std::string_view unavailable{};
   // Makes the backend on one rank (backend.hpp); null where `unavailable` says why.
-  std::unique_ptr<Backend> (*make)(const BackendContext&, const Parameters&) = nullptr;
+  std::unique_ptr<measure::Backend> (*make)(const measure::BackendContext&, const Parameters&) = nullptr;
   // In place of `make`: serves a whole session in one process, which starts no ranks; returns the exit
   // status.
-  int (*serve)(const SessionConfig&, int requests_fd, int events_fd) = nullptr;
+  int (*serve)(const session::SessionConfig&, int requests_fd, int events_fd) = nullptr;
 };
 
 std::span<const PatternInfo* const> patterns();
@@ -75,10 +80,10 @@ const PatternInfo& find_pattern(std::string_view name);
 const BackendInfo& find_backend(std::string_view name);
 
 // In one file of core/patterns/: `CROSSCUT_DEFINE_PATTERN(simple_pairwise, {.name = "simple-pairwise", ...})`
-#define CROSSCUT_DEFINE_PATTERN(id, ...)        \
-  namespace crosscut::registered {              \
-  extern const PatternInfo pattern_##id;        \
-  const PatternInfo pattern_##id = __VA_ARGS__; \
+#define CROSSCUT_DEFINE_PATTERN(id, ...)                 \
+  namespace crosscut::patterns {                         \
+  extern const program::PatternInfo pattern_##id;        \
+  const program::PatternInfo pattern_##id = __VA_ARGS__; \
   }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

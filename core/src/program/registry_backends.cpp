@@ -6,18 +6,18 @@
 #include "base/words.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut {
-
+namespace crosscut::backends {
 // CROSSCUT_BACKEND_NEEDS: a backend that needs a library beyond libc, and which.
-namespace registered {
-#define CROSSCUT_BACKEND(id) extern const BackendInfo backend_##id;
+#define CROSSCUT_BACKEND(id) extern const program::BackendInfo backend_##id;
 #define CROSSCUT_BACKEND_NEEDS(id, ...) CROSSCUT_BACKEND(id)
 #include "backends/backends.def"
 #undef CROSSCUT_BACKEND
-}  // namespace registered
+}  // namespace crosscut::backends
+
+namespace crosscut::program {
 
 std::span<const BackendInfo* const> backends() {
-#define CROSSCUT_BACKEND(id) &registered::backend_##id,
+#define CROSSCUT_BACKEND(id) &backends::backend_##id,
   static constexpr std::array all = {
 #include "backends/backends.def"
   };
@@ -35,4 +35,4 @@ const BackendInfo& find_backend(std::string_view name) {
   throw UsageError("unknown backend " + shown(name) + suggestion(name, names));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

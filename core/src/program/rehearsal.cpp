@@ -5,7 +5,7 @@
 
 #include "base/random.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 namespace {
 
 struct Place {
@@ -167,4 +167,4 @@ std::string check_completion(const Programs& programs, std::uint64_t seed) {
   return Rehearsal(programs, seed).run();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::program

@@ -7,7 +7,7 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::program {
 
 using Programs = std::vector<std::vector<Op>>;  // [rank][operation]
 
@@ -20,4 +20,4 @@ std::string check_completion(const Programs& programs, std::uint64_t seed);
 
 std::string at_operation(Rank rank, std::size_t index, const std::string& problem);
 
-}  // namespace crosscut
+}  // namespace crosscut::program

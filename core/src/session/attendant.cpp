@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cmath>
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 constexpr double writing_patience_seconds = 60;
@@ -188,4 +188,4 @@ void Attendant::serve_listeners() {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

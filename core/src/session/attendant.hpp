@@ -15,7 +15,7 @@
 #include "session/handshake.hpp"
 #include "session/wire.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 class Attendant {
  public:
@@ -71,4 +71,4 @@ class Attendant {
   std::thread thread_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -10,7 +10,7 @@
 #include "program/program.hpp"
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 class BarrierTree {
  public:
@@ -47,4 +47,4 @@ class BarrierTree {
   bool polling_ = false;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -11,7 +11,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 constexpr std::uint64_t watched_tag = std::uint64_t{1} << 32;
@@ -198,4 +198,4 @@ ControlServer::Heard ControlServer::hear(double seconds, bool expecting) {
   return first;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -10,7 +10,7 @@
 #include "session/handshake.hpp"
 #include "session/wire.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 class ControlServer {
  public:
@@ -62,4 +62,4 @@ class ControlServer {
   int rounds_without_progress_ = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -9,21 +9,21 @@
 #include "measure/backend.hpp"
 #include "store/store.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 struct BlockRequest {
   std::int64_t bytes = 0;
-  Block block;  // phase numbers of the pattern, from 0
+  store::Block block;  // phase numbers of the pattern, from 0
   std::int64_t iterations = 1;
   // Only summaries of phases are wanted: an ensemble that has all samples at hand may sum them up itself.
   bool summarise = false;
 };
 
 struct BlockOutcome {
-  BlockData data;  // its block as asked for
-  std::vector<WrongByte> wrong;
+  store::BlockData data;  // its block as asked for
+  std::vector<measure::WrongByte> wrong;
   std::int64_t wrong_count = 0;
-  std::vector<Effort> effort;  // [rank]; empty where nothing is moved
+  std::vector<measure::Effort> effort;  // [rank]; empty where nothing is moved
 };
 
 // A rank that is gone for good: which, where, why.
@@ -42,7 +42,7 @@ class Ensemble {
   virtual json::Object attributes() const = 0;
   // Makes the job known to all ranks, which take memory for it. Throws UsageError when a rank refuses.
   // Returns attributes (counters before, wait).
-  virtual json::Object begin(const Job& job) = 0;
+  virtual json::Object begin(const conduct::Job& job) = 0;
   // Throws RunError when it cannot be had (a rank was lost and may not be).
   virtual BlockOutcome run(const BlockRequest& request) = 0;
   // Ends the job; attributes (counters after, the backend's facts).
@@ -54,4 +54,4 @@ class Ensemble {
   virtual bool real_time() const = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 constexpr std::array<char, 8> magic{'c', 'r', 'o', 's', 's', 'c', 't', '1'};
@@ -156,4 +156,4 @@ void Acceptor::service(const std::function<void(Accepted)>& accepted) {
   while (!pending_.empty() && pending_.front().deadline <= now) pending_.pop_front();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -17,7 +17,7 @@
 #include "program/program.hpp"
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 enum class Purpose : std::uint32_t { control = 1, tree = 2, data = 3 };
 
@@ -71,4 +71,4 @@ struct Acceptor::Pending {
   std::size_t have = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -10,7 +10,7 @@
 #include "measure/machine.hpp"
 #include "session/messages.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 std::string no_way_to_rank_0(const RankSetup& setup, const std::vector<Address>& interfaces,
@@ -34,7 +34,9 @@ std::vector<Address> interfaces_of(const RankSetup& setup) {
 
 Membership join(const RankSetup& setup, const Address& conductor) {
   Membership member{.control = {}, .acceptors = {}, .interfaces = interfaces_of(setup)};
-  Joined joined{.node = node_id(), .facts = json::write(node_facts(member.interfaces)), .listeners = {}};
+  Joined joined{.node = measure::node_id(),
+                .facts = json::write(measure::node_facts(member.interfaces)),
+                .listeners = {}};
   for (const auto& interface : member.interfaces) {
     member.acceptors.emplace_back(interface, setup.secret);
     joined.listeners.push_back(member.acceptors.back().address().text());
@@ -53,4 +55,4 @@ Membership join(const RankSetup& setup, const Address& conductor) {
   return member;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -6,7 +6,7 @@
 #include "session/handshake.hpp"
 #include "session/rank.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 struct Membership {
   Fd control;                       // proven, to the conductor
@@ -20,4 +20,4 @@ std::vector<Address> interfaces_of(const RankSetup& setup);
 // Throws RunError when the conductor cannot be reached within the setup's time-out.
 Membership join(const RankSetup& setup, const Address& conductor);
 
-}  // namespace crosscut
+}  // namespace crosscut::session

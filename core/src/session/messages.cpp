@@ -1,6 +1,6 @@
 #include "session/messages.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 std::vector<std::byte> bytes_of(const Writer& writer) {
@@ -19,7 +19,7 @@ std::vector<std::string> get_texts(Reader& reader) {
   return texts;
 }
 
-void add_wrong(Writer& writer, const std::vector<WrongByte>& all) {
+void add_wrong(Writer& writer, const std::vector<measure::WrongByte>& all) {
   writer.add(static_cast<std::uint64_t>(all.size()));
   for (const auto& one : all) {
     writer.add(one.source).add(one.destination).add(one.phase).add(one.bytes).add(one.offset);
@@ -27,10 +27,10 @@ void add_wrong(Writer& writer, const std::vector<WrongByte>& all) {
   }
 }
 
-std::vector<WrongByte> get_wrong(Reader& reader) {
-  std::vector<WrongByte> all;
+std::vector<measure::WrongByte> get_wrong(Reader& reader) {
+  std::vector<measure::WrongByte> all;
   for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
-    WrongByte one;
+    measure::WrongByte one;
     one.source = reader.get<Rank>();
     one.destination = reader.get<Rank>();
     one.phase = reader.get<std::int64_t>();
@@ -166,7 +166,7 @@ Refusal unpack(std::span<const std::byte> payload) {
   return finished(reader, std::move(message));
 }
 
-std::vector<std::byte> pack(const RankSamples& message) {
+std::vector<std::byte> pack(const measure::RankSamples& message) {
   Writer writer;
   writer.add(message.message_seconds)
       .add(message.rank_seconds)
@@ -182,12 +182,12 @@ std::vector<std::byte> pack(const RankSamples& message) {
 }
 
 template <>
-RankSamples unpack(std::span<const std::byte> payload) {
+measure::RankSamples unpack(std::span<const std::byte> payload) {
   Reader reader(payload);
-  RankSamples message;
+  measure::RankSamples message;
   message.message_seconds = reader.list<double>();
   message.rank_seconds = reader.list<double>();
-  message.status = reader.list<Status>();
+  message.status = reader.list<store::Status>();
   message.compute_fraction = reader.list<double>();
   message.message_lost_bytes = reader.list<std::int64_t>();
   message.wrong = get_wrong(reader);
@@ -199,4 +199,4 @@ RankSamples unpack(std::span<const std::byte> payload) {
   return finished(reader, std::move(message));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

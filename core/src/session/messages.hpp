@@ -9,7 +9,7 @@
 #include "session/ensemble.hpp"
 #include "session/wire.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 // rank: I am here.
 struct Joined {
@@ -56,10 +56,10 @@ std::vector<std::byte> pack(const Ready& message);
 std::vector<std::byte> pack(const RunOrder& message);
 std::vector<std::byte> pack(const Complaint& message);
 std::vector<std::byte> pack(const Refusal& message);
-std::vector<std::byte> pack(const RankSamples& message);
+std::vector<std::byte> pack(const measure::RankSamples& message);
 
 // Each throws RunError when the payload does not hold exactly one message.
 template <class T>
 T unpack(std::span<const std::byte> payload);
 
-}  // namespace crosscut
+}  // namespace crosscut::session

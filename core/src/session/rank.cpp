@@ -18,7 +18,7 @@
 #include "session/join.hpp"
 #include "session/messages.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 constexpr int trial_barriers = 30;
@@ -57,7 +57,7 @@ class RankLoop {
       if (frame.type == FrameType::end) return;
       try {
         obey(frame);
-      } catch (const PeerLost& lost) {
+      } catch (const measure::PeerLost& lost) {
         if (attendant_.interrupted()) waited_for_ = {lost.peer, lost.doing};
         complain({lost.peer, lost.what()});
       } catch (const ConnectionLost& lost) {
@@ -140,25 +140,28 @@ class RankLoop {
         return connect_authenticated(addresses_.at(0).at(static_cast<std::size_t>(parent)), interfaces_.at(0),
                                      setup_.secret, hello, deadline);
       } catch (const ConnectionLost& lost) {
-        if (attendant_.interrupted() || milliseconds_left(deadline) == 0) throw PeerLost(parent, lost.what());
+        if (attendant_.interrupted() || milliseconds_left(deadline) == 0)
+          throw measure::PeerLost(parent, lost.what());
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
     }
   }
 
   void take_job(const std::string& text) {
-    job_ = parse_job(json::parse(text));
-    const auto& info = find_pattern(job_.pattern);
-    pattern_ = info.make(Parameters(info.parameters, job_.pattern_parameters, "pattern " + job_.pattern));
-    const auto& backend = find_backend(job_.backend);
+    job_ = conduct::parse_job(json::parse(text));
+    const auto& info = program::find_pattern(job_.pattern);
+    pattern_ =
+        info.make(program::Parameters(info.parameters, job_.pattern_parameters, "pattern " + job_.pattern));
+    const auto& backend = program::find_backend(job_.backend);
     if (!backend.unavailable.empty() || backend.make == nullptr) {
       throw UsageError("backend " + job_.backend + " is not available: " + std::string(backend.unavailable));
     }
     context_.polling = job_.wait == "poll" || (job_.wait == "auto" && !oversubscribed_);
     barrier_.poll(context_.polling);
-    const Parameters parameters(backend.parameters, job_.backend_parameters, "backend " + job_.backend);
+    const program::Parameters parameters(backend.parameters, job_.backend_parameters,
+                                         "backend " + job_.backend);
     replace_backend(backend.make(context_, parameters));
-    Extent largest{};
+    program::Extent largest{};
     for (const auto bytes : job_.sizes) {
       const auto extent = pattern_->extent(setup_.ranks, bytes);
       largest.send_bytes = std::max(largest.send_bytes, extent.send_bytes);
@@ -172,16 +175,16 @@ class RankLoop {
     say_ready({{"wait", context_.polling ? "poll" : "block"}});
   }
 
-  void replace_backend(std::unique_ptr<Backend> made) {
-    std::unique_ptr<Backend> old;
+  void replace_backend(std::unique_ptr<measure::Backend> made) {
+    std::unique_ptr<measure::Backend> old;
     const std::lock_guard lock(backend_mutex_);
     old = std::exchange(backend_, std::move(made));
   }
 
   void say_ready(json::Object facts) {
     if (leads_node_) {
-      facts.emplace_back("node", host_name());
-      facts.emplace_back("counters", node_counters(interfaces_));
+      facts.emplace_back("node", measure::host_name());
+      facts.emplace_back("counters", measure::node_counters(interfaces_));
     }
     Ready ready;
     if (leads_node_) ready.facts = json::write(facts);
@@ -190,17 +193,17 @@ class RankLoop {
 
   void run(const RunOrder& order) {
     if (!pattern_ || !backend_) throw RunError("asked to measure without a job");
-    const Task task{.pattern = pattern_.get(),
-                    .bytes = order.request.bytes,
-                    .extent = pattern_->extent(setup_.ranks, order.request.bytes),
-                    .block = order.request.block,
-                    .iterations = order.request.iterations,
-                    .epoch = order.epoch,
-                    .lost = order.lost,
-                    .barrier = job_.sync == "barrier",
-                    .verify = job_.verify,
-                    .compute = job_.compute,
-                    .verify_seed = job_.seed};
+    const measure::Task task{.pattern = pattern_.get(),
+                             .bytes = order.request.bytes,
+                             .extent = pattern_->extent(setup_.ranks, order.request.bytes),
+                             .block = order.request.block,
+                             .iterations = order.request.iterations,
+                             .epoch = order.epoch,
+                             .lost = order.lost,
+                             .barrier = job_.sync == "barrier",
+                             .verify = job_.verify,
+                             .compute = job_.compute,
+                             .verify_seed = job_.seed};
     attendant_.send(FrameType::result, pack(backend_->run(task)));
   }
 
@@ -225,11 +228,11 @@ class RankLoop {
   std::vector<std::vector<Address>> addresses_;  // [rail][rank]
   BarrierTree barrier_;
   std::mutex backend_mutex_;  // guards backend_ against the attendant's interrupt
-  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<measure::Backend> backend_;
   Attendant attendant_;
-  BackendContext context_;
-  Job job_;
-  std::unique_ptr<Pattern> pattern_;
+  measure::BackendContext context_;
+  conduct::Job job_;
+  std::unique_ptr<program::Pattern> pattern_;
   std::uint32_t epoch_ = 0;
   Complaint waited_for_;  // what was under way when the block was aborted
   bool leads_node_ = false, oversubscribed_ = false;
@@ -242,10 +245,10 @@ void measure(const RankSetup& setup, const Address& conductor) {
 }
 
 // The others wait for an address: where there will be none, they are told so by an empty one.
-std::unique_ptr<Conductor> make_conductor(const RankSetup& setup) {
-  std::unique_ptr<Conductor> conductor;
+std::unique_ptr<conduct::Conductor> make_conductor(const RankSetup& setup) {
+  std::unique_ptr<conduct::Conductor> conductor;
   try {
-    conductor = std::make_unique<Conductor>(setup, interfaces_of(setup).front());
+    conductor = std::make_unique<conduct::Conductor>(setup, interfaces_of(setup).front());
   } catch (const std::exception&) {
     if (setup.announce) setup.announce("");
     throw;
@@ -263,7 +266,7 @@ int leave(const RankSetup& setup, const std::exception& error, int status) {
 
 int conduct_and_measure(const RankSetup& setup) {
   const auto conductor = make_conductor(setup);
-  return conduct_beside(*conductor, [&](const Address& address) { measure(setup, address); });
+  return conduct::conduct_beside(*conductor, [&](const Address& address) { measure(setup, address); });
 }
 
 }  // namespace
@@ -281,4 +284,4 @@ int run_rank(const RankSetup& setup) {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

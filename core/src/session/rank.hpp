@@ -8,7 +8,7 @@
 
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 struct RankSetup {
   Rank rank = 0;
@@ -41,4 +41,4 @@ struct RankSetup {
 // Returns the exit status: 0 fine, 1 a job or rank failed, 2 usage, 130 interrupted.
 int run_rank(const RankSetup& setup);
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -9,7 +9,7 @@
 
 #include "measure/machine.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 // After the first loss: time for others' to be heard, and for the launcher's report of the cause.
@@ -221,15 +221,15 @@ std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
   return frames;
 }
 
-json::Object RemoteRanks::begin(const Job& job) {
-  const auto& info = find_pattern(job.pattern);
-  made_ = info.make(Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
+json::Object RemoteRanks::begin(const conduct::Job& job) {
+  const auto& info = program::find_pattern(job.pattern);
+  made_ = info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
   pattern_ = made_.get();
-  const auto& backend = find_backend(job.backend);
+  const auto& backend = program::find_backend(job.backend);
   tolerant_ = job.tolerate_failures && backend.tolerates_failure;
   real_time_ = backend.live;
   if (lost_.size() > lost_handled_) recover();
-  server_.broadcast(FrameType::job, Writer().add(json::write(to_json(job))).bytes());
+  server_.broadcast(FrameType::job, Writer().add(json::write(conduct::to_json(job))).bytes());
   json::Object before;
   try {
     for (const auto& frame : collect(FrameType::ready)) {
@@ -246,12 +246,12 @@ json::Object RemoteRanks::begin(const Job& job) {
   } catch (const Failure&) {
     give_up();
   }
-  json::Object attributes{{"counters_before", std::move(before)}, {"tcp", tcp_settings()}};
+  json::Object attributes{{"counters_before", std::move(before)}, {"tcp", measure::tcp_settings()}};
   if (sync_.size() > 4) attributes.emplace_back("wait", sync_.back().second);
   return attributes;
 }
 
-void RemoteRanks::merge(Rank rank, const RankSamples& samples, BlockOutcome& outcome) const {
+void RemoteRanks::merge(Rank rank, const measure::RankSamples& samples, BlockOutcome& outcome) const {
   auto& data = outcome.data;
   const auto cells = data.status.size() / static_cast<std::size_t>(ranks());
   const auto slots = static_cast<std::size_t>(slots_);
@@ -292,12 +292,12 @@ BlockOutcome RemoteRanks::run(const BlockRequest& request) {
                                    (request.block.repetition_end - request.block.repetition_first) * ranks());
       constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
       data.rank_seconds.assign(cells, nothing);
-      data.status.assign(cells, Status::failed);
+      data.status.assign(cells, store::Status::failed);
       data.message_seconds.assign(cells * static_cast<std::size_t>(slots_), nothing);
       outcome.effort.resize(static_cast<std::size_t>(ranks()));
       for (Rank rank = 0; rank < ranks(); ++rank) {
         if (!server_.living(rank)) continue;
-        const auto samples = unpack<RankSamples>(frames[static_cast<std::size_t>(rank)].payload);
+        const auto samples = unpack<measure::RankSamples>(frames[static_cast<std::size_t>(rank)].payload);
         if (!samples.compute_fraction.empty()) data.compute_fraction.resize(cells, nothing);
         if (!samples.message_lost_bytes.empty()) data.message_lost_bytes.resize(data.message_seconds.size());
         merge(rank, samples, outcome);
@@ -372,4 +372,4 @@ void RemoteRanks::idle(double seconds) {
   if (heard.what == ControlServer::Heard::What::lost) note_loss(heard.rank, heard.reason);
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -7,7 +7,7 @@
 #include "session/ensemble.hpp"
 #include "session/messages.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 class RemoteRanks final : public Ensemble {
  public:
@@ -33,7 +33,7 @@ class RemoteRanks final : public Ensemble {
   Rank ranks() const override { return server_.ranks(); }
   std::vector<std::int32_t> nodes() const override { return node_; }
   json::Object attributes() const override;
-  json::Object begin(const Job& job) override;
+  json::Object begin(const conduct::Job& job) override;
   BlockOutcome run(const BlockRequest& request) override;
   json::Object end() override;
   const std::vector<LostRank>& lost() const override { return lost_; }
@@ -47,7 +47,7 @@ class RemoteRanks final : public Ensemble {
   void handle_complaint(Rank from, const Complaint& complaint);
   void recover();
   void estimate_skew(const std::vector<Frame>& ready);
-  void merge(Rank rank, const RankSamples& samples, BlockOutcome& outcome) const;
+  void merge(Rank rank, const measure::RankSamples& samples, BlockOutcome& outcome) const;
   std::string node_name(Rank rank) const;
   std::string describe_stall(const std::vector<bool>& done);
   [[noreturn]] void give_up();
@@ -62,8 +62,8 @@ class RemoteRanks final : public Ensemble {
   std::size_t lost_handled_ = 0;  // of lost_: the survivors have rebuilt the barrier without them
   bool tolerant_ = false, real_time_ = true;
   std::int32_t slots_ = 1;
-  const Pattern* pattern_ = nullptr;
-  std::unique_ptr<Pattern> made_;
+  const program::Pattern* pattern_ = nullptr;
+  std::unique_ptr<program::Pattern> made_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::session

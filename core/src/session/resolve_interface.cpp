@@ -13,7 +13,7 @@
 #include "program/parameters.hpp"
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 struct Local {
@@ -64,7 +64,7 @@ bool same_prefix(const std::vector<unsigned char>& a, const std::vector<unsigned
 std::string in_subnet(std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::string prefix(text.substr(0, slash));
-  const std::int64_t bits = parse_integer(text.substr(slash + 1));
+  const std::int64_t bits = program::parse_integer(text.substr(slash + 1));
   unsigned char network[16];
   const bool is_v4 = ::inet_pton(AF_INET, prefix.c_str(), network) == 1;
   if (!is_v4 && ::inet_pton(AF_INET6, prefix.c_str(), network) != 1)
@@ -123,4 +123,4 @@ std::string resolve_interface(std::string_view interface, std::string_view towar
   return first_outside();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace crosscut {
+namespace crosscut::session {
 
 // `interface`: a numeric address or interface name is returned as it is; "10.1.0.0/16" becomes this node's
 // address in that subnet; "auto" the address that the kernel would use towards `towards` (a host name or an
@@ -12,4 +12,4 @@ namespace crosscut {
 // Throws UsageError naming the subnet and this node's addresses, RunError where nothing can be found out.
 std::string resolve_interface(std::string_view interface, std::string_view towards);
 
-}  // namespace crosscut
+}  // namespace crosscut::session

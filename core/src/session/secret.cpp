@@ -9,7 +9,7 @@
 #include "base/sha256.hpp"
 #include "session/session_config.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 constexpr std::size_t secret_bytes = 32;
@@ -54,4 +54,4 @@ std::string bytes_of_secret(std::string_view hex) {
   return bytes;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "program/parameters.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 namespace {
 
 constexpr Rank ranks_max = 1 << 20;
@@ -58,7 +58,7 @@ double timeout_of(const json::Value& value) {
 void parse_pin(const json::Value& value, SessionConfig& config) {
   config.pin = value.is_boolean() ? value.boolean() : true;
   if (value.is_boolean()) return;
-  for (const std::int32_t core : parse_ranks(value.string())) config.pin_cores.push_back(core);
+  for (const std::int32_t core : program::parse_ranks(value.string())) config.pin_cores.push_back(core);
   if (config.pin_cores.empty()) throw UsageError("`pin` must be true, false or cores such as \"0,2,4-7\"");
 }
 
@@ -175,7 +175,7 @@ std::int64_t number_in_environment(const char* name, std::string_view launcher) 
   if (text == nullptr)
     throw UsageError(std::string(name) + " is not set: this process was not started by " +
                      std::string(launcher));
-  return parse_integer(text);
+  return program::parse_integer(text);
 }
 
 }  // namespace
@@ -297,4 +297,4 @@ std::string parse_conductor_line(std::string_view line) {
   return address;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

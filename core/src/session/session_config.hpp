@@ -11,7 +11,7 @@
 #include "program/program.hpp"
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 struct TreeHost {
   std::string host;
@@ -79,4 +79,4 @@ std::string secret_from_environment();
 std::string random_secret();
 std::string bytes_of_secret(std::string_view hex);
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -16,7 +16,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 Address::Address(const sockaddr* address, socklen_t length)
     : length_(std::min<socklen_t>(length, sizeof storage_)) {
@@ -191,4 +191,4 @@ void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline) {
   }
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -15,7 +15,7 @@
 
 #include "base/fd.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 class Address {
  public:
@@ -52,4 +52,4 @@ Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline de
 void send_all(int fd, std::span<const std::byte> bytes, Deadline deadline);
 void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline);
 
-}  // namespace crosscut
+}  // namespace crosscut::session

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace crosscut {
+namespace crosscut::session {
 
 void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Deadline deadline) {
   std::array<std::uint32_t, 2> head{static_cast<std::uint32_t>(payload.size()),
@@ -39,4 +39,4 @@ Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit) {
   return frame;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::session

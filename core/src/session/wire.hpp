@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "session/socket.hpp"
 
-namespace crosscut {
+namespace crosscut::session {
 
 static_assert(std::endian::native == std::endian::little, "wire and store formats are little-endian");
 
@@ -114,4 +114,4 @@ class Reader {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::session

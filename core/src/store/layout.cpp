@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 namespace {
 
 constexpr std::int64_t most_sizes = 4096;
@@ -215,4 +215,4 @@ std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
   return catalogue.take();
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::store

@@ -12,7 +12,7 @@
 #include "base/json.hpp"
 #include "store/store.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 
 enum class Element : std::uint8_t { uint8, int32, int64, float64 };
 std::int64_t element_bytes(Element element);
@@ -65,4 +65,4 @@ Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank);
 // Every array that a run with these options has, in the order in which metadata lists them.
 std::vector<ArrayLayout> array_layouts(const Store::Options& options);
 
-}  // namespace crosscut
+}  // namespace crosscut::store

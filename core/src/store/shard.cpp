@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-namespace crosscut {
+namespace crosscut::store {
 namespace {
 
 // Numbers of a run are little-endian; so is every machine the core is built for.
@@ -147,4 +147,4 @@ void Shard::read(const Block& block, std::span<std::byte> cells) const {
   });
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::store

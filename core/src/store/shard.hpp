@@ -14,7 +14,7 @@
 #include "base/file.hpp"
 #include "store/layout.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 
 struct ShardPlan {
   ChunkGrid grid;
@@ -50,4 +50,4 @@ class Shard {
   File file_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::store

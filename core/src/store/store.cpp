@@ -7,7 +7,7 @@
 #include "store/store_metadata.hpp"
 #include "store/zarr_store.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 namespace {
 
 constexpr std::size_t most_open_shards = 16;
@@ -320,4 +320,4 @@ void ZarrStore::finish(std::string_view state, const json::Object& changed) {
   set_attributes({{"state", state}, {"end", utc_now()}});
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::store

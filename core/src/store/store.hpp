@@ -17,7 +17,7 @@
 #include "base/json.hpp"
 #include "program/program.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 
 enum class Status : std::uint8_t { unmeasured = 0, measured = 1, failed = 2, skipped = 3 };
 
@@ -126,4 +126,4 @@ class Store {
   virtual void finish(std::string_view state, const json::Object& changed) = 0;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::store

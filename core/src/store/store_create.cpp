@@ -9,7 +9,7 @@
 #include "store/store_metadata.hpp"
 #include "store/zarr_store.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -189,4 +189,4 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
   return std::make_unique<ZarrStore>(std::move(lock), std::move(options), std::move(attributes));
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::store

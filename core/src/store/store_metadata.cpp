@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut {
+namespace crosscut::store {
 namespace {
 
 using json::Array;
@@ -89,4 +89,4 @@ bool same(const Value& a, const Value& b) {
   return a == b;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::store

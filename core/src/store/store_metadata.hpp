@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "store/layout.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 
 inline constexpr std::string_view schema_name = "crosscut-run";
 inline constexpr std::int64_t schema_version = 2;
@@ -20,4 +20,4 @@ json::Value group_metadata(std::span<const ArrayLayout> layouts, const json::Obj
 // Equal but for the order of members, which means nothing and which other programs change.
 bool same(const json::Value& a, const json::Value& b);
 
-}  // namespace crosscut
+}  // namespace crosscut::store

@@ -6,7 +6,7 @@
 #include "store/store_metadata.hpp"
 #include "store/zarr_store.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 namespace {
 
 namespace fs = std::filesystem;
@@ -316,4 +316,4 @@ std::unique_ptr<Store> Store::resume(const fs::path& directory, Options options,
   return store;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::store

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-namespace crosscut {
+namespace crosscut::store {
 namespace {
 
 struct Counted {
@@ -141,4 +141,4 @@ std::vector<Summary> SummaryBuffer::summarise_all(std::vector<double> BlockData:
   return result;
 }
 
-}  // namespace crosscut
+}  // namespace crosscut::store

@@ -10,7 +10,7 @@
 #include "store/layout.hpp"
 #include "store/store.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 
 // Exact. The median of an even count is the mean of the middle two; p99 is the smallest sample that at least
 // 99 % of the samples do not exceed (nearest rank). Reorders `samples`. Without any: count 0, the rest NaN.
@@ -49,4 +49,4 @@ class SummaryBuffer {
   std::vector<BlockData> blocks_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::store

@@ -14,7 +14,7 @@
 #include "store/store.hpp"
 #include "store/summary.hpp"
 
-namespace crosscut {
+namespace crosscut::store {
 
 // An array that is one chunk, hence one file.
 std::filesystem::path chunk_path(const std::filesystem::path& directory, const ArrayLayout& layout,
@@ -104,4 +104,4 @@ class ZarrStore : public Store {
   std::vector<std::int64_t> iterations_, repetitions_done_;
 };
 
-}  // namespace crosscut
+}  // namespace crosscut::store

@@ -49,7 +49,7 @@ def _whole(value: str) -> int:
 
 
 # Of crosscut-switch, those of network and hosts (docs/reference/user-switch.md), with what it takes
-# (core/switch/options.cpp): it would say so only when half of the lab is built.
+# (core/user_switch/options.cpp): it would say so only when half of the lab is built.
 _WORDS: dict[str, Callable[[str], str]] = {
     "forwarding": _one_of("store", "cut"),
     "queues": _one_of("output", "input"),

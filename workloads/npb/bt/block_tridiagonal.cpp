@@ -3,7 +3,9 @@
 #include "npb/bt/jacobian.hpp"
 #include "npb/bt/small_matrix.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::bt {
+
+using namespace multipartition;
 
 namespace {
 
@@ -119,4 +121,4 @@ void BlockTridiagonal::store(Block& block, const Bundle& bundle, const Lines& li
     for (std::size_t m = 0; m < components; ++m) bundle.store(rows[p].right[m], block.right[m], p);
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::bt

@@ -5,7 +5,14 @@
 #include "npb/multipartition/lines.hpp"
 #include "npb/multipartition/sweep.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::bt {
+
+using multipartition::Block;
+using multipartition::Bundle;
+using multipartition::components;
+using multipartition::Index;
+using multipartition::Lines;
+using multipartition::Row;
 
 struct BlockTridiagonal {
   static constexpr Index carried = 1;
@@ -18,4 +25,4 @@ struct BlockTridiagonal {
   static void store(Block& block, const Bundle& bundle, const Lines& lines, SystemRow* rows);
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::bt

@@ -7,7 +7,10 @@
 #include "npb/multipartition/simulation.hpp"
 #include "npb/multipartition/sweep.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::bt {
+
+using namespace multipartition;
+
 namespace {
 
 constexpr PerClass<ProblemSize> sizes{
@@ -74,12 +77,15 @@ Outcome run(Communicator& world, const Options& options) {
 }
 
 }  // namespace
+}  // namespace crosscut::npb::bt
+
+namespace crosscut::npb {
 
 const Benchmark benchmark{.name = "bt",
                           .title = "NAS Parallel Benchmark BT: block-tridiagonal systems",
                           .operation = "floating point",
                           .takes_grid = false,
-                          .unsuitable = unsuitable,
-                          .run = run};
+                          .unsuitable = bt::unsuitable,
+                          .run = bt::run};
 
 }  // namespace crosscut::npb

@@ -1,6 +1,8 @@
 #include "npb/bt/jacobian.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::bt {
+
+using namespace multipartition;
 
 // The flux: density w; momentum w + pressure along the dimension; (energy + pressure) w, where w is the
 // velocity along the dimension and pressure = k2 (energy - kinetic).
@@ -45,4 +47,4 @@ void viscous_jacobian(const Point& point, std::size_t dimension, Matrix& result)
   row[energy] = conductivity * viscosity * point.inverse_density;
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::bt

@@ -5,7 +5,11 @@
 #include "npb/multipartition/block.hpp"
 #include "npb/multipartition/lines.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::bt {
+
+using multipartition::components;
+using multipartition::dimensions;
+using multipartition::Pair;
 
 // Of two lines.
 struct Matrix {
@@ -25,4 +29,4 @@ void flux_jacobian(const Point& point, std::size_t dimension, Matrix& result);
 // Of what differs in the viscous terms between neighbouring points.
 void viscous_jacobian(const Point& point, std::size_t dimension, Matrix& result);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::bt

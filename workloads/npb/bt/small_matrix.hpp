@@ -3,7 +3,10 @@
 
 #include "npb/bt/jacobian.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::bt {
+
+using multipartition::components;
+using multipartition::Pair;
 
 struct Vector {
   Pair at[components];
@@ -49,4 +52,4 @@ inline void solve(Matrix& a, Matrix& block, Vector& right) {
     }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::bt

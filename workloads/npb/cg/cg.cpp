@@ -12,7 +12,7 @@
 #include "npb/cg/sparse_matrix.hpp"
 #include "npb/common/benchmark.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::cg {
 namespace {
 
 constexpr int gradient_steps = 25;
@@ -139,12 +139,15 @@ Outcome run(Communicator& world, const Options& options) {
 }
 
 }  // namespace
+}  // namespace crosscut::npb::cg
+
+namespace crosscut::npb {
 
 const Benchmark benchmark{.name = "cg",
                           .title = "NAS Parallel Benchmark CG: conjugate gradients",
                           .operation = "floating point",
                           .takes_grid = false,
-                          .unsuitable = unsuitable,
-                          .run = run};
+                          .unsuitable = cg::unsuitable,
+                          .run = cg::run};
 
 }  // namespace crosscut::npb

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace crosscut::npb {
+namespace crosscut::npb::cg {
 
 namespace {
 
@@ -72,4 +72,4 @@ void ProcessorGrid::sum_and_transpose(std::span<double> partial, std::span<doubl
     exchange(transposed_rank_, kept, result.first(columns_.size()));
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::cg

@@ -12,7 +12,7 @@
 #include "npb/cg/sparse_matrix.hpp"
 #include "npb/common/communicator.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::cg {
 
 class ProcessorGrid {
  public:
@@ -63,4 +63,4 @@ class ProcessorGrid {
   int transposed_rank_ = 0;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::cg

@@ -7,7 +7,7 @@
 
 #include "npb/common/random.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::cg {
 
 namespace {
 
@@ -125,4 +125,4 @@ void SparseMatrix::multiply(std::span<const double> vector, std::span<double> re
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::cg

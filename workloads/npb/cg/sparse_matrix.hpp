@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace crosscut::npb {
+namespace crosscut::npb::cg {
 
 // Rows or columns of the whole matrix, from `first` up to but not including `end`.
 struct Range {
@@ -42,4 +42,4 @@ class SparseMatrix {
   std::vector<double> values_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::cg

@@ -11,7 +11,7 @@
 #include "npb/common/benchmark.hpp"
 #include "npb/common/random.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::ep {
 namespace {
 
 constexpr std::uint64_t seed = 271828183;
@@ -87,12 +87,15 @@ Outcome run(Communicator& world, const Options& options) {
 }
 
 }  // namespace
+}  // namespace crosscut::npb::ep
+
+namespace crosscut::npb {
 
 const Benchmark benchmark{.name = "ep",
                           .title = "NAS Parallel Benchmark EP: pairs of normal deviates",
                           .operation = "random numbers",
                           .takes_grid = false,
-                          .unsuitable = unsuitable,
-                          .run = run};
+                          .unsuitable = ep::unsuitable,
+                          .run = ep::run};
 
 }  // namespace crosscut::npb

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace crosscut::npb {
+namespace crosscut::npb::ft {
 
 RowTransform::RowTransform(std::size_t length)
     : length_(length), roots_(length / 2), from_(length * block), to_(length * block) {
@@ -62,4 +62,4 @@ void RowTransform::transform(Direction direction) {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::ft

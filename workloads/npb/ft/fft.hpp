@@ -7,7 +7,7 @@
 
 #include "npb/common/communicator.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::ft {
 
 enum class Direction { forward, backward };
 
@@ -33,4 +33,4 @@ class RowTransform {
   std::vector<Complex> to_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::ft

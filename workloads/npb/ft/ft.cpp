@@ -12,7 +12,7 @@
 #include "npb/ft/layout.hpp"
 #include "npb/ft/transform_size.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::ft {
 namespace {
 
 constexpr std::uint64_t seed = 314159265;
@@ -179,12 +179,15 @@ Outcome run(Communicator& world, const Options& options) {
 }
 
 }  // namespace
+}  // namespace crosscut::npb::ft
+
+namespace crosscut::npb {
 
 const Benchmark benchmark{.name = "ft",
                           .title = "NAS Parallel Benchmark FT: Fourier transforms in three dimensions",
                           .operation = "floating point",
                           .takes_grid = true,
-                          .unsuitable = unsuitable,
-                          .run = run};
+                          .unsuitable = ft::unsuitable,
+                          .run = ft::run};
 
 }  // namespace crosscut::npb

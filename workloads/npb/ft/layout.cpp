@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut::npb {
+namespace crosscut::npb::ft {
 
 namespace {
 
@@ -100,4 +100,4 @@ void Layout::z_to_y_rows(std::vector<Complex>& data, std::vector<Complex>& scrat
   data.swap(scratch);
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::ft

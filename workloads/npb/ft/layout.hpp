@@ -15,7 +15,7 @@
 
 #include "npb/common/communicator.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::ft {
 
 using Extents = std::array<std::size_t, 3>;  // of x, y, z
 
@@ -50,4 +50,4 @@ class Layout {
   Communicator column_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::ft

@@ -9,7 +9,7 @@
 #include "npb/common/problem_class.hpp"
 #include "npb/ft/layout.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::ft {
 
 struct TransformSize {
   Extents points;
@@ -61,4 +61,4 @@ inline constexpr PerClass<TransformSize> transform_sizes{{{{{64, 64, 64}, checks
                                                            {{512, 256, 256}, checksums_b},
                                                            {{512, 512, 512}, checksums_c}}}};
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::ft

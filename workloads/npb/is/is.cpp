@@ -2,7 +2,7 @@
 #include "npb/common/benchmark.hpp"
 #include "npb/is/sorter.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::is {
 namespace {
 
 std::string unsuitable(int ranks, const Options& options) {
@@ -36,12 +36,15 @@ Outcome run(Communicator& world, const Options& options) {
 }
 
 }  // namespace
+}  // namespace crosscut::npb::is
+
+namespace crosscut::npb {
 
 const Benchmark benchmark{.name = "is",
                           .title = "NAS Parallel Benchmark IS: integer sort",
                           .operation = "keys ranked",
                           .takes_grid = false,
-                          .unsuitable = unsuitable,
-                          .run = run};
+                          .unsuitable = is::unsuitable,
+                          .run = is::run};
 
 }  // namespace crosscut::npb

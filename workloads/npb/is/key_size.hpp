@@ -9,7 +9,7 @@
 
 #include "npb/common/problem_class.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::is {
 
 inline constexpr int sorting_iterations = 10;
 inline constexpr std::size_t tested_keys = 5;
@@ -75,4 +75,4 @@ inline constexpr PerClass<KeySize> key_sizes{{{
      .lag_falling = 0},
 }}};
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::is

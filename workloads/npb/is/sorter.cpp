@@ -5,7 +5,7 @@
 
 #include "npb/common/random.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::is {
 
 namespace {
 
@@ -154,4 +154,4 @@ std::int64_t Sorter::keys_out_of_order() {
   return world_.sum_at_root(wrong);
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::is

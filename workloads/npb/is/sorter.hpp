@@ -11,7 +11,7 @@
 #include "npb/common/communicator.hpp"
 #include "npb/is/key_size.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::is {
 
 class Sorter {
  public:
@@ -59,4 +59,4 @@ class Sorter {
   std::int64_t lesser_keys_ = 0;  // in buckets before ours
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::is

@@ -8,7 +8,7 @@
 
 #include "npb/lu/size.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 // Two doubles, as every 64-bit processor's plain vector registers hold them.
 using Lanes [[gnu::vector_size(2 * sizeof(double))]] = double;
@@ -60,4 +60,4 @@ void solve(const Block<T>& factors, Vector<T>& vector) {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

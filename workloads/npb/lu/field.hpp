@@ -8,7 +8,7 @@
 #include "npb/lu/block.hpp"
 #include "npb/lu/size.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 using Index = std::ptrdiff_t;
 
@@ -56,4 +56,4 @@ class Field {
   std::vector<double> values_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

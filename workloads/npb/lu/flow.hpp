@@ -9,7 +9,7 @@
 
 #include "npb/lu/block.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 inline constexpr std::size_t dimensions = 3;
 
@@ -113,4 +113,4 @@ void add_diffusion_jacobian(Block<T>& block, const State<T>& state,
   block[4][4] += heat * scale;
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

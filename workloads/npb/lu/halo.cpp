@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 namespace {
 
@@ -108,4 +108,4 @@ void Halo::send_plane(const Field& field, Index z, Side to) {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

@@ -8,7 +8,7 @@
 #include "npb/lu/field.hpp"
 #include "npb/lu/subdomain.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 class Halo {
  public:
@@ -29,4 +29,4 @@ class Halo {
   std::vector<double> in_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

@@ -18,7 +18,7 @@
 #include "npb/lu/surface.hpp"
 #include "npb/lu/sweeps.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 namespace {
 
 constexpr double tolerance = 1e-8;
@@ -134,12 +134,15 @@ Outcome run(Communicator& world, const Options& options) {
 }
 
 }  // namespace
+}  // namespace crosscut::npb::lu
+
+namespace crosscut::npb {
 
 const Benchmark benchmark{.name = "lu",
                           .title = "NAS Parallel Benchmark LU: lower-upper symmetric Gauss-Seidel",
                           .operation = "floating point",
                           .takes_grid = false,
-                          .unsuitable = unsuitable,
-                          .run = run};
+                          .unsuitable = lu::unsuitable,
+                          .run = lu::run};
 
 }  // namespace crosscut::npb

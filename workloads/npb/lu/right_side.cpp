@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 namespace {
 
@@ -66,8 +66,8 @@ void RightSide::Fluxes::find(const double* row, Index pitch) {
     for (std::size_t m = 0; m < components; ++m)
       u[m] = load(row - Field::layers + static_cast<Index>(m) * pitch + x);
     const State state(u);
-    const auto flux = npb::flux<dimension>(u, state);
-    const auto diffused = npb::diffused<dimension>(state);
+    const auto flux = lu::flux<dimension>(u, state);
+    const auto diffused = lu::diffused<dimension>(state);
     for (std::size_t m = 0; m < components; ++m) {
       store(flux[m], flux_.data() + static_cast<Index>(m) * pitch + x);
       if (m > 0) store(diffused[m - 1], diffused_.data() + static_cast<Index>(m) * pitch + x);
@@ -123,4 +123,4 @@ void RightSide::add(Field& u, Halo& halo, Field& change) {
     add_across_rows<2>(u.row(y, 0), u.z_step(), {0, domain_.z().points}, change.row(y, 0));
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

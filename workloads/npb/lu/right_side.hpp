@@ -11,7 +11,7 @@
 #include "npb/lu/halo.hpp"
 #include "npb/lu/subdomain.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 class RightSide {
  public:
@@ -48,4 +48,4 @@ class RightSide {
   std::array<Fluxes, 3> fluxes_;  // of a row and those before and after it
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

@@ -5,7 +5,7 @@
 
 #include "npb/common/problem_class.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 inline constexpr int components = 5;  // density, three of momentum, energy
 using Values = std::array<double, components>;
@@ -59,4 +59,4 @@ inline constexpr PerClass<Size> sizes{
         4.55902910043250358e+02},
        66.6404553572181300}}}};
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

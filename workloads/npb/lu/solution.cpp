@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 namespace {
 
@@ -77,4 +77,4 @@ void set_initial(const Subdomain& domain, Field& field) {
   });
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

@@ -5,7 +5,7 @@
 #include "npb/lu/size.hpp"
 #include "npb/lu/subdomain.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 // At a point of the unit cube.
 Values exact(double x, double y, double z);
@@ -19,4 +19,4 @@ void set_exact(const Subdomain& domain, Field& field);
 // On the faces of the cube the exact solution, inside a blend of what the six faces have beside the point.
 void set_initial(const Subdomain& domain, Field& field);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

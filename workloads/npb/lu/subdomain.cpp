@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 std::optional<std::array<int, 2>> rank_grid(int ranks) {
   int y = 1;
@@ -36,4 +36,4 @@ Subdomain::Subdomain(int side, std::array<int, 2> grid, int rank)
       shares_{share(side, grid[0], rank % grid[0], rank, 1),
               share(side, grid[1], rank / grid[0], rank, grid[0]), share(side, 1, 0, rank, 0)} {}
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

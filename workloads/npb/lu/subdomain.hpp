@@ -8,7 +8,7 @@
 
 #include "npb/lu/field.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 // Ranks along x and y; nothing where so many make no such grid.
 std::optional<std::array<int, 2>> rank_grid(int ranks);
@@ -48,4 +48,4 @@ class Subdomain {
   std::array<Share, 3> shares_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

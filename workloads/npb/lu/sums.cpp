@@ -5,7 +5,7 @@
 
 #include "npb/lu/solution.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 namespace {
 
@@ -39,4 +39,4 @@ Values error(Communicator& world, const Subdomain& domain, const Field& u) {
   });
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

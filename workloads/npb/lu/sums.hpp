@@ -5,7 +5,7 @@
 #include "npb/lu/field.hpp"
 #include "npb/lu/subdomain.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 // The root of the mean square of each component, of all points inside the cube.
 Values norm(Communicator& world, const Subdomain& domain, const Field& field);
@@ -13,4 +13,4 @@ Values norm(Communicator& world, const Subdomain& domain, const Field& field);
 // The same of what `u` is away from the exact solution.
 Values error(Communicator& world, const Subdomain& domain, const Field& u);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

@@ -7,7 +7,7 @@
 
 #include "npb/lu/flow.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 namespace {
 
@@ -137,4 +137,4 @@ double surface_integral(Communicator& world, const Subdomain& domain, const Fiel
   return 0.25 * length * length * corners;
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

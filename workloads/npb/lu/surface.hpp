@@ -6,8 +6,8 @@
 #include "npb/lu/field.hpp"
 #include "npb/lu/subdomain.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 double surface_integral(Communicator& world, const Subdomain& domain, const Field& u);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 namespace {
 
@@ -89,7 +89,7 @@ template <Sweeps::Way way>
         const double sum = relaxation * (prepared.sum[m][lane] + from_x[m]);
         found[m] = lower ? time_step_ * own[static_cast<Index>(m) * pitch] - sum : sum;
       }
-      npb::solve(lane_of(prepared.factors, lane), found);
+      lu::solve(lane_of(prepared.factors, lane), found);
       for (std::size_t m = 0; m < components; ++m) {
         double& value = own[static_cast<Index>(m) * pitch];
         value = found[m] = lower ? found[m] : value - found[m];
@@ -114,4 +114,4 @@ void Sweeps::solve(const Field& u, Halo& halo, Field& change) const {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

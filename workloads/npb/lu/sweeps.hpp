@@ -14,7 +14,7 @@
 #include "npb/lu/halo.hpp"
 #include "npb/lu/subdomain.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::lu {
 
 class Sweeps {
  public:
@@ -46,4 +46,4 @@ class Sweeps {
   Spacing spacing_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::lu

@@ -8,7 +8,7 @@
 
 #include "npb/common/random.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 namespace {
 
@@ -100,4 +100,4 @@ void place_charges(Communicator& world, const Levels& levels, Grid& grid) {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

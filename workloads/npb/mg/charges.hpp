@@ -6,9 +6,9 @@
 #include "npb/mg/grid.hpp"
 #include "npb/mg/levels.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 // Sets the points of this rank's part of the finest grid, without the layer around it.
 void place_charges(Communicator& world, const Levels& levels, Grid& grid);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 Grid::Grid(Triple extent)
     : extent_{static_cast<std::size_t>(extent[0]), static_cast<std::size_t>(extent[1]),
@@ -26,4 +26,4 @@ void Grid::copy_in(const Box& box, std::span<const double> values) {
       std::copy(from, from + length, row(j, k) + box.begin[0]);
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

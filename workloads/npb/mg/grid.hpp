@@ -8,7 +8,7 @@
 
 #include "npb/mg/levels.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 // A cuboid of points: from `begin` up to but not including `end`.
 struct Box {
@@ -39,4 +39,4 @@ class Grid {
   std::vector<double> values_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 namespace {
 
@@ -108,4 +108,4 @@ void Halo::give(const Grid& grid, const Level& level, std::size_t dimension) {
   send(grid, whole_layers(grid, dimension, 1, 2), ranks[down], tag(dimension, down));
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

@@ -8,7 +8,7 @@
 #include "npb/mg/grid.hpp"
 #include "npb/mg/levels.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 class Halo {
  public:
@@ -33,4 +33,4 @@ class Halo {
   std::vector<double> out_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

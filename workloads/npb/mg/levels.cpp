@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstddef>
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 namespace {
 
@@ -65,4 +65,4 @@ void Levels::share(int number, Triple& stride) {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 inline constexpr int dimensions = 3;
 using Triple = std::array<int, dimensions>;
@@ -45,4 +45,4 @@ class Levels {
   std::vector<Level> levels_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

@@ -12,7 +12,7 @@
 #include "npb/mg/levels.hpp"
 #include "npb/mg/operators.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 namespace {
 
 constexpr double tolerance = 1e-8;
@@ -168,12 +168,15 @@ Outcome run(Communicator& world, const Options& options) {
 }
 
 }  // namespace
+}  // namespace crosscut::npb::mg
+
+namespace crosscut::npb {
 
 const Benchmark benchmark{.name = "mg",
                           .title = "NAS Parallel Benchmark MG: multigrid",
                           .operation = "floating point",
                           .takes_grid = false,
-                          .unsuitable = unsuitable,
-                          .run = run};
+                          .unsuitable = mg::unsuitable,
+                          .run = mg::run};
 
 }  // namespace crosscut::npb

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 namespace {
 
@@ -139,4 +139,4 @@ void interpolate(const Grid& coarser, Grid& finer) {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

@@ -6,7 +6,7 @@
 
 #include "npb/mg/grid.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::mg {
 
 // Centre, faces, edges, corners.
 using Weights = std::array<double, 4>;
@@ -23,4 +23,4 @@ void restrict_to_coarser(const Grid& finer, Grid& coarser);
 // finer += trilinear interpolation of coarser.
 void interpolate(const Grid& coarser, Grid& finer);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::mg

@@ -1,6 +1,6 @@
 #include "npb/multipartition/block.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 Block::Block(const Cell& its_cell, const Grid& its_grid)
     : cell(its_cell),
@@ -24,4 +24,4 @@ double Block::coordinate(std::size_t dimension, Index i) const {
   return position == grid.points - 1 ? 1.0 : position * grid.spacing();
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

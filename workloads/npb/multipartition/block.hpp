@@ -7,7 +7,7 @@
 
 #include "npb/multipartition/partition.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 using Index = std::ptrdiff_t;
 using Values = std::vector<double>;
@@ -64,4 +64,4 @@ struct Block {
   }
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

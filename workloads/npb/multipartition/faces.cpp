@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 namespace {
 
@@ -109,4 +109,4 @@ void Faces::exchange(std::vector<Block>& blocks) {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

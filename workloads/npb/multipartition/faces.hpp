@@ -9,7 +9,7 @@
 #include "npb/common/communicator.hpp"
 #include "npb/multipartition/block.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 class Faces {
  public:
@@ -28,4 +28,4 @@ class Faces {
   Buffers in_;   // by the side that they come in by
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

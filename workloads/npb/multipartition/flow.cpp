@@ -4,7 +4,7 @@
 
 #include "npb/multipartition/right_side.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 namespace {
 
@@ -97,4 +97,4 @@ State Flow::right_side_norm() {
   return norm_of(squares);
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

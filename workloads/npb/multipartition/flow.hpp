@@ -9,7 +9,7 @@
 #include "npb/multipartition/faces.hpp"
 #include "npb/multipartition/partition.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 class Flow {
  public:
@@ -38,4 +38,4 @@ class Flow {
   std::vector<Block> blocks_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

@@ -1,6 +1,6 @@
 #include "npb/multipartition/gas.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::array<double, 5> fourth_difference(int position, int points) {
   return {1, -4, 6, -4, 1};
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstddef>
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 inline constexpr std::size_t dimensions = 3;
 inline constexpr std::size_t density = 0;
@@ -48,4 +48,4 @@ State initial_state(double x, double y, double z);
 // the boundary it is one that does without the points beyond.
 std::array<double, 5> fourth_difference(int position, int points);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 // Of 16 bytes, which every 64-bit processor's registers have. An extension that GCC and Clang share.
 typedef double Pair __attribute__((vector_size(16)));
@@ -20,4 +20,4 @@ struct Lanes {
   void set(std::size_t lane, double value) { pair[lane / 2][lane % 2] = value; }
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

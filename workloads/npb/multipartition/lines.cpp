@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 Lines::Lines(const Block& block, std::size_t dimension)
     : dimension_(dimension), length_(block.cell.extent[dimension]) {
@@ -22,4 +22,4 @@ Lines::Lines(const Block& block, std::size_t dimension)
     }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

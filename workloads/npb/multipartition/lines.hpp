@@ -9,7 +9,7 @@
 #include "npb/multipartition/block.hpp"
 #include "npb/multipartition/lanes.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 // Some neighbouring lines.
 struct Bundle {
@@ -45,4 +45,4 @@ class Lines {
   std::vector<Bundle> bundles_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

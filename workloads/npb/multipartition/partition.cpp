@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 namespace {
 
@@ -68,4 +68,4 @@ int Partition::predecessor(std::size_t dimension) const {
   return rank_of(column_ + 1, row_ - 1);
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

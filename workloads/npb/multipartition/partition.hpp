@@ -10,7 +10,7 @@
 
 #include "npb/multipartition/gas.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 using Triple = std::array<int, dimensions>;
 
@@ -53,4 +53,4 @@ class Partition {
 // The square root of a square, 0 of another number.
 int square_root(int number);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

@@ -1,6 +1,6 @@
 #include "npb/multipartition/right_side.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 namespace {
 
@@ -149,4 +149,4 @@ void add_spatial_terms(const Block& block, std::array<Values, components>& sum) 
   block.for_each_inner_row([&](Index j, Index k) { add_row(block, j, k, sum); });
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

@@ -4,7 +4,7 @@
 
 #include "npb/multipartition/block.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 // From the solution, in the cell and one layer around it: velocity, pressure and so on.
 void find_derived(Block& block);
@@ -13,4 +13,4 @@ void find_derived(Block& block);
 // the boundary. Reads the solution in two layers around the cell, and what was derived in one.
 void add_spatial_terms(const Block& block, std::array<Values, components>& sum);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

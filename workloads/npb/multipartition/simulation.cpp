@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 namespace {
 
@@ -46,4 +46,4 @@ void conclude(Flow& flow, const Partition& partition, const ProblemSize& size, O
   outcome.layout = cells + " x " + cells + " x " + cells + " cells, " + cells + " a rank";
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

@@ -7,7 +7,7 @@
 #include "npb/multipartition/flow.hpp"
 #include "npb/multipartition/partition.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 struct ProblemSize {
   Grid grid;
@@ -39,4 +39,4 @@ Outcome simulate(Communicator& world, const ProblemSize& size) {
   return outcome;
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

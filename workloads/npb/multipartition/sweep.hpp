@@ -21,7 +21,7 @@
 #include "npb/multipartition/lines.hpp"
 #include "npb/multipartition/partition.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::multipartition {
 
 template <std::size_t upper_count>
 struct Row {
@@ -165,4 +165,4 @@ class Sweep {
   std::vector<double> in_;
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::multipartition

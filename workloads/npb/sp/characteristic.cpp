@@ -3,7 +3,9 @@
 #include <cmath>
 #include <numbers>
 
-namespace crosscut::npb {
+namespace crosscut::npb::sp {
+
+using namespace multipartition;
 
 namespace {
 
@@ -117,4 +119,4 @@ void turn_y_to_z(Lanes (&right)[components]) {
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::sp

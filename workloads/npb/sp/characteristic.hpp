@@ -6,7 +6,11 @@
 #include "npb/multipartition/block.hpp"
 #include "npb/multipartition/lanes.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::sp {
+
+using multipartition::Block;
+using multipartition::components;
+using multipartition::Lanes;
 
 // In the cell and one layer around it.
 void find_sound(Block& block);
@@ -20,4 +24,4 @@ void from_characteristic_of_z(Block& block);
 void turn_x_to_y(Lanes (&right)[components]);
 void turn_y_to_z(Lanes (&right)[components]);
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::sp

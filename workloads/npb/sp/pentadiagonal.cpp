@@ -2,7 +2,9 @@
 
 #include "npb/sp/characteristic.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::sp {
+
+using namespace multipartition;
 
 namespace {
 
@@ -93,4 +95,4 @@ void Pentadiagonal::store(Block& block, const Bundle& bundle, const Lines& lines
   }
 }
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::sp

@@ -7,7 +7,13 @@
 #include "npb/multipartition/lines.hpp"
 #include "npb/multipartition/sweep.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::sp {
+
+using multipartition::Block;
+using multipartition::Bundle;
+using multipartition::Index;
+using multipartition::Lines;
+using multipartition::Row;
 
 struct Pentadiagonal {
   static constexpr Index carried = 2;
@@ -20,4 +26,4 @@ struct Pentadiagonal {
   static void store(Block& block, const Bundle& bundle, const Lines& lines, SystemRow* rows);
 };
 
-}  // namespace crosscut::npb
+}  // namespace crosscut::npb::sp

@@ -8,7 +8,10 @@
 #include "npb/sp/characteristic.hpp"
 #include "npb/sp/pentadiagonal.hpp"
 
-namespace crosscut::npb {
+namespace crosscut::npb::sp {
+
+using namespace multipartition;
+
 namespace {
 
 constexpr PerClass<ProblemSize> sizes{
@@ -75,12 +78,15 @@ Outcome run(Communicator& world, const Options& options) {
 }
 
 }  // namespace
+}  // namespace crosscut::npb::sp
+
+namespace crosscut::npb {
 
 const Benchmark benchmark{.name = "sp",
                           .title = "NAS Parallel Benchmark SP: scalar pentadiagonal systems",
                           .operation = "floating point",
                           .takes_grid = false,
-                          .unsuitable = unsuitable,
-                          .run = run};
+                          .unsuitable = sp::unsuitable,
+                          .run = sp::run};
 
 }  // namespace crosscut::npb

@@ -1,0 +1,126 @@
+// When the switch looks at the world, and when it sleeps.
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "base/clock.hpp"
+#include "user_switch/emulation.hpp"
+
+namespace crosscut::user_switch {
+namespace {
+
+void sleep_until(std::int64_t at) {
+  const timespec when{.tv_sec = at / 1'000'000'000, .tv_nsec = at % 1'000'000'000};
+  ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr);
+}
+
+}  // namespace
+
+void Emulation::run(double seconds) {
+  began_ = monotonic_nanoseconds();
+  processor_at_start_ = processor_seconds();
+  const auto end = seconds > 0 ? nanoseconds(seconds) : std::int64_t{1} << 62;
+  auto& model = wiring_.model();
+  for (auto last_look = now(); !ended_ && last_look < end;) {
+    if (last_look + began_ >= next_carrier_) show_carriers();
+    read_frames();
+    model.advance(now() * per_nanosecond);
+    deliver();
+    rest(last_look);
+    const auto looked = now();
+    pauses_.add(looked - last_look);
+    last_look = looked;
+  }
+}
+
+// A look costs the same however much it finds: the more is under way, the longer the pause before the next.
+// While little is, a frame may be what somebody measures, or waits for: whatever comes is looked at, and the
+// last part of each wait is not slept away.
+void Emulation::rest(std::int64_t last_look) {
+  constexpr std::int64_t few = 16, many = 64;  // frames
+  const auto quantum = nanoseconds(pace_.quantum_seconds), spin = nanoseconds(pace_.spin_seconds);
+  const auto under_way = wiring_.model().frames_inside() + outbox_.frames_waiting();
+  const auto pause = std::max(quantum, std::min(under_way, many) * longest_pause_ / many);
+  const auto here = now();
+  auto wake = std::max(next_needed(here), last_look + pause);
+  if (under_way > few) {
+    wake = std::min(wake, last_look + 2 * pause);  // what comes meanwhile is not seen
+    if (wake - here > spin) sleep_until(wake + began_);
+    wake = 0;
+  } else if (wake - here <= spin) {
+    while (now() < wake) {
+    }
+    wake = 0;
+  } else {
+    wake -= spin;  // a timer is late by about as much in a virtual machine
+  }
+  look(wake);
+}
+
+// When something is due, or a host's link nearly free again.
+std::int64_t Emulation::next_needed(std::int64_t here) const {
+  const auto& model = wiring_.model();
+  const auto due = std::min(outbox_.next_due(), model.nothing_due_before());
+  auto wake = due == never ? here + nanoseconds(0.1) : (due + per_nanosecond - 1) / per_nanosecond;
+  wake = std::min(wake, next_carrier_ - began_);
+  for (const auto& tap : taps_) {
+    if (!tap.is_ready) continue;
+    if (may_read(tap)) return here;
+    const auto over = static_cast<double>(model.waiting_bytes(tap.link) - tap.ahead_bytes / 2);
+    wake = std::min(wake, here + nanoseconds(over / tap.bytes_per_second));
+  }
+  return wake;
+}
+
+// 0: at once.
+void Emulation::look(std::int64_t wait_until) {
+  // Setting a timer costs a virtual machine a fifth of its time; one that wakes too early costs less.
+  if (wait_until > 0 && (armed_ <= now() || armed_ > wait_until)) {
+    const auto at = wait_until + began_;
+    itimerspec when{};
+    when.it_value.tv_sec = at / 1'000'000'000;
+    when.it_value.tv_nsec = at % 1'000'000'000;
+    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+    armed_ = wait_until;
+  }
+  std::array<epoll_event, 128> events{};
+  const int count =
+      ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), wait_until > 0 ? -1 : 0);
+  for (int i = 0; i < count; ++i) {
+    const auto id = events[static_cast<std::size_t>(i)].data.u64;
+    if (id < taps_.size()) {
+      taps_[id].is_ready = true;
+    } else if (id == id_signals) {
+      handle_signal();
+    } else if (id == id_input) {
+      std::array<char, 256> ignored{};
+      if (::read(input_, ignored.data(), ignored.size()) <= 0) ended_ = true;
+    }
+  }
+}
+
+void Emulation::handle_signal() {
+  signalfd_siginfo info{};
+  if (::read(signals_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return;
+  if (info.ssi_signo == SIGUSR2) {
+    reread_faults();
+    return;
+  }
+  if (info.ssi_signo != SIGUSR1) {
+    ended_ = true;
+    return;
+  }
+  const auto line = json::write(statistics()) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+  lateness_lately_ = {};
+}
+
+}  // namespace crosscut::user_switch

@@ -1,0 +1,41 @@
+// What the switch must know of a frame: whom it is for, which flow it belongs to; and answers to those who
+// ask for a neighbour's address.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace crosscut::user_switch {
+
+using Mac = std::array<std::uint8_t, 6>;
+using Ipv4 = std::array<std::uint8_t, 4>;
+
+inline constexpr std::size_t header_bytes = 14;
+
+// Locally administered (IEEE 802, clause 8.4): 02:cc, the adapter, the host's number.
+Mac default_mac(std::int32_t host, int adapter);
+Mac parse_mac(std::string_view text);    // "02:cc:00:00:00:01"; throws UsageError
+Ipv4 parse_ipv4(std::string_view text);  // "10.0.0.1"; throws UsageError
+std::string to_text(const Mac& mac);
+
+struct Addressed {
+  Mac to{};
+  bool is_group = false;  // broadcast or multicast
+};
+// Nothing where there is no whole header.
+std::optional<Addressed> read_addresses(std::span<const std::byte> frame);
+// The same for all frames of a connection in one direction: of addresses, protocol and ports (IPv4, IPv6;
+// what is no first fragment has no ports).
+std::uint64_t flow_of(std::span<const std::byte> frame);
+
+// Who has which address? (RFC 826.) Nothing where the frame does not ask.
+std::optional<Ipv4> asked_for(std::span<const std::byte> frame);
+std::vector<std::byte> arp_answer(std::span<const std::byte> question, const Mac& owner);
+
+}  // namespace crosscut::user_switch
