@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "backends/sim_crew.hpp"
-#include "backends/sim_ways.hpp"
+#include "backends/sim_paths.hpp"
 #include "base/json.hpp"
 #include "networks/network.hpp"
 #include "program/parameters.hpp"
@@ -77,8 +77,8 @@ int run(int argc, char** argv) {
   std::map<std::string, std::string> given;
   if (info.name == "random-pairwise") given["random-phases"] = std::to_string(phases);
   const auto pattern = info.make(Parameters(info.parameters, given, "pattern"));
-  const NetworkWays ways(*network, (ranks + network->graph.hosts - 1) / network->graph.hosts);
-  SimCrew crew(ways, SimModel{}, workers);
+  const NetworkPaths paths(*network, (ranks + network->graph.hosts - 1) / network->graph.hosts);
+  SimCrew crew(paths, SimModel{}, workers);
   std::vector<double> seconds(static_cast<std::size_t>(phases));
   std::size_t flows = 0;
   bool one_solve = true;

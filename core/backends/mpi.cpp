@@ -63,7 +63,7 @@ class MpiTransport {
   static constexpr bool is_lossy = false;
 
   MpiTransport(const measure::BackendContext& context, const program::Parameters& given)
-      : progress_(context.attendant.progress()),
+      : progress_(context.control_thread.progress()),
         yielding_(!context.polling),
         sendrecv_(given.text("mode") == "sendrecv") {
     check(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
@@ -74,7 +74,7 @@ class MpiTransport {
   ~MpiTransport() { MPI_Comm_free(&world_); }
 
   // Lanes need no opening, but the first message of each does: warm-up repetitions see to that.
-  void connect(std::span<const measure::Link>, std::uint32_t) {}
+  void connect(std::span<const measure::ConnectionId>, std::uint32_t) {}
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
   void start_phase(std::span<const program::Op> ops) {
     // Only where one send and one receive are all there is: with more, a blocked MPI_Sendrecv could keep back
@@ -85,7 +85,7 @@ class MpiTransport {
   }
   std::int64_t now() const { return monotonic_nanoseconds(); }
   void disconnect() {}
-  void interrupt() {}  // MPI cannot be: the attendant ends the process when the conductor says so
+  void interrupt() {}  // MPI cannot be: the control thread ends the process when the conductor says so
   std::int64_t lost_bytes(program::OpIndex) const { return 0; }
 
   void post(const program::Op& op, program::OpIndex index, std::byte* data) {

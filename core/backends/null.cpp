@@ -35,7 +35,7 @@ class NullTransport {
       : latency_nanoseconds_(given.real("latency") * 1e9),
         nanoseconds_per_byte_(1e9 / static_cast<double>(given.integer("rate"))) {}
 
-  void connect(std::span<const measure::Link>, std::uint32_t) {}
+  void connect(std::span<const measure::ConnectionId>, std::uint32_t) {}
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
   void disconnect() {}
   void interrupt() {}

@@ -31,10 +31,10 @@ class Presence {
 
 }  // namespace
 
-SimCrew::SimCrew(const Ways& ways, const SimModel& model, std::size_t workers) {
+SimCrew::SimCrew(const Paths& paths, const SimModel& model, std::size_t workers) {
   for (std::size_t i = 0; i < std::max<std::size_t>(workers, 1); ++i)
     simulations_.push_back(
-        std::make_unique<PhaseSimulation>(ways, model, [this] { return cancelled_.load(); }));
+        std::make_unique<PhaseSimulation>(paths, model, [this] { return cancelled_.load(); }));
 }
 
 void SimCrew::work(PhaseSimulation& simulation, std::int64_t end, const Each& each) {

@@ -15,7 +15,7 @@ namespace crosscut::backends {
 
 class SimCrew {
  public:
-  SimCrew(const Ways& ways, const SimModel& model, std::size_t workers);
+  SimCrew(const Paths& paths, const SimModel& model, std::size_t workers);
 
   // Calls `each(phase, simulation)` for every phase of [first, end), from several threads. `idle` is called
   // now and then from this one; what it throws ends the work, as does what a phase throws.

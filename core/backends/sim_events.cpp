@@ -19,8 +19,8 @@ std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number)
 
 }  // namespace
 
-EventRun::EventRun(const Ways& ways, const SimModel& model, std::function<bool()> cancelled)
-    : ways_(ways), model_(model), cancelled_(std::move(cancelled)), flows_(ways.capacities()) {}
+EventRun::EventRun(const Paths& paths, const SimModel& model, std::function<bool()> cancelled)
+    : paths_(paths), model_(model), cancelled_(std::move(cancelled)), flows_(paths.capacities()) {}
 
 const SimOp& EventRun::send_of(MessageIndex message) const {
   return program_->op(program_->messages()[index(message)].send);
@@ -136,7 +136,7 @@ void EventRun::begin(SimOpIndex op_index) {
 }
 
 void EventRun::begin_send(const SimOp& op, SimOpIndex op_index) {
-  const auto overhead = ways_.send_overhead(op.rank);
+  const auto overhead = paths_.send_overhead(op.rank);
   auto& posted = times_->posted[index(op_index)];
   posted = now_;
   if (overhead <= 0) return inject(op.message);
@@ -188,7 +188,7 @@ void EventRun::arrived(MessageIndex message) {
 
 void EventRun::receive(MessageIndex message) {
   const auto& op = receive_of(message);
-  const auto overhead = ways_.receive_overhead(op.rank);
+  const auto overhead = paths_.receive_overhead(op.rank);
   if (overhead <= 0) return complete(program_->messages()[index(message)].receive);
   auto& free_at = free_at_[index(op.rank)];
   free_at = std::max(now_, free_at) + overhead;
@@ -219,7 +219,7 @@ void EventRun::renew_rates() {
       renew_in_crowd(flow, bottleneck);
     }
   }
-  tell_next_of_crowds();
+  schedule_crowd_drains();
 }
 
 // A flow whose rate is what it was keeps its end, to the bit.
@@ -299,7 +299,7 @@ void EventRun::crowd_drained(std::int32_t crowd_index) {
   }
 }
 
-void EventRun::tell_next_of_crowds() {
+void EventRun::schedule_crowd_drains() {
   for (const auto crowd_index : touched_) {
     auto& crowd = crowds_[index(crowd_index)];
     crowd.touched = false;

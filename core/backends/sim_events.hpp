@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "backends/sim_paths.hpp"
 #include "backends/sim_program.hpp"
-#include "backends/sim_ways.hpp"
 #include "networks/contention.hpp"
 #include "networks/flow_set.hpp"
 
@@ -30,7 +30,7 @@ struct SimRoutes {
 class EventRun {
  public:
   // `cancelled` is asked now and then, from the thread that runs.
-  EventRun(const Ways& ways, const SimModel& model, std::function<bool()> cancelled);
+  EventRun(const Paths& paths, const SimModel& model, std::function<bool()> cancelled);
   // `phase`: its number, which the spread of shares is drawn for. Throws RunError when something never ends,
   // or when cancelled.
   void run(const PhaseProgram& program, const SimRoutes& routes, std::int64_t phase, SimTimes& times);
@@ -101,7 +101,7 @@ class EventRun {
   void serve(Crowd& crowd);
   void touch(std::int32_t crowd);
   void crowd_drained(std::int32_t crowd);
-  void tell_next_of_crowds();
+  void schedule_crowd_drains();
   bool has_left(const Due& due) const {
     return due.version != progress_[static_cast<std::size_t>(due.message)].version;
   }
@@ -111,7 +111,7 @@ class EventRun {
   const SimOp& receive_of(MessageIndex message) const;
   [[noreturn]] void tell_who_waits() const;
 
-  const Ways& ways_;
+  const Paths& paths_;
   SimModel model_;
   std::function<bool()> cancelled_;
   networks::FlowSet flows_;

@@ -13,8 +13,8 @@ constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-PhaseSimulation::PhaseSimulation(const Ways& ways, const SimModel& model, std::function<bool()> cancelled)
-    : ways_(ways), model_(model), cancelled_(std::move(cancelled)), solver_(ways.capacities()) {}
+PhaseSimulation::PhaseSimulation(const Paths& paths, const SimModel& model, std::function<bool()> cancelled)
+    : paths_(paths), model_(model), cancelled_(std::move(cancelled)), solver_(paths.capacities()) {}
 
 void PhaseSimulation::run(const program::Phase& phase, Rank ranks, std::int64_t index) {
   program_.make(phase, ranks);
@@ -22,7 +22,7 @@ void PhaseSimulation::run(const program::Phase& phase, Rank ranks, std::int64_t 
   const auto start = events_always_ ? std::nullopt : common_start();
   one_solve_ = start.has_value();
   if (start) return solve_once(*start);
-  if (!events_) events_.emplace(ways_, model_, cancelled_);
+  if (!events_) events_.emplace(paths_, model_, cancelled_);
   events_->run(program_, routes_, index, times_);
 }
 
@@ -32,7 +32,7 @@ void PhaseSimulation::find_routes() {
   for (const auto& message : program_.messages()) {
     const auto& send = program_.op(message.send);
     routes_.seconds.push_back(
-        ways_.path({send.rank, send.peer, send.channel, send.rail}, routes_.table.uses));
+        paths_.path({send.rank, send.peer, send.channel, send.rail}, routes_.table.uses));
     routes_.table.end_row();
   }
 }
@@ -59,10 +59,10 @@ std::optional<double> PhaseSimulation::common_start() const {
       if (op.bytes != bytes) return std::nullopt;
       ++(op.kind == program::Op::Kind::send ? sends : receives);
     }
-    const auto overhead = ways_.send_overhead(rank);
+    const auto overhead = paths_.send_overhead(rank);
     if (sends > 0 && start.value_or(overhead) != overhead) return std::nullopt;
     if (sends > 0) start = overhead;
-    if ((sends > 1 && overhead > 0) || (receives > 1 && ways_.receive_overhead(rank) > 0))
+    if ((sends > 1 && overhead > 0) || (receives > 1 && paths_.receive_overhead(rank) > 0))
       return std::nullopt;
   }
   return start;
@@ -80,7 +80,7 @@ void PhaseSimulation::solve_once(double start) {
     times_.done[static_cast<std::size_t>(message.send)] = send.bytes <= model_.eager_bytes ? start : drained;
     // The receiver's own send is over by then: its overhead ended at the start.
     times_.done[static_cast<std::size_t>(message.receive)] =
-        drained + routes_.seconds[i] + ways_.receive_overhead(send.peer);
+        drained + routes_.seconds[i] + paths_.receive_overhead(send.peer);
   }
 }
 

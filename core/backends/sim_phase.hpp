@@ -11,7 +11,7 @@ namespace crosscut::backends {
 
 class PhaseSimulation {
  public:
-  PhaseSimulation(const Ways& ways, const SimModel& model, std::function<bool()> cancelled);
+  PhaseSimulation(const Paths& paths, const SimModel& model, std::function<bool()> cancelled);
 
   // `index`: the phase's number, of which nothing depends but the spread of shares.
   void run(const program::Phase& phase, Rank ranks, std::int64_t index = 0);
@@ -37,7 +37,7 @@ class PhaseSimulation {
   std::optional<double> common_start() const;
   void solve_once(double start);
 
-  const Ways& ways_;
+  const Paths& paths_;
   SimModel model_;
   std::function<bool()> cancelled_;
   PhaseProgram program_;

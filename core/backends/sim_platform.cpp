@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/sim_ways.hpp"
+#include "backends/sim_paths.hpp"
 #include "base/error.hpp"
 #include "base/fd.hpp"
 
@@ -40,7 +40,7 @@ class TextFile {
 class Platform {
  public:
   Platform(const networks::Network& network, Rank ranks, int ranks_per_host, TextFile& file)
-      : ways_(network, ranks_per_host),
+      : paths_(network, ranks_per_host),
         ranks_(ranks),
         digits_(static_cast<int>(std::to_string(ranks - 1).size())),
         file_(file) {}
@@ -58,7 +58,7 @@ class Platform {
                 "<platform version=\"4.1\">\n<zone id=\"network\" routing=\"Full\">\n");
     for (Rank rank = 0; rank < ranks_; ++rank)
       file_.write("<host id=\"%s\" speed=\"1Gf\"/>\n", name(rank).c_str());
-    const auto capacities = ways_.capacities();
+    const auto capacities = paths_.capacities();
     for (const auto index : used_capacities()) {
       const double rate = capacities[static_cast<std::size_t>(index)];
       file_.write("<link id=\"c%d\" bandwidth=\"%.17gBps\" latency=\"0s\"/>\n", index,
@@ -85,7 +85,7 @@ class Platform {
         if (source == destination) continue;
         uses_.clear();
         const double latency =
-            ways_.path({.source = source, .destination = destination, .channel = 0, .rail = 0}, uses_);
+            paths_.path({.source = source, .destination = destination, .channel = 0, .rail = 0}, uses_);
         take(source, destination, latency);
       }
     }
@@ -93,7 +93,7 @@ class Platform {
 
   // In order. Every distinct latency becomes a link of its own, on the way.
   std::vector<networks::CapacityIndex> used_capacities() {
-    std::vector<bool> used(ways_.capacities().size());
+    std::vector<bool> used(paths_.capacities().size());
     for_each_way([&](Rank, Rank, double latency) {
       latencies_.try_emplace(latency, static_cast<int>(latencies_.size()));
       for (const auto index : uses_) used[static_cast<std::size_t>(index)] = true;
@@ -104,7 +104,7 @@ class Platform {
     return indices;
   }
 
-  NetworkWays ways_;
+  NetworkPaths paths_;
   Rank ranks_;
   int digits_;
   TextFile& file_;

@@ -15,7 +15,7 @@
 
 namespace crosscut::backends {
 
-// Ways are written for every pair: at 1,024 ranks a million.
+// Paths are written for every pair: at 1,024 ranks a million.
 inline constexpr Rank platform_ranks_max = 2048;
 std::string too_many_for_platform(std::int64_t ranks);
 

@@ -58,13 +58,13 @@ class SimulatedRanks::Crew : public SimCrew {
 SimulatedRanks::SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup)
     : network_(std::move(network)),
       setup_(fitted(std::move(setup), *network_)),
-      ways_(*network_, setup_.ranks_per_host) {}
+      paths_(*network_, setup_.ranks_per_host) {}
 
 SimulatedRanks::~SimulatedRanks() = default;
 
 std::vector<std::int32_t> SimulatedRanks::nodes() const {
   std::vector<std::int32_t> nodes;
-  for (Rank rank = 0; rank < setup_.ranks; ++rank) nodes.push_back(ways_.host(rank));
+  for (Rank rank = 0; rank < setup_.ranks; ++rank) nodes.push_back(paths_.host(rank));
   return nodes;
 }
 
@@ -133,7 +133,7 @@ json::Object SimulatedRanks::begin(const conduct::Job& job) {
       info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
   check_rails(job, *pattern_, *network_, setup_);
   const program::Parameters given(backend.parameters, job.backend_parameters, "backend " + job.backend);
-  crew_ = std::make_unique<Crew>(ways_, sim_model(given), measure::allowed_cores().size());
+  crew_ = std::make_unique<Crew>(paths_, sim_model(given), measure::allowed_cores().size());
   return {};
 }
 

@@ -5,14 +5,14 @@
 #include <memory>
 
 #include "backends/sim_phase.hpp"
-#include "session/ensemble.hpp"
+#include "session/rank_group.hpp"
 
 namespace crosscut::backends {
 
 // The simulator's settings, from the backend's parameters.
 SimModel sim_model(const program::Parameters& given);
 
-class SimulatedRanks final : public session::Ensemble {
+class SimulatedRanks final : public session::RankGroup {
  public:
   struct Setup {
     Rank ranks = 0;           // 0: as many as fit
@@ -39,7 +39,7 @@ class SimulatedRanks final : public session::Ensemble {
  private:
   class Crew;
 
-  networks::Vertex hosts_used() const { return ways_.host(setup_.ranks - 1) + 1; }
+  networks::Vertex hosts_used() const { return paths_.host(setup_.ranks - 1) + 1; }
   json::Value node_list() const;
   void simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation);
   void summarise(const session::BlockRequest& request, std::int64_t slots, store::BlockData& data);
@@ -47,7 +47,7 @@ class SimulatedRanks final : public session::Ensemble {
 
   std::unique_ptr<networks::Network> network_;
   Setup setup_;
-  NetworkWays ways_;
+  NetworkPaths paths_;
   std::unique_ptr<program::Pattern> pattern_;
   std::unique_ptr<Crew> crew_;
   std::vector<session::LostRank> nobody_;

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "conduct/job_desk.hpp"
+#include "conduct/job_queue.hpp"
 #include "smpi/engine_choice.hpp"
 
 namespace crosscut::backends {
@@ -42,16 +42,16 @@ std::unique_ptr<networks::Network> network_of(const session::SessionConfig& conf
   return network;
 }
 
-void wait_for_input(conduct::JobDesk& desk, bool requests_may_come) {
-  std::array<pollfd, 2> waiting{pollfd{desk.signals_fd(), POLLIN, 0}, pollfd{desk.requests_fd(), POLLIN, 0}};
+void wait_for_input(conduct::JobQueue& jobs, bool requests_may_come) {
+  std::array<pollfd, 2> waiting{pollfd{jobs.signals_fd(), POLLIN, 0}, pollfd{jobs.requests_fd(), POLLIN, 0}};
   if (::poll(waiting.data(), requests_may_come ? 2 : 1, -1) < 0 && errno != EINTR)
     throw_errno("waiting for requests");
 }
 
-void serve(const session::SessionConfig& config, conduct::JobDesk& desk) {
-  const auto hear = [&desk] {
-    desk.hear_signals();
-    desk.hear_requests();
+void serve(const session::SessionConfig& config, conduct::JobQueue& jobs) {
+  const auto hear = [&jobs] {
+    jobs.receive_signals();
+    jobs.receive_requests();
   };
   SimulatedRanks::Setup setup{
       .ranks = config.ranks, .ranks_per_host = config.ranks_per_host, .description = {}, .idle = hear};
@@ -60,28 +60,28 @@ void serve(const session::SessionConfig& config, conduct::JobDesk& desk) {
   SimulatedRanks max_min(std::move(network), std::move(setup));
   smpi::SmpiRanks smpi(max_min, described, config.ranks_per_host, hear);
   smpi::EngineChoice ranks(max_min, smpi);
-  desk.events().say(max_min.ready_event());
-  for (hear(); !desk.over(); hear()) {
-    if (!desk.do_next(ranks)) wait_for_input(desk, true);
+  jobs.events().say(max_min.ready_event());
+  for (hear(); !jobs.over(); hear()) {
+    if (!jobs.do_next(ranks)) wait_for_input(jobs, true);
   }
 }
 
 }  // namespace
 
 int serve_simulation(const session::SessionConfig& config, int requests_fd, int events_fd) {
-  conduct::JobDesk desk(requests_fd, events_fd, config.place);
+  conduct::JobQueue jobs(requests_fd, events_fd, config.place);
   try {
-    serve(config, desk);
+    serve(config, jobs);
   } catch (const UsageError& error) {
-    desk.events().error(error.what(), true);
-    desk.note_status(2);
+    jobs.events().error(error.what(), true);
+    jobs.note_status(2);
   } catch (const std::exception& error) {
-    desk.events().error(error.what(), false);
-    desk.note_status(desk.interrupted() ? 130 : 1);
+    jobs.events().error(error.what(), false);
+    jobs.note_status(jobs.interrupted() ? 130 : 1);
   }
-  if (desk.interrupted()) desk.note_status(130);
-  desk.events().say(json::Object{{"event", "ended"}});
-  return desk.exit_status();
+  if (jobs.interrupted()) jobs.note_status(130);
+  jobs.events().say(json::Object{{"event", "ended"}});
+  return jobs.exit_status();
 }
 
 }  // namespace crosscut::backends

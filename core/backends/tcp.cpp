@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "backends/tcp_lanes.hpp"
+#include "backends/tcp_connections.hpp"
 #include "base/clock.hpp"
 #include "measure/live.hpp"
 
@@ -40,24 +40,26 @@ class TcpTransport {
   static constexpr bool is_lossy = false;
 
   TcpTransport(const measure::BackendContext& context, const program::Parameters& given)
-      : progress_(context.attendant.progress()),
+      : progress_(context.control_thread.progress()),
         polling_(context.polling),
-        lanes_(context, {.send_buffer_bytes = given.integer("send-buffer"),
-                         .receive_buffer_bytes = given.integer("receive-buffer"),
-                         .congestion_control = given.text("congestion-control"),
-                         .no_delay = given.boolean("nodelay")}) {}
+        connections_(context, {.send_buffer_bytes = given.integer("send-buffer"),
+                               .receive_buffer_bytes = given.integer("receive-buffer"),
+                               .congestion_control = given.text("congestion-control"),
+                               .no_delay = given.boolean("nodelay")}) {}
 
-  void connect(std::span<const measure::Link> links, std::uint32_t epoch) { lanes_.open(links, epoch); }
+  void connect(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
+    connections_.open(ids, epoch);
+  }
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
   void start_phase(std::span<const program::Op>) {}
   std::int64_t now() const { return monotonic_nanoseconds(); }
   void disconnect() {
     active_.clear();
-    lanes_.close_all();
+    connections_.close_all();
   }
-  void interrupt() { lanes_.shut_all(); }
+  void interrupt() { connections_.shut_all(); }
   std::int64_t lost_bytes(program::OpIndex) const { return 0; }
-  json::Value facts() const { return lanes_.facts(); }
+  json::Value facts() const { return connections_.facts(); }
 
   void post(const program::Op& op, program::OpIndex index, std::byte* data);
   void wait(std::vector<program::OpIndex>& completed);
@@ -69,8 +71,8 @@ class TcpTransport {
     if (op.bytes > 0) return {index, data, static_cast<std::size_t>(op.bytes)};
     return {index, &token_, 1};
   }
-  bool push(Lane& lane, std::vector<program::OpIndex>& completed);
-  bool pull(Lane& lane, std::vector<program::OpIndex>& completed);
+  bool push(TcpConnection& connection, std::vector<program::OpIndex>& completed);
+  bool pull(TcpConnection& connection, std::vector<program::OpIndex>& completed);
   void advance_all(std::vector<program::OpIndex>& completed);
   void sleep(std::vector<program::OpIndex>& completed);
   void forget_idle();
@@ -78,38 +80,39 @@ class TcpTransport {
 
   std::atomic<std::uint64_t>& progress_;
   bool polling_;
-  TcpLanes lanes_;
-  std::vector<Lane*> active_;
+  TcpConnections connections_;
+  std::vector<TcpConnection*> active_;
   std::vector<pollfd> watched_;
   std::byte token_{};
 };
 
 bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-[[noreturn]] void lose(const Lane& lane, const char* doing, bool closed) {
-  const auto what = std::string(doing) + " rank " + std::to_string(lane.link.peer);
-  throw measure::PeerLost(lane.link.peer,
+[[noreturn]] void lose(const TcpConnection& connection, const char* doing, bool closed) {
+  const auto what = std::string(doing) + " rank " + std::to_string(connection.id.peer);
+  throw measure::PeerLost(connection.id.peer,
                           what + ": " + (closed ? "it closed the connection" : std::strerror(errno)), what);
 }
 
 void TcpTransport::post(const program::Op& op, program::OpIndex index, std::byte* data) {
-  auto& lane = lanes_.at(op);
-  (op.kind == program::Op::Kind::send ? lane.sends : lane.receives).push(transfer(op, index, data));
-  if (!lane.active) {
-    lane.active = true;
-    active_.push_back(&lane);
+  auto& connection = connections_.at(op);
+  (op.kind == program::Op::Kind::send ? connection.sends : connection.receives)
+      .push(transfer(op, index, data));
+  if (!connection.active) {
+    connection.active = true;
+    active_.push_back(&connection);
   }
 }
 
 // True if anything moved.
-bool TcpTransport::push(Lane& lane, std::vector<program::OpIndex>& completed) {
+bool TcpTransport::push(TcpConnection& connection, std::vector<program::OpIndex>& completed) {
   bool any = false;
-  while (!lane.sends.empty()) {
-    auto& front = lane.sends.front();
-    const auto sent = ::send(lane.fd.get(), front.data, front.left, MSG_DONTWAIT | MSG_NOSIGNAL);
+  while (!connection.sends.empty()) {
+    auto& front = connection.sends.front();
+    const auto sent = ::send(connection.fd.get(), front.data, front.left, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent < 0) {
       if (again()) return any;
-      lose(lane, "sending to", false);
+      lose(connection, "sending to", false);
     }
     moved();
     any = true;
@@ -117,20 +120,20 @@ bool TcpTransport::push(Lane& lane, std::vector<program::OpIndex>& completed) {
     front.left -= static_cast<std::size_t>(sent);
     if (front.left > 0) return true;
     completed.push_back(front.index);
-    lane.sends.pop();
+    connection.sends.pop();
   }
   return any;
 }
 
-bool TcpTransport::pull(Lane& lane, std::vector<program::OpIndex>& completed) {
+bool TcpTransport::pull(TcpConnection& connection, std::vector<program::OpIndex>& completed) {
   bool any = false;
-  while (!lane.receives.empty()) {
-    auto& front = lane.receives.front();
-    const auto got = ::recv(lane.fd.get(), front.data, front.left, MSG_DONTWAIT);
-    if (got == 0) lose(lane, "receiving from", true);
+  while (!connection.receives.empty()) {
+    auto& front = connection.receives.front();
+    const auto got = ::recv(connection.fd.get(), front.data, front.left, MSG_DONTWAIT);
+    if (got == 0) lose(connection, "receiving from", true);
     if (got < 0) {
       if (again()) return any;
-      lose(lane, "receiving from", false);
+      lose(connection, "receiving from", false);
     }
     moved();
     any = true;
@@ -138,15 +141,15 @@ bool TcpTransport::pull(Lane& lane, std::vector<program::OpIndex>& completed) {
     front.left -= static_cast<std::size_t>(got);
     if (front.left > 0) return true;
     completed.push_back(front.index);
-    lane.receives.pop();
+    connection.receives.pop();
   }
   return any;
 }
 
 void TcpTransport::forget_idle() {
-  std::erase_if(active_, [](Lane* lane) {
-    lane->active = !lane->sends.empty() || !lane->receives.empty();
-    return !lane->active;
+  std::erase_if(active_, [](TcpConnection* connection) {
+    connection->active = !connection->sends.empty() || !connection->receives.empty();
+    return !connection->active;
   });
 }
 
@@ -154,9 +157,9 @@ void TcpTransport::advance_all(std::vector<program::OpIndex>& completed) {
   bool any = true;
   while (any && completed.empty()) {
     any = false;
-    for (auto* lane : active_) {
-      const bool received = pull(*lane, completed);
-      const bool sent = push(*lane, completed);
+    for (auto* connection : active_) {
+      const bool received = pull(*connection, completed);
+      const bool sent = push(*connection, completed);
       any = any || received || sent;
     }
   }
@@ -164,9 +167,10 @@ void TcpTransport::advance_all(std::vector<program::OpIndex>& completed) {
 
 void TcpTransport::sleep(std::vector<program::OpIndex>& completed) {
   watched_.clear();
-  for (const auto* lane : active_) {
-    const auto events = (lane->receives.empty() ? 0 : POLLIN) | (lane->sends.empty() ? 0 : POLLOUT);
-    watched_.push_back({lane->fd.get(), static_cast<short>(events), 0});
+  for (const auto* connection : active_) {
+    const auto events =
+        (connection->receives.empty() ? 0 : POLLIN) | (connection->sends.empty() ? 0 : POLLOUT);
+    watched_.push_back({connection->fd.get(), static_cast<short>(events), 0});
   }
   if (::poll(watched_.data(), watched_.size(), -1) < 0 && errno != EINTR)
     throw_errno("waiting for connections");
@@ -177,7 +181,8 @@ void TcpTransport::sleep(std::vector<program::OpIndex>& completed) {
 }
 
 void TcpTransport::wait(std::vector<program::OpIndex>& completed) {
-  // With few lanes an attempt costs no more than asking first; with many, poll() finds those that are ready.
+  // With few connections an attempt costs no more than asking first; with many, poll() finds those that are
+  // ready.
   constexpr std::size_t few = 8;
   while (true) {
     if (polling_ || active_.size() <= few) advance_all(completed);
@@ -188,20 +193,20 @@ void TcpTransport::wait(std::vector<program::OpIndex>& completed) {
 }
 
 void TcpTransport::execute(const program::Op& op, std::byte* data) {
-  auto& lane = lanes_.at(op);
+  auto& connection = connections_.at(op);
   auto left = transfer(op, 0, data);
   const bool sending = op.kind == program::Op::Kind::send;
   // Without MSG_WAITALL: taking what is there, call by call, gave 2 % more at the peak rate on loopback
   // (docs/reference/benchmarks.md).
   const int flags = (polling_ ? MSG_DONTWAIT : 0) | (sending ? MSG_NOSIGNAL : 0);
   while (left.left > 0) {
-    const auto done = sending ? ::send(lane.fd.get(), left.data, left.left, flags)
-                              : ::recv(lane.fd.get(), left.data, left.left, flags);
+    const auto done = sending ? ::send(connection.fd.get(), left.data, left.left, flags)
+                              : ::recv(connection.fd.get(), left.data, left.left, flags);
     if (done < 0) {
       if (again()) continue;
-      lose(lane, sending ? "sending to" : "receiving from", false);
+      lose(connection, sending ? "sending to" : "receiving from", false);
     }
-    if (done == 0) lose(lane, "receiving from", true);
+    if (done == 0) lose(connection, "receiving from", true);
     moved();
     left.data += done;
     left.left -= static_cast<std::size_t>(done);

@@ -21,8 +21,8 @@ std::int64_t cost_of(std::size_t payload_bytes) {
 }  // namespace
 
 std::uint32_t UdpInbox::add_lane(std::size_t chunk_bytes) {
-  lanes_.push_back({.chunk_bytes = chunk_bytes, .open = {}, .early = {}});
-  return static_cast<std::uint32_t>(lanes_.size() - 1);
+  connections_.push_back({.chunk_bytes = chunk_bytes, .open = {}, .early = {}});
+  return static_cast<std::uint32_t>(connections_.size() - 1);
 }
 
 void UdpInbox::start_phase(std::size_t ops, std::span<const Receive> receives) {
@@ -32,7 +32,7 @@ void UdpInbox::start_phase(std::size_t ops, std::span<const Receive> receives) {
     auto& open = at(receive.op);
     open.lane = receive.lane;
     open.bytes = static_cast<std::uint64_t>(receive.bytes);
-    open.chunks = chunks_of(open.bytes, lanes_[receive.lane].chunk_bytes);
+    open.chunks = chunks_of(open.bytes, connections_[receive.lane].chunk_bytes);
     open.bits = words;
     words += static_cast<std::size_t>(open.chunks + 63) / 64;
   }
@@ -43,34 +43,34 @@ void UdpInbox::start_phase(std::size_t ops, std::span<const Receive> receives) {
 
 void UdpInbox::post(program::OpIndex op, std::byte* data, std::int64_t now) {
   auto& receive = at(op);
-  auto& lane = lanes_[receive.lane];
+  auto& connection = connections_[receive.lane];
   receive.data = data;
-  receive.message = lane.posted++;
+  receive.message = connection.posted++;
   receive.missing_bytes = receive.bytes;
   receive.missing_chunks = receive.chunks;
   receive.moved_at = 0;
   receive.over_since = never;
   std::fill_n(arrived_.begin() + static_cast<std::ptrdiff_t>(receive.bits), (receive.chunks + 63) / 64, 0);
-  lane.open.push_back(op);
-  if (lane.over_in_band > receive.message) {
+  connection.open.push_back(op);
+  if (connection.over_in_band > receive.message) {
     mark_over(op, Said::in_band, now);
-  } else if (lane.over > receive.message) {
+  } else if (connection.over > receive.message) {
     mark_over(op, Said::out_of_band, now);
   }
-  if (!lane.early.empty()) take_early(op, now);
+  if (!connection.early.empty()) take_early(op, now);
 }
 
 bool UdpInbox::take(std::uint32_t number, std::uint64_t message, std::uint32_t chunk,
                     std::span<const std::byte> payload, std::int64_t now) {
-  if (number >= lanes_.size()) {
+  if (number >= connections_.size()) {
     refuse(1);
     return false;
   }
-  auto& lane = lanes_[number];
-  if (message > lane.over_in_band) handed_over(number, message, Said::in_band, now);
+  auto& connection = connections_[number];
+  if (message > connection.over_in_band) handed_over(number, message, Said::in_band, now);
   if (chunk == mark_chunk) return false;
-  if (message >= lane.posted) return keep_early(lane, message, chunk, payload, now);
-  for (const auto op : lane.open) {
+  if (message >= connection.posted) return keep_early(connection, message, chunk, payload, now);
+  for (const auto op : connection.open) {
     if (at(op).message == message) return place(op, chunk, payload, now);
   }
   ++counts_.late;
@@ -80,7 +80,7 @@ bool UdpInbox::take(std::uint32_t number, std::uint64_t message, std::uint32_t c
 bool UdpInbox::place(program::OpIndex op, std::uint32_t chunk, std::span<const std::byte> payload,
                      std::int64_t now) {
   auto& receive = at(op);
-  const auto chunk_bytes = lanes_[receive.lane].chunk_bytes;
+  const auto chunk_bytes = connections_[receive.lane].chunk_bytes;
   const auto offset = chunk * chunk_bytes;
   if (chunk >= receive.chunks || payload.size() != std::min(chunk_bytes, receive.bytes - offset)) {
     refuse(1);
@@ -104,18 +104,19 @@ bool UdpInbox::place(program::OpIndex op, std::uint32_t chunk, std::span<const s
   return true;
 }
 
-bool UdpInbox::keep_early(Lane& lane, std::uint64_t message, std::uint32_t chunk,
+bool UdpInbox::keep_early(Incoming& connection, std::uint64_t message, std::uint32_t chunk,
                           std::span<const std::byte> payload, std::int64_t now) {
   const auto cost = cost_of(payload.size());
   if (early_held_ + cost > limits_.early_bytes) {
     // A sender so far ahead: what it sent before this is not merely late.
-    while (!lane.open.empty() && at(lane.open.front()).over_since != never) give_up(lane.open.front(), now);
+    while (!connection.open.empty() && at(connection.open.front()).over_since != never)
+      give_up(connection.open.front(), now);
     if (early_held_ + cost > limits_.early_bytes * overdraft) {
       ++counts_.crowded;
       return false;
     }
   }
-  lane.early.push_back({message, chunk, {payload.begin(), payload.end()}});
+  connection.early.push_back({message, chunk, {payload.begin(), payload.end()}});
   early_held_ += cost;
   return true;
 }
@@ -123,7 +124,7 @@ bool UdpInbox::keep_early(Lane& lane, std::uint64_t message, std::uint32_t chunk
 void UdpInbox::take_early(program::OpIndex op, std::int64_t now) {
   const auto number = at(op).lane;
   const auto message = at(op).message;
-  auto kept = std::move(lanes_[number].early);
+  auto kept = std::move(connections_[number].early);
   std::size_t left = 0;
   for (auto& early : kept) {
     if (early.message == message) {
@@ -135,7 +136,7 @@ void UdpInbox::take_early(program::OpIndex op, std::int64_t now) {
     }
   }
   kept.resize(left);
-  lanes_[number].early = std::move(kept);
+  connections_[number].early = std::move(kept);
 }
 
 void UdpInbox::mark_over(program::OpIndex op, Said said, std::int64_t now) {
@@ -154,11 +155,11 @@ void UdpInbox::mark_over(program::OpIndex op, Said said, std::int64_t now) {
 }
 
 void UdpInbox::handed_over(std::uint32_t number, std::uint64_t messages, Said said, std::int64_t now) {
-  auto& lane = lanes_[number];
-  auto& known = said == Said::in_band ? lane.over_in_band : lane.over;
+  auto& connection = connections_[number];
+  auto& known = said == Said::in_band ? connection.over_in_band : connection.over;
   if (messages <= known) return;
   known = messages;
-  for (const auto op : lane.open) {
+  for (const auto op : connection.open) {
     if (at(op).message < messages) mark_over(op, said, now);
   }
 }
@@ -188,14 +189,14 @@ void UdpInbox::give_up(program::OpIndex op, std::int64_t now) {
 
 void UdpInbox::finish(program::OpIndex op) {
   const auto& receive = at(op);
-  std::erase(lanes_[receive.lane].open, op);
+  std::erase(connections_[receive.lane].open, op);
   if (receive.over_since != never) std::erase(over_, op);
   if (over_.empty()) next_deadline_ = never;
   completed_.push_back(op);
 }
 
 void UdpInbox::clear() {
-  lanes_.clear();
+  connections_.clear();
   receives_.clear();
   over_.clear();
   completed_.clear();

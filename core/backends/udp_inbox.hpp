@@ -47,15 +47,15 @@ class UdpInbox {
   void post(program::OpIndex op, std::byte* data, std::int64_t now);
 
   // One datagram. True if it was of use.
-  bool take(std::uint32_t lane, std::uint64_t message, std::uint32_t chunk,
+  bool take(std::uint32_t connection, std::uint64_t message, std::uint32_t chunk,
             std::span<const std::byte> payload, std::int64_t now);
   // The sender has handed its first `messages` messages to the kernel.
-  void handed_over(std::uint32_t lane, std::uint64_t messages, Said said, std::int64_t now);
+  void handed_over(std::uint32_t connection, std::uint64_t messages, Said said, std::int64_t now);
   // Only after everything that has arrived was taken.
   void give_up_overdue(std::int64_t now);
   std::int64_t next_deadline() const { return next_deadline_; }  // when to give up next; the largest: never
 
-  bool awaits(std::uint32_t lane) const { return !lanes_[lane].open.empty(); }
+  bool awaits(std::uint32_t connection) const { return !connections_[connection].open.empty(); }
   std::vector<program::OpIndex>& completed() { return completed_; }
   // Of all times the receive was posted in this phase, together.
   std::int64_t lost_bytes(program::OpIndex op) const {
@@ -67,7 +67,7 @@ class UdpInbox {
   }
   const Counts& counts() const { return counts_; }
   void refuse(std::int64_t datagrams) { counts_.useless += datagrams; }
-  void clear();  // forgets lanes and all that is kept for them
+  void clear();  // forgets connections and all that is kept for them
 
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
@@ -85,7 +85,7 @@ class UdpInbox {
     std::uint32_t chunk = 0;
     std::vector<std::byte> payload;
   };
-  struct Lane {
+  struct Incoming {
     std::uint64_t chunk_bytes = 0;
     std::uint64_t posted = 0, over_in_band = 0, over = 0;  // messages
     std::vector<program::OpIndex> open;                    // in the order of their messages
@@ -93,8 +93,8 @@ class UdpInbox {
   };
 
   bool place(program::OpIndex op, std::uint32_t chunk, std::span<const std::byte> payload, std::int64_t now);
-  bool keep_early(Lane& lane, std::uint64_t message, std::uint32_t chunk, std::span<const std::byte> payload,
-                  std::int64_t now);
+  bool keep_early(Incoming& connection, std::uint64_t message, std::uint32_t chunk,
+                  std::span<const std::byte> payload, std::int64_t now);
   void take_early(program::OpIndex op, std::int64_t now);
   void mark_over(program::OpIndex op, Said said, std::int64_t now);
   void give_up(program::OpIndex op, std::int64_t now);
@@ -103,7 +103,7 @@ class UdpInbox {
 
   Limits limits_;
   std::int64_t early_held_ = 0, next_deadline_ = never;
-  std::vector<Lane> lanes_;
+  std::vector<Incoming> connections_;
   std::vector<Open> receives_;          // [op]
   std::vector<std::uint64_t> arrived_;  // a bit for each piece of each receive
   std::vector<program::OpIndex> over_;  // open receives whose message is over

@@ -40,8 +40,8 @@ void UdpTransport::sleep(std::int64_t time, bool watching_peers) {
     watched_.push_back({socket->fd(), static_cast<short>(blocked_ ? POLLIN | POLLOUT : POLLIN), 0});
   }
   if (watching_peers) {
-    for (const auto* lane : hearing_) {
-      if (inbox_.awaits(lane->number)) watched_.push_back({lane->tcp_fd(), POLLIN, 0});
+    for (const auto* connection : hearing_) {
+      if (inbox_.awaits(connection->number)) watched_.push_back({connection->tcp_fd(), POLLIN, 0});
     }
   }
   const auto left = std::max<std::int64_t>(until - time, 0);
@@ -57,32 +57,35 @@ void UdpTransport::sleep(std::int64_t time, bool watching_peers) {
 // Tells what was sent since the last time; what finds no room stays in the list.
 // `in_band`: by a mark behind the data as well; not after a phase, where marks would be read in the next one.
 void UdpTransport::speak(bool in_band) {
-  std::erase_if(speaking_, [&](UdpLane* lane) {
-    if (in_band) send_mark(*lane);
-    lane->speaking = !lane->announce();
-    return !lane->speaking;
+  std::erase_if(speaking_, [&](UdpConnection* connection) {
+    if (in_band) send_mark(*connection);
+    connection->speaking = !connection->announce();
+    return !connection->speaking;
   });
 }
 
 // May be lost like all else; TCP carries the same.
-void UdpTransport::send_mark(const UdpLane& lane) {
-  const DatagramHeader mark{
-      .token = lane.token, .message = lane.handed_over, .lane = lane.peers_number, .chunk = mark_chunk};
+void UdpTransport::send_mark(const UdpConnection& connection) {
+  const DatagramHeader mark{.token = connection.token,
+                            .message = connection.handed_over,
+                            .lane = connection.peers_number,
+                            .chunk = mark_chunk};
   try {
-    sockets_[lane.link().rail]->send(lane.to, std::span(&mark, 1), {}, 0);
+    sockets_[connection.id().rail]->send(connection.to, std::span(&mark, 1), {}, 0);
   } catch (const session::ConnectionLost& lost) {
-    throw measure::PeerLost(lane.link().peer, lost.what());
+    throw measure::PeerLost(connection.id().peer, lost.what());
   }
 }
 
 void UdpTransport::hear() {
-  for (auto* lane : hearing_) {
+  for (auto* connection : hearing_) {
     std::uint64_t messages = 0;
-    const bool connected = lane->hear(messages);
-    inbox_.handed_over(lane->number, messages, UdpInbox::Said::out_of_band, now());
-    if (!connected && inbox_.awaits(lane->number)) {
-      throw measure::PeerLost(lane->link().peer, "receiving from rank " + std::to_string(lane->link().peer) +
-                                                     ": it closed the connection");
+    const bool connected = connection->hear(messages);
+    inbox_.handed_over(connection->number, messages, UdpInbox::Said::out_of_band, now());
+    if (!connected && inbox_.awaits(connection->number)) {
+      throw measure::PeerLost(
+          connection->id().peer,
+          "receiving from rank " + std::to_string(connection->id().peer) + ": it closed the connection");
     }
   }
 }
@@ -92,17 +95,17 @@ void UdpTransport::settle() {
     speak(false);
     hear();
     if (speaking_.empty()) break;
-    if (context_.attendant.interrupted()) throw session::ConnectionLost("interrupted after a phase");
+    if (context_.control_thread.interrupted()) throw session::ConnectionLost("interrupted after a phase");
     // A connection is full: its peer has long not read, but will when it comes to wait or to settle.
     watched_.clear();
-    for (const auto* lane : speaking_) watched_.push_back({lane->tcp_fd(), POLLOUT, 0});
-    for (const auto* lane : hearing_) watched_.push_back({lane->tcp_fd(), POLLIN, 0});
+    for (const auto* connection : speaking_) watched_.push_back({connection->tcp_fd(), POLLOUT, 0});
+    for (const auto* connection : hearing_) watched_.push_back({connection->tcp_fd(), POLLIN, 0});
     constexpr int look_up_milliseconds = 100;
     if (::poll(watched_.data(), watched_.size(), look_up_milliseconds) < 0 && errno != EINTR) {
       throw_errno("waiting for connections");
     }
   }
-  for (auto* lane : hearing_) lane->hearing = false;
+  for (auto* connection : hearing_) connection->hearing = false;
   hearing_.clear();
 }
 

@@ -28,7 +28,7 @@ std::size_t checked_chunk(std::int64_t bytes) {
 UdpTransport::UdpTransport(const measure::BackendContext& context, const program::Parameters& given,
                            Tamper tamper)
     : context_(context),
-      progress_(context.attendant.progress()),
+      progress_(context.control_thread.progress()),
       polling_(context.polling),
       options_{.send_buffer_bytes = given.integer("send-buffer"),
                .receive_buffer_bytes = given.integer("receive-buffer"),
@@ -46,10 +46,10 @@ UdpTransport::UdpTransport(const measure::BackendContext& context, const program
 
 std::int64_t UdpTransport::now() const { return monotonic_nanoseconds(); }
 
-// On the interfaces that the lanes use: every further one would be a further socket to look at.
-void UdpTransport::open_sockets(std::span<const measure::Link> links) {
+// On the interfaces that the connections use: every further one would be a further socket to look at.
+void UdpTransport::open_sockets(std::span<const measure::ConnectionId> ids) {
   std::size_t rails = 0;
-  for (const auto& link : links) rails = std::max<std::size_t>(rails, link.rail + 1U);
+  for (const auto& id : ids) rails = std::max<std::size_t>(rails, id.rail + 1U);
   for (auto rail = sockets_.size(); rail < rails; ++rail) {
     const auto& interface = context_.interfaces.at(rail);
     Nonce nonce;
@@ -61,85 +61,85 @@ void UdpTransport::open_sockets(std::span<const measure::Link> links) {
   }
 }
 
-void UdpTransport::connect(std::span<const measure::Link> links, std::uint32_t epoch) {
-  open_sockets(links);
-  tcp_.open(links, epoch);
-  std::vector<measure::Link> fresh;
-  std::copy_if(links.begin(), links.end(), std::back_inserter(fresh),
-               [&](const measure::Link& link) { return !numbers_.contains(link); });
+void UdpTransport::connect(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
+  open_sockets(ids);
+  tcp_.open(ids, epoch);
+  std::vector<measure::ConnectionId> fresh;
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(fresh),
+               [&](const measure::ConnectionId& id) { return !numbers_.contains(id); });
   introduce(fresh);
 }
 
 // All speak before any listens, so nobody waits for one who waits.
-void UdpTransport::introduce(std::span<const measure::Link> links) {
+void UdpTransport::introduce(std::span<const measure::ConnectionId> ids) {
   const auto deadline = after_seconds(context_.timeout_seconds);
-  // The inbox numbers lanes as they are added, which takes the peer's word; the order is known before.
-  auto number = static_cast<std::uint32_t>(lanes_.size());
+  // The inbox numbers connections as they are added, which takes the peer's word; the order is known before.
+  auto number = static_cast<std::uint32_t>(connections_.size());
   std::vector<int> fds;
-  for (const auto& link : links) {
-    fds.push_back(tcp_.at({.channel = link.channel, .rail = link.rail, .peer = link.peer}).fd.get());
+  for (const auto& id : ids) {
+    fds.push_back(tcp_.at({.channel = id.channel, .rail = id.rail, .peer = id.peer}).fd.get());
     Introduction mine;
-    mine.nonce = nonces_.at(link.rail);
+    mine.nonce = nonces_.at(id.rail);
     mine.lane = number++;
-    mine.chunk_bytes = static_cast<std::uint32_t>(chunk_bytes_.at(link.rail));
-    mine.port = sockets_.at(link.rail)->port();
+    mine.chunk_bytes = static_cast<std::uint32_t>(chunk_bytes_.at(id.rail));
+    mine.port = sockets_.at(id.rail)->port();
     try {
       session::send_all(fds.back(), std::as_bytes(std::span(&mine, 1)), deadline);
     } catch (const session::ConnectionLost& lost) {
-      throw measure::PeerLost(link.peer, lost.what());
+      throw measure::PeerLost(id.peer, lost.what());
     }
   }
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    const auto& link = links[i];
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto& id = ids[i];
     Introduction theirs;
     try {
       session::receive_all(fds[i], std::as_writable_bytes(std::span(&theirs, 1)), deadline);
     } catch (const session::ConnectionLost& lost) {
-      throw measure::PeerLost(link.peer, lost.what());
+      throw measure::PeerLost(id.peer, lost.what());
     }
-    check_introduction(theirs, link.peer);
-    auto lane = std::make_unique<UdpLane>(link, fds[i]);
-    lane->to =
-        context_.addresses.at(link.rail).at(static_cast<std::size_t>(link.peer)).with_port(theirs.port);
-    lane->token = token_of(context_.secret, theirs.nonce);
-    lane->peers_number = theirs.lane;
-    lane->number = inbox_.add_lane(theirs.chunk_bytes);
-    numbers_.emplace(link, lane->number);
-    lanes_.push_back(std::move(lane));
+    check_introduction(theirs, id.peer);
+    auto connection = std::make_unique<UdpConnection>(id, fds[i]);
+    connection->to =
+        context_.addresses.at(id.rail).at(static_cast<std::size_t>(id.peer)).with_port(theirs.port);
+    connection->token = token_of(context_.secret, theirs.nonce);
+    connection->peers_number = theirs.lane;
+    connection->number = inbox_.add_lane(theirs.chunk_bytes);
+    numbers_.emplace(id, connection->number);
+    connections_.push_back(std::move(connection));
   }
 }
 
 void UdpTransport::start_phase(std::span<const program::Op> ops) {
   ops_ = ops;
-  lane_of_.resize(ops.size());
+  connection_of_.resize(ops.size());
   sent_at_.assign(ops.size(), 0);
   std::vector<UdpInbox::Receive> receives;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const auto& op = ops[i];
-    lane_of_[i] = numbers_.at({op.peer, op.channel, op.rail});
+    connection_of_[i] = numbers_.at({op.peer, op.channel, op.rail});
     if (op.kind == program::Op::Kind::receive) {
-      receives.push_back({static_cast<program::OpIndex>(i), lane_of_[i], op.bytes});
+      receives.push_back({static_cast<program::OpIndex>(i), connection_of_[i], op.bytes});
     }
   }
   inbox_.start_phase(ops.size(), receives);
-  for (auto* list : {&sending_, &speaking_, &hearing_}) list->reserve(lanes_.size());
+  for (auto* list : {&sending_, &speaking_, &hearing_}) list->reserve(connections_.size());
   moved_at_ = heard_at_ = now();
 }
 
 void UdpTransport::post(const program::Op& op, program::OpIndex index, std::byte* data) {
-  auto& lane = lane_of(index);
+  auto& connection = connection_of(index);
   if (op.kind == program::Op::Kind::receive) {
     inbox_.post(index, data, now());
-    if (!std::exchange(lane.hearing, true)) hearing_.push_back(&lane);
+    if (!std::exchange(connection.hearing, true)) hearing_.push_back(&connection);
     return;
   }
   const auto bytes = static_cast<std::uint64_t>(op.bytes);
-  lane.push({.op = index,
-             .data = data,
-             .bytes = bytes,
-             .chunks = chunks_of(bytes, chunk_bytes_[op.rail]),
-             .next_chunk = 0});
-  if (!std::exchange(lane.sending, true)) sending_.push_back(&lane);
+  connection.push({.op = index,
+                   .data = data,
+                   .bytes = bytes,
+                   .chunks = chunks_of(bytes, chunk_bytes_[op.rail]),
+                   .next_chunk = 0});
+  if (!std::exchange(connection.sending, true)) sending_.push_back(&connection);
 }
 
 void UdpTransport::tell_alive() {
@@ -161,24 +161,24 @@ std::size_t UdpTransport::batch_of(const UdpOutgoing& message, std::size_t chunk
 }
 
 // True if anything left.
-bool UdpTransport::push(UdpLane& lane, std::vector<program::OpIndex>& completed) {
-  auto& message = lane.front();
-  const auto chunk_bytes = chunk_bytes_[lane.link().rail];
+bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>& completed) {
+  auto& message = connection.front();
+  const auto chunk_bytes = chunk_bytes_[connection.id().rail];
   const auto count = batch_of(message, chunk_bytes);
   for (std::size_t i = 0; i < count; ++i) {
-    headers_[i] = {.token = lane.token,
-                   .message = lane.handed_over,
-                   .lane = lane.peers_number,
+    headers_[i] = {.token = connection.token,
+                   .message = connection.handed_over,
+                   .lane = connection.peers_number,
                    .chunk = static_cast<std::uint32_t>(message.next_chunk + i)};
   }
   const auto from = message.next_chunk * chunk_bytes;
   const auto bytes = std::min(count * chunk_bytes, message.bytes - from);
   std::size_t taken = 0;
   try {
-    taken = sockets_[lane.link().rail]->send(lane.to, std::span(headers_).first(count),
-                                             {message.data + from, bytes}, chunk_bytes);
+    taken = sockets_[connection.id().rail]->send(connection.to, std::span(headers_).first(count),
+                                                 {message.data + from, bytes}, chunk_bytes);
   } catch (const session::ConnectionLost& lost) {
-    throw measure::PeerLost(lane.link().peer, lost.what());
+    throw measure::PeerLost(connection.id().peer, lost.what());
   }
   blocked_ = blocked_ || taken == 0;
   if (taken == 0) return false;
@@ -189,15 +189,15 @@ bool UdpTransport::push(UdpLane& lane, std::vector<program::OpIndex>& completed)
   }
   message.next_chunk += taken;
   if (message.next_chunk < message.chunks) return true;
-  ++lane.handed_over;
+  ++connection.handed_over;
   sent_at_[static_cast<std::size_t>(message.op)] = moved_at_;
   completed.push_back(message.op);
-  lane.pop();
-  if (!std::exchange(lane.speaking, true)) speaking_.push_back(&lane);
+  connection.pop();
+  if (!std::exchange(connection.speaking, true)) speaking_.push_back(&connection);
   return true;
 }
 
-// A batch of each lane in turn, so that all get on; pacing may end it at any of them.
+// A batch of each connection in turn, so that all get on; pacing may end it at any of them.
 bool UdpTransport::push(std::vector<program::OpIndex>& completed) {
   bool any = false;
   blocked_ = false;
@@ -207,10 +207,10 @@ bool UdpTransport::push(std::vector<program::OpIndex>& completed) {
       break;
     }
     if (turn_ >= sending_.size()) turn_ = 0;
-    auto& lane = *sending_[turn_];
-    any = push(lane, completed) || any;
-    if (lane.empty()) {
-      lane.sending = false;
+    auto& connection = *sending_[turn_];
+    any = push(connection, completed) || any;
+    if (connection.empty()) {
+      connection.sending = false;
       sending_[turn_] = sending_.back();
       sending_.pop_back();
     } else {
@@ -224,8 +224,8 @@ bool UdpTransport::push(std::vector<program::OpIndex>& completed) {
 bool UdpTransport::take(std::size_t rail, std::int64_t time) {
   bool any = false;
   for (const auto& [header, payload] : datagrams_) {
-    const bool meant = header.token == sockets_[rail]->token() && header.lane < lanes_.size() &&
-                       lanes_[header.lane]->link().rail == rail;
+    const bool meant = header.token == sockets_[rail]->token() && header.lane < connections_.size() &&
+                       connections_[header.lane]->id().rail == rail;
     if (!meant) {
       inbox_.refuse(1);
     } else {
@@ -268,7 +268,7 @@ bool UdpTransport::hand_out(std::vector<program::OpIndex>& completed) {
 void UdpTransport::wait(std::vector<program::OpIndex>& completed) {
   if (hand_out(completed)) return;
   while (true) {
-    if (context_.attendant.interrupted())
+    if (context_.control_thread.interrupted())
       throw session::ConnectionLost("interrupted while waiting for datagrams");
     const bool sent = push(completed);
     if (!completed.empty()) return;
@@ -277,7 +277,7 @@ void UdpTransport::wait(std::vector<program::OpIndex>& completed) {
                           now() - moved_at_ < quiet_nanoseconds && inbox_.next_deadline() == UdpInbox::never;
     const bool came = pull(may_wait);
     if (hand_out(completed)) return;
-    // However much moves on some lanes, the others are not forgotten.
+    // However much moves on some connections, the others are not forgotten.
     if (moved_at_ - heard_at_ >= busy_nanoseconds) confer(moved_at_);
     if (emptied_ && inbox_.next_deadline() <= moved_at_) inbox_.give_up_overdue(moved_at_);
     if (hand_out(completed)) return;
@@ -313,7 +313,7 @@ std::int64_t UdpTransport::moved_at(program::OpIndex index) const {
 void UdpTransport::disconnect() {
   for (auto* list : {&sending_, &speaking_, &hearing_}) list->clear();
   numbers_.clear();
-  lanes_.clear();
+  connections_.clear();
   inbox_.clear();
   sockets_.clear();
   nonces_.clear();

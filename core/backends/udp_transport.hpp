@@ -12,9 +12,9 @@
 #include <functional>
 #include <map>
 
-#include "backends/tcp_lanes.hpp"
+#include "backends/tcp_connections.hpp"
+#include "backends/udp_connection.hpp"
 #include "backends/udp_inbox.hpp"
-#include "backends/udp_lane.hpp"
 #include "backends/udp_socket.hpp"
 
 namespace crosscut::backends {
@@ -33,7 +33,7 @@ class UdpTransport {
 
   UdpTransport(const measure::BackendContext& context, const program::Parameters& given, Tamper tamper = {});
 
-  void connect(std::span<const measure::Link> links, std::uint32_t epoch);
+  void connect(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
   void start_phase(std::span<const program::Op> ops);
   std::int64_t now() const;
@@ -56,10 +56,10 @@ class UdpTransport {
   std::int64_t kernel_drops() const;
 
  private:
-  void open_sockets(std::span<const measure::Link> links);
-  void introduce(std::span<const measure::Link> links);
+  void open_sockets(std::span<const measure::ConnectionId> ids);
+  void introduce(std::span<const measure::ConnectionId> ids);
   bool push(std::vector<program::OpIndex>& completed);
-  bool push(UdpLane& lane, std::vector<program::OpIndex>& completed);
+  bool push(UdpConnection& connection, std::vector<program::OpIndex>& completed);
   std::size_t batch_of(const UdpOutgoing& message, std::size_t chunk_bytes) const;
   bool pull(bool may_wait);
   bool take(std::size_t rail, std::int64_t now);
@@ -67,12 +67,14 @@ class UdpTransport {
   void confer(std::int64_t now);
   void sleep(std::int64_t now, bool watching_peers);
   void speak(bool in_band);
-  void send_mark(const UdpLane& lane);
+  void send_mark(const UdpConnection& connection);
   void hear();
   bool hand_out(std::vector<program::OpIndex>& completed);
   void moved();
   void tell_alive();
-  UdpLane& lane_of(program::OpIndex index) { return *lanes_[lane_of_[static_cast<std::size_t>(index)]]; }
+  UdpConnection& connection_of(program::OpIndex index) {
+    return *connections_[connection_of_[static_cast<std::size_t>(index)]];
+  }
 
   const measure::BackendContext& context_;
   std::atomic<std::uint64_t>& progress_;
@@ -82,17 +84,17 @@ class UdpTransport {
   std::vector<std::size_t> chunk_bytes_;  // [rail] that this rank sends
   double nanoseconds_per_byte_;           // pacing; 0: none
   Tamper tamper_;
-  TcpLanes tcp_;
+  TcpConnections tcp_;
   UdpInbox inbox_;
-  std::vector<std::unique_ptr<UdpSocket>> sockets_;  // [rail]
-  std::vector<Nonce> nonces_;                        // [rail]
-  std::vector<std::unique_ptr<UdpLane>> lanes_;      // [number in the inbox]
-  std::map<measure::Link, std::uint32_t> numbers_;
-  std::vector<UdpLane*> sending_, speaking_, hearing_;
+  std::vector<std::unique_ptr<UdpSocket>> sockets_;          // [rail]
+  std::vector<Nonce> nonces_;                                // [rail]
+  std::vector<std::unique_ptr<UdpConnection>> connections_;  // [number in the inbox]
+  std::map<measure::ConnectionId, std::uint32_t> numbers_;
+  std::vector<UdpConnection*> sending_, speaking_, hearing_;
 
   std::span<const program::Op> ops_;
-  std::vector<std::uint32_t> lane_of_;  // [op]
-  std::vector<std::int64_t> sent_at_;   // [op]
+  std::vector<std::uint32_t> connection_of_;  // [op]
+  std::vector<std::int64_t> sent_at_;         // [op]
   std::vector<program::OpIndex> executed_;
   std::vector<Datagram> datagrams_;
   std::vector<DatagramHeader> headers_;

@@ -133,12 +133,12 @@ void HostRoutes::walk_all(Vertex destination, const std::vector<Cost>& cost) con
 }
 
 void HostRoutes::route(const RouteRequest& request, std::vector<Lane>& lanes) const {
-  Ways ways(request, within_->spread(), within_->seed());
+  PathChooser chooser(request, within_->spread(), within_->seed());
   for (Vertex at = request.source; at != request.destination;) {
     const auto& hop = next_hop(at, request.destination);
     lanes.push_back(hop.lane);
     if (hop.lane != hop.entering) {
-      within_->walk(graph_->head(hop.lane), graph_->tail(hop.entering), ways, lanes);
+      within_->walk(graph_->head(hop.lane), graph_->tail(hop.entering), chooser, lanes);
       lanes.push_back(hop.entering);
     }
     at = hop.host;

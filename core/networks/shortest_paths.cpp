@@ -38,12 +38,12 @@ Adjacency::Adjacency(const Graph& graph, bool wired)
   }
 }
 
-Ways::Ways(const RouteRequest& request, Spread spread, std::uint64_t seed)
+PathChooser::PathChooser(const RouteRequest& request, Spread spread, std::uint64_t seed)
     : spread_(spread),
       digits_(static_cast<std::uint64_t>(request.destination)),
       random_(random_stream(seed, both(request.source, request.destination), request.key)) {}
 
-std::size_t Ways::pick(std::size_t count) {
+std::size_t PathChooser::pick(std::size_t count) {
   if (count <= 1) return 0;
   if (spread_ == Spread::ecmp) return static_cast<std::size_t>(random_.below(count));
   // Digit by digit: the same digit at each level would leave most ways of the second unused.
@@ -94,7 +94,7 @@ std::span<const std::uint16_t> ShortestPaths::table(Vertex to) const {
   return tables_[at];
 }
 
-void ShortestPaths::walk(Vertex from, Vertex to, Ways& ways, std::vector<Lane>& lanes) const {
+void ShortestPaths::walk(Vertex from, Vertex to, PathChooser& chooser, std::vector<Lane>& lanes) const {
   const auto links = table(to);
   const auto left = [&](Vertex v) {
     return links[static_cast<std::size_t>(index_[static_cast<std::size_t>(v)])];
@@ -106,7 +106,7 @@ void ShortestPaths::walk(Vertex from, Vertex to, Ways& ways, std::vector<Lane>& 
       return passes(next) && left(next) == nearer;
     };
     const auto leaving = adjacency_.leaving(from);
-    auto chosen = ways.pick(static_cast<std::size_t>(std::ranges::count_if(leaving, leads)));
+    auto chosen = chooser.pick(static_cast<std::size_t>(std::ranges::count_if(leaving, leads)));
     const auto lane = std::ranges::find_if(leaving, [&](Lane each) { return leads(each) && chosen-- == 0; });
     lanes.push_back(*lane);
     from = graph_->head(*lane);
@@ -135,14 +135,14 @@ bool ShortestPaths::route_between(const Ends& ends, const RouteRequest& request,
     }
   }
   if (ties == 0) return false;
-  Ways ways(request, spread_, seed_);
-  auto chosen = ways.pick(ties);
+  PathChooser chooser(request, spread_, seed_);
+  auto chosen = chooser.pick(ties);
   for (const Lane first : ends.first) {
     for (const Lane last : ends.last) {
       if (length(first, last, request.destination) != shortest || chosen-- != 0) continue;
       lanes.push_back(first);
       if (shortest > 1) {
-        walk(graph_->head(first), graph_->head(last), ways, lanes);
+        walk(graph_->head(first), graph_->head(last), chooser, lanes);
         lanes.push_back(turned(last));
       }
       return true;

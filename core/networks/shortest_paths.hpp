@@ -13,9 +13,9 @@
 namespace crosscut::networks {
 
 // Chooses among equal ways, hop after hop, always alike for the same flow.
-class Ways {
+class PathChooser {
  public:
-  Ways(const RouteRequest& request, Spread spread, std::uint64_t seed);
+  PathChooser(const RouteRequest& request, Spread spread, std::uint64_t seed);
   std::size_t pick(std::size_t count);
 
  private:
@@ -39,7 +39,7 @@ class ShortestPaths : public Router {
     return table(to)[static_cast<std::size_t>(index_[static_cast<std::size_t>(from)])];
   }
   // Appends one of the shortest ways between them.
-  void walk(Vertex from, Vertex to, Ways& ways, std::vector<Lane>& lanes) const;
+  void walk(Vertex from, Vertex to, PathChooser& chooser, std::vector<Lane>& lanes) const;
   // Links from any vertex to a host; `unreachable` or more: there is no way.
   int distance_to_host(Vertex from, Vertex host) const;
   // The lanes at `from` that begin a shortest way to a host.

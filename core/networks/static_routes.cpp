@@ -16,7 +16,7 @@ class StaticRoutes : public Router {
   }
 
   void route(const RouteRequest& request, std::vector<Lane>& lanes) const override {
-    Ways ways(request, rest_.spread(), rest_.seed());
+    PathChooser chooser(request, rest_.spread(), rest_.seed());
     std::vector<Lane> open;
     for (Vertex at = request.source; at != request.destination;) {
       next_lanes(at, request.destination, open);
@@ -24,7 +24,7 @@ class StaticRoutes : public Router {
         throw UsageError("there is no way from " + graph_->name(at) + " to " +
                          graph_->name(request.destination));
       const bool is_first = at == request.source && request.source_adapter >= 0;
-      const Lane lane = is_first ? by_adapter(request, open, ways) : open[ways.pick(open.size())];
+      const Lane lane = is_first ? by_adapter(request, open, chooser) : open[chooser.pick(open.size())];
       lanes.push_back(lane);
       at = graph_->head(lane);
     }
@@ -35,12 +35,12 @@ class StaticRoutes : public Router {
     return std::pair(a.destination, a.at) < std::pair(b.destination, b.at);
   }
 
-  Lane by_adapter(const RouteRequest& request, const std::vector<Lane>& open, Ways& ways) const {
+  Lane by_adapter(const RouteRequest& request, const std::vector<Lane>& open, PathChooser& chooser) const {
     const auto leaving = rest_.adjacency().leaving(request.source);
     const auto adapter = static_cast<std::size_t>(request.source_adapter);
     if (adapter < leaving.size() && std::ranges::find(open, leaving[adapter]) != open.end())
       return leaving[adapter];
-    return open[ways.pick(open.size())];
+    return open[chooser.pick(open.size())];
   }
 
   void next_lanes(Vertex at, Vertex destination, std::vector<Lane>& open) const {

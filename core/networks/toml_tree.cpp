@@ -7,15 +7,15 @@
 
 namespace crosscut::networks {
 namespace {
-struct BrokenBelief {};  // of toml++, about its input
-[[noreturn]] void disbelieve() { throw BrokenBelief{}; }
+struct AssertionFailed {};  // of toml++, about its input
+[[noreturn]] void fail_assertion() { throw AssertionFailed{}; }
 }  // namespace
 }  // namespace crosscut::networks
 
 // toml++ asserts what it believes of its input; "[# All" breaks it (3.3, parse_key), and with NDEBUG the
 // compiler may believe it too. Here it is a refusal like any other.
 #undef NDEBUG
-#define TOML_ASSERT(expr) ((expr) ? void() : crosscut::networks::disbelieve())
+#define TOML_ASSERT(expr) ((expr) ? void() : crosscut::networks::fail_assertion())
 #include <toml++/toml.h>
 
 namespace crosscut::networks {
@@ -65,7 +65,7 @@ bool breaks_belief(std::string_view text) {
   try {
     static_cast<void>(toml::parse(text));
   } catch (const toml::parse_error&) {
-  } catch (const BrokenBelief&) {
+  } catch (const AssertionFailed&) {
     return true;
   }
   return false;
@@ -166,7 +166,7 @@ TomlNode read_toml(std::string_view text, const std::string& path) {
     if (is_open_text(text, line, error.description()))
       refuse(path, line, "a text that begins on this line has no end; close it with a quotation mark");
     refuse(path, line, std::string(error.description()));
-  } catch (const BrokenBelief&) {
+  } catch (const AssertionFailed&) {
     refuse(path, line_of_broken_belief(text), "this is no TOML");
   }
 }

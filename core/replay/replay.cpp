@@ -34,11 +34,11 @@ bool Replay::Event::operator<(const Event& other) const {  // for a heap with th
   return order > other.order;
 }
 
-Replay::Replay(const ReplayTrace& trace, const backends::Ways& ways, const ReplayModel& model)
+Replay::Replay(const ReplayTrace& trace, const backends::Paths& paths, const ReplayModel& model)
     : trace_(trace),
-      ways_(ways),
+      paths_(paths),
       model_(model),
-      capacities_(scaled(ways.capacities(), model.bandwidth)),
+      capacities_(scaled(paths.capacities(), model.bandwidth)),
       flows_(capacities_),
       sending_(capacities_.size()),
       ranks_(index(trace.ranks())) {
@@ -63,8 +63,8 @@ void Replay::make_connections() {
       Connection made;
       made.source = rank;
       made.destination = action.peer;
-      const backends::Transfer transfer{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
-      made.latency = model_.latency * ways_.path(transfer, table_.uses);
+      const backends::Route route{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
+      made.latency = model_.latency * paths_.path(route, table_.uses);
       table_.end_row();
       const auto way = table_.row(index(number));
       if (!way.empty()) made.own_link = way.front();
@@ -80,7 +80,7 @@ void Replay::make_connections() {
 void Replay::weigh() {
   for (std::size_t flow = 0; flow < table_.flows(); ++flow) {
     const auto uses = table_.row(flow);
-    const auto own = uses.empty() ? 0 : ways_.capacities()[index(uses.front())];
+    const auto own = uses.empty() ? 0 : paths_.capacities()[index(uses.front())];
     weights_.push_back(own > 0 && std::isfinite(own) ? own : 1);
   }
 }
@@ -311,7 +311,7 @@ void Replay::enter(MessageNumber number) {
   message.end = connection.entered += carried_bytes(message.bytes);
   connection.leaving.push_back(number);
   connection.buffered.push_back(number);
-  if (connection.rate > 0) tell_next(message.connection);
+  if (connection.rate > 0) schedule_drain(message.connection);
   if (connection.buffered.front() == number &&
       reached(connection.left, message.end - model_.send_buffer_bytes)) {
     connection.buffered.pop_front();
@@ -347,7 +347,7 @@ void Replay::settle(Connection& connection) const {
   connection.since = now_;
 }
 
-void Replay::tell_next(ConnectionNumber number) {
+void Replay::schedule_drain(ConnectionNumber number) {
   auto& connection = connections_[index(number)];
   ++connection.version;
   auto goal = messages_[index(connection.leaving.front())].end;
@@ -373,7 +373,7 @@ void Replay::drained(ConnectionNumber number) {
     at(now_ + connection.latency, Kind::arrived, connection.leaving.front());
     connection.leaving.pop_front();
   }
-  if (!connection.leaving.empty()) return tell_next(number);
+  if (!connection.leaving.empty()) return schedule_drain(number);
   ++connection.version;
   flows_.remove(number);
   if (connection.own_link >= 0) std::erase(sending_[index(connection.own_link)], number);
@@ -390,7 +390,7 @@ void Replay::renew_rates() {
     auto& connection = connections_[index(number)];
     settle(connection);
     connection.rate = flows_.rate(number);
-    tell_next(number);
+    schedule_drain(number);
   }
 }
 

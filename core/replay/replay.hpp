@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/sim_ways.hpp"
+#include "backends/sim_paths.hpp"
 #include "base/random.hpp"
 #include "networks/flow_set.hpp"
 #include "replay/replay_trace.hpp"
@@ -50,7 +50,7 @@ struct ReplayTimes {
 class Replay {
  public:
   // All outlive the replay.
-  Replay(const ReplayTrace& trace, const backends::Ways& ways, const ReplayModel& model);
+  Replay(const ReplayTrace& trace, const backends::Paths& paths, const ReplayModel& model);
   // Throws RunError when ranks wait for ever, naming them and what for.
   ReplayTimes run();
 
@@ -119,19 +119,19 @@ class Replay {
   double queue_seconds(const Connection& connection);
   void travel_alone(MessageNumber number);
   void settle(Connection& connection) const;
-  void tell_next(ConnectionNumber number);
+  void schedule_drain(ConnectionNumber number);
   void drained(ConnectionNumber number);
   void sent(MessageNumber number);
   void renew_rates();
   double carried_bytes(double bytes) const;
   double control_seconds(const Connection& connection) const;
-  double send_overhead(Rank rank) const { return model_.overhead * ways_.send_overhead(rank); }
+  double send_overhead(Rank rank) const { return model_.overhead * paths_.send_overhead(rank); }
   double received_seconds(Rank rank, RankState& state) const;
-  double receive_overhead(Rank rank) const { return model_.overhead * ways_.receive_overhead(rank); }
+  double receive_overhead(Rank rank) const { return model_.overhead * paths_.receive_overhead(rank); }
   [[noreturn]] void tell_who_waits() const;
 
   const ReplayTrace& trace_;
-  const backends::Ways& ways_;
+  const backends::Paths& paths_;
   ReplayModel model_;
   std::vector<double> capacities_;
   networks::FlowTable table_;    // [connection]

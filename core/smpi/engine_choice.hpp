@@ -5,7 +5,7 @@
 
 namespace crosscut::smpi {
 
-class EngineChoice final : public session::Ensemble {
+class EngineChoice final : public session::RankGroup {
  public:
   EngineChoice(backends::SimulatedRanks& max_min, SmpiRanks& smpi) : max_min_(max_min), smpi_(smpi) {}
 
@@ -15,7 +15,7 @@ class EngineChoice final : public session::Ensemble {
   json::Object begin(const conduct::Job& job) override {
     const auto engine = job.backend_parameters.find("engine");
     const bool smpi = engine != job.backend_parameters.end() && engine->second == "smpi";
-    chosen_ = smpi ? static_cast<session::Ensemble*>(&smpi_) : &max_min_;
+    chosen_ = smpi ? static_cast<session::RankGroup*>(&smpi_) : &max_min_;
     return chosen_->begin(job);
   }
   session::BlockOutcome run(const session::BlockRequest& request) override { return chosen_->run(request); }
@@ -27,7 +27,7 @@ class EngineChoice final : public session::Ensemble {
  private:
   backends::SimulatedRanks& max_min_;
   SmpiRanks& smpi_;
-  session::Ensemble* chosen_ = &max_min_;
+  session::RankGroup* chosen_ = &max_min_;
 };
 
 }  // namespace crosscut::smpi

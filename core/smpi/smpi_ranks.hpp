@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "backends/sim_ranks.hpp"
-#include "session/ensemble.hpp"
+#include "session/rank_group.hpp"
 #include "smpi/smpi_process.hpp"
 
 namespace crosscut::smpi {
@@ -25,7 +25,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-class SmpiRanks final : public session::Ensemble {
+class SmpiRanks final : public session::RankGroup {
  public:
   // `ranks_per_host` 0: as the network says. `idle` as in SimulatedRanks::Setup. Both referred to outlive
   // this.

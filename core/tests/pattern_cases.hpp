@@ -12,7 +12,7 @@
 namespace crosscut::tests {
 
 using Given = std::map<std::string, std::string>;
-using Route = std::pair<Rank, Rank>;  // source, destination
+using RankPair = std::pair<Rank, Rank>;  // source, destination
 
 inline std::unique_ptr<program::Pattern> make_pattern(std::string_view name, const Given& given = {}) {
   const program::PatternInfo& info = program::find_pattern(name);
@@ -27,9 +27,9 @@ inline std::vector<program::Op> program_of(const program::Pattern& pattern, Rank
 }
 
 // Every send that carries bytes, from 0 as the core counts; one entry for each message.
-inline std::multiset<Route> routes(const program::Pattern& pattern, Rank ranks, std::int64_t phase,
-                                   std::int64_t bytes = 1000) {
-  std::multiset<Route> result;
+inline std::multiset<RankPair> routes(const program::Pattern& pattern, Rank ranks, std::int64_t phase,
+                                      std::int64_t bytes = 1000) {
+  std::multiset<RankPair> result;
   for (Rank rank = 0; rank < ranks; ++rank)
     for (const program::Op& op : program_of(pattern, rank, ranks, phase, bytes))
       if (op.kind == program::Op::Kind::send && op.bytes > 0) result.emplace(rank, op.peer);
@@ -37,8 +37,8 @@ inline std::multiset<Route> routes(const program::Pattern& pattern, Rank ranks, 
 }
 
 // Routes that are timed: (rank with the slot, its peer).
-inline std::multiset<Route> timed(const program::Pattern& pattern, Rank ranks, std::int64_t phase) {
-  std::multiset<Route> result;
+inline std::multiset<RankPair> timed(const program::Pattern& pattern, Rank ranks, std::int64_t phase) {
+  std::multiset<RankPair> result;
   for (Rank rank = 0; rank < ranks; ++rank)
     for (const program::Op& op : program_of(pattern, rank, ranks, phase))
       if (op.slot >= 0) result.emplace(rank, op.peer);
@@ -46,8 +46,8 @@ inline std::multiset<Route> timed(const program::Pattern& pattern, Rank ranks, s
 }
 
 // Unordered pairs that exchange, lower rank first.
-inline std::set<Route> pairs_of(const program::Pattern& pattern, Rank ranks, std::int64_t phase) {
-  std::set<Route> result;
+inline std::set<RankPair> pairs_of(const program::Pattern& pattern, Rank ranks, std::int64_t phase) {
+  std::set<RankPair> result;
   for (const auto& [source, destination] : routes(pattern, ranks, phase))
     result.emplace(std::min(source, destination), std::max(source, destination));
   return result;

@@ -58,7 +58,9 @@ struct Side {
       : image(temporary_image(owner == ChunkMap::Owner::source)), map(image_bytes, chunk_bytes, owner) {}
 };
 
-Lane lane(const Fd& fd) { return {.fd = fd.get(), .rail = 0, .rails = 1, .patience_seconds = 10}; }
+RailConnection connection(const Fd& fd) {
+  return {.fd = fd.get(), .rail = 0, .rails = 1, .patience_seconds = 10};
+}
 
 void forward(int from, int to, std::size_t bytes, bool damage) {
   std::vector<std::byte> held(bytes);
@@ -71,13 +73,13 @@ void forward(int from, int to, std::size_t bytes, bool damage) {
 std::string received(Side& source, Side& target, const Fd& sending, const Fd& receiving) {
   std::thread sender([&] {
     try {
-      send_chunks(source.store, lane(sending), {});
+      send_chunks(source.store, connection(sending), {});
     } catch (const ConnectionLost&) {
     }
   });
   std::string why;
   try {
-    receive_chunks(target.store, lane(receiving));
+    receive_chunks(target.store, connection(receiving));
   } catch (const std::exception& error) {
     why = error.what();
     ::shutdown(receiving.get(), SHUT_RDWR);
@@ -120,7 +122,7 @@ std::string complaint_about(const std::array<std::uint64_t, 4>& head) {
   Pair pair;
   send_all(pair.a.get(), std::as_bytes(std::span(head)), after_seconds(10));
   try {
-    receive_chunks(target.store, lane(pair.b));
+    receive_chunks(target.store, connection(pair.b));
   } catch (const RunError& error) {
     return error.what();
   }
@@ -181,7 +183,7 @@ TEST(a_receiver_that_asks_for_what_there_is_not_is_named) {
     writer.add(chunks).add(std::vector<std::uint8_t>(flags)).add(std::vector<std::uint64_t>(flags));
     send_frame(pair.b.get(), FrameType::ready, writer.bytes(), after_seconds(10));
     try {
-      send_chunks(source.store, lane(pair.a), {});
+      send_chunks(source.store, connection(pair.a), {});
     } catch (const RunError& error) {
       return std::string(error.what());
     }
@@ -200,7 +202,7 @@ TEST(a_disk_that_gives_back_other_bytes_is_found_before_they_are_handed_on) {
   std::string why;
   std::thread sender([&] {
     try {
-      send_chunks(middle.store, lane(pair.a), {});
+      send_chunks(middle.store, connection(pair.a), {});
     } catch (const std::exception& error) {
       why = error.what();
     }
@@ -208,7 +210,7 @@ TEST(a_disk_that_gives_back_other_bytes_is_found_before_they_are_handed_on) {
   });
   bool lost = false;
   try {
-    receive_chunks(behind.store, lane(pair.b));
+    receive_chunks(behind.store, connection(pair.b));
   } catch (const ConnectionLost&) {
     lost = true;
   }

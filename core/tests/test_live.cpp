@@ -82,7 +82,7 @@ class WireTransport {
   static constexpr bool is_lossy = false;
 
   WireTransport(const BackendContext& context, const Parameters&) : rank_(context.rank) {}
-  void connect(std::span<const Link>, std::uint32_t) {}
+  void connect(std::span<const ConnectionId>, std::uint32_t) {}
   void reserve(std::span<std::byte>, std::span<std::byte>) {}
   void disconnect() {}
   void interrupt() {}
@@ -132,7 +132,7 @@ RankSamples measure_one(Rank rank, Rank ranks, const Task& task) {
   std::array<int, 2> ends{};
   REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
   const Fd conductor(ends[0]);
-  Attendant attendant(Fd(ends[1]), {});
+  ControlThread control_thread(Fd(ends[1]), {});
   BarrierTree barrier;  // of this rank alone: the wires keep the order of phases
   const std::string secret;
   const std::vector<std::vector<Address>> addresses;
@@ -140,7 +140,7 @@ RankSamples measure_one(Rank rank, Rank ranks, const Task& task) {
   const BackendContext context{.rank = rank,
                                .ranks = ranks,
                                .secret = secret,
-                               .attendant = attendant,
+                               .control_thread = control_thread,
                                .barrier = barrier,
                                .addresses = addresses,
                                .interfaces = interfaces};

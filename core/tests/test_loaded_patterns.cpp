@@ -79,13 +79,13 @@ TEST(pingpong_sweeps_netpipes_sizes) {
 TEST(pingpong_times_half_a_round_trip_of_one_pair_at_a_time) {
   const auto pattern = make_pattern("pingpong", {{"pairs", "all"}});
   CHECK_EQ(pattern->extent(9, 1).phases, 36);
-  std::multiset<Route> all;
+  std::multiset<RankPair> all;
   for (std::int64_t index = 0; index < 36; ++index) {
-    const std::multiset<Route> one = timed(*pattern, 9, index);
+    const std::multiset<RankPair> one = timed(*pattern, 9, index);
     CHECK_EQ(one.size(), 1);
     all.insert(one.begin(), one.end());
   }
-  CHECK_EQ(std::set<Route>(all.begin(), all.end()).size(), 36);
+  CHECK_EQ(std::set<RankPair>(all.begin(), all.end()).size(), 36);
   const std::vector<Op> ops = program_of(*pattern, 0, 9, 0);
   REQUIRE(ops.size() == 2);
   CHECK_EQ(ops[1].divisor, 2.0);
@@ -156,7 +156,7 @@ TEST(streams_sweep_every_combination) {
 
 TEST(receivers_may_be_named_and_both_ways_doubles_the_messages) {
   const auto out = make_pattern("streams", {{"receiver-ranks", "5,2"}, {"direction", "out"}});
-  CHECK(routes(*out, 6, 0) == (std::multiset<Route>{{5, 0}, {2, 1}, {5, 3}, {2, 4}}));
+  CHECK(routes(*out, 6, 0) == (std::multiset<RankPair>{{5, 0}, {2, 1}, {5, 3}, {2, 4}}));
   const auto both = make_pattern("streams", {{"receiver-ranks", "5,2"}, {"direction", "both"}});
   CHECK_EQ(routes(*both, 6, 0).size(), 8);
   CHECK(out->refuse(5).find("names rank 5") != std::string::npos);
@@ -200,9 +200,9 @@ TEST(the_chain_stripes_over_rails_and_bounds_its_program) {
 TEST(each_length_of_a_chain_is_a_phase_of_its_first_ranks) {
   const auto pattern = make_pattern("chain", {{"order", "3,1,0,2"}, {"lengths", "4,2,3"}});
   CHECK_EQ(pattern->extent(5, 1000).phases, 3);
-  CHECK(routes(*pattern, 5, 0) == (std::multiset<Route>{{3, 1}, {1, 0}, {0, 2}}));
-  CHECK(routes(*pattern, 5, 1) == (std::multiset<Route>{{3, 1}}));
-  CHECK(routes(*pattern, 5, 2) == (std::multiset<Route>{{3, 1}, {1, 0}}));
+  CHECK(routes(*pattern, 5, 0) == (std::multiset<RankPair>{{3, 1}, {1, 0}, {0, 2}}));
+  CHECK(routes(*pattern, 5, 1) == (std::multiset<RankPair>{{3, 1}}));
+  CHECK(routes(*pattern, 5, 2) == (std::multiset<RankPair>{{3, 1}, {1, 0}}));
   CHECK_EQ(pattern->phase(5, 1000, 1)->label(), "2 ranks");
   CHECK_EQ(pattern->phase(5, 1000, 1)->credited_bytes(0), 0);
   CHECK_EQ(pattern->refuse(5), "");

@@ -18,22 +18,22 @@ std::vector<Rank> counts() {
   return all;
 }
 
-std::multiset<Route> every_route(Rank ranks) {
-  std::multiset<Route> all;
+std::multiset<RankPair> every_route(Rank ranks) {
+  std::multiset<RankPair> all;
   for (Rank a = 0; a < ranks; ++a)
     for (Rank b = 0; b < ranks; ++b)
       if (a != b) all.emplace(a, b);
   return all;
 }
 
-std::multiset<Route> all_routes(const Pattern& pattern, Rank ranks) {
-  std::multiset<Route> all;
+std::multiset<RankPair> all_routes(const Pattern& pattern, Rank ranks) {
+  std::multiset<RankPair> all;
   for (std::int64_t index = 0; index < pattern.extent(ranks, 1000).phases; ++index)
     all.merge(routes(pattern, ranks, index));
   return all;
 }
 
-bool disjoint(const std::set<Route>& pairs) {
+bool disjoint(const std::set<RankPair>& pairs) {
   std::set<Rank> seen;
   for (const auto& [a, b] : pairs)
     if (!seen.insert(a).second || !seen.insert(b).second) return false;
@@ -41,8 +41,8 @@ bool disjoint(const std::set<Route>& pairs) {
 }
 
 // (1,25)(2,26)..(24,48) as Kurmann et al. count, from 1.
-std::set<Route> counted_from_one(Rank first_from, Rank first_to, Rank step, int pairs) {
-  std::set<Route> result;
+std::set<RankPair> counted_from_one(Rank first_from, Rank first_to, Rank step, int pairs) {
+  std::set<RankPair> result;
   for (int i = 0; i < pairs; ++i) result.emplace(first_from - 1 + i * step, first_to - 1 + i * step);
   return result;
 }
@@ -79,7 +79,7 @@ TEST(aapc_burst_sends_over_every_route_in_one_phase) {
 TEST(simple_pairwise_meets_everybody_and_the_middle_partner_twice) {
   const auto pattern = make_pattern("simple-pairwise");
   for (const Rank ranks : counts()) {
-    std::multiset<Route> expected = every_route(ranks);
+    std::multiset<RankPair> expected = every_route(ranks);
     for (Rank rank = 0; ranks % 2 == 0 && rank < ranks; ++rank)
       expected.emplace(rank, (rank + ranks / 2) % ranks);
     CHECK_EQ(pattern->extent(ranks, 1).phases, ranks / 2);
@@ -104,7 +104,7 @@ TEST(random_pairwise_pairs_all_but_an_odd_rank_anew_each_phase) {
   const auto pattern = make_pattern("random-pairwise");
   for (const Rank ranks : counts()) {
     for (std::int64_t index = 0; index < 10; ++index) {
-      const std::set<Route> pairs = pairs_of(*pattern, ranks, index);
+      const std::set<RankPair> pairs = pairs_of(*pattern, ranks, index);
       CHECK(std::ssize(pairs) == ranks / 2 && disjoint(pairs));
     }
   }
@@ -118,9 +118,9 @@ TEST(random_pairwise_pairs_all_but_an_odd_rank_anew_each_phase) {
 
 TEST(random_pairwise_draws_every_pair_about_as_often) {
   const auto pattern = make_pattern("random-pairwise", {{"random-phases", "7000"}});
-  std::map<Route, int> seen;
+  std::map<RankPair, int> seen;
   for (std::int64_t index = 0; index < 7000; ++index)
-    for (const Route& pair : pairs_of(*pattern, 8, index)) ++seen[pair];
+    for (const RankPair& pair : pairs_of(*pattern, 8, index)) ++seen[pair];
   CHECK_EQ(seen.size(), 28);
   // 1000 expected of each; 160 are more than 5 standard deviations (29.3).
   for (const auto& [pair, times] : seen) CHECK(times > 840 && times < 1160);
@@ -130,7 +130,7 @@ TEST(pairwise_takes_every_other_edge_of_each_cycle) {
   for (const Rank ranks : counts()) {
     const auto pattern = make_pattern("pairwise", {{"stride", "1-" + std::to_string(ranks - 1)}});
     for (Rank stride = 1; stride < ranks; ++stride) {
-      std::set<Route> expected;
+      std::set<RankPair> expected;
       for (Rank lowest = 0; lowest < std::gcd(ranks, stride); ++lowest) {
         std::vector<Rank> cycle{lowest};
         for (Rank next = (lowest + stride) % ranks; next != lowest; next = (next + stride) % ranks)
@@ -168,8 +168,8 @@ TEST(pairs_exchange_as_listed) {
   CHECK(pattern->refuse(47).find("names rank 47, but there are 47") != std::string::npos);
   CHECK_EQ(pattern->refuse(48), "");
   const auto growing = make_pattern("pairs", {{"pairs", "0-5,1-4"}, {"cumulative", "true"}});
-  CHECK(pairs_of(*growing, 6, 0) == (std::set<Route>{{0, 5}}));
-  CHECK(pairs_of(*growing, 6, 1) == (std::set<Route>{{0, 5}, {1, 4}}));
+  CHECK(pairs_of(*growing, 6, 0) == (std::set<RankPair>{{0, 5}}));
+  CHECK(pairs_of(*growing, 6, 1) == (std::set<RankPair>{{0, 5}, {1, 4}}));
   CHECK_THROWS_SAYING(UsageError, "both orders", make_pattern("pairs", {{"pairs", "0-1,1-0"}}));
 }
 
@@ -181,7 +181,7 @@ TEST(the_tournament_meets_everybody_once_in_the_fewest_rounds) {
       CHECK_EQ(rounds, ranks % 2 == 0 ? ranks - 1 : ranks);
       CHECK(all_routes(*pattern, ranks) == every_route(ranks));
       for (std::int64_t round = 0; round < rounds; ++round) {
-        const std::set<Route> pairs = pairs_of(*pattern, ranks, round);
+        const std::set<RankPair> pairs = pairs_of(*pattern, ranks, round);
         CHECK(std::ssize(pairs) == ranks / 2 && disjoint(pairs));
       }
     }
@@ -192,7 +192,7 @@ TEST(serial_all_pairs_times_every_route_once) {
   for (const char* mode : {"pingpong", "transfer"}) {
     const auto pattern = make_pattern("all-pairs", {{"mode", mode}});
     for (const Rank ranks : counts()) {
-      std::multiset<Route> all;
+      std::multiset<RankPair> all;
       for (std::int64_t index = 0; index < pattern->extent(ranks, 1).phases; ++index)
         all.merge(timed(*pattern, ranks, index));
       CHECK(all == every_route(ranks));
@@ -202,12 +202,12 @@ TEST(serial_all_pairs_times_every_route_once) {
 
 TEST(bisection_pairs_across_the_cut) {
   for (const Rank ranks : counts()) {
-    const std::set<Route> pairs = pairs_of(*make_pattern("bisection"), ranks, 3);
+    const std::set<RankPair> pairs = pairs_of(*make_pattern("bisection"), ranks, 3);
     CHECK(std::ssize(pairs) == ranks / 2 && disjoint(pairs));
   }
   const auto given = make_pattern("bisection", {{"half", "0-3,8"}});
   for (std::int64_t index = 0; index < 10; ++index) {
-    const std::set<Route> pairs = pairs_of(*given, 12, index);
+    const std::set<RankPair> pairs = pairs_of(*given, 12, index);
     CHECK_EQ(pairs.size(), 5);
     for (const auto& [a, b] : pairs) CHECK((a < 4 || a == 8) != (b < 4 || b == 8));
   }

@@ -20,14 +20,14 @@ using namespace crosscut::networks;
 using namespace crosscut::replay;
 
 // Each rank has a link out and a link in, of a rate of its own.
-class Star final : public Ways {
+class Star final : public Paths {
  public:
   explicit Star(const std::vector<double>& links) {
     for (const auto link : links) capacities_.insert(capacities_.end(), {link, link});
   }
   std::span<const double> capacities() const override { return capacities_; }
-  double path(const Transfer& transfer, std::vector<CapacityIndex>& uses) const override {
-    uses.insert(uses.end(), {2 * transfer.source, 2 * transfer.destination + 1});
+  double path(const Route& route, std::vector<CapacityIndex>& uses) const override {
+    uses.insert(uses.end(), {2 * route.source, 2 * route.destination + 1});
     return latency;
   }
   double send_overhead(Rank) const override { return send; }
@@ -69,9 +69,10 @@ ReplayTrace written(const std::vector<Lines>& ranks) {
   return read_replay_trace(folder.path / "trace.txt");
 }
 
-std::vector<double> ended(const Ways& ways, const std::vector<Lines>& ranks, const ReplayModel& model = {}) {
+std::vector<double> ended(const Paths& paths, const std::vector<Lines>& ranks,
+                          const ReplayModel& model = {}) {
   const auto trace = written(ranks);
-  return Replay(trace, ways, model).run().ended;
+  return Replay(trace, paths, model).run().ended;
 }
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }

@@ -156,8 +156,8 @@ TEST(links_are_named_once_in_order) {
   std::vector<Schedule> schedules;
   for (std::int64_t phase = 0; phase < 4; ++phase)
     for (int twice = 0; twice < 2; ++twice) schedules.push_back(make_schedule(*pattern, 2, 5, 10, phase, {}));
-  const auto links = links_of(schedules);
-  CHECK(std::ranges::is_sorted(links));
-  CHECK(std::ranges::adjacent_find(links) == links.end());
-  CHECK_EQ(links.size(), 4);
+  const auto ids = connections_of(schedules);
+  CHECK(std::ranges::is_sorted(ids));
+  CHECK(std::ranges::adjacent_find(ids) == ids.end());
+  CHECK_EQ(ids.size(), 4);
 }

@@ -17,16 +17,16 @@ using namespace crosscut::program;
 using namespace crosscut::tests;
 
 // Each rank has a link out and a link in; what `shared` says lies between all of them.
-class Star final : public Ways {
+class Star final : public Paths {
  public:
   Star(Rank ranks, double link, double shared = std::numeric_limits<double>::infinity())
       : capacities_(2 * static_cast<std::size_t>(ranks), link) {
     capacities_.push_back(shared);
   }
   std::span<const double> capacities() const override { return capacities_; }
-  double path(const Transfer& transfer, std::vector<CapacityIndex>& uses) const override {
-    uses.insert(uses.end(), {2 * transfer.source, static_cast<CapacityIndex>(capacities_.size()) - 1,
-                             2 * transfer.destination + 1});
+  double path(const Route& route, std::vector<CapacityIndex>& uses) const override {
+    uses.insert(uses.end(), {2 * route.source, static_cast<CapacityIndex>(capacities_.size()) - 1,
+                             2 * route.destination + 1});
     return latency;
   }
   double send_overhead(Rank) const override { return send; }
@@ -54,9 +54,9 @@ bool never() { return false; }
 bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(1.0, std::abs(b)); }
 
 // done[rank][operation]
-std::vector<std::vector<double>> done(const Ways& ways, const Written& phase, std::int64_t eager_bytes = 0,
+std::vector<std::vector<double>> done(const Paths& paths, const Written& phase, std::int64_t eager_bytes = 0,
                                       Knee knee = Knee()) {
-  PhaseSimulation simulation(ways, {.eager_bytes = eager_bytes, .knee = knee, .spread = {}}, never);
+  PhaseSimulation simulation(paths, {.eager_bytes = eager_bytes, .knee = knee, .spread = {}}, never);
   simulation.run(phase, phase.ranks());
   std::vector<std::vector<double>> all;
   for (Rank rank = 0; rank < phase.ranks(); ++rank) {
@@ -267,13 +267,13 @@ TEST(equal_messages_that_start_together_need_one_solve_with_the_same_times) {
 }
 
 // Random traffic over random capacities: many routes through few, some twice.
-class Tangle final : public Ways {
+class Tangle final : public Paths {
  public:
   explicit Tangle(std::uint64_t seed) : made_(random_table(seed)), seed_(seed) {}
   std::span<const double> capacities() const override { return made_.capacities; }
-  double path(const Transfer& transfer, std::vector<CapacityIndex>& uses) const override {
-    auto random = random_stream(seed_, static_cast<std::uint64_t>(transfer.source),
-                                static_cast<std::uint64_t>(transfer.destination));
+  double path(const Route& route, std::vector<CapacityIndex>& uses) const override {
+    auto random = random_stream(seed_, static_cast<std::uint64_t>(route.source),
+                                static_cast<std::uint64_t>(route.destination));
     for (auto count = 1 + random.below(5); count > 0; --count)
       uses.push_back(static_cast<CapacityIndex>(random.below(made_.capacities.size())));
     return 0;

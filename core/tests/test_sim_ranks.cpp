@@ -1,4 +1,4 @@
-// Simulated ranks as a session sees them: an ensemble, and a session that needs no processes.
+// Simulated ranks as a session sees them: a rank group, and a session that needs no processes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,14 +213,14 @@ TEST(a_run_that_would_be_too_large_keeps_summaries_of_phases) {
 
 TEST(who_computes_a_phase_does_not_matter) {
   const auto network = parse_network(sixteen, "test.toml");
-  const NetworkWays ways(*network, 1);
+  const NetworkPaths paths(*network, 1);
   const Rank ranks = network->graph.hosts;
   for (const auto* name : {"aapc", "random-pairwise", "aapc-burst", "loaded-pingpong"}) {
     const auto pattern = make_pattern(name);
     const auto phases = std::min<std::int64_t>(pattern->extent(ranks, 100'000).phases, 12);
     const auto times = [&](std::size_t workers) {
       std::vector<double> all(static_cast<std::size_t>(phases * ranks));
-      SimCrew crew(ways, {}, workers);
+      SimCrew crew(paths, {}, workers);
       crew.run(
           0, phases,
           [&](std::int64_t index, PhaseSimulation& simulation) {
@@ -243,8 +243,8 @@ TEST(who_computes_a_phase_does_not_matter) {
 
 TEST(what_a_phase_throws_ends_the_block) {
   const auto network = parse_network(sixteen, "test.toml");
-  const NetworkWays ways(*network, 1);
-  SimCrew crew(ways, {}, 3);
+  const NetworkPaths paths(*network, 1);
+  SimCrew crew(paths, {}, 3);
   CHECK_THROWS_SAYING(RunError, "phase 7",
                       crew.run(
                           0, 1000,
@@ -260,8 +260,8 @@ TEST(what_a_phase_throws_ends_the_block) {
 
 TEST(an_interrupt_ends_the_block) {
   const auto network = parse_network(sixteen, "test.toml");
-  const NetworkWays ways(*network, 1);
-  SimCrew crew(ways, {}, 2);
+  const NetworkPaths paths(*network, 1);
+  SimCrew crew(paths, {}, 2);
   const auto interrupt = [] { throw RunError("interrupted twice"); };
   CHECK_THROWS_SAYING(RunError, "interrupted twice",
                       crew.run(

@@ -44,11 +44,11 @@ struct Star {
     }
   }
   // Of an input-queued switch the frame waits in `out[from]`, whomever it is for.
-  WayId way(int from, int to, bool whole = true, Instant delay = 0) {
+  PathId way(int from, int to, bool whole = true, Instant delay = 0) {
     const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
     const std::array<Step, 2> steps{Step{.station = up[a], .queue = in[a], .delay = delay, .whole = whole},
                                     Step{.station = down[b], .queue = out[at_input ? a : b], .delay = delay}};
-    return model.add_way(steps);
+    return model.add_path(steps);
   }
 };
 
@@ -56,7 +56,7 @@ TEST(frames_of_one_link_leave_at_exactly_its_rate) {
   FrameModel model;
   const Step step{.station = model.add_station({.bits_per_second = fast_ethernet}),
                   .queue = model.add_queue({})};
-  const auto way = model.add_way(std::span(&step, 1));
+  const auto way = model.add_path(std::span(&step, 1));
   constexpr int frames = 1000;
   for (Handle i = 0; i < frames; ++i) model.offer(0, i, full_frame, way);
   const auto delivered = drain(model);
@@ -72,7 +72,7 @@ TEST(a_rate_that_divides_no_second_is_off_by_half_a_picosecond_a_frame_at_most) 
   FrameModel model;
   constexpr double rate = 98.44e6;
   const Step step{.station = model.add_station({.bits_per_second = rate}), .queue = model.add_queue({})};
-  const auto way = model.add_way(std::span(&step, 1));
+  const auto way = model.add_path(std::span(&step, 1));
   constexpr int frames = 10'000;
   for (Handle i = 0; i < frames; ++i) model.offer(0, i, full_frame, way);
   const double ideal = frames * 1538.0 * 8 / rate * 1e12;
@@ -105,20 +105,20 @@ TEST(cut_through_onto_a_faster_link_never_runs_ahead_of_the_frame) {
   const auto fast = model.add_station({.bits_per_second = 10 * fast_ethernet});
   const std::array<Step, 2> steps{Step{.station = slow, .queue = model.add_queue({}), .whole = false},
                                   Step{.station = fast, .queue = model.add_queue({})}};
-  model.offer(0, 1, full_frame, model.add_way(steps));
+  model.offer(0, 1, full_frame, model.add_path(steps));
   CHECK_EQ(drain(model).at(0).due, full_frame_time);  // its last bit goes out as it comes in
 }
 
 TEST(the_inside_of_a_switch_delays_no_frame_that_is_alone_and_bounds_the_rate_of_many) {
   FrameModel model;
   const auto inside = model.add_station({.bits_per_second = 2 * fast_ethernet, .is_internal = true});
-  std::vector<WayId> ways;
+  std::vector<PathId> ways;
   for (int i = 0; i < 4; ++i) {
     const std::array<Step, 3> steps{
         Step{.station = model.add_station({.bits_per_second = fast_ethernet}), .queue = model.add_queue({})},
         Step{.station = inside, .queue = model.add_queue({})},
         Step{.station = model.add_station({.bits_per_second = fast_ethernet}), .queue = model.add_queue({})}};
-    ways.push_back(model.add_way(steps));
+    ways.push_back(model.add_path(steps));
   }
   model.offer(0, 0, full_frame, ways[0]);
   CHECK_EQ(drain(model).at(0).due, 2 * full_frame_time);
@@ -135,7 +135,7 @@ TEST(a_tail_is_dropped_exactly_when_the_queue_is_full) {
   FrameModel model;
   const auto station = model.add_station({.bits_per_second = fast_ethernet});
   const Step step{.station = station, .queue = model.add_queue({.bytes_max = 3 * full_frame})};
-  const auto way = model.add_way(std::span(&step, 1));
+  const auto way = model.add_path(std::span(&step, 1));
   for (Handle i = 0; i < 4; ++i) model.offer(0, i, full_frame, way);
   REQUIRE(model.dropped().size() == 1);
   CHECK_EQ(model.dropped()[0].handle, 3u);
@@ -155,7 +155,7 @@ TEST(a_queue_bounded_in_frames_takes_so_many_however_short) {
   FrameModel model;
   const Step step{.station = model.add_station({.bits_per_second = fast_ethernet}),
                   .queue = model.add_queue({.frames_max = 5})};
-  const auto way = model.add_way(std::span(&step, 1));
+  const auto way = model.add_path(std::span(&step, 1));
   for (Handle i = 0; i < 8; ++i) model.offer(0, i, 60, way);
   CHECK_EQ(model.dropped().size(), 3u);
 }
@@ -197,7 +197,7 @@ void check_random_traffic(std::uint64_t seed) {
   const bool input_queued = random.below(2) == 0, whole = random.below(2) == 0;
   constexpr int hosts = 5;
   Star star(hosts, input_queued, {.bytes_max = 20'000, .frames_max = 40});
-  std::map<std::pair<int, int>, WayId> ways;
+  std::map<std::pair<int, int>, PathId> ways;
   for (int a = 0; a < hosts; ++a)
     for (int b = 0; b < hosts; ++b)
       if (a != b) ways[{a, b}] = star.way(a, b, whole, static_cast<Instant>(random.below(100)) * microsecond);
@@ -249,7 +249,7 @@ void check_that_nothing_is_said_too_late(std::uint64_t seed) {
         {.bits_per_second = 1e6 * static_cast<double>(1 + random.below(200)), .is_internal = i >= 6}));
     queues.push_back(model.add_queue({.bytes_max = random.below(2) == 0 ? 10'000 : unlimited}));
   }
-  std::vector<WayId> ways;
+  std::vector<PathId> ways;
   for (int i = 0; i < 12; ++i) {
     std::vector<Step> steps;
     for (auto left = 1 + random.below(3); left > 0; --left) {
@@ -257,7 +257,7 @@ void check_that_nothing_is_said_too_late(std::uint64_t seed) {
       steps.push_back({stations[at], queues[random.below(2) == 0 ? at : random.below(8)],
                        static_cast<Instant>(random.below(300)) * microsecond, random.below(2) == 0});
     }
-    ways.push_back(model.add_way(steps));
+    ways.push_back(model.add_path(steps));
   }
   Instant now = 0;
   std::size_t said = 0;

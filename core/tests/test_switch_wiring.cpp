@@ -52,7 +52,7 @@ TEST(a_frame_takes_the_latency_that_the_network_gives_its_route_and_a_serialisat
 TEST(flows_are_spread_over_equal_ways_and_each_keeps_to_its_own) {
   const auto network = network_of(two_leaves);
   Wiring wiring(*network, {});
-  std::set<WayId> ways;
+  std::set<PathId> ways;
   for (std::uint64_t flow = 0; flow < 64; ++flow) {
     ways.insert(wiring.way({0, 0}, {5, 0}, flow));
     CHECK_EQ(wiring.way({0, 0}, {5, 0}, flow), wiring.way({0, 0}, {5, 0}, flow));

@@ -60,8 +60,8 @@ struct Exchange {
     rig.run([&](Rank rank) {
       UdpTransport transport(rig.context(rank), UdpRig::parameters(given),
                              rank == 1 ? tamper : UdpTransport::Tamper{});
-      const Link link{1 - rank, 0, 0};
-      transport.connect(std::span(&link, 1), 0);
+      const ConnectionId id{1 - rank, 0, 0};
+      transport.connect(std::span(&id, 1), 0);
       if (rank == 1 && connected) connected(transport);
       std::vector<Op> ops{operation(Op::Kind::send, 1 - rank, bytes),
                           operation(Op::Kind::receive, 1 - rank, bytes)};
@@ -227,8 +227,8 @@ TEST(a_peer_that_goes_away_is_named) {
     Rank lost = -1;
     rig.run([&](Rank rank) {
       auto transport = std::make_unique<UdpTransport>(rig.context(rank), UdpRig::parameters());
-      const Link link{1 - rank, 0, 0};
-      transport->connect(std::span(&link, 1), 0);
+      const ConnectionId id{1 - rank, 0, 0};
+      transport->connect(std::span(&id, 1), 0);
       if (rank == 1) return;  // closes its connections
       const auto receive = operation(Op::Kind::receive, 1, 10);
       std::array<std::byte, 10> data{};
@@ -249,8 +249,8 @@ TEST(an_interrupt_ends_a_wait) {
     std::atomic<bool> ended = false;
     rig.run([&](Rank rank) {
       UdpTransport transport(rig.context(rank), UdpRig::parameters());
-      const Link link{1 - rank, 0, 0};
-      transport.connect(std::span(&link, 1), 0);
+      const ConnectionId id{1 - rank, 0, 0};
+      transport.connect(std::span(&id, 1), 0);
       if (rank == 1) {
         while (!ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return;
@@ -274,8 +274,8 @@ TEST(after_a_disconnect_everything_starts_anew) {
   rig.run([&](Rank rank) {
     UdpTransport transport(rig.context(rank), UdpRig::parameters());
     for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
-      const Link link{1 - rank, 0, 0};
-      transport.connect(std::span(&link, 1), epoch);
+      const ConnectionId id{1 - rank, 0, 0};
+      transport.connect(std::span(&id, 1), epoch);
       rig.at(rank).barrier.wait();
       const auto op = operation(rank == 0 ? Op::Kind::send : Op::Kind::receive, 1 - rank, 3000);
       auto data = rank == 0 ? pattern_of(3000, static_cast<int>(epoch)) : std::vector<std::byte>(3000);

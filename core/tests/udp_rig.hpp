@@ -1,5 +1,5 @@
-// Ranks as threads of one process, each with its attendant, barrier and acceptor on loopback: enough to run a
-// transport or a live backend without a conductor.
+// Ranks as threads of one process, each with its control thread, barrier and acceptor on loopback: enough to
+// run a transport or a live backend without a conductor.
 #pragma once
 
 #include <sys/socket.h>
@@ -11,8 +11,8 @@
 
 #include "measure/transport.hpp"
 #include "program/registry.hpp"
-#include "session/attendant.hpp"
 #include "session/barrier_tree.hpp"
+#include "session/control_thread.hpp"
 
 namespace crosscut::tests {
 
@@ -20,8 +20,8 @@ class UdpRig {
  public:
   struct Member {
     Member(Fd control, std::vector<session::Acceptor> acceptors)
-        : attendant(std::move(control), std::move(acceptors)) {}
-    session::Attendant attendant;
+        : control_thread(std::move(control), std::move(acceptors)) {}
+    session::ControlThread control_thread;
     session::BarrierTree barrier;
     std::unique_ptr<measure::BackendContext> context;
   };
@@ -38,16 +38,16 @@ class UdpRig {
     }
     for (Rank rank = 0; rank < ranks; ++rank) {
       auto& member = *members_[static_cast<std::size_t>(rank)];
-      member.context =
-          std::make_unique<measure::BackendContext>(measure::BackendContext{.rank = rank,
-                                                                            .ranks = ranks,
-                                                                            .secret = secret_,
-                                                                            .attendant = member.attendant,
-                                                                            .barrier = member.barrier,
-                                                                            .addresses = addresses_,
-                                                                            .interfaces = interfaces_,
-                                                                            .polling = polling,
-                                                                            .timeout_seconds = 20});
+      member.context = std::make_unique<measure::BackendContext>(
+          measure::BackendContext{.rank = rank,
+                                  .ranks = ranks,
+                                  .secret = secret_,
+                                  .control_thread = member.control_thread,
+                                  .barrier = member.barrier,
+                                  .addresses = addresses_,
+                                  .interfaces = interfaces_,
+                                  .polling = polling,
+                                  .timeout_seconds = 20});
     }
     join_barriers();
   }

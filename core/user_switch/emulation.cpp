@@ -177,7 +177,7 @@ Emulation::Fate Emulation::classify(Tap& tap, BundleId id) {
 Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
   auto& model = wiring_.model();
   const auto flow = flow_of(pool_.read(id).subspan(offload_bytes));
-  WayId way = 0;
+  PathId way = 0;
   try {
     way = wiring_.way(from.entry.port, to.entry.port, flow);
   } catch (const UsageError&) {  // the network leads no way from the one to the other

@@ -29,12 +29,12 @@ QueueId FrameModel::add_queue(const QueueSpec& spec) {
   return static_cast<QueueId>(queues_.size() - 1);
 }
 
-WayId FrameModel::add_way(std::span<const Step> steps) {
+PathId FrameModel::add_path(std::span<const Step> steps) {
   const auto first = steps_.size();
   steps_.insert(steps_.end(), steps.begin(), steps.end());
-  ways_.push_back({first, steps_.size()});
-  shortest_end_ = std::min(shortest_end_, shortest_end(ways_.back()));
-  return static_cast<WayId>(ways_.size() - 1);
+  paths_.push_back({first, steps_.size()});
+  shortest_end_ = std::min(shortest_end_, shortest_end(paths_.back()));
+  return static_cast<PathId>(paths_.size() - 1);
 }
 
 Instant FrameModel::shortest_end(const WaySpan& way) const {
@@ -47,7 +47,7 @@ void FrameModel::set_rate(StationId station, double bits_per_second) {
   changed.spec.bits_per_second = bits_per_second;
   changed.instants_per_byte = per_byte(bits_per_second);
   shortest_end_ = never;
-  for (const auto& way : ways_) shortest_end_ = std::min(shortest_end_, shortest_end(way));
+  for (const auto& way : paths_) shortest_end_ = std::min(shortest_end_, shortest_end(way));
 }
 
 Instant FrameModel::duration(StationId station, std::int64_t bytes) const {
@@ -70,9 +70,9 @@ FrameModel::PacketId FrameModel::take_packet() {
   return id;
 }
 
-void FrameModel::offer(Instant now, Handle handle, std::int64_t bytes, WayId way, QueueId first) {
+void FrameModel::offer(Instant now, Handle handle, std::int64_t bytes, PathId way, QueueId first) {
   const auto id = take_packet();
-  const auto& span = ways_[index(way)];
+  const auto& span = paths_[index(way)];
   packets_[index(id)] = {.handle = handle,
                          .bytes = static_cast<std::int32_t>(bytes),
                          .queue = first,

@@ -27,7 +27,7 @@ Instant instant_of(double seconds);
 
 using StationId = std::int32_t;
 using QueueId = std::int32_t;
-using WayId = std::int32_t;
+using PathId = std::int32_t;
 using Handle = std::uint32_t;  // what the caller calls a frame
 
 inline constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
@@ -83,16 +83,16 @@ class FrameModel {
 
   StationId add_station(const StationSpec& spec);
   QueueId add_queue(const QueueSpec& spec);
-  WayId add_way(std::span<const Step> steps);  // at least one
+  PathId add_path(std::span<const Step> steps);  // at least one
   // From the next frame on.
   void set_rate(StationId station, double bits_per_second);
 
   // A frame comes to its way's first queue at `now`, not before anything that has happened.
-  void offer(Instant now, Handle handle, std::int64_t bytes, WayId way) {
-    offer(now, handle, bytes, way, steps_[ways_[index(way)].first].queue);
+  void offer(Instant now, Handle handle, std::int64_t bytes, PathId way) {
+    offer(now, handle, bytes, way, steps_[paths_[index(way)].first].queue);
   }
   // It waits for the way's first station in this queue, in place of the way's own.
-  void offer(Instant now, Handle handle, std::int64_t bytes, WayId way, QueueId first);
+  void offer(Instant now, Handle handle, std::int64_t bytes, PathId way, QueueId first);
   // Everything up to and including `until` happens.
   void advance(Instant until);
   std::optional<Instant> next_event() const;
@@ -108,7 +108,7 @@ class FrameModel {
   std::int64_t queued_bytes(QueueId queue) const { return queues_[index(queue)].bytes; }
   std::int64_t frames_inside() const { return inside_; }
   const StationCounts& counts(StationId station) const { return stations_[index(station)].counts; }
-  StationId first_station(WayId way) const { return steps_[ways_[index(way)].first].station; }
+  StationId first_station(PathId way) const { return steps_[paths_[index(way)].first].station; }
   // In whatever queue, for that station.
   std::int64_t waiting_bytes(StationId station) const { return stations_[index(station)].waiting_bytes; }
   // On the wire, at that station.
@@ -168,7 +168,7 @@ class FrameModel {
   Framing framing_;
   std::vector<Station> stations_;
   std::vector<Queue> queues_;
-  std::vector<WaySpan> ways_;
+  std::vector<WaySpan> paths_;
   std::vector<Step> steps_;
   std::vector<Packet> packets_;
   std::vector<PacketId> free_;

@@ -47,7 +47,7 @@ double Wiring::full_frame_bytes(int mtu) const {
   return static_cast<double>(mtu + ethernet_header + how_.framing.added_bytes);
 }
 
-WayId Wiring::way(Port source, Port destination, std::uint64_t flow) {
+PathId Wiring::way(Port source, Port destination, std::uint64_t flow) {
   const auto key = flow % flows_kept;
   // 24 bits of host, 5 of adapter and 6 of flow at most: the caller bounds hosts and adapters.
   const auto number = [](Port port) {
@@ -55,7 +55,7 @@ WayId Wiring::way(Port source, Port destination, std::uint64_t flow) {
   };
   const auto ends = (number(source) << 29 | number(destination)) << 6 | key;
   if (const auto found = known_.find(ends); found != known_.end()) return found->second;
-  const auto made = way_along(hops_between(source, destination, key));
+  const auto made = path_along(hops_between(source, destination, key));
   known_.emplace(ends, made);
   return made;
 }
@@ -94,7 +94,7 @@ std::vector<Wiring::Hop> Wiring::hops_between(Port source, Port destination, std
   return hops;
 }
 
-WayId Wiring::way_along(const std::vector<Hop>& hops) {
+PathId Wiring::path_along(const std::vector<Hop>& hops) {
   const auto& graph = network_.graph;
   std::vector<Step> steps;
   for (std::size_t i = 0; i < hops.size(); ++i) {
@@ -113,7 +113,7 @@ WayId Wiring::way_along(const std::vector<Hop>& hops) {
         instant_of(graph.is_host(next) ? graph.host(next).forward_latency : graph.switch_of(next).latency);
     step.whole = keeps_whole(next);
   }
-  return model_.add_way(steps);
+  return model_.add_path(steps);
 }
 
 void Wiring::check(const CableFault& fault) const {

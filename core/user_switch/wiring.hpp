@@ -34,7 +34,7 @@ class Wiring {
   const FrameModel& model() const { return model_; }
   // `flow` spreads over equal ways; only so many of its bits count that all ways can be kept. Throws
   // UsageError where there is no way.
-  WayId way(Port source, Port destination, std::uint64_t flow);
+  PathId way(Port source, Port destination, std::uint64_t flow);
   // These, in place of those before; outages are no matter of the wiring. Frames that are inside go on as
   // they began. Throws UsageError, and changes nothing, where a cable cannot be so.
   void set_faults(std::span<const CableFault> faults);
@@ -76,7 +76,7 @@ class Wiring {
   QueueId queue(Waits where, std::int32_t of, networks::Lane entered_by, const QueueSpec& spec);
   std::vector<networks::Lane> lanes_between(Port source, Port destination, std::uint64_t key) const;
   std::vector<Hop> hops_between(Port source, Port destination, std::uint64_t key) const;
-  WayId way_along(const std::vector<Hop>& hops);
+  PathId path_along(const std::vector<Hop>& hops);
   void add_passage(Hop from, Hop to, std::vector<Step>& steps);
   bool keeps_whole(networks::Vertex v) const;
   double bits_per_second(networks::Lane lane) const;
@@ -88,10 +88,10 @@ class Wiring {
   std::unordered_map<std::int64_t, StationId> stations_;  // by lane; behind the lanes, what is in switches
   std::vector<Passed> named_;                             // [station]
   std::map<std::tuple<Waits, std::int32_t, networks::Lane>, QueueId> queues_;
-  std::unordered_map<std::uint64_t, WayId> known_;  // by ends and flow
-  std::map<networks::Lane, double> shares_;         // of its rate that a cable carries; else all of it
-  std::set<std::int32_t> shared_;                   // edges whose directions share one rate, by a fault
-  std::map<Port, Place> places_;                    // of cables that are not in their own
+  std::unordered_map<std::uint64_t, PathId> known_;  // by ends and flow
+  std::map<networks::Lane, double> shares_;          // of its rate that a cable carries; else all of it
+  std::set<std::int32_t> shared_;                    // edges whose directions share one rate, by a fault
+  std::map<Port, Place> places_;                     // of cables that are not in their own
 };
 
 }  // namespace crosscut::user_switch

@@ -26,8 +26,8 @@ struct Needed {
 enum class Kind : std::uint64_t { bytes = 1, right_already };
 using Head = std::array<std::uint64_t, 4>;  // chunk, kind, bytes that follow, checksum
 
-Needed needed(const ChunkStore& store, const Lane& lane) {
-  Needed list{.chunks = store.map.missing(lane.rail, lane.rails), .is_read = {}, .checksums = {}};
+Needed needed(const ChunkStore& store, const RailConnection& connection) {
+  Needed list{.chunks = store.map.missing(connection.rail, connection.rails), .is_read = {}, .checksums = {}};
   for (const Chunk chunk : list.chunks) {
     const auto checksum = store.map.checksum(chunk);
     list.is_read.push_back(checksum ? 1 : 0);
@@ -36,22 +36,22 @@ Needed needed(const ChunkStore& store, const Lane& lane) {
   return list;
 }
 
-void send_needed(const Needed& list, const Lane& lane) {
+void send_needed(const Needed& list, const RailConnection& connection) {
   session::Writer writer;
   writer.add(list.chunks).add(list.is_read).add(list.checksums);
-  session::send_frame(lane.fd, session::FrameType::ready, writer.bytes(),
-                      after_seconds(lane.patience_seconds));
+  session::send_frame(connection.fd, session::FrameType::ready, writer.bytes(),
+                      after_seconds(connection.patience_seconds));
 }
 
-Needed receive_needed(const ChunkStore& store, const Lane& lane) {
-  const session::Frame frame = session::receive_frame(lane.fd, after_seconds(for_ever));
+Needed receive_needed(const ChunkStore& store, const RailConnection& connection) {
+  const session::Frame frame = session::receive_frame(connection.fd, after_seconds(for_ever));
   session::Reader reader(frame.payload);
   Needed list;
   list.chunks = reader.list<Chunk>();
   list.is_read = reader.list<std::uint8_t>();
   list.checksums = reader.list<std::uint64_t>();
   const bool belong = std::ranges::all_of(list.chunks, [&](Chunk chunk) {
-    return chunk >= 0 && chunk < store.map.chunks() && chunk % lane.rails == lane.rail;
+    return chunk >= 0 && chunk < store.map.chunks() && chunk % connection.rails == connection.rail;
   });
   const bool ascend = std::ranges::adjacent_find(list.chunks, std::greater_equal{}) == list.chunks.end();
   if (!belong || !ascend || list.is_read.size() != list.chunks.size() ||
@@ -61,25 +61,26 @@ Needed receive_needed(const ChunkStore& store, const Lane& lane) {
 }
 
 // A deadline for a piece, not for a chunk: a slow network is not a dead one.
-void send_bytes(const Lane& lane, std::span<const std::byte> bytes) {
+void send_bytes(const RailConnection& connection, std::span<const std::byte> bytes) {
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
-    session::send_all(lane.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
-                      after_seconds(lane.patience_seconds));
+    session::send_all(connection.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
+                      after_seconds(connection.patience_seconds));
 }
 
-void receive_bytes(const Lane& lane, std::span<std::byte> bytes) {
+void receive_bytes(const RailConnection& connection, std::span<std::byte> bytes) {
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
-    session::receive_all(lane.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
-                         after_seconds(lane.patience_seconds));
+    session::receive_all(connection.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
+                         after_seconds(connection.patience_seconds));
 }
 
-void send_head(const Lane& lane, const Head& head) {
-  session::send_all(lane.fd, std::as_bytes(std::span(head)), after_seconds(lane.patience_seconds));
+void send_head(const RailConnection& connection, const Head& head) {
+  session::send_all(connection.fd, std::as_bytes(std::span(head)),
+                    after_seconds(connection.patience_seconds));
 }
 
 // `theirs`: the checksum of what lies there at the receiver; null: nothing does.
-void send_chunk(const ChunkStore& store, const Lane& lane, Chunk chunk, const std::uint64_t* theirs,
-                std::span<std::byte> buffer) {
+void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
+                const std::uint64_t* theirs, std::span<std::byte> buffer) {
   const std::optional<std::uint64_t> known = store.map.checksum(chunk);
   const auto bytes = buffer.first(static_cast<std::size_t>(store.map.size(chunk)));
   std::uint64_t mine = known.value_or(0);
@@ -94,14 +95,15 @@ void send_chunk(const ChunkStore& store, const Lane& lane, Chunk chunk, const st
     is_right = theirs != nullptr && mine == *theirs;
   }
   const auto kind = static_cast<std::uint64_t>(is_right ? Kind::right_already : Kind::bytes);
-  send_head(lane, {static_cast<std::uint64_t>(chunk), kind, is_right ? 0 : bytes.size(), mine});
-  if (!is_right) send_bytes(lane, bytes);
+  send_head(connection, {static_cast<std::uint64_t>(chunk), kind, is_right ? 0 : bytes.size(), mine});
+  if (!is_right) send_bytes(connection, bytes);
 }
 
 // False: it came damaged.
-bool receive_chunk(const ChunkStore& store, const Lane& lane, Chunk chunk, std::span<std::byte> buffer) {
+bool receive_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
+                   std::span<std::byte> buffer) {
   Head head;
-  session::receive_all(lane.fd, std::as_writable_bytes(std::span(head)), after_seconds(for_ever));
+  session::receive_all(connection.fd, std::as_writable_bytes(std::span(head)), after_seconds(for_ever));
   const auto size = static_cast<std::uint64_t>(store.map.size(chunk));
   const bool is_right = head[1] == static_cast<std::uint64_t>(Kind::right_already);
   const bool has_bytes = head[1] == static_cast<std::uint64_t>(Kind::bytes);
@@ -114,7 +116,7 @@ bool receive_chunk(const ChunkStore& store, const Lane& lane, Chunk chunk, std::
     return true;
   }
   const auto bytes = buffer.first(static_cast<std::size_t>(size));
-  receive_bytes(lane, bytes);
+  receive_bytes(connection, bytes);
   if (xxh64(bytes) != head[3]) return false;
   const std::int64_t offset = store.map.offset(chunk);
   store.image.write_at(bytes, offset);
@@ -135,32 +137,32 @@ std::uint64_t read_chunk(const ChunkStore& store, Chunk chunk, std::span<std::by
   return xxh64(bytes);
 }
 
-void send_chunks(const ChunkStore& store, const Lane& lane, const std::stop_token& stop) {
+void send_chunks(const ChunkStore& store, const RailConnection& connection, const std::stop_token& stop) {
   const Memory memory = chunk_memory(store);
   while (true) {
-    const Needed list = receive_needed(store, lane);
+    const Needed list = receive_needed(store, connection);
     if (list.chunks.empty()) return;
     for (std::size_t i = 0; i < list.chunks.size(); ++i) {
       if (!store.map.await(list.chunks[i], stop)) throw session::ConnectionLost("stopped");
       const std::uint64_t* theirs = list.is_read[i] != 0 ? &list.checksums[i] : nullptr;
-      send_chunk(store, lane, list.chunks[i], theirs, memory.span());
+      send_chunk(store, connection, list.chunks[i], theirs, memory.span());
       store.moved();
     }
   }
 }
 
-void receive_chunks(const ChunkStore& store, const Lane& lane) {
+void receive_chunks(const ChunkStore& store, const RailConnection& connection) {
   const Memory memory = chunk_memory(store);
   for (int round = 0;; ++round) {
-    const Needed list = needed(store, lane);
-    send_needed(list, lane);
+    const Needed list = needed(store, connection);
+    send_needed(list, connection);
     if (list.chunks.empty()) return;
     if (round == most_rounds)
       throw session::ConnectionLost("bytes from " + std::to_string(store.map.offset(list.chunks.front())) +
                                     " on arrived damaged " + std::to_string(most_rounds) + " times on rail " +
-                                    std::to_string(lane.rail));
+                                    std::to_string(connection.rail));
     for (const Chunk chunk : list.chunks) {
-      receive_chunk(store, lane, chunk, memory.span());
+      receive_chunk(store, connection, chunk, memory.span());
       store.moved();
     }
   }

@@ -21,7 +21,7 @@ struct ChunkStore {
   std::function<void()> moved;  // called by several threads after every chunk
 };
 
-struct Lane {
+struct RailConnection {
   int fd = -1;
   std::int32_t rail = 0, rails = 1;
   double patience_seconds = 120;  // with 64 KiB of a chunk under way
@@ -29,8 +29,8 @@ struct Lane {
 
 // Each returns when the receiver has all chunks of the rail. Throws ConnectionLost (also where another thread
 // shut the connection down), and RunError where the other end breaks the rules or a disk does not do.
-void send_chunks(const ChunkStore& store, const Lane& lane, const std::stop_token& stop);
-void receive_chunks(const ChunkStore& store, const Lane& lane);
+void send_chunks(const ChunkStore& store, const RailConnection& connection, const std::stop_token& stop);
+void receive_chunks(const ChunkStore& store, const RailConnection& connection);
 
 // Of one chunk, as it lies there now.
 std::uint64_t read_chunk(const ChunkStore& store, Chunk chunk, std::span<std::byte> buffer);

@@ -17,7 +17,7 @@ json::Value parsed(const session::Frame& frame) { return json::parse(session::Re
 }  // namespace
 
 CloneConductor::CloneConductor(const session::RankSetup& setup, const session::Address& interface)
-    : podium_(setup, interface), roster_(static_cast<std::size_t>(setup.ranks)) {}
+    : host_(setup, interface), roster_(static_cast<std::size_t>(setup.ranks)) {}
 
 std::string CloneConductor::name(Rank rank) const {
   return "rank " + std::to_string(rank) + " on " + roster_.of(rank).node;
@@ -25,7 +25,7 @@ std::string CloneConductor::name(Rank rank) const {
 
 std::string CloneConductor::cause(Rank rank, const std::string& otherwise) {
   for (int i = 0; i < launcher_tries; ++i) {
-    if (const std::string known = podium_.cause(rank); !known.empty()) return known;
+    if (const std::string known = host_.cause(rank); !known.empty()) return known;
     if (rank == 0) break;  // whose own word would be there
     std::this_thread::sleep_for(launcher_pause);
   }
@@ -33,7 +33,7 @@ std::string CloneConductor::cause(Rank rank, const std::string& otherwise) {
 }
 
 void CloneConductor::assemble() {
-  const auto frames = server_.await_all(podium_.joining_patience(), [this] { podium_.check_gathering(); });
+  const auto frames = server_.await_all(host_.joining_patience(), [this] { host_.check_gathering(); });
   session::Welcome welcome;
   welcome.living = server_.all_living();
   std::map<std::string, std::int32_t> machines;
@@ -52,12 +52,12 @@ void CloneConductor::assemble() {
     nodes.emplace_back(json::Object{{"name", member.node}, {"ranks", json::Array{rank}}});
   }
   server_.broadcast(session::FrameType::welcome, session::pack(welcome));
-  desk_.events().say(
+  jobs_.events().say(
       json::Object{{"event", "ready"}, {"ranks", server_.ranks()}, {"nodes", std::move(nodes)}});
 }
 
 void CloneConductor::run() {
-  podium_.run(
+  host_.run(
       [this] {
         assemble();
         serve();
@@ -66,15 +66,15 @@ void CloneConductor::run() {
 }
 
 void CloneConductor::serve() {
-  podium_.watch_inputs();
-  while (!desk_.over()) {
-    if (const std::string request = desk_.take_request(); !request.empty()) {
+  host_.watch_inputs();
+  while (!jobs_.over()) {
+    if (const std::string request = jobs_.take_request(); !request.empty()) {
       take(request);
       if (epoch_ > 0) return;  // a session clones once: ranks that were lost do not come back
       continue;
     }
     const auto heard = server_.hear(3600, false);
-    if (heard.what == session::ControlServer::Heard::What::input) podium_.hear_input(heard.fd);
+    if (heard.what == session::ControlServer::Heard::What::input) host_.receive_input(heard.fd);
     if (heard.what == session::ControlServer::Heard::What::lost) lose(heard.rank, heard.reason);
   }
 }
@@ -92,7 +92,7 @@ void CloneConductor::take(const std::string& request) {
 
 void CloneConductor::clone(CloneJob job) {
   prepare(job);
-  desk_.events().say(json::Object{{"event", "cloning"},
+  jobs_.events().say(json::Object{{"event", "cloning"},
                                   {"bytes", job.bytes},
                                   {"chunk_bytes", job.chunk_bytes},
                                   {"copies", server_.ranks() - 1}});
@@ -110,7 +110,7 @@ void CloneConductor::prepare(CloneJob& job) {
   job.bytes = source.bytes;
   job.permissions = source.permissions;
   if (job.chunk_bytes == 0) job.chunk_bytes = choose_chunk_bytes(job.bytes);
-  if (!source.warning.empty()) desk_.events().warn(source.warning);
+  if (!source.warning.empty()) jobs_.events().warn(source.warning);
   std::vector<Rank> targets = server_.all_living();
   std::erase(targets, 0);
   ask_to_prepare(job, targets);
@@ -125,9 +125,9 @@ void CloneConductor::ask_to_prepare(const CloneJob& job, const std::vector<Rank>
   bool is_usage = true;
   for (auto left = ranks.size(); left > 0;) {
     const auto heard = server_.hear(0.5, true);
-    if (desk_.stop_asked()) throw RunError("stopped before anything was copied");
+    if (jobs_.stop_asked()) throw RunError("stopped before anything was copied");
     using What = session::ControlServer::Heard::What;
-    if (heard.what == What::input) podium_.hear_input(heard.fd);
+    if (heard.what == What::input) host_.receive_input(heard.fd);
     if (heard.what == What::lost) {
       lose(heard.rank, heard.reason);
       throw RunError(name(heard.rank) +
@@ -156,12 +156,12 @@ void CloneConductor::copy() {
   send_chain();
   while (!roster_.all_settled()) {
     const auto heard = server_.hear(0.25, true);
-    if (heard.what == session::ControlServer::Heard::What::input) podium_.hear_input(heard.fd);
-    if (desk_.stop_asked()) {
+    if (heard.what == session::ControlServer::Heard::What::input) host_.receive_input(heard.fd);
+    if (jobs_.stop_asked()) {
       stopped_ = true;
       return;
     }
-    hear_rank(heard);
+    receive_from_rank(heard);
     settle_complaints();
     tell_progress();
   }
@@ -173,7 +173,7 @@ void CloneConductor::send_chain() {
                     session::Writer().add(json::write(to_json(Chain{epoch_, roster_.living()}))).bytes());
 }
 
-void CloneConductor::hear_rank(const session::ControlServer::Heard& heard) {
+void CloneConductor::receive_from_rank(const session::ControlServer::Heard& heard) {
   using What = session::ControlServer::Heard::What;
   if (heard.what == What::stalled) return warn_of_stall();
   if (heard.what == What::lost) return lose(heard.rank, heard.reason);
@@ -193,7 +193,7 @@ void CloneConductor::hear_rank(const session::ControlServer::Heard& heard) {
       return;
     case session::FrameType::committed:
       member.state = CloneMember::State::verified;
-      desk_.events().say(json::Object{{"event", "verified"}, {"rank", heard.rank}, {"node", member.node}});
+      jobs_.events().say(json::Object{{"event", "verified"}, {"rank", heard.rank}, {"node", member.node}});
       return;
     case session::FrameType::refused:
       return lose(heard.rank, session::unpack<session::Refusal>(heard.frame.payload).message);
@@ -246,7 +246,7 @@ void CloneConductor::lose(Rank rank, const std::string& reason) {
   }
   if (was_alive) server_.send(rank, session::FrameType::end, {});
   server_.drop(rank);
-  desk_.events().say(
+  jobs_.events().say(
       json::Object{{"event", "failed-rank"}, {"rank", rank}, {"node", member.node}, {"reason", why}});
   if (rank == 0 && epoch_ > 0) {
     tell_outcome();
@@ -259,7 +259,7 @@ void CloneConductor::warn_of_stall() {
   if (std::exchange(has_warned_, true)) return;
   const Rank slowest = roster_.slowest();
   if (slowest < 0) return;
-  desk_.events().warn("nothing moves any more, though all ranks answer; " + name(slowest) + " has least: " +
+  jobs_.events().warn("nothing moves any more, though all ranks answer; " + name(slowest) + " has least: " +
                       std::to_string(roster_.of(slowest).held_bytes()) + " bytes. Is its disk at work?");
 }
 
@@ -272,7 +272,7 @@ void CloneConductor::tell_progress() {
   rate_ = static_cast<double>(member.held_bytes() - told_bytes_) / since;
   told_ = now;
   told_bytes_ = member.held_bytes();
-  desk_.events().say(json::Object{{"event", "progress"},
+  jobs_.events().say(json::Object{{"event", "progress"},
                                   {"bytes", roster_.of(0).prepared.bytes},
                                   {"held_bytes", member.held_bytes()},
                                   {"checked_bytes", member.standing.checked_bytes},
@@ -284,9 +284,9 @@ void CloneConductor::tell_progress() {
 
 void CloneConductor::tell_outcome() {
   const bool is_fine = roster_.all_verified();
-  if (stopped_) desk_.note_status(130);
-  if (!is_fine) desk_.note_status(1);
-  desk_.events().say(json::Object{{"event", "cloned"},
+  if (stopped_) jobs_.note_status(130);
+  if (!is_fine) jobs_.note_status(1);
+  jobs_.events().say(json::Object{{"event", "cloned"},
                                   {"state", stopped_  ? "stopped"
                                             : is_fine ? "complete"
                                                       : "failed"},

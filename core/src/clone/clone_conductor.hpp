@@ -7,7 +7,7 @@
 #include <string>
 
 #include "clone/clone_roster.hpp"
-#include "conduct/podium.hpp"
+#include "conduct/session_host.hpp"
 #include "session/messages.hpp"
 
 namespace crosscut::clone {
@@ -15,11 +15,11 @@ namespace crosscut::clone {
 class CloneConductor {
  public:
   CloneConductor(const session::RankSetup& setup, const session::Address& interface);
-  session::Address address() const { return podium_.address(); }
+  session::Address address() const { return host_.address(); }
   void run();  // until the session ends; never throws
   // From rank 0's other thread: why it cannot go on.
-  void rank_zero_failed(const std::string& reason) { podium_.rank_zero_failed(reason); }
-  int exit_status() const { return podium_.desk().exit_status(); }
+  void rank_zero_failed(const std::string& reason) { host_.rank_zero_failed(reason); }
+  int exit_status() const { return host_.jobs().exit_status(); }
 
  private:
   // The session.
@@ -34,7 +34,7 @@ class CloneConductor {
   void ask_to_prepare(const CloneJob& job, const std::vector<Rank>& ranks);
   void copy();
   void send_chain();
-  void hear_rank(const session::ControlServer::Heard& heard);
+  void receive_from_rank(const session::ControlServer::Heard& heard);
   void take_complaint(Rank from, const session::Complaint& complaint);
   void settle_complaints();
   void judge(Rank rank);
@@ -51,9 +51,9 @@ class CloneConductor {
     Deadline due;
   };
 
-  conduct::Podium podium_;
-  conduct::JobDesk& desk_ = podium_.desk();
-  session::ControlServer& server_ = podium_.server();
+  conduct::SessionHost host_;
+  conduct::JobQueue& jobs_ = host_.jobs();
+  session::ControlServer& server_ = host_.server();
   CloneRoster roster_;
 
   std::uint32_t epoch_ = 0;

@@ -54,13 +54,13 @@ json::Value parsed(const session::Frame& frame) { return json::parse(session::Re
 CloneWorker::CloneWorker(const session::RankSetup& setup, session::Membership member)
     : setup_(setup),
       interfaces_(member.interfaces),
-      attendant_(std::move(member.control), std::move(member.acceptors), silence_seconds(setup)) {
+      control_thread_(std::move(member.control), std::move(member.acceptors), silence_seconds(setup)) {
   if (setup_.host.empty()) setup_.host = measure::host_name();
 }
 
 void CloneWorker::serve() {
   while (true) {
-    const session::Frame frame = attendant_.next();
+    const session::Frame frame = control_thread_.next();
     if (frame.type == session::FrameType::end) return;
     try {
       obey(frame);
@@ -73,13 +73,13 @@ void CloneWorker::serve() {
 }
 
 void CloneWorker::answer(session::FrameType type, const json::Value& words) {
-  attendant_.send(type, session::Writer().add(json::write(words)).bytes());
+  control_thread_.send(type, session::Writer().add(json::write(words)).bytes());
 }
 
 // Said by threads that have nobody to throw to. That the conductor is gone, serve() hears for itself.
 void CloneWorker::tell(session::FrameType type, std::span<const std::byte> payload) {
   try {
-    if (!attendant_.interrupted()) attendant_.send(type, payload);
+    if (!control_thread_.interrupted()) control_thread_.send(type, payload);
   } catch (const session::ConnectionLost&) {
   }
 }
@@ -148,10 +148,10 @@ void CloneWorker::look_for_what_is_right() {
   const Memory memory(map_->chunks() == 0 ? 0 : static_cast<std::size_t>(map_->size(0)));
   for (Chunk chunk = 0; chunk < map_->chunks(); ++chunk) {
     if (map_->offset(chunk) + map_->size(chunk) > target_->resumable_bytes()) return;
-    if (attendant_.interrupted()) throw RunError("stopped");
+    if (control_thread_.interrupted()) throw RunError("stopped");
     if (!is_hole(image(), map_->offset(chunk), map_->size(chunk)))
       map_->suggest(chunk, read_chunk(*store_, chunk, memory.span()));
-    ++attendant_.progress();
+    ++control_thread_.progress();
   }
 }
 
@@ -165,12 +165,12 @@ void CloneWorker::take_place(const Chain& chain) {
   if (before != before_) {
     upstream_.reset();
     before_ = before;
-    if (before >= 0) upstream_ = std::make_unique<Link>(rails(), receiving_from(before, chain.epoch));
+    if (before >= 0) upstream_ = std::make_unique<Neighbour>(rails(), receiving_from(before, chain.epoch));
   }
   if (behind != behind_) {
     downstream_.reset();
     behind_ = behind;
-    if (behind >= 0) downstream_ = std::make_unique<Link>(rails(), sending_to(behind, chain.epoch));
+    if (behind >= 0) downstream_ = std::make_unique<Neighbour>(rails(), sending_to(behind, chain.epoch));
   }
 }
 
@@ -186,12 +186,12 @@ void CloneWorker::begin() {
   });
 }
 
-Lane CloneWorker::lane(int fd, std::int32_t rail) const {
+RailConnection CloneWorker::connection(int fd, std::int32_t rail) const {
   return {.fd = fd, .rail = rail, .rails = rails(), .patience_seconds = 2 * setup_.timeout_seconds};
 }
 
-Link::Work CloneWorker::with_words(Rank peer, decltype(Link::Work::open) open,
-                                   decltype(Link::Work::run) run) {
+Neighbour::Work CloneWorker::with_words(Rank peer, decltype(Neighbour::Work::open) open,
+                                        decltype(Neighbour::Work::run) run) {
   return {.open = std::move(open),
           .run = std::move(run),
           .lost =
@@ -201,29 +201,29 @@ Link::Work CloneWorker::with_words(Rank peer, decltype(Link::Work::open) open,
           .failed = [this](const std::string& why) { refuse(why, false); }};
 }
 
-Link::Work CloneWorker::receiving_from(Rank before, std::uint32_t epoch) {
+Neighbour::Work CloneWorker::receiving_from(Rank before, std::uint32_t epoch) {
   const auto open = [this, before, epoch](std::int32_t rail, const std::stop_token& stop) {
     const session::Hello wanted{session::Purpose::data, before, epoch, 0, static_cast<std::uint32_t>(rail)};
     while (true) {
       try {
-        return attendant_.accepted(wanted, after_seconds(accepting_seconds));
+        return control_thread_.accepted(wanted, after_seconds(accepting_seconds));
       } catch (const session::ConnectionLost&) {
-        if (stop.stop_requested() || attendant_.interrupted()) throw;
+        if (stop.stop_requested() || control_thread_.interrupted()) throw;
       }
     }
   };
   const auto run = [this](int fd, std::int32_t rail, const std::stop_token&) {
-    receive_chunks(*store_, lane(fd, rail));
+    receive_chunks(*store_, connection(fd, rail));
   };
   return with_words(before, open, run);
 }
 
-Link::Work CloneWorker::sending_to(Rank behind, std::uint32_t epoch) {
+Neighbour::Work CloneWorker::sending_to(Rank behind, std::uint32_t epoch) {
   const auto open = [this, behind, epoch](std::int32_t rail, const std::stop_token& stop) {
     return connect_to_rank(behind, rail, epoch, stop);
   };
   const auto run = [this](int fd, std::int32_t rail, const std::stop_token& stop) {
-    send_chunks(*store_, lane(fd, rail), stop);
+    send_chunks(*store_, connection(fd, rail), stop);
   };
   return with_words(behind, open, run);
 }
@@ -276,7 +276,7 @@ void CloneWorker::commit() {
 
 // Called by all threads of this rank.
 void CloneWorker::moved() {
-  ++attendant_.progress();
+  ++control_thread_.progress();
   const std::unique_lock lock(telling_, std::try_to_lock);
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> pause(std::max(telling_seconds, setup_.ranks / tellings_per_second));

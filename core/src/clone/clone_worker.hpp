@@ -10,9 +10,9 @@
 
 #include "clone/chunk_stream.hpp"
 #include "clone/clone_messages.hpp"
-#include "clone/link.hpp"
+#include "clone/neighbour.hpp"
 #include "clone/target.hpp"
-#include "session/attendant.hpp"
+#include "session/control_thread.hpp"
 #include "session/join.hpp"
 
 namespace crosscut::clone {
@@ -32,11 +32,12 @@ class CloneWorker {
   void begin();
   void commit();
 
-  Link::Work with_words(Rank peer, decltype(Link::Work::open) open, decltype(Link::Work::run) run);
-  Link::Work receiving_from(Rank before, std::uint32_t epoch);
-  Link::Work sending_to(Rank behind, std::uint32_t epoch);
+  Neighbour::Work with_words(Rank peer, decltype(Neighbour::Work::open) open,
+                             decltype(Neighbour::Work::run) run);
+  Neighbour::Work receiving_from(Rank before, std::uint32_t epoch);
+  Neighbour::Work sending_to(Rank behind, std::uint32_t epoch);
   Fd connect_to_rank(Rank behind, std::int32_t rail, std::uint32_t epoch, const std::stop_token& stop) const;
-  Lane lane(int fd, std::int32_t rail) const;
+  RailConnection connection(int fd, std::int32_t rail) const;
   void read_all(const std::stop_token& stop);
 
   void answer(session::FrameType type, const json::Value& words);
@@ -50,7 +51,7 @@ class CloneWorker {
   session::RankSetup setup_;
   std::vector<session::Address> interfaces_;
   std::vector<std::vector<session::Address>> addresses_;  // [rail][rank]
-  session::Attendant attendant_;
+  session::ControlThread control_thread_;
   std::optional<Source> source_;
   struct stat source_status_ {};
   std::unique_ptr<Target> target_;
@@ -62,7 +63,7 @@ class CloneWorker {
   std::chrono::steady_clock::time_point told_{};
   bool has_begun_ = false;
   // Last, since their threads use what is above.
-  std::unique_ptr<Link> upstream_, downstream_;
+  std::unique_ptr<Neighbour> upstream_, downstream_;
   std::jthread reader_;
 };
 

@@ -11,7 +11,7 @@
 #include "base/words.hpp"
 #include "commands/commands.hpp"
 #include "networks/network_report.hpp"
-#include "networks/ways_report.hpp"
+#include "networks/paths_report.hpp"
 #include "program/parameters.hpp"
 #include "smpi/smpi_options.hpp"
 
@@ -138,7 +138,7 @@ int tables(const Asked& asked) {
 
 int ways(const Asked& asked) {
   const auto network = networks::read_network(asked.names[0]);
-  print(json::write(networks::describe_ways(*network)) + "\n");
+  print(json::write(networks::describe_paths(*network)) + "\n");
   return 0;
 }
 

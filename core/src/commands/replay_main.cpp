@@ -128,8 +128,8 @@ int replay_main(int argc, char** argv) {
     asked.model.segment_bytes = protocol.mtu - protocol.headers;
     asked.model.framing_bytes = protocol.headers + protocol.framing;
   }
-  const backends::NetworkWays ways(*network, static_cast<int>(per_host));
-  replay::Replay replay(trace, ways, asked.model);
+  const backends::NetworkPaths paths(*network, static_cast<int>(per_host));
+  replay::Replay replay(trace, paths, asked.model);
   const auto times = replay.run();
   json::Array ended(times.ended.begin(), times.ended.end());
   const auto line =

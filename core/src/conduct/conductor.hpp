@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "conduct/podium.hpp"
+#include "conduct/session_host.hpp"
 #include "session/remote_ranks.hpp"
 
 namespace crosscut::conduct {
@@ -12,16 +12,16 @@ namespace crosscut::conduct {
 class Conductor {
  public:
   Conductor(const session::RankSetup& setup, const session::Address& interface);
-  session::Address address() const { return podium_.address(); }
+  session::Address address() const { return host_.address(); }
   void run();  // until the session ends; never throws
   // From rank 0's measuring thread: why it cannot go on.
-  void rank_zero_failed(const std::string& reason) { podium_.rank_zero_failed(reason); }
-  int exit_status() const { return podium_.desk().exit_status(); }
+  void rank_zero_failed(const std::string& reason) { host_.rank_zero_failed(reason); }
+  int exit_status() const { return host_.jobs().exit_status(); }
 
  private:
   void serve();
 
-  Podium podium_;
+  SessionHost host_;
   session::RemoteRanks ranks_;
 };
 

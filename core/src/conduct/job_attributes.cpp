@@ -1,4 +1,4 @@
-// What a run on disk says of itself: coordinates and attributes, from job, pattern and ensemble.
+// What a run on disk says of itself: coordinates and attributes, from job, pattern and ranks.
 #include <algorithm>
 #include <chrono>
 
@@ -30,7 +30,7 @@ std::int64_t sample_bytes(const program::Op& op) { return op.sample_bytes >= 0 ?
 // One coordinate `bytes` serves all sizes of a run: a sample's bytes are the message size, or the same for
 // all. Looked at in the first and the last phase.
 void JobRun::refuse_bytes_of_their_own() const {
-  const auto ranks = ensemble_.ranks();
+  const auto ranks = group_.ranks();
   const auto first = shape_.sizes.front();
   std::vector<program::Op> ops, other;
   for (const auto size : shape_.sizes) {
@@ -63,7 +63,7 @@ void JobRun::end_if_stopped() {
 
 std::vector<double> JobRun::credited_bytes() {
   std::vector<double> all;
-  const auto ranks = ensemble_.ranks();
+  const auto ranks = group_.ranks();
   for (const auto size : shape_.sizes) {
     const auto phases = pattern_->extent(ranks, size).phases;
     for (std::int64_t index = first_phase_; index < first_phase_ + shape_.phases; ++index) {
@@ -86,7 +86,7 @@ store::PhaseSamples JobRun::samples_of(std::int64_t index) const {
   const auto cells = static_cast<std::size_t>(shape_.ranks * shape_.slots);
   store::PhaseSamples samples{.peer = std::vector<std::int32_t>(cells, -1),
                               .bytes = std::vector<std::int64_t>(cells, as_size)};
-  const auto ranks = ensemble_.ranks();
+  const auto ranks = group_.ranks();
   const auto size = shape_.sizes.front();
   const auto phase = pattern_->phase(ranks, size, first_phase_ + index);
   std::vector<program::Op> ops;
@@ -114,8 +114,8 @@ bool JobRun::bytes_differ() {
 
 store::Coordinates JobRun::coordinates() {
   store::Coordinates coordinates;
-  const auto ranks = ensemble_.ranks();
-  coordinates.node = ensemble_.nodes();
+  const auto ranks = group_.ranks();
+  coordinates.node = group_.nodes();
   if (shape_.phases * shape_.ranks * shape_.slots * 4 <= most_coordinate_bytes) {
     coordinates.samples = [this](std::size_t index) { return samples_of(static_cast<std::int64_t>(index)); };
     coordinates.bytes_differ = bytes_differ();
@@ -161,7 +161,7 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
       {"place", place_},
       {"cadence", job_.sync == "barrier" ? "phases behind a barrier" : "streaming"},
   };
-  for (auto& [key, value] : ensemble_.attributes()) {
+  for (auto& [key, value] : group_.attributes()) {
     if (key == "sync") {
       auto sync = value;
       sync.set("policy", job_.sync);

@@ -31,11 +31,11 @@ double seconds_since(Deadline start) {
 }
 
 // Of the most crowded node, at least 1.
-double ranks_on_a_core(const session::Ensemble& ensemble) {
-  const auto attributes = json::Value(ensemble.attributes());
+double ranks_on_a_core(const session::RankGroup& group) {
+  const auto attributes = json::Value(group.attributes());
   const auto* nodes = attributes.find("nodes");
   if (nodes == nullptr || !nodes->is_array()) return 1;
-  const auto of_rank = ensemble.nodes();
+  const auto of_rank = group.nodes();
   double most = 1;
   for (std::size_t i = 0; i < nodes->array().size(); ++i) {
     const auto* cores = nodes->array()[i].find("cores");
@@ -51,10 +51,10 @@ std::int64_t least_repetitions(const Job& job) { return job.interval > 0 ? job.m
 
 }  // namespace
 
-JobRun::JobRun(Job job, session::Ensemble& ensemble, Events& events, std::function<bool()> stop_asked,
+JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function<bool()> stop_asked,
                std::string place)
     : job_(std::move(job)),
-      ensemble_(ensemble),
+      group_(group),
       events_(events),
       stop_asked_(std::move(stop_asked)),
       place_(std::move(place)),
@@ -65,7 +65,7 @@ JobRun::JobRun(Job job, session::Ensemble& ensemble, Events& events, std::functi
   // A value read from a file is read here, once: other nodes may not have the file.
   for (auto& [name, value] : job_.pattern_parameters) value = parameters.text(name);
   pattern_ = info_.make(parameters);
-  const auto ranks = ensemble_.ranks();
+  const auto ranks = group_.ranks();
   if (ranks < 2) throw UsageError("a pattern needs at least 2 ranks");
   if (const auto why = pattern_->refuse(ranks); !why.empty())
     throw UsageError("pattern " + job_.pattern + ": " + why);
@@ -111,7 +111,7 @@ JobRun::JobRun(Job job, session::Ensemble& ensemble, Events& events, std::functi
 }
 
 std::int64_t JobRun::phases_of(std::int32_t size_index) const {
-  const auto extent = pattern_->extent(ensemble_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
+  const auto extent = pattern_->extent(group_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
   return std::clamp<std::int64_t>(extent.phases - first_phase_, 0, shape_.phases);
 }
 
@@ -127,7 +127,7 @@ session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Bl
       .iterations = iterations,
       // Not of the warm-up: its times decide how to go on.
       .summarise = store_->kept() == store::Kept::phase_summaries && block.repetition_first >= 0};
-  auto outcome = ensemble_.run(request);
+  auto outcome = group_.run(request);
   outcome.data.block = block;
   if (request.summarise && outcome.data.phases.empty()) keep_summaries_only(size_index, outcome.data);
   const auto cells = (block.phase_end - block.phase_first) * (block.repetition_end - block.repetition_first);
@@ -140,8 +140,8 @@ void JobRun::keep_summaries_only(std::int32_t size_index, store::BlockData& data
   const auto bytes = shape_.sizes[static_cast<std::size_t>(size_index)];
   std::vector<std::int64_t> moved;
   for (auto phase = data.block.phase_first; phase < data.block.phase_end; ++phase)
-    moved.push_back(program::most_moved_bytes(
-        *pattern_->phase(ensemble_.ranks(), bytes, first_phase_ + phase), ensemble_.ranks()));
+    moved.push_back(program::most_moved_bytes(*pattern_->phase(group_.ranks(), bytes, first_phase_ + phase),
+                                              group_.ranks()));
   store::BlockData kept;
   kept.block = data.block;
   kept.phases = store::summarise_phases(data, shape_, moved);
@@ -152,7 +152,7 @@ void JobRun::keep_summaries_only(std::int32_t size_index, store::BlockData& data
 std::vector<double> JobRun::warm_up(std::int32_t size_index) {
   std::vector<double> seconds;
   const auto phases = phases_of(size_index);
-  const auto repetitions = ensemble_.real_time() ? job_.warm_up : 0;
+  const auto repetitions = group_.real_time() ? job_.warm_up : 0;
   phase_seconds_ = 0;
   for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
     std::int64_t step = 1;
@@ -174,10 +174,9 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
 // Seconds that a sample should take at least: the skew with which ranks leave the barrier is then a small
 // share.
 double JobRun::shortest_sample_seconds() const {
-  auto seconds =
-      job_.compute ? shortest_sample_beside_computing * ranks_on_a_core(ensemble_) : shortest_sample;
+  auto seconds = job_.compute ? shortest_sample_beside_computing * ranks_on_a_core(group_) : shortest_sample;
   if (job_.sync != "barrier") return seconds;
-  for (const auto& [key, value] : ensemble_.attributes()) {
+  for (const auto& [key, value] : group_.attributes()) {
     const auto* skew = key == "sync" ? value.find("skew_median_seconds") : nullptr;
     if (skew != nullptr) seconds = std::max(seconds, margin * skew->number() / skew_share);
   }
@@ -188,13 +187,13 @@ double JobRun::shortest_sample_seconds() const {
 // since a phase alone takes longer than one of many back to back.
 std::int64_t JobRun::find_iterations(std::int32_t size_index, std::span<const double> phase_seconds) {
   if (job_.iterations > 0) return job_.iterations;
-  const auto extent = pattern_->extent(ensemble_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
+  const auto extent = pattern_->extent(group_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
   std::vector<std::pair<double, std::int64_t>> times;
   for (std::size_t i = 0; i < phase_seconds.size(); ++i) {
     if (phase_seconds[i] > 0)
       times.emplace_back(phase_seconds[i], static_cast<std::int64_t>(i) % phases_of(size_index));
   }
-  if (!extent.iterable || !ensemble_.real_time() || times.empty()) return 1;
+  if (!extent.iterable || !group_.real_time() || times.empty()) return 1;
   std::sort(times.begin(), times.end());
   const auto [typical, phase] = times[times.size() / 2];
   const auto wanted = shortest_sample_seconds();
@@ -237,7 +236,7 @@ void JobRun::measure_size(std::int32_t size_index) {
     const auto outcome = run_block(size_index, *block, iterations_);
     store_->commit(outcome.data);
     remember_effort(size_index, outcome);
-    plan.remember(outcome.data, !ensemble_.lost().empty());
+    plan.remember(outcome.data, !group_.lost().empty());
     say_progress(size_index, outcome, plan.cells_left());
   }
   store_->set_repetitions_done(size_index, plan.repetitions_done());
@@ -253,8 +252,7 @@ double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) co
   for (auto later = static_cast<std::size_t>(size_index) + 1; later < shape_.sizes.size(); ++later) {
     const auto message = seconds_per_byte * static_cast<double>(shape_.sizes[later]);
     const auto sample = std::max(phase_seconds_, message);
-    const auto warm =
-        static_cast<double>(ensemble_.real_time() ? job_.warm_up : 0) * std::min(sample, message);
+    const auto warm = static_cast<double>(group_.real_time() ? job_.warm_up : 0) * std::min(sample, message);
     const auto phases = static_cast<double>(phases_of(static_cast<std::int32_t>(later)));
     seconds += phases * (sample * static_cast<double>(shape_.repetitions) + warm);
   }
@@ -310,7 +308,7 @@ void JobRun::report_wrong(const session::BlockOutcome& outcome) {
 
 std::string JobRun::run() {
   started_ = std::chrono::steady_clock::now();
-  const auto begun = ensemble_.begin(job_);
+  const auto begun = group_.begin(job_);
   open_store(begun);
   events_.say(json::Object{{"event", "started"},
                            {"out", job_.out},
@@ -321,9 +319,9 @@ std::string JobRun::run() {
   try {
     for (std::size_t i = 0; i < shape_.sizes.size() && !should_stop(); ++i)
       measure_size(static_cast<std::int32_t>(i));
-    auto ended = ensemble_.end();
+    auto ended = group_.end();
     json::Array failed;
-    for (const auto& one : ensemble_.lost()) {
+    for (const auto& one : group_.lost()) {
       failed.emplace_back(json::Object{{"rank", one.rank}, {"node", one.node}, {"reason", one.reason}});
     }
     if (!failed.empty()) ended.emplace_back("failed_ranks", std::move(failed));
@@ -336,7 +334,7 @@ std::string JobRun::run() {
     return state;
   } catch (const std::exception& error) {
     json::Array failed;
-    for (const auto& one : ensemble_.lost()) {
+    for (const auto& one : group_.lost()) {
       failed.emplace_back(json::Object{{"rank", one.rank}, {"node", one.node}, {"reason", one.reason}});
     }
     try {

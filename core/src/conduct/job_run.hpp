@@ -13,7 +13,7 @@
 #include "conduct/events.hpp"
 #include "conduct/job.hpp"
 #include "program/registry.hpp"
-#include "session/ensemble.hpp"
+#include "session/rank_group.hpp"
 #include "store/store.hpp"
 
 namespace crosscut::conduct {
@@ -21,7 +21,7 @@ namespace crosscut::conduct {
 class JobRun {
  public:
   // Checks the job against pattern and ranks before anything starts; throws UsageError.
-  JobRun(Job job, session::Ensemble& ensemble, Events& events, std::function<bool()> stop_asked,
+  JobRun(Job job, session::RankGroup& group, Events& events, std::function<bool()> stop_asked,
          std::string place);
   // Returns the run's state: "complete" or "stopped". Throws RunError after closing the run as "failed".
   std::string run();
@@ -54,7 +54,7 @@ class JobRun {
   json::Array effort() const;
 
   Job job_;
-  session::Ensemble& ensemble_;
+  session::RankGroup& group_;
   Events& events_;
   std::function<bool()> stop_asked_;
   std::string place_;

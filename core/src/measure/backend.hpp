@@ -13,7 +13,7 @@
 #include "store/store.hpp"
 
 namespace crosscut::session {
-class Attendant;
+class ControlThread;
 class BarrierTree;
 }  // namespace crosscut::session
 
@@ -24,7 +24,7 @@ struct BackendContext {
   Rank rank = 0;
   Rank ranks = 1;
   const std::string& secret;
-  session::Attendant& attendant;
+  session::ControlThread& control_thread;
   session::BarrierTree& barrier;
   // [rail][rank]: where each rank listens, and this rank's own interface of each rail.
   const std::vector<std::vector<session::Address>>& addresses;
@@ -93,8 +93,8 @@ class Backend {
   // Buffers for the largest size; throws UsageError above `memory_bytes`.
   virtual void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) = 0;
   virtual RankSamples run(const Task& task) = 0;
-  // From the attendant's thread: `run` must throw soon. A backend whose library cannot be interrupted does
-  // nothing.
+  // From the control thread: `run` must throw soon. A backend whose library cannot be interrupted
+  // does nothing.
   virtual void interrupt() = 0;
   // Versions and settings as they are in force, for the run's attributes.
   virtual json::Value facts() const = 0;

@@ -16,8 +16,8 @@
 #include "measure/schedule.hpp"
 #include "measure/transport.hpp"
 #include "measure/verify.hpp"
-#include "session/attendant.hpp"
 #include "session/barrier_tree.hpp"
+#include "session/control_thread.hpp"
 
 namespace crosscut::measure {
 
@@ -127,8 +127,8 @@ RankSamples LiveBackend<T>::run(const Task& task) {
   times_.done.resize(most_operations);
   waiting_.reserve(most_operations);
   completed_.reserve(most_operations);
-  const auto links = links_of(schedules);
-  transport_.connect(links, task.epoch);
+  const auto ids = connections_of(schedules);
+  transport_.connect(ids, task.epoch);
   if (task.compute && !compute_) {
     // All at the same time, as they will compute beside the pattern: ranks may share cores.
     if (T::is_synchronised) context_.barrier.wait();
@@ -136,7 +136,7 @@ RankSamples LiveBackend<T>::run(const Task& task) {
   }
   // Everybody is connected before anybody listens no more.
   if (T::is_synchronised) context_.barrier.wait();
-  context_.attendant.listen(false);
+  context_.control_thread.listen(false);
   if (task.compute) compute_->work(true);
 
   // What computes beside the pattern moves nothing.
@@ -162,7 +162,7 @@ RankSamples LiveBackend<T>::run(const Task& task) {
     }
   }
   if (task.compute) compute_->work(false);
-  context_.attendant.listen(true);
+  context_.control_thread.listen(true);
   return samples;
 }
 

@@ -179,14 +179,14 @@ void assign_memory(Schedule& schedule, const Buffers& buffers) {
   }
 }
 
-std::vector<Link> links_of(std::span<const Schedule> schedules) {
-  std::vector<Link> links;
+std::vector<ConnectionId> connections_of(std::span<const Schedule> schedules) {
+  std::vector<ConnectionId> ids;
   for (const auto& schedule : schedules) {
-    for (const auto& op : schedule.ops) links.push_back({op.peer, op.channel, op.rail});
+    for (const auto& op : schedule.ops) ids.push_back({op.peer, op.channel, op.rail});
   }
-  std::sort(links.begin(), links.end());
-  links.erase(std::unique(links.begin(), links.end()), links.end());
-  return links;
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
 }  // namespace crosscut::measure

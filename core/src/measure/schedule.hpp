@@ -42,7 +42,7 @@ std::size_t bytes_apart(const Schedule& schedule);
 // says.
 void assign_memory(Schedule& schedule, const Buffers& buffers);
 
-// The lanes that schedules use; sorted, each once.
-std::vector<Link> links_of(std::span<const Schedule> schedules);
+// The connections that schedules use; sorted, each once.
+std::vector<ConnectionId> connections_of(std::span<const Schedule> schedules);
 
 }  // namespace crosscut::measure

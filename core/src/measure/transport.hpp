@@ -1,4 +1,4 @@
-// What the live loop asks of a transport. tcp, mpi, rma and fabric differ only here.
+// What the timing loop needs from a transport. The live backends (tcp, udp, mpi) differ only here.
 #pragma once
 
 #include <concepts>
@@ -12,15 +12,15 @@
 
 namespace crosscut::measure {
 
-// One lane between this rank and a peer, used in both directions.
-struct Link {
+// One connection between this rank and a peer, used in both directions.
+struct ConnectionId {
   Rank peer = 0;
   std::uint8_t channel = 0;
   std::uint8_t rail = 0;
-  friend auto operator<=>(const Link&, const Link&) = default;
+  friend auto operator<=>(const ConnectionId&, const ConnectionId&) = default;
 };
 
-// What a transport that may lose bytes adds.
+// Additional calls of a transport that may lose bytes.
 template <class T>
 concept CountsLosses = requires(T t, const T c, program::OpIndex index) {
   t.settle();  // after a phase, untimed: peers that miss something learn that it will not come
@@ -30,13 +30,13 @@ concept CountsLosses = requires(T t, const T c, program::OpIndex index) {
 };
 
 template <class T>
-concept Transport = requires(T t, const T c, std::span<const Link> links, const program::Op& op,
+concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, const program::Op& op,
                              program::OpIndex index, std::byte* data,
                              std::vector<program::OpIndex>& completed, std::uint32_t epoch) {
   { T::is_synchronised } -> std::convertible_to<bool>;
   { T::is_lossy } -> std::convertible_to<bool>;
-  // Before a block, untimed, on all ranks: these lanes will be used, and no others.
-  t.connect(links, epoch);
+  // Called on all ranks before a block, untimed: the block uses these connections and no others.
+  t.connect(ids, epoch);
   // The whole memory that operations will point into, for transports that register it.
   t.reserve(std::span<std::byte>{}, std::span<std::byte>{});
   t.start_phase(std::span<const program::Op>{});  // just before the first operation of a phase

@@ -20,7 +20,7 @@ using OpIndex = std::int32_t;
 // In `after` and `since`: not an operation, but the start of the phase.
 inline constexpr OpIndex phase_start = -1;
 
-// The size of a rank's world, of its messages, and of one pattern's demands.
+// One send or receive of a rank: peer, bytes, place in the buffer, and what it waits for.
 struct Op {
   enum class Kind : std::uint8_t { send, receive };
 

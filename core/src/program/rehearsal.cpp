@@ -13,9 +13,9 @@ struct Place {
   std::size_t index = 0;  // of the operation
 };
 
-using Lane = std::tuple<Rank, Rank, std::uint8_t, std::uint8_t>;  // source, destination, channel, rail
+using Stream = std::tuple<Rank, Rank, std::uint8_t, std::uint8_t>;  // source, destination, channel, rail
 
-Lane lane_of(Rank rank, const Op& op) {
+Stream stream_of(Rank rank, const Op& op) {
   const bool sends = op.kind == Op::Kind::send;
   return {sends ? rank : op.peer, sends ? op.peer : rank, op.channel, op.rail};
 }
@@ -24,13 +24,13 @@ const Op& op_at(const Programs& programs, Place place) {
   return programs[static_cast<std::size_t>(place.rank)][place.index];
 }
 
-// One kind of operation, by lane, in program order.
-std::vector<std::pair<Lane, Place>> by_lane(const Programs& programs, Op::Kind kind) {
-  std::vector<std::pair<Lane, Place>> found;
+// One kind of operation, by stream, in program order.
+std::vector<std::pair<Stream, Place>> by_lane(const Programs& programs, Op::Kind kind) {
+  std::vector<std::pair<Stream, Place>> found;
   for (std::size_t rank = 0; rank < programs.size(); ++rank)
     for (std::size_t i = 0; i < programs[rank].size(); ++i)
       if (programs[rank][i].kind == kind)
-        found.emplace_back(lane_of(static_cast<Rank>(rank), programs[rank][i]),
+        found.emplace_back(stream_of(static_cast<Rank>(rank), programs[rank][i]),
                            Place{static_cast<Rank>(rank), i});
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });

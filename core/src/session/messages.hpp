@@ -6,7 +6,7 @@
 
 #include "measure/backend.hpp"
 #include "session/barrier_tree.hpp"
-#include "session/ensemble.hpp"
+#include "session/rank_group.hpp"
 #include "session/wire.hpp"
 
 namespace crosscut::session {

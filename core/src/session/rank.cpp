@@ -13,8 +13,8 @@
 #include "conduct/job.hpp"
 #include "measure/machine.hpp"
 #include "program/registry.hpp"
-#include "session/attendant.hpp"
 #include "session/barrier_tree.hpp"
+#include "session/control_thread.hpp"
 #include "session/join.hpp"
 #include "session/messages.hpp"
 
@@ -33,39 +33,39 @@ class RankLoop {
            std::vector<Address> interfaces)
       : setup_(setup),
         interfaces_(std::move(interfaces)),
-        attendant_(std::move(control), std::move(acceptors), silence_seconds(setup.timeout_seconds)),
+        control_thread_(std::move(control), std::move(acceptors), silence_seconds(setup.timeout_seconds)),
         context_{.rank = setup.rank,
                  .ranks = setup.ranks,
                  .secret = setup_.secret,
-                 .attendant = attendant_,
+                 .control_thread = control_thread_,
                  .barrier = barrier_,
                  .addresses = addresses_,
                  .interfaces = interfaces_,
                  .timeout_seconds = setup.timeout_seconds} {
-    attendant_.on_interrupt([this] {
+    control_thread_.on_interrupt([this] {
       barrier_.interrupt();
       const std::lock_guard lock(backend_mutex_);
       if (backend_) backend_->interrupt();
     });
   }
 
-  ~RankLoop() { attendant_.on_interrupt({}); }
+  ~RankLoop() { control_thread_.on_interrupt({}); }
 
   void serve() {
     while (true) {
-      const auto frame = attendant_.next();
+      const auto frame = control_thread_.next();
       if (frame.type == FrameType::end) return;
       try {
         obey(frame);
       } catch (const measure::PeerLost& lost) {
-        if (attendant_.interrupted()) waited_for_ = {lost.peer, lost.doing};
+        if (control_thread_.interrupted()) waited_for_ = {lost.peer, lost.doing};
         complain({lost.peer, lost.what()});
       } catch (const ConnectionLost& lost) {
         complain({-1, lost.what()});
       } catch (const UsageError& error) {
-        attendant_.send(FrameType::refused, pack(Refusal{true, error.what()}));
+        control_thread_.send(FrameType::refused, pack(Refusal{true, error.what()}));
       } catch (const std::exception& error) {
-        attendant_.send(FrameType::refused, pack(Refusal{false, error.what()}));
+        control_thread_.send(FrameType::refused, pack(Refusal{false, error.what()}));
       }
     }
   }
@@ -73,7 +73,7 @@ class RankLoop {
  private:
   void complain(const Complaint& complaint) {
     // Interrupted: the conductor knows more than this rank.
-    if (!attendant_.interrupted()) attendant_.send(FrameType::complaint, pack(complaint));
+    if (!control_thread_.interrupted()) control_thread_.send(FrameType::complaint, pack(complaint));
   }
 
   void obey(const Frame& frame) {
@@ -116,7 +116,7 @@ class RankLoop {
     std::vector<Fd> children;
     if (place.parent >= 0) parent = connect_to_parent(place.parent, deadline);
     for (const auto child : place.children) {
-      children.push_back(attendant_.accepted({Purpose::tree, child, epoch_, 0, 0}, deadline));
+      children.push_back(control_thread_.accepted({Purpose::tree, child, epoch_, 0, 0}, deadline));
     }
     barrier_.set(std::move(parent), std::move(children));
     Ready ready{.offset = barrier_.measure_offset(), .exits = {}, .facts = {}};
@@ -130,7 +130,7 @@ class RankLoop {
                                              {"resolution_seconds", clock.resolution_seconds},
                                              {"cost_seconds", clock.cost_seconds}});
     }
-    attendant_.send(FrameType::ready, pack(ready));
+    control_thread_.send(FrameType::ready, pack(ready));
   }
 
   Fd connect_to_parent(Rank parent, Deadline deadline) {
@@ -140,7 +140,7 @@ class RankLoop {
         return connect_authenticated(addresses_.at(0).at(static_cast<std::size_t>(parent)), interfaces_.at(0),
                                      setup_.secret, hello, deadline);
       } catch (const ConnectionLost& lost) {
-        if (attendant_.interrupted() || milliseconds_left(deadline) == 0)
+        if (control_thread_.interrupted() || milliseconds_left(deadline) == 0)
           throw measure::PeerLost(parent, lost.what());
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
@@ -188,7 +188,7 @@ class RankLoop {
     }
     Ready ready;
     if (leads_node_) ready.facts = json::write(facts);
-    attendant_.send(FrameType::ready, pack(ready));
+    control_thread_.send(FrameType::ready, pack(ready));
   }
 
   void run(const RunOrder& order) {
@@ -204,15 +204,15 @@ class RankLoop {
                              .verify = job_.verify,
                              .compute = job_.compute,
                              .verify_seed = job_.seed};
-    attendant_.send(FrameType::result, pack(backend_->run(task)));
+    control_thread_.send(FrameType::result, pack(backend_->run(task)));
   }
 
   void let_go() {
     if (backend_) backend_->disconnect();
     barrier_.clear();
-    attendant_.clear_interrupt(epoch_ + 1);
-    attendant_.listen(true);
-    attendant_.send(FrameType::aborted, pack(std::exchange(waited_for_, {})));
+    control_thread_.clear_interrupt(epoch_ + 1);
+    control_thread_.listen(true);
+    control_thread_.send(FrameType::aborted, pack(std::exchange(waited_for_, {})));
   }
 
   void end_job() {
@@ -227,9 +227,9 @@ class RankLoop {
   std::vector<Address> interfaces_;
   std::vector<std::vector<Address>> addresses_;  // [rail][rank]
   BarrierTree barrier_;
-  std::mutex backend_mutex_;  // guards backend_ against the attendant's interrupt
+  std::mutex backend_mutex_;  // guards backend_ against the control thread's interrupt
   std::unique_ptr<measure::Backend> backend_;
-  Attendant attendant_;
+  ControlThread control_thread_;
   measure::BackendContext context_;
   conduct::Job job_;
   std::unique_ptr<program::Pattern> pattern_;

@@ -4,12 +4,12 @@
 #include <functional>
 
 #include "session/control_server.hpp"
-#include "session/ensemble.hpp"
 #include "session/messages.hpp"
+#include "session/rank_group.hpp"
 
 namespace crosscut::session {
 
-class RemoteRanks final : public Ensemble {
+class RemoteRanks final : public RankGroup {
  public:
   struct Hooks {
     std::function<void(int fd)> input;  // a watched descriptor is readable

@@ -8,30 +8,30 @@
 #include "base/fd.hpp"
 #include "conduct/events.hpp"
 #include "conduct/requests.hpp"
-#include "session/ensemble.hpp"
+#include "session/rank_group.hpp"
 
 namespace crosscut::conduct {
 
-class JobDesk {
+class JobQueue {
  public:
   // Blocks SIGINT and SIGTERM in this thread and all it starts from now on: they arrive on signals_fd().
-  JobDesk(int requests_fd, int events_fd, std::string place);
+  JobQueue(int requests_fd, int events_fd, std::string place);
 
   Events& events() { return events_; }
   int requests_fd() const { return requests_.fd(); }
   int signals_fd() const { return signals_.get(); }
 
   // Reads what is there, without waiting. False: the input has ended.
-  bool hear_requests();
+  bool receive_requests();
   // The same for signals. Throws RunError at the second one.
-  void hear_signals();
+  void receive_signals();
   bool interrupted() const { return interrupts_ > 0; }
 
   // Nothing further is to be done.
   bool over() const;
   // Does the request that has waited longest; false: none waits. Throws RunError when the session cannot go
   // on.
-  bool do_next(session::Ensemble& ensemble);
+  bool do_next(session::RankGroup& group);
   // For who does requests of another kind: the one that has waited longest; empty: none waits.
   std::string take_request() { return requests_.empty() ? std::string() : requests_.take(); }
   // Reads what is there; true: what is in work is to end.
@@ -42,8 +42,8 @@ class JobDesk {
   int exit_status() const { return exit_status_; }
 
  private:
-  void do_request(const std::string& line, session::Ensemble& ensemble);
-  void run_job(const json::Value& job, session::Ensemble& ensemble);
+  void do_request(const std::string& line, session::RankGroup& group);
+  void run_job(const json::Value& job, session::RankGroup& group);
 
   Events events_;
   Requests requests_;

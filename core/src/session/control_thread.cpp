@@ -1,4 +1,4 @@
-#include "session/attendant.hpp"
+#include "session/control_thread.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -23,7 +23,7 @@ bool same(const Hello& a, const Hello& b) {
 
 }  // namespace
 
-Attendant::Attendant(Fd control, std::vector<Acceptor> acceptors, double silence_seconds)
+ControlThread::ControlThread(Fd control, std::vector<Acceptor> acceptors, double silence_seconds)
     : control_(std::move(control)),
       acceptors_(std::move(acceptors)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -32,18 +32,18 @@ Attendant::Attendant(Fd control, std::vector<Acceptor> acceptors, double silence
   thread_ = std::thread([this] { attend(); });
 }
 
-Attendant::~Attendant() {
+ControlThread::~ControlThread() {
   ending_ = true;
   wake();
   thread_.join();
 }
 
-void Attendant::wake() const {
+void ControlThread::wake() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
 }
 
-Frame Attendant::next() {
+Frame ControlThread::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !frames_.empty() || conductor_gone_; });
   if (frames_.empty()) throw ConnectionLost(*conductor_gone_);
@@ -52,12 +52,12 @@ Frame Attendant::next() {
   return frame;
 }
 
-void Attendant::send(FrameType type, std::span<const std::byte> payload) {
+void ControlThread::send(FrameType type, std::span<const std::byte> payload) {
   const std::lock_guard lock(sending_);
   send_frame(control_.get(), type, payload, after_seconds(writing_patience_seconds));
 }
 
-Fd Attendant::accepted(const Hello& wanted, Deadline deadline) {
+Fd ControlThread::accepted(const Hello& wanted, Deadline deadline) {
   std::unique_lock lock(mutex_);
   while (true) {
     const auto found = std::find_if(connections_.begin(), connections_.end(),
@@ -74,29 +74,29 @@ Fd Attendant::accepted(const Hello& wanted, Deadline deadline) {
   }
 }
 
-void Attendant::listen(bool on) {
+void ControlThread::listen(bool on) {
   if (listening_.exchange(on) != on) wake();
 }
 
-void Attendant::on_interrupt(std::function<void()> interrupt) {
+void ControlThread::on_interrupt(std::function<void()> interrupt) {
   const std::lock_guard lock(mutex_);
   interrupt_ = std::move(interrupt);
 }
 
-void Attendant::clear_interrupt(std::uint32_t epoch) {
+void ControlThread::clear_interrupt(std::uint32_t epoch) {
   const std::lock_guard lock(mutex_);
   interrupted_ = false;
   std::erase_if(connections_, [&](const auto& c) { return c.hello.epoch < epoch; });
 }
 
-void Attendant::interrupt() {
+void ControlThread::interrupt() {
   const std::lock_guard lock(mutex_);
   interrupted_ = true;
   if (interrupt_) interrupt_();
   changed_.notify_all();
 }
 
-bool Attendant::hear_conductor() {
+bool ControlThread::receive_from_conductor() {
   Frame frame;
   try {
     frame = receive_frame(control_.get(), after_seconds(writing_patience_seconds));
@@ -124,7 +124,7 @@ bool Attendant::hear_conductor() {
 }
 
 // The measuring thread hangs in a library call and cannot say why all is over.
-void Attendant::leave() {
+void ControlThread::leave() {
   const std::lock_guard lock(mutex_);
   if (conductor_gone_) {
     const auto text = "crosscut-core: " + *conductor_gone_ + "\n";
@@ -133,19 +133,19 @@ void Attendant::leave() {
   ::_exit(1);
 }
 
-void Attendant::conductor_is_gone(std::string reason) {
+void ControlThread::conductor_is_gone(std::string reason) {
   const std::lock_guard lock(mutex_);
   conductor_gone_ = std::move(reason);
   changed_.notify_all();
 }
 
-std::optional<Deadline> Attendant::end_of_silence() const {
+std::optional<Deadline> ControlThread::end_of_silence() const {
   if (!is_measuring_ || silence_seconds_ <= 0) return std::nullopt;
   return last_heard_ +
          std::chrono::duration_cast<Deadline::duration>(std::chrono::duration<double>(silence_seconds_));
 }
 
-void Attendant::attend() {
+void ControlThread::attend() {
   bool over = false;
   while (!ending_) {
     const bool listening = listening_ && !over;
@@ -170,7 +170,7 @@ void Attendant::attend() {
     if (silent)
       conductor_is_gone("the conductor (rank 0) has been silent for " +
                         std::to_string(std::lround(silence_seconds_)) + " s");
-    if (silent || (watched[1].revents != 0 && !hear_conductor())) {
+    if (silent || (watched[1].revents != 0 && !receive_from_conductor())) {
       over = true;
       interrupt();
     }
@@ -178,7 +178,7 @@ void Attendant::attend() {
   }
 }
 
-void Attendant::serve_listeners() {
+void ControlThread::serve_listeners() {
   for (auto& acceptor : acceptors_) {
     acceptor.service([&](Acceptor::Accepted connection) {
       const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// This rank's end of one lane: what it sends, and the authenticated TCP connection on which both ends say how
-// many messages they have handed to the kernel. That is all that must not be lost, so TCP carries it: the
-// kernel repeats it even while the process sits in a barrier.
+// This rank's end of one connection: what it sends, and the authenticated TCP connection on which both ends
+// say how many messages they have handed to the kernel. That is all that must not be lost, so TCP carries it:
+// the kernel repeats it even while the process sits in a barrier.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ struct UdpOutgoing {
   std::uint64_t chunks = 0, next_chunk = 0;
 };
 
-class UdpLane {
+class UdpConnection {
  public:
-  UdpLane(const measure::Link& link, int tcp_fd) : link_(link), tcp_fd_(tcp_fd) {}
+  UdpConnection(const measure::ConnectionId& id, int tcp_fd) : id_(id), tcp_fd_(tcp_fd) {}
 
-  const measure::Link& link() const { return link_; }
+  const measure::ConnectionId& id() const { return id_; }
   int tcp_fd() const { return tcp_fd_; }
 
   // Tells the peer how many messages were handed over, unless it knows. Does not wait: false while the
@@ -49,7 +49,7 @@ class UdpLane {
   }
 
  private:
-  measure::Link link_;
+  measure::ConnectionId id_;
   int tcp_fd_;
   std::uint64_t announced_ = 0;
   std::array<std::byte, sizeof(std::uint64_t)> leaving_{}, coming_{};  // a count in part

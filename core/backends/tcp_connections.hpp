@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "measure/transport.hpp"
-#include "session/attendant.hpp"
+#include "session/control_thread.hpp"
 
 namespace crosscut::backends {
 
@@ -42,39 +42,39 @@ class TransferQueue {
   std::size_t head_ = 0;
 };
 
-struct Lane {
-  measure::Link link;
+struct TcpConnection {
+  measure::ConnectionId id;
   Fd fd;
   TransferQueue sends, receives;
-  bool active = false;  // in the list of lanes with something under way
+  bool active = false;  // in the list of connections with something under way
 };
 
-class TcpLanes {
+class TcpConnections {
  public:
   // Throws UsageError for options that this kernel refuses, before anything is measured or made on disk.
-  TcpLanes(const measure::BackendContext& context, TcpOptions options);
-  // Opens what is missing. When all lanes ever asked for might exceed the descriptor limit, those not asked
-  // for are closed first; both ends decide alike, since both know the job.
-  void open(std::span<const measure::Link> links, std::uint32_t epoch);
-  Lane& at(const program::Op& op) {
-    const measure::Link link{op.peer, op.channel, op.rail};
-    if (last_ != nullptr && last_->link == link) return *last_;
-    return *(last_ = lanes_.at(link).get());
+  TcpConnections(const measure::BackendContext& context, TcpOptions options);
+  // Opens what is missing. When all connections ever asked for might exceed the descriptor limit, those not
+  // asked for are closed first; both ends decide alike, since both know the job.
+  void open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
+  TcpConnection& at(const program::Op& op) {
+    const measure::ConnectionId id{op.peer, op.channel, op.rail};
+    if (last_ != nullptr && last_->id == id) return *last_;
+    return *(last_ = connections_.at(id).get());
   }
   void close_all();
   void shut_all();  // from any thread
   json::Value facts() const;
 
  private:
-  Fd connect(const measure::Link& link, std::uint32_t epoch) const;
+  Fd connect(const measure::ConnectionId& id, std::uint32_t epoch) const;
   void configure(int fd) const;
   bool fits(std::size_t count) const;
 
   const measure::BackendContext& context_;
   TcpOptions options_;
   mutable std::mutex closing_;  // guards the map against shut_all() from another thread
-  std::map<measure::Link, std::unique_ptr<Lane>> lanes_;
-  Lane* last_ = nullptr;
+  std::map<measure::ConnectionId, std::unique_ptr<TcpConnection>> connections_;
+  TcpConnection* last_ = nullptr;
 };
 
 }  // namespace crosscut::backends

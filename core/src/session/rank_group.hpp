@@ -15,7 +15,7 @@ struct BlockRequest {
   std::int64_t bytes = 0;
   store::Block block;  // phase numbers of the pattern, from 0
   std::int64_t iterations = 1;
-  // Only summaries of phases are wanted: an ensemble that has all samples at hand may sum them up itself.
+  // Only summaries of phases are wanted: a rank group that has all samples at hand may sum them up itself.
   bool summarise = false;
 };
 
@@ -32,9 +32,9 @@ struct LostRank {
   std::string node, reason;
 };
 
-class Ensemble {
+class RankGroup {
  public:
-  virtual ~Ensemble() = default;
+  virtual ~RankGroup() = default;
   virtual Rank ranks() const = 0;
   // [rank] index into the nodes of `attributes()`.
   virtual std::vector<std::int32_t> nodes() const = 0;

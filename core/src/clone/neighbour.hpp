@@ -12,7 +12,7 @@
 
 namespace crosscut::clone {
 
-class Link {
+class Neighbour {
  public:
   struct Work {
     // Until the rail's connection stands.
@@ -23,10 +23,10 @@ class Link {
     // rank.
     std::function<void(const std::string&why)> lost, failed;
   };
-  Link(std::int32_t rails, Work work);
-  ~Link();  // ends what is under way
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
+  Neighbour(std::int32_t rails, Work work);
+  ~Neighbour();  // ends what is under way
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
 
  private:
   void serve(std::int32_t rail, const std::stop_token& stop);

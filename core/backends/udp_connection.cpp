@@ -1,11 +1,11 @@
-#include "backends/udp_lane.hpp"
+#include "backends/udp_connection.hpp"
 
 #include <cerrno>
 #include <cstring>
 
 namespace crosscut::backends {
 
-bool UdpLane::announce() {
+bool UdpConnection::announce() {
   while (left_ > 0 || announced_ < handed_over) {
     if (left_ == 0) {
       announced_ = handed_over;
@@ -19,14 +19,14 @@ bool UdpLane::announce() {
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return false;
     } else if (errno != EINTR) {
-      throw measure::PeerLost(link_.peer, "telling rank " + std::to_string(link_.peer) +
-                                              " what was sent: " + std::strerror(errno));
+      throw measure::PeerLost(
+          id_.peer, "telling rank " + std::to_string(id_.peer) + " what was sent: " + std::strerror(errno));
     }
   }
   return true;
 }
 
-bool UdpLane::hear(std::uint64_t& messages) {
+bool UdpConnection::hear(std::uint64_t& messages) {
   std::array<std::byte, 512> buffer;
   while (true) {
     const auto got = ::recv(tcp_fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);

@@ -1,4 +1,4 @@
-#include "networks/ways_report.hpp"
+#include "networks/paths_report.hpp"
 
 #include <algorithm>
 #include <map>
@@ -111,7 +111,7 @@ class Tables {
   std::map<Endpoint, std::map<Vertex, Lane>> segments_;
 };
 
-bool has_equal_ways(const Network& network) {
+bool has_equal_paths(const Network& network) {
   if (network.spread != Spread::ecmp) return false;
   std::vector<Lane> first, other;
   for (Vertex source = 0; source < network.graph.hosts; ++source) {
@@ -176,12 +176,12 @@ json::Value edges_of(const Graph& graph) {
 
 }  // namespace
 
-json::Value describe_ways(const Network& network) {
+json::Value describe_paths(const Network& network) {
   const Graph& graph = network.graph;
   if (graph.hosts > most_hosts)
     throw UsageError("ways of " + std::to_string(graph.hosts) + " hosts are too many; at most " +
                      std::to_string(most_hosts) + " are written");
-  const bool equal_ways = has_equal_ways(network);
+  const bool equal_ways = has_equal_paths(network);
   const auto modulo = equal_ways ? read_network(network.file, graph.vertices(), Spread::destination_modulo)
                                  : std::unique_ptr<Network>();
   Tables tables(modulo ? *modulo : network);

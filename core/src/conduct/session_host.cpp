@@ -1,4 +1,4 @@
-#include "conduct/podium.hpp"
+#include "conduct/session_host.hpp"
 
 #include <unistd.h>
 
@@ -24,29 +24,29 @@ std::string could_not_join(const std::vector<launch::NodeReport>& losses) {
 
 }  // namespace
 
-Podium::Podium(const session::RankSetup& setup, const session::Address& interface)
+SessionHost::SessionHost(const session::RankSetup& setup, const session::Address& interface)
     : setup_(setup),
-      desk_(setup.requests_fd, setup.events_fd, setup.place),
+      jobs_(setup.requests_fd, setup.events_fd, setup.place),
       reports_(setup.reports_fd),
       server_(interface, setup.secret, setup.ranks, setup.timeout_seconds) {}
 
-void Podium::run(const std::function<void()>& conduct, const std::function<void()>& dismiss) {
+void SessionHost::run(const std::function<void()>& conduct, const std::function<void()>& dismiss) {
   try {
     announce();
     conduct();
   } catch (const UsageError& error) {
     events().error(error.what(), true);
-    desk_.note_status(2);
+    jobs_.note_status(2);
   } catch (const std::exception& error) {
     events().error(error.what(), false);
-    desk_.note_status(desk_.interrupted() ? 130 : 1);
+    jobs_.note_status(jobs_.interrupted() ? 130 : 1);
   }
   dismiss();
-  if (desk_.interrupted()) desk_.note_status(130);
+  if (jobs_.interrupted()) jobs_.note_status(130);
   events().say(json::Object{{"event", "ended"}});
 }
 
-void Podium::announce() {
+void SessionHost::announce() {
   const auto line = address().text() + "\n";
   if (setup_.address_fd >= 0 && ::write(setup_.address_fd, line.data(), line.size()) < 0)
     throw_errno("telling the launcher where rank 0 is");
@@ -57,37 +57,37 @@ void Podium::announce() {
 // Joining takes longer than an answer: ssh trees, a loaded machine starting hundreds of ranks.
 // A rank that finds no way here gives up after the time-out, a little after it was started: where a launcher
 // passes on what it saw, that is waited for.
-double Podium::joining_patience() const {
+double SessionHost::joining_patience() const {
   return setup_.timeout_seconds + 0.05 * setup_.ranks + (setup_.reports_fd >= 0 ? 5 : 0);
 }
 
-void Podium::check_gathering() {
-  desk_.hear_signals();
-  if (desk_.interrupted()) throw RunError("interrupted before all ranks had joined");
-  hear_launcher();
+void SessionHost::check_gathering() {
+  jobs_.receive_signals();
+  if (jobs_.interrupted()) throw RunError("interrupted before all ranks had joined");
+  receive_reports();
   if (losses_.empty()) return;
   if (!all_heard_) all_heard_ = after_seconds(other_losses_seconds);
   if (milliseconds_left(*all_heard_) == 0) throw RunError(could_not_join(losses_));
 }
 
-void Podium::watch_inputs() {
-  server_.watch(desk_.signals_fd());
-  server_.watch(desk_.requests_fd());
+void SessionHost::watch_inputs() {
+  server_.watch(jobs_.signals_fd());
+  server_.watch(jobs_.requests_fd());
   if (setup_.reports_fd >= 0) server_.watch(setup_.reports_fd);
-  desk_.hear_requests();
+  jobs_.receive_requests();
 }
 
-void Podium::hear_input(int fd) {
-  if (fd == desk_.signals_fd()) return desk_.hear_signals();
+void SessionHost::receive_input(int fd) {
+  if (fd == jobs_.signals_fd()) return jobs_.receive_signals();
   if (fd == setup_.reports_fd) {
-    hear_launcher();
+    receive_reports();
     if (reports_.ended()) server_.unwatch(fd);
     return;
   }
-  if (!desk_.hear_requests()) server_.unwatch(fd);
+  if (!jobs_.receive_requests()) server_.unwatch(fd);
 }
 
-void Podium::hear_launcher() {
+void SessionHost::receive_reports() {
   if (setup_.reports_fd < 0) return;
   reports_.read();
   while (!reports_.empty()) {
@@ -96,17 +96,17 @@ void Podium::hear_launcher() {
   }
 }
 
-std::string Podium::cause(Rank rank) {
+std::string SessionHost::cause(Rank rank) {
   if (rank == 0) {
     const std::lock_guard lock(mutex_);
     if (!rank_zero_reason_.empty()) return rank_zero_reason_;
   }
-  hear_launcher();
+  receive_reports();
   const auto known = std::ranges::find(losses_, rank, &launch::NodeReport::first_rank);
   return known == losses_.end() ? "" : known->reason;
 }
 
-void Podium::rank_zero_failed(const std::string& reason) {
+void SessionHost::rank_zero_failed(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   rank_zero_reason_ = reason;
 }

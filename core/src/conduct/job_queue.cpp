@@ -1,4 +1,4 @@
-#include "conduct/job_desk.hpp"
+#include "conduct/job_queue.hpp"
 
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -24,38 +24,38 @@ Fd watch_signals() {
 
 }  // namespace
 
-JobDesk::JobDesk(int requests_fd, int events_fd, std::string place)
+JobQueue::JobQueue(int requests_fd, int events_fd, std::string place)
     : events_(events_fd), requests_(requests_fd), signals_(watch_signals()), place_(std::move(place)) {}
 
-bool JobDesk::hear_requests() {
+bool JobQueue::receive_requests() {
   requests_.read();
   return !requests_.ended();
 }
 
-void JobDesk::hear_signals() {
+void JobQueue::receive_signals() {
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     if (++interrupts_ > 1) throw RunError("interrupted twice");
   }
 }
 
-bool JobDesk::over() const {
+bool JobQueue::over() const {
   return end_ || interrupts_ > 0 || events_.broken() || (requests_.empty() && requests_.ended());
 }
 
-bool JobDesk::stop_asked() {
-  hear_signals();
-  hear_requests();
+bool JobQueue::stop_asked() {
+  receive_signals();
+  receive_requests();
   return requests_.take_stop() || requests_.ended() || interrupts_ > 0 || events_.broken();
 }
 
-bool JobDesk::do_next(session::Ensemble& ensemble) {
+bool JobQueue::do_next(session::RankGroup& group) {
   if (requests_.empty()) return false;
-  do_request(requests_.take(), ensemble);
+  do_request(requests_.take(), group);
   return true;
 }
 
-void JobDesk::do_request(const std::string& line, session::Ensemble& ensemble) {
+void JobQueue::do_request(const std::string& line, session::RankGroup& group) {
   try {
     const auto request = json::parse(line);
     // Slurm copies our input to every node; this line is for those on which rank 0 is not.
@@ -64,7 +64,7 @@ void JobDesk::do_request(const std::string& line, session::Ensemble& ensemble) {
     if (word == "end") {
       end_ = true;
     } else if (word == "run") {
-      run_job(request.at("job"), ensemble);
+      run_job(request.at("job"), group);
     } else if (word != "stop") {  // nothing is in work: nothing to stop
       throw UsageError("unknown request '" + word.substr(0, 40) + "'; known are run, stop, end");
     }
@@ -74,21 +74,21 @@ void JobDesk::do_request(const std::string& line, session::Ensemble& ensemble) {
   }
 }
 
-void JobDesk::run_job(const json::Value& value, session::Ensemble& ensemble) {
+void JobQueue::run_job(const json::Value& value, session::RankGroup& group) {
   try {
     JobRun job(
-        parse_job(value), ensemble, events_, [this] { return stop_asked(); }, place_);
+        parse_job(value), group, events_, [this] { return stop_asked(); }, place_);
     job.run();
-    if (!ensemble.lost().empty() || !job.all_bytes_right()) note_status(1);
+    if (!group.lost().empty() || !job.all_bytes_right()) note_status(1);
   } catch (const UsageError&) {
-    ensemble.reset();
+    group.reset();
     throw;
   } catch (const RunError& error) {
     // With a rank gone for good nothing further can be measured with this session.
-    if (!ensemble.lost().empty() || interrupts_ > 1) throw;
+    if (!group.lost().empty() || interrupts_ > 1) throw;
     events_.error(error.what(), false);
     note_status(interrupts_ > 0 ? 130 : 1);
-    ensemble.reset();
+    group.reset();
   }
 }
 

@@ -17,6 +17,6 @@ namespace crosscut::networks {
 // where the file spreads flows by a hash they are those of destination-modulo, and `equal_ways` says whether
 // that makes a difference. Adapter -1: of a host that forwards, whose name means all its adapters. Throws
 // UsageError where there are too many hosts.
-json::Value describe_ways(const Network& network);
+json::Value describe_paths(const Network& network);
 
 }  // namespace crosscut::networks

@@ -9,33 +9,33 @@
 
 namespace crosscut::backends {
 
-struct Transfer {
+struct Route {
   Rank source = 0, destination = 0;
   std::uint8_t channel = 0, rail = 0;
 };
 
 // Called from several threads.
-class Ways {
+class Paths {
  public:
-  virtual ~Ways() = default;
+  virtual ~Paths() = default;
   // Payload bytes per second; outlives all use.
   virtual std::span<const double> capacities() const = 0;
   // Appends the capacities that the bytes pass, the sender's own link first, the receiver's last; returns the
   // latency in seconds, without the overheads.
-  virtual double path(const Transfer& transfer, std::vector<networks::CapacityIndex>& uses) const = 0;
+  virtual double path(const Route& route, std::vector<networks::CapacityIndex>& uses) const = 0;
   // Seconds of the rank's own time for each message.
   virtual double send_overhead(Rank rank) const = 0;
   virtual double receive_overhead(Rank rank) const = 0;
 };
 
 // Ranks on the hosts of a network, in blocks: rank r on host r / ranks_per_host.
-class NetworkWays final : public Ways {
+class NetworkPaths final : public Paths {
  public:
-  NetworkWays(const networks::Network& network, int ranks_per_host)
+  NetworkPaths(const networks::Network& network, int ranks_per_host)
       : network_(network), ranks_per_host_(ranks_per_host) {}
 
   std::span<const double> capacities() const override { return network_.capacities(); }
-  double path(const Transfer& transfer, std::vector<networks::CapacityIndex>& uses) const override;
+  double path(const Route& route, std::vector<networks::CapacityIndex>& uses) const override;
   double send_overhead(Rank rank) const override { return network_.graph.host(host(rank)).send_overhead; }
   double receive_overhead(Rank rank) const override {
     return network_.graph.host(host(rank)).receive_overhead;

@@ -9,20 +9,20 @@
 #include <thread>
 #include <vector>
 
-#include "conduct/job_desk.hpp"
+#include "conduct/job_queue.hpp"
 #include "launch/node_report.hpp"
 #include "session/control_server.hpp"
 #include "session/rank.hpp"
 
 namespace crosscut::conduct {
 
-class Podium {
+class SessionHost {
  public:
-  Podium(const session::RankSetup& setup, const session::Address& interface);
+  SessionHost(const session::RankSetup& setup, const session::Address& interface);
   session::Address address() const { return server_.address(); }
-  JobDesk& desk() { return desk_; }
-  const JobDesk& desk() const { return desk_; }
-  Events& events() { return desk_.events(); }
+  JobQueue& jobs() { return jobs_; }
+  const JobQueue& jobs() const { return jobs_; }
+  Events& events() { return jobs_.events(); }
   session::ControlServer& server() { return server_; }
 
   // Says where ranks find the conductor, conducts, and says how it ended; `dismiss` sends the ranks home,
@@ -34,7 +34,7 @@ class Podium {
   void check_gathering();
   // From now on the server watches inputs.
   void watch_inputs();
-  void hear_input(int fd);
+  void receive_input(int fd);
 
   // Why a rank ended, as it said itself or the launcher saw; empty: nobody has told yet.
   std::string cause(Rank rank);
@@ -43,10 +43,10 @@ class Podium {
 
  private:
   void announce();
-  void hear_launcher();
+  void receive_reports();
 
   const session::RankSetup& setup_;
-  JobDesk desk_;
+  JobQueue jobs_;
   Requests reports_;  // of the launcher, about ranks whose end it saw
   session::ControlServer server_;
   std::vector<launch::NodeReport> losses_;  // as the launcher saw them

@@ -1,4 +1,4 @@
-#include "clone/link.hpp"
+#include "clone/neighbour.hpp"
 
 #include <sys/socket.h>
 
@@ -6,13 +6,13 @@
 
 namespace crosscut::clone {
 
-Link::Link(std::int32_t rails, Work work)
+Neighbour::Neighbour(std::int32_t rails, Work work)
     : work_(std::move(work)), connections_(static_cast<std::size_t>(rails)) {
   for (std::int32_t rail = 0; rail < rails; ++rail)
     threads_.emplace_back([this, rail](const std::stop_token& stop) { serve(rail, stop); });
 }
 
-Link::~Link() {
+Neighbour::~Neighbour() {
   for (std::jthread& thread : threads_) thread.request_stop();
   const std::lock_guard lock(mutex_);
   for (const Fd& fd : connections_)
@@ -20,7 +20,7 @@ Link::~Link() {
   // A thread whose connection stands only now sees that it is to stop. The threads are joined next.
 }
 
-void Link::serve(std::int32_t rail, const std::stop_token& stop) {
+void Neighbour::serve(std::int32_t rail, const std::stop_token& stop) {
   try {
     Fd opened = work_.open(rail, stop);
     const int fd = opened.get();

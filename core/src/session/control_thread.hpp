@@ -17,15 +17,15 @@
 
 namespace crosscut::session {
 
-class Attendant {
+class ControlThread {
  public:
   // `control` is this rank's proven connection to the conductor; one acceptor an interface. While blocks are
   // measured the conductor speaks regularly: when it has said nothing for `silence_seconds` (0: for ever), it
   // is taken for gone.
-  Attendant(Fd control, std::vector<Acceptor> acceptors, double silence_seconds = 0);
-  ~Attendant();
-  Attendant(const Attendant&) = delete;
-  Attendant& operator=(const Attendant&) = delete;
+  ControlThread(Fd control, std::vector<Acceptor> acceptors, double silence_seconds = 0);
+  ~ControlThread();
+  ControlThread(const ControlThread&) = delete;
+  ControlThread& operator=(const ControlThread&) = delete;
 
   // Measuring thread. The next word of the conductor; ConnectionLost when it is gone.
   Frame next();
@@ -34,7 +34,7 @@ class Attendant {
   Fd accepted(const Hello& wanted, Deadline deadline);
   // While false, strangers wait in the kernel's queue and cost nothing.
   void listen(bool on);
-  // Called from the attendant's thread when the conductor aborts the block or is gone: must make the
+  // Called from the control thread when the conductor aborts the block or is gone: must make the
   // measuring thread return from whatever it waits for.
   void on_interrupt(std::function<void()> interrupt);
   bool interrupted() const { return interrupted_.load(std::memory_order_acquire); }
@@ -45,7 +45,7 @@ class Attendant {
 
  private:
   void attend();
-  bool hear_conductor();  // false: gone, or has said the last word
+  bool receive_from_conductor();  // false: gone, or has said the last word
   void conductor_is_gone(std::string reason);
   [[noreturn]] void leave();
   std::optional<Deadline> end_of_silence() const;
@@ -57,7 +57,7 @@ class Attendant {
   std::vector<Acceptor> acceptors_;
   Fd wake_;
   double silence_seconds_;
-  Deadline last_heard_{};      // the attendant's thread alone, as is the next
+  Deadline last_heard_{};      // the control thread alone, as is the next
   bool is_measuring_ = false;  // from an order to measure until another word than the next such order
   std::atomic<bool> listening_{true}, ending_{false}, interrupted_{false};
   alignas(64) std::atomic<std::uint64_t> progress_{0};

@@ -1,4 +1,4 @@
-#include "backends/tcp_lanes.hpp"
+#include "backends/tcp_connections.hpp"
 
 #include <netinet/tcp.h>
 #include <sys/resource.h>
@@ -21,20 +21,20 @@ void set_option(int fd, int level, int name, const void* value, socklen_t length
 
 }  // namespace
 
-bool TcpLanes::fits(std::size_t count) const {
+bool TcpConnections::fits(std::size_t count) const {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_errno("reading the limit of open files");
   return count + descriptors_kept_free <= limit.rlim_cur;
 }
 
-TcpLanes::TcpLanes(const measure::BackendContext& context, TcpOptions options)
+TcpConnections::TcpConnections(const measure::BackendContext& context, TcpOptions options)
     : context_(context), options_(std::move(options)) {
   const Fd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!trial) throw_errno("opening a socket");
   configure(trial.get());
 }
 
-void TcpLanes::configure(int fd) const {
+void TcpConnections::configure(int fd) const {
   const int no_delay = options_.no_delay ? 1 : 0;
   set_option(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof no_delay, "TCP_NODELAY");
   const auto set_buffer = [&](int name, std::int64_t bytes, const char* what) {
@@ -54,71 +54,71 @@ void TcpLanes::configure(int fd) const {
   }
 }
 
-Fd TcpLanes::connect(const measure::Link& link, std::uint32_t epoch) const {
+Fd TcpConnections::connect(const measure::ConnectionId& id, std::uint32_t epoch) const {
   const auto deadline = after_seconds(context_.timeout_seconds);
-  if (context_.rank < link.peer) {
-    return context_.attendant.accepted({session::Purpose::data, link.peer, epoch, link.channel, link.rail},
-                                       deadline);
+  if (context_.rank < id.peer) {
+    return context_.control_thread.accepted({session::Purpose::data, id.peer, epoch, id.channel, id.rail},
+                                            deadline);
   }
-  const auto& to = context_.addresses.at(link.rail).at(static_cast<std::size_t>(link.peer));
-  const auto& from = context_.interfaces.at(link.rail);
-  const session::Hello hello{session::Purpose::data, context_.rank, epoch, link.channel, link.rail};
+  const auto& to = context_.addresses.at(id.rail).at(static_cast<std::size_t>(id.peer));
+  const auto& from = context_.interfaces.at(id.rail);
+  const session::Hello hello{session::Purpose::data, context_.rank, epoch, id.channel, id.rail};
   // A listener's queue may overflow when thousands connect at once.
   for (auto pause = std::chrono::milliseconds(5);;
        pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
     try {
       return session::connect_authenticated(to, from, context_.secret, hello, deadline);
     } catch (const session::ConnectionLost&) {
-      if (context_.attendant.interrupted() || milliseconds_left(deadline) == 0) throw;
+      if (context_.control_thread.interrupted() || milliseconds_left(deadline) == 0) throw;
       std::this_thread::sleep_for(pause);
     }
   }
 }
 
-void TcpLanes::open(std::span<const measure::Link> links, std::uint32_t epoch) {
-  std::vector<measure::Link> missing;
-  std::copy_if(links.begin(), links.end(), std::back_inserter(missing),
-               [&](const measure::Link& link) { return !lanes_.contains(link); });
-  if (!fits(links.size())) {
+void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
+  std::vector<measure::ConnectionId> missing;
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(missing),
+               [&](const measure::ConnectionId& id) { return !connections_.contains(id); });
+  if (!fits(ids.size())) {
     throw UsageError(
-        "rank " + std::to_string(context_.rank) + " needs " + std::to_string(links.size()) +
+        "rank " + std::to_string(context_.rank) + " needs " + std::to_string(ids.size()) +
         " connections at once, more than the limit of open files allows; raise it with ulimit -n");
   }
   // Links sort by peer: first the lower ranks, which this one connects to; whoever waits for a rank waits for
   // a lower one, so somebody always gets on.
-  for (const auto& link : missing) {
+  for (const auto& id : missing) {
     try {
-      Fd fd = connect(link, epoch);
+      Fd fd = connect(id, epoch);
       configure(fd.get());
-      auto lane = std::make_unique<Lane>();
-      lane->link = link;
-      lane->fd = std::move(fd);
+      auto connection = std::make_unique<TcpConnection>();
+      connection->id = id;
+      connection->fd = std::move(fd);
       const std::lock_guard lock(closing_);
-      lanes_.emplace(link, std::move(lane));
+      connections_.emplace(id, std::move(connection));
     } catch (const session::ConnectionLost& lost) {
-      throw measure::PeerLost(link.peer, lost.what());
+      throw measure::PeerLost(id.peer, lost.what());
     }
   }
 }
 
-void TcpLanes::close_all() {
+void TcpConnections::close_all() {
   const std::lock_guard lock(closing_);
-  lanes_.clear();
+  connections_.clear();
   last_ = nullptr;
 }
 
-void TcpLanes::shut_all() {
+void TcpConnections::shut_all() {
   const std::lock_guard lock(closing_);
-  for (const auto& [link, lane] : lanes_) ::shutdown(lane->fd.get(), SHUT_RDWR);
+  for (const auto& [id, connection] : connections_) ::shutdown(connection->fd.get(), SHUT_RDWR);
 }
 
-json::Value TcpLanes::facts() const {
+json::Value TcpConnections::facts() const {
   const std::lock_guard lock(closing_);
   json::Object facts{{"no_delay", options_.no_delay},
                      {"send_buffer_asked", options_.send_buffer_bytes},
                      {"receive_buffer_asked", options_.receive_buffer_bytes}};
-  if (lanes_.empty()) return facts;
-  const int fd = lanes_.begin()->second->fd.get();
+  if (connections_.empty()) return facts;
+  const int fd = connections_.begin()->second->fd.get();
   std::array<char, 16> name{};
   socklen_t length = name.size() - 1;
   if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &length) == 0) {
