@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/sim_crew.hpp"
-#include "backends/sim_paths.hpp"
+#include "backends/sim/crew.hpp"
+#include "backends/sim/paths.hpp"
 #include "base/json.hpp"
 #include "networks/network.hpp"
 #include "program/parameters.hpp"
@@ -26,7 +26,7 @@
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::backends;
+using namespace crosscut::backends::sim;
 using namespace crosscut::networks;
 using namespace crosscut::program;
 using Clock = std::chrono::steady_clock;

@@ -8,7 +8,7 @@
 
 #include "measure/live.hpp"
 
-namespace crosscut::backends {
+namespace crosscut::backends::null {
 namespace {
 
 constexpr std::array parameters{
@@ -26,19 +26,14 @@ constexpr std::array parameters{
                        .minimum = 1},
 };
 
-class NullTransport {
+class NullTransport : public measure::HostTransport {
  public:
   static constexpr bool is_synchronised = false;
-  static constexpr bool is_lossy = false;
 
   NullTransport(const measure::BackendContext&, const program::Parameters& given)
       : latency_nanoseconds_(given.real("latency") * 1e9),
         nanoseconds_per_byte_(1e9 / static_cast<double>(given.integer("rate"))) {}
 
-  void connect(std::span<const measure::ConnectionId>, std::uint32_t) {}
-  void reserve(std::span<std::byte>, std::span<std::byte>) {}
-  void disconnect() {}
-  void interrupt() {}
   void start_phase(std::span<const program::Op>) { now_ = 0; }
   std::int64_t now() const { return now_; }
   void post(const program::Op& op, program::OpIndex index, std::byte* data) {
@@ -52,7 +47,6 @@ class NullTransport {
     completed.insert(completed.end(), done_.begin(), done_.end());
     done_.clear();
   }
-  std::int64_t lost_bytes(program::OpIndex) const { return 0; }
   json::Value facts() const { return json::Object{{"clock", "virtual"}}; }
 
  private:
@@ -61,19 +55,13 @@ class NullTransport {
   std::vector<program::OpIndex> done_;
 };
 
-std::unique_ptr<measure::Backend> make(const measure::BackendContext& context,
-                                       const program::Parameters& given) {
-  return std::make_unique<measure::LiveBackend<NullTransport>>(context, given);
-}
-
 }  // namespace
 
-extern const program::BackendInfo backend_null;
-const program::BackendInfo backend_null{
-    .name = "null",
-    .summary = "moves nothing under a virtual clock: tests crosscut itself",
-    .parameters = parameters,
-    .live = false,
-    .tolerates_failure = true,
-    .make = make};
-}  // namespace crosscut::backends
+extern const program::BackendInfo info;
+const program::BackendInfo info{.name = "null",
+                                .summary = "moves nothing under a virtual clock: tests crosscut itself",
+                                .parameters = parameters,
+                                .live = false,
+                                .tolerates_failure = true,
+                                .make = measure::make_live<NullTransport>};
+}  // namespace crosscut::backends::null

@@ -34,7 +34,7 @@ bool Replay::Event::operator<(const Event& other) const {  // for a heap with th
   return order > other.order;
 }
 
-Replay::Replay(const ReplayTrace& trace, const backends::Paths& paths, const ReplayModel& model)
+Replay::Replay(const ReplayTrace& trace, const backends::sim::Paths& paths, const ReplayModel& model)
     : trace_(trace),
       paths_(paths),
       model_(model),
@@ -63,7 +63,7 @@ void Replay::make_connections() {
       Connection made;
       made.source = rank;
       made.destination = action.peer;
-      const backends::Route route{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
+      const backends::sim::Route route{.source = rank, .destination = action.peer, .channel = 0, .rail = 0};
       made.latency = model_.latency * paths_.path(route, table_.uses);
       table_.end_row();
       const auto way = table_.row(index(number));

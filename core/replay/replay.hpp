@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/sim_paths.hpp"
+#include "backends/sim/paths.hpp"
 #include "base/random.hpp"
 #include "networks/flow_set.hpp"
 #include "replay/replay_trace.hpp"
@@ -50,7 +50,7 @@ struct ReplayTimes {
 class Replay {
  public:
   // All outlive the replay.
-  Replay(const ReplayTrace& trace, const backends::Paths& paths, const ReplayModel& model);
+  Replay(const ReplayTrace& trace, const backends::sim::Paths& paths, const ReplayModel& model);
   // Throws RunError when ranks wait for ever, naming them and what for.
   ReplayTimes run();
 
@@ -131,7 +131,7 @@ class Replay {
   [[noreturn]] void tell_who_waits() const;
 
   const ReplayTrace& trace_;
-  const backends::Paths& paths_;
+  const backends::sim::Paths& paths_;
   ReplayModel model_;
   std::vector<double> capacities_;
   networks::FlowTable table_;    // [connection]

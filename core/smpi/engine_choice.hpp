@@ -7,7 +7,7 @@ namespace crosscut::smpi {
 
 class EngineChoice final : public session::RankGroup {
  public:
-  EngineChoice(backends::SimulatedRanks& max_min, SmpiRanks& smpi) : max_min_(max_min), smpi_(smpi) {}
+  EngineChoice(backends::sim::SimulatedRanks& max_min, SmpiRanks& smpi) : max_min_(max_min), smpi_(smpi) {}
 
   Rank ranks() const override { return max_min_.ranks(); }
   std::vector<std::int32_t> nodes() const override { return max_min_.nodes(); }
@@ -25,7 +25,7 @@ class EngineChoice final : public session::RankGroup {
   bool real_time() const override { return chosen_->real_time(); }
 
  private:
-  backends::SimulatedRanks& max_min_;
+  backends::sim::SimulatedRanks& max_min_;
   SmpiRanks& smpi_;
   session::RankGroup* chosen_ = &max_min_;
 };

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backends/sim_platform.hpp"
+#include "backends/sim/platform.hpp"
 #include "base/error.hpp"
 
 namespace crosscut::smpi {
@@ -42,8 +42,8 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-SmpiRanks::SmpiRanks(backends::SimulatedRanks& max_min, const networks::Network& network, int ranks_per_host,
-                     std::function<void()> idle)
+SmpiRanks::SmpiRanks(backends::sim::SimulatedRanks& max_min, const networks::Network& network,
+                     int ranks_per_host, std::function<void()> idle)
     : max_min_(max_min),
       network_(network),
       ranks_per_host_(ranks_per_host > 0 ? ranks_per_host : std::max(1, network.graph.host(0).ranks)),
@@ -74,7 +74,7 @@ json::Object SmpiRanks::begin(const conduct::Job& job) {
                            .ranks = ranks(),
                            .options = smpi_player_options(given.integer("eager")),
                            .idle = idle_};
-  backends::write_platform(network_, ranks(), ranks_per_host_, setup.platform, setup.hosts);
+  backends::sim::write_platform(network_, ranks(), ranks_per_host_, setup.platform, setup.hosts);
   simulation->options = setup.options;
   simulation->process = std::make_unique<SmpiProcess>(std::move(setup));
   simulation_ = std::move(simulation);

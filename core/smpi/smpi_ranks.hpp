@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "backends/sim_ranks.hpp"
+#include "backends/sim/ranks.hpp"
 #include "session/rank_group.hpp"
 #include "smpi/smpi_process.hpp"
 
@@ -29,7 +29,7 @@ class SmpiRanks final : public session::RankGroup {
  public:
   // `ranks_per_host` 0: as the network says. `idle` as in SimulatedRanks::Setup. Both referred to outlive
   // this.
-  SmpiRanks(backends::SimulatedRanks& max_min, const networks::Network& network, int ranks_per_host,
+  SmpiRanks(backends::sim::SimulatedRanks& max_min, const networks::Network& network, int ranks_per_host,
             std::function<void()> idle);
 
   Rank ranks() const override { return max_min_.ranks(); }
@@ -50,7 +50,7 @@ class SmpiRanks final : public session::RankGroup {
     SmpiOptions options;
   };
 
-  backends::SimulatedRanks& max_min_;
+  backends::sim::SimulatedRanks& max_min_;
   const networks::Network& network_;
   int ranks_per_host_;
   std::function<void()> idle_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/mpi.hpp"
+#include "backends/mpi/mpi.hpp"
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "commands/commands.hpp"
@@ -37,7 +37,7 @@ int dispatch(int argc, char** argv) {
   if (command == "network") return crosscut::commands::network_main(argc - 1, argv + 1);
   if (command == "run") return crosscut::commands::run_main(argc - 1, argv + 1);
   if (command == "node") return crosscut::commands::node_main(argc - 1, argv + 1);
-  if (command == "mpi-rank") return crosscut::backends::mpi_rank_main(argc - 1, argv + 1);
+  if (command == "mpi-rank") return crosscut::backends::mpi::mpi_rank_main(argc - 1, argv + 1);
   if (command == "replay") return crosscut::commands::replay_main(argc - 1, argv + 1);
   if (command == "coordinates") return crosscut::commands::coordinates_main(argc - 1, argv + 1);
   if (command == "--version") {

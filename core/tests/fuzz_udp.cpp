@@ -1,8 +1,8 @@
 // Datagrams from anybody: pieces of messages in any order, of any length, of messages that nobody awaits.
 #include <memory>
 
-#include "backends/udp_inbox.hpp"
-#include "backends/udp_wire.hpp"
+#include "backends/udp/inbox.hpp"
+#include "backends/udp/wire.hpp"
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;

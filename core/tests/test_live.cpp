@@ -76,19 +76,22 @@ class Wires {
 };
 Wires* wires = nullptr;  // the transport is made by the loop, which knows nothing of them
 
-class WireTransport {
+class WireTransport : public HostTransport {
  public:
-  static constexpr bool is_synchronised = true;
-  static constexpr bool is_lossy = false;
-
   WireTransport(const BackendContext& context, const Parameters&) : rank_(context.rank) {}
-  void connect(std::span<const ConnectionId>, std::uint32_t) {}
-  void reserve(std::span<std::byte>, std::span<std::byte>) {}
-  void disconnect() {}
-  void interrupt() {}
-  void start_phase(std::span<const Op>) {}
-  std::int64_t now() const { return monotonic_nanoseconds(); }
+  WireTransport(const WireTransport&) = delete;
+  WireTransport& operator=(const WireTransport&) = delete;
+  ~WireTransport() { CHECK(regions_.empty()); }  // all memory is given back before its owner goes
+
+  // As of a network that reaches registered memory alone.
+  Memory allocate(std::size_t bytes) {
+    auto region = std::make_unique<std::vector<std::byte>>(bytes);
+    std::byte* at = region->data();
+    regions_[at] = std::move(region);
+    return {{at, bytes}, [this, at] { regions_.erase(at); }};
+  }
   void post(const Op& op, OpIndex index, std::byte* data) {
+    check_registered(op, data);
     if (op.kind == Op::Kind::send) {
       wires->put(rank_, op, data);
       sent_.push_back(index);
@@ -110,11 +113,10 @@ class WireTransport {
     });
   }
   void execute(const Op& op, std::byte* data) {
+    check_registered(op, data);
     if (op.kind == Op::Kind::send) return wires->put(rank_, op, data);
     wires->await([&] { return wires->receive(rank_, op, data); });
   }
-  std::int64_t lost_bytes(OpIndex) const { return 0; }
-  json::Value facts() const { return {}; }
 
  private:
   struct Receive {
@@ -122,7 +124,13 @@ class WireTransport {
     OpIndex index;
     std::byte* data;
   };
+  void check_registered(const Op& op, const std::byte* data) const {
+    CHECK(std::ranges::any_of(regions_, [&](const auto& one) {
+      return data >= one.first && data + op.bytes <= one.first + one.second->size();
+    }));
+  }
   Rank rank_;
+  std::map<std::byte*, std::unique_ptr<std::vector<std::byte>>> regions_;
   std::vector<OpIndex> sent_;
   std::deque<Receive> receives_;
 };

@@ -15,7 +15,7 @@
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::backends;
+using namespace crosscut::backends::sim;
 using namespace crosscut::networks;
 using namespace crosscut::replay;
 

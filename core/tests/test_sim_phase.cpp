@@ -1,6 +1,6 @@
 // Phases in virtual time: each rule of the message model by itself, and the two ways to compute a phase
 // against each other on every pattern.
-#include "backends/sim_phase.hpp"
+#include "backends/sim/phase.hpp"
 #include "base/error.hpp"
 #include "patterns/operations.hpp"
 #include "tests/check.hpp"
@@ -10,7 +10,7 @@
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::backends;
+using namespace crosscut::backends::sim;
 using namespace crosscut::networks;
 using namespace crosscut::patterns;
 using namespace crosscut::program;

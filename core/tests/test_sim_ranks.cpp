@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "backends/sim_crew.hpp"
-#include "backends/sim_ranks.hpp"
+#include "backends/sim/crew.hpp"
+#include "backends/sim/ranks.hpp"
 #include "base/error.hpp"
 #include "base/fd.hpp"
 #include "base/file.hpp"
@@ -19,7 +19,7 @@
 namespace {
 
 using namespace crosscut;
-using namespace crosscut::backends;
+using namespace crosscut::backends::sim;
 using namespace crosscut::conduct;
 using namespace crosscut::launch;
 using namespace crosscut::networks;

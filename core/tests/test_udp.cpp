@@ -5,12 +5,12 @@
 #include <atomic>
 #include <numeric>
 
-#include "backends/udp_transport.hpp"
+#include "backends/udp/transport.hpp"
 #include "tests/check.hpp"
 #include "tests/udp_rig.hpp"
 
 using namespace crosscut;
-using namespace crosscut::backends;
+using namespace crosscut::backends::udp;
 using namespace crosscut::measure;
 using namespace crosscut::program;
 using namespace crosscut::session;

@@ -1,10 +1,10 @@
 // What the udp backend makes of datagrams, whatever order and state they come in.
-#include "backends/udp_inbox.hpp"
-#include "backends/udp_wire.hpp"
+#include "backends/udp/inbox.hpp"
+#include "backends/udp/wire.hpp"
 #include "tests/check.hpp"
 
 using namespace crosscut;
-using namespace crosscut::backends;
+using namespace crosscut::backends::udp;
 using namespace crosscut::program;
 
 namespace {

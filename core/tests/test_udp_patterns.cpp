@@ -2,7 +2,7 @@
 // sent.
 #include <algorithm>
 
-#include "backends/udp_transport.hpp"
+#include "backends/udp/transport.hpp"
 #include "base/random.hpp"
 #include "measure/live.hpp"
 #include "tests/check.hpp"
@@ -10,7 +10,7 @@
 #include "tests/udp_rig.hpp"
 
 using namespace crosscut;
-using namespace crosscut::backends;
+using namespace crosscut::backends::udp;
 using namespace crosscut::measure;
 using namespace crosscut::program;
 using namespace crosscut::tests;

@@ -1,9 +1,10 @@
-// Page-aligned memory, touched before it is measured with.
+// Owned memory: page-aligned and touched when taken, or a library's, given back by its own call.
 #pragma once
 
 #include <sys/mman.h>
 
 #include <cstddef>
+#include <functional>
 #include <span>
 
 #include "base/fd.hpp"
@@ -20,21 +21,32 @@ class Memory {
     if (at == MAP_FAILED) throw_errno("taking " + std::to_string(bytes) + " bytes of memory");
     at_ = static_cast<std::byte*>(at);
   }
+  // `release` is called once, before whoever allocated the memory goes away; it must not throw.
+  Memory(std::span<std::byte> memory, std::function<void()> release)
+      : at_(memory.data()), bytes_(memory.size()), release_(std::move(release)) {}
   Memory(Memory&& other) noexcept
-      : at_(std::exchange(other.at_, nullptr)), bytes_(std::exchange(other.bytes_, std::size_t{0})) {}
+      : at_(std::exchange(other.at_, nullptr)),
+        bytes_(std::exchange(other.bytes_, std::size_t{0})),
+        release_(std::exchange(other.release_, nullptr)) {}
   Memory& operator=(Memory&& other) noexcept {
     std::swap(at_, other.at_);
     std::swap(bytes_, other.bytes_);
+    std::swap(release_, other.release_);
     return *this;
   }
   ~Memory() {
-    if (at_ != nullptr) ::munmap(at_, bytes_);
+    if (release_) {
+      release_();
+    } else if (at_ != nullptr) {
+      ::munmap(at_, bytes_);
+    }
   }
   std::span<std::byte> span() const { return {at_, bytes_}; }
 
  private:
   std::byte* at_ = nullptr;
   std::size_t bytes_ = 0;
+  std::function<void()> release_;  // empty: munmap
 };
 
 }  // namespace crosscut

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/sim_platform.hpp"
+#include "backends/sim/platform.hpp"
 #include "base/error.hpp"
 #include "base/words.hpp"
 #include "commands/commands.hpp"
@@ -149,9 +149,10 @@ int platform(const Asked& asked) {
       asked.ranks_per_host > 0 ? asked.ranks_per_host : std::max(1, network->graph.host(0).ranks);
   const auto room = network->graph.hosts * per_host;
   const auto ranks = asked.ranks > 0 ? asked.ranks : room;
-  if (ranks > backends::platform_ranks_max) throw UsageError(backends::too_many_for_platform(ranks));
-  backends::write_platform(*network, static_cast<Rank>(ranks), static_cast<int>(per_host), asked.out,
-                           asked.out + ".hosts");
+  if (ranks > backends::sim::platform_ranks_max)
+    throw UsageError(backends::sim::too_many_for_platform(ranks));
+  backends::sim::write_platform(*network, static_cast<Rank>(ranks), static_cast<int>(per_host), asked.out,
+                                asked.out + ".hosts");
   smpi::write_options(smpi::smpi_program_options(smpi::common_overheads(*network)), asked.out + ".smpi");
   return 0;
 }

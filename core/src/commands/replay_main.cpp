@@ -128,7 +128,7 @@ int replay_main(int argc, char** argv) {
     asked.model.segment_bytes = protocol.mtu - protocol.headers;
     asked.model.framing_bytes = protocol.headers + protocol.framing;
   }
-  const backends::NetworkPaths paths(*network, static_cast<int>(per_host));
+  const backends::sim::NetworkPaths paths(*network, static_cast<int>(per_host));
   replay::Replay replay(trace, paths, asked.model);
   const auto times = replay.run();
   json::Array ended(times.ended.begin(), times.ended.end());

@@ -9,9 +9,7 @@
 #include <limits>
 #include <optional>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/memory.hpp"
 #include "measure/compute.hpp"
 #include "measure/schedule.hpp"
 #include "measure/transport.hpp"
@@ -55,8 +53,8 @@ class LiveBackend final : public Backend {
 
   BackendContext context_;
   T transport_;
-  Memory send_, receive_, apart_;
-  std::size_t apart_limit_ = 0;  // bytes that verifying may take
+  Memory send_, receive_, apart_;  // the transport's: destroyed before it
+  std::size_t apart_limit_ = 0;    // bytes that verifying may take
   std::optional<Compute> compute_;
   PhaseTimes times_;
   std::vector<std::int32_t> waiting_;  // [operation] operations it still waits for
@@ -71,11 +69,10 @@ void LiveBackend<T>::reserve(const program::Extent& largest, std::int64_t memory
                      std::to_string(memory_bytes) + "; raise --memory, or lower --size");
   }
   if (!T::is_synchronised) return;  // nothing is moved: nothing is needed
-  send_ = Memory(static_cast<std::size_t>(largest.send_bytes) + 64);
-  receive_ = Memory(static_cast<std::size_t>(largest.receive_bytes) + 64);
+  send_ = transport_.allocate(static_cast<std::size_t>(largest.send_bytes) + 64);
+  receive_ = transport_.allocate(static_cast<std::size_t>(largest.receive_bytes) + 64);
   apart_ = Memory();
   apart_limit_ = verify ? static_cast<std::size_t>(memory_bytes - needed) : 0;
-  transport_.reserve(send_.span(), receive_.span());
 }
 
 template <Transport T>
@@ -96,10 +93,7 @@ std::vector<Schedule> LiveBackend<T>::make_schedules(const Task& task) {
                      " bytes more on a rank, to keep the receives of " +
                      "a phase apart; raise --memory, or lower --size");
   }
-  if (apart > apart_.span().size()) {
-    apart_ = Memory(apart);
-    transport_.reserve(send_.span(), apart_.span());
-  }
+  if (apart > apart_.span().size()) apart_ = transport_.allocate(apart);
   const Buffers buffers{send_.span(), task.extent.one_buffer ? send_.span() : receive_.span(),
                         task.verify ? apart_.span() : std::span<std::byte>{}};
   for (auto& schedule : schedules) assign_memory(schedule, buffers);
@@ -301,6 +295,12 @@ void LiveBackend<T>::check(const Schedule& schedule, const Task& task, std::int6
           {op.peer, context_.rank, schedule.phase, task.bytes, wrong->offset, wrong->expected, wrong->found});
     }
   }
+}
+
+// What a live backend registers as `make`.
+template <Transport T>
+std::unique_ptr<Backend> make_live(const BackendContext& context, const program::Parameters& parameters) {
+  return std::make_unique<LiveBackend<T>>(context, parameters);
 }
 
 }  // namespace crosscut::measure

@@ -1,4 +1,4 @@
-// What the timing loop needs from a transport. The live backends (tcp, udp, mpi) differ only here.
+// What the timing loop needs from a transport. The live backends differ only here.
 #pragma once
 
 #include <concepts>
@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/memory.hpp"
 #include "measure/backend.hpp"
 #include "program/program.hpp"
 
@@ -37,8 +39,9 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
   { T::is_lossy } -> std::convertible_to<bool>;
   // Called on all ranks before a block, untimed: the block uses these connections and no others.
   t.connect(ids, epoch);
-  // The whole memory that operations will point into, for transports that register it.
-  t.reserve(std::span<std::byte>{}, std::span<std::byte>{});
+  // Memory that operations will point into: registered with the network, or on a device, as the transport
+  // needs it. Never called while operations are under way; freed before the transport.
+  { t.allocate(std::size_t{}) } -> std::same_as<Memory>;
   t.start_phase(std::span<const program::Op>{});  // just before the first operation of a phase
   { t.now() } -> std::same_as<std::int64_t>;      // nanoseconds; virtual where time does not pass
   t.post(op, index, data);                        // starts an operation; may complete it
@@ -52,5 +55,19 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
   { c.facts() } -> std::same_as<json::Value>;
 }
 &&(!T::is_lossy || CountsLosses<T>);
+
+// What most transports have in common; a transport derives from it and hides what differs.
+struct HostTransport {
+  static constexpr bool is_synchronised = true;  // ranks wait for each other between phases
+  static constexpr bool is_lossy = false;
+  void connect(std::span<const ConnectionId>, std::uint32_t) {}
+  Memory allocate(std::size_t bytes) { return Memory(bytes); }
+  void start_phase(std::span<const program::Op>) {}
+  std::int64_t now() const { return monotonic_nanoseconds(); }
+  std::int64_t lost_bytes(program::OpIndex) const { return 0; }
+  void disconnect() {}
+  void interrupt() {}
+  json::Value facts() const { return {}; }
+};
 
 }  // namespace crosscut::measure

@@ -6,18 +6,19 @@
 #include "base/words.hpp"
 #include "program/registry.hpp"
 
-namespace crosscut::backends {
 // CROSSCUT_BACKEND_NEEDS: a backend that needs a library beyond libc, and which.
-#define CROSSCUT_BACKEND(id) extern const program::BackendInfo backend_##id;
+#define CROSSCUT_BACKEND(id)              \
+  namespace crosscut::backends::id {      \
+  extern const program::BackendInfo info; \
+  }
 #define CROSSCUT_BACKEND_NEEDS(id, ...) CROSSCUT_BACKEND(id)
 #include "backends/backends.def"
 #undef CROSSCUT_BACKEND
-}  // namespace crosscut::backends
 
 namespace crosscut::program {
 
 std::span<const BackendInfo* const> backends() {
-#define CROSSCUT_BACKEND(id) &backends::backend_##id,
+#define CROSSCUT_BACKEND(id) &backends::id::info,
   static constexpr std::array all = {
 #include "backends/backends.def"
   };

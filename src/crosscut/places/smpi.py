@@ -24,7 +24,7 @@ from crosscut.network import description as network
 from crosscut.places import smpi_options
 
 INSTALL = "install SimGrid: apt install libsimgrid-dev (Debian, Ubuntu), or from https://simgrid.org"
-# The most ranks of a platform that has the way of every pair (core/backends/sim_platform.hpp).
+# The most ranks of a platform that has the way of every pair (core/backends/sim/platform.hpp).
 MOST_RANKS = 2048
 # Plays crosscut's own patterns (core/smpi/player/); beside crosscut-core, or where the variable says.
 PLAYER = "crosscut-smpi-player"
@@ -37,7 +37,7 @@ COMPILERS = {
     ".f": "smpiff",
     ".f90": "smpif90",
 }
-# Of a platform's hosts (core/backends/sim_platform.cpp): a second of computing here takes a second there.
+# Of a platform's hosts (core/backends/sim/platform.cpp): a second of computing here takes a second there.
 HOST_FLOPS = 1e9
 QUIET = ("--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning")
 SIMULATED_TIME = "Simulated time"

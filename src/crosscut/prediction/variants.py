@@ -1,6 +1,6 @@
 """A platform as it is, and what it would be if something of the network were otherwise.
 
-Of a platform that the core writes (core/backends/sim_platform.cpp) only lines of links are changed: `c…` are
+Of a platform that the core writes (core/backends/sim/platform.cpp) only lines of links are changed: `c…` are
 capacities, which messages share, `w…` latencies, which they do not.
 """
 

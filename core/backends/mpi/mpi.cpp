@@ -1,0 +1,316 @@
+// MPI, two-sided. Compiled for every executable; without CROSSCUT_HAVE_MPI it only says why it is not there.
+//
+// The conductor is reached over TCP as with every backend, so a dead rank is named; MPI carries what is
+// measured, and once, at the start, the secret and the conductor's address.
+#include "backends/mpi/mpi.hpp"
+
+#include <array>
+
+#include "base/error.hpp"
+#include "program/registry.hpp"
+
+namespace crosscut::backends::mpi {
+namespace {
+
+const std::array parameters{
+    program::Parameter{
+        .name = "mode",
+        .kind = program::Parameter::Kind::choice,
+        .initial = "non-blocking",
+        .help =
+            "MPI_Isend and MPI_Irecv, or MPI_Sendrecv in phases where a rank has one send and one receive",
+        .choices = {"non-blocking", "sendrecv"}},
+};
+
+constexpr std::string_view summary =
+    "MPI two-sided: MPI_Isend and MPI_Irecv, or MPI_Sendrecv; ping-pongs by MPI_Send and MPI_Recv";
+
+}  // namespace
+}  // namespace crosscut::backends::mpi
+
+#if defined(CROSSCUT_HAVE_MPI)
+
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "measure/live.hpp"
+#include "session/rank.hpp"
+#include "session/resolve_interface.hpp"
+#include "session/session_config.hpp"
+
+namespace crosscut::backends::mpi {
+namespace {
+
+void check(int code, const char* doing) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw RunError(std::string(doing) + ": " + std::string(text.data(), static_cast<std::size_t>(length)));
+}
+
+class MpiTransport : public measure::HostTransport {
+ public:
+  MpiTransport(const measure::BackendContext& context, const program::Parameters& given)
+      : progress_(context.control_thread.progress()),
+        yielding_(!context.polling),
+        sendrecv_(given.text("mode") == "sendrecv") {
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
+  ~MpiTransport() { MPI_Comm_free(&world_); }
+
+  // connect() does nothing: MPI connects at the first message, in the warm-up repetitions. Nor does
+  // interrupt(): the control thread ends the process when the conductor says so.
+  void start_phase(std::span<const program::Op> ops) {
+    // Only where one send and one receive are all there is: with more, a blocked MPI_Sendrecv could keep back
+    // the very operation that another rank's waits for.
+    const auto ready = [](const program::Op& op) { return op.after[0] < 0 && op.after[1] < 0; };
+    exchanging_ =
+        sendrecv_ && ops.size() == 2 && ops[0].kind != ops[1].kind && ready(ops[0]) && ready(ops[1]);
+  }
+
+  void post(const program::Op& op, program::OpIndex index, std::byte* data) {
+    if (exchanging_) {
+      exchange(op, index, data);
+    } else {
+      start(op, index, data);
+    }
+  }
+
+  void wait(std::vector<program::OpIndex>& completed) {
+    if (!finished_.empty()) {
+      completed.insert(completed.end(), finished_.begin(), finished_.end());
+      finished_.clear();
+      return;
+    }
+    done_.resize(requests_.size());
+    int count = 0;
+    const auto size = static_cast<int>(requests_.size());
+    if (yielding_) {
+      while (true) {
+        check(MPI_Testsome(size, requests_.data(), &count, done_.data(), MPI_STATUSES_IGNORE),
+              "MPI_Testsome");
+        if (count > 0) break;
+        ::sched_yield();
+      }
+    } else {
+      check(MPI_Waitsome(size, requests_.data(), &count, done_.data(), MPI_STATUSES_IGNORE), "MPI_Waitsome");
+    }
+    moved();
+    for (int i = 0; i < count; ++i)
+      completed.push_back(indices_[static_cast<std::size_t>(done_[static_cast<std::size_t>(i)])]);
+    forget_finished();
+  }
+
+  void execute(const program::Op& op, std::byte* data) {
+    const int bytes = count_of(op.bytes);
+    if (op.kind == program::Op::Kind::send) {
+      check(MPI_Send(data, bytes, MPI_BYTE, op.peer, op.channel, world_), "MPI_Send");
+    } else {
+      check(MPI_Recv(data, bytes, MPI_BYTE, op.peer, op.channel, world_, MPI_STATUS_IGNORE), "MPI_Recv");
+    }
+    moved();
+  }
+
+  json::Value facts() const {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0, major = 0, minor = 0;
+    MPI_Get_library_version(text.data(), &length);
+    MPI_Get_version(&major, &minor);
+    std::string library(text.data(), static_cast<std::size_t>(std::max(0, length)));
+    library = library.substr(0, library.find('\n'));
+    return json::Object{{"library", library},
+                        {"standard", std::to_string(major) + "." + std::to_string(minor)}};
+  }
+
+ private:
+  struct Held {
+    program::Op op;
+    program::OpIndex index = 0;
+    std::byte* data = nullptr;  // null: nothing is held
+  };
+
+  static int count_of(std::int64_t bytes) {
+    if (bytes > INT_MAX) throw UsageError("MPI's two-sided calls take messages of at most 2147483647 bytes");
+    return static_cast<int>(bytes);
+  }
+
+  void start(const program::Op& op, program::OpIndex index, std::byte* data) {
+    const int bytes = count_of(op.bytes);
+    auto& request = requests_.emplace_back();
+    indices_.push_back(index);
+    if (op.kind == program::Op::Kind::send) {
+      check(MPI_Isend(data, bytes, MPI_BYTE, op.peer, op.channel, world_, &request), "MPI_Isend");
+    } else {
+      check(MPI_Irecv(data, bytes, MPI_BYTE, op.peer, op.channel, world_, &request), "MPI_Irecv");
+    }
+  }
+
+  // The first of the two is held until the second comes, at once, since both are ready with the phase.
+  void exchange(const program::Op& op, program::OpIndex index, std::byte* data) {
+    if (held_.data == nullptr) {
+      held_ = {op, index, data};
+      return;
+    }
+    const bool sends = op.kind == program::Op::Kind::send;
+    const Held now{op, index, data};
+    const auto& send = sends ? now : held_;
+    const auto& receive = sends ? held_ : now;
+    check(MPI_Sendrecv(send.data, count_of(send.op.bytes), MPI_BYTE, send.op.peer, send.op.channel,
+                       receive.data, count_of(receive.op.bytes), MPI_BYTE, receive.op.peer,
+                       receive.op.channel, world_, MPI_STATUS_IGNORE),
+          "MPI_Sendrecv");
+    moved();
+    finished_ = {held_.index, index};
+    held_.data = nullptr;
+  }
+
+  void forget_finished() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      requests_[kept] = requests_[i];
+      indices_[kept++] = indices_[i];
+    }
+    requests_.resize(kept);
+    indices_.resize(kept);
+  }
+
+  void moved() { progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+
+  std::atomic<std::uint64_t>& progress_;
+  bool yielding_, sendrecv_, exchanging_ = false;
+  MPI_Comm world_ = MPI_COMM_NULL;
+  std::vector<MPI_Request> requests_;
+  std::vector<program::OpIndex> indices_;  // [request]
+  std::vector<program::OpIndex> finished_;
+  std::vector<int> done_;
+  Held held_;
+};
+
+// Text from rank 0 to all.
+std::string broadcast(std::string text) {
+  auto bytes = static_cast<int>(text.size());
+  check(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  text.resize(static_cast<std::size_t>(bytes));
+  check(MPI_Bcast(text.data(), bytes, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  return text;
+}
+
+// MPICH gives its shared memory a name in /dev/shm, which it takes back at the end: a killed job leaves
+// megabytes there for each node. Once all have mapped it nobody needs the name.
+void drop_names_of_shared_memory() {
+  check(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+  constexpr std::string_view ours = "/dev/shm/mpich_shm_";
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const auto at = line.find(ours);
+    if (at == std::string::npos || line.find_first_of(" /", at + ours.size()) != std::string::npos) continue;
+    ::unlink(line.c_str() + at);  // another rank of this node may have been faster
+  }
+}
+
+constexpr int usage_status = 2;
+
+int run_as(int rank, int size) {
+  // Rank 0 says something in any case: the others wait for it.
+  std::string line, why = "no session configuration on standard input of rank 0";
+  try {
+    if (rank == 0)
+      line = session::read_line(0, session::configuration_bytes_max, after_seconds(60)).value_or("");
+  } catch (const UsageError& error) {
+    why = error.what();
+  }
+  line = broadcast(std::move(line));
+  if (line.empty()) throw UsageError(why);
+  const auto config = session::parse_session(line);
+  if (config.ranks != size) {
+    throw UsageError("MPI started " + std::to_string(size) + " ranks in one job, but " +
+                     std::to_string(config.ranks) +
+                     " are expected; is the launcher of another MPI than the one this was built with?");
+  }
+  session::RankSetup setup;
+  setup.rank = rank;
+  setup.ranks = size;
+  setup.local_ranks = size;
+  setup.secret = session::bytes_of_secret(config.secret);
+  setup.backend = "mpi";
+  setup.place = config.place;
+  setup.timeout_seconds = config.timeout_seconds;
+  setup.oversubscribed = config.oversubscribed.value_or(false);
+  setup.announce = [](const std::string& address) { broadcast(address); };
+  if (rank == 0) {
+    try {
+      setup.interface = session::resolve_interface(config.interface, config.towards);
+    } catch (const std::exception&) {
+      setup.announce("");
+      throw;
+    }
+    return session::run_rank(setup);
+  }
+  setup.conductor = broadcast({});
+  if (setup.conductor.empty()) return usage_status;  // rank 0 says why
+  setup.interface = session::resolve_interface(config.interface, setup.conductor);
+  return session::run_rank(setup);
+}
+
+}  // namespace
+
+int mpi_rank_main(int argc, char** argv) {
+  int provided = 0;
+  check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+  drop_names_of_shared_memory();
+  int rank = 0, size = 1, status = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  try {
+    status = run_as(rank, size);
+  } catch (const UsageError& error) {
+    if (rank == 0) std::fprintf(stderr, "crosscut-core-mpi: %s\n", error.what());
+    status = usage_status;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "crosscut-core-mpi: rank %d: %s\n", rank, error.what());
+  }
+  // After a failure others may hang in MPI: nothing but an abort ends them all. Launchers then drop what they
+  // have not yet forwarded: why it failed would be lost.
+  if (status == 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    MPI_Abort(MPI_COMM_WORLD, status);
+  }
+  MPI_Finalize();
+  return status;
+}
+
+extern const program::BackendInfo info;
+const program::BackendInfo info{
+    .name = "mpi", .summary = summary, .parameters = parameters, .make = measure::make_live<MpiTransport>};
+}  // namespace crosscut::backends::mpi
+
+#else
+
+namespace crosscut::backends::mpi {
+
+int mpi_rank_main(int, char**) { throw UsageError("this executable has no MPI; crosscut-core-mpi has"); }
+
+extern const program::BackendInfo info;
+const program::BackendInfo info{
+    .name = "mpi",
+    .summary = summary,
+    .parameters = parameters,
+    .unavailable =
+        "this executable is built without MPI; use crosscut-core-mpi, made by `make "
+        "install` with the PyPI package mpich, or by `crosscut build-mpi`"};
+}  // namespace crosscut::backends::mpi
+
+#endif

@@ -1,0 +1,37 @@
+// Computes the phases of a block on all cores. Each is computed by itself, so who computes it does not
+// matter.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/sim/phase.hpp"
+
+namespace crosscut::backends::sim {
+
+class SimCrew {
+ public:
+  SimCrew(const Paths& paths, const SimModel& model, std::size_t workers);
+
+  // Calls `each(phase, simulation)` for every phase of [first, end), from several threads. `idle` is called
+  // now and then from this one; what it throws ends the work, as does what a phase throws.
+  using Each = std::function<void(std::int64_t phase, PhaseSimulation& simulation)>;
+  void run(std::int64_t first, std::int64_t end, const Each& each, const std::function<void()>& idle);
+
+  std::size_t workers() const { return simulations_.size(); }
+
+ private:
+  void work(PhaseSimulation& simulation, std::int64_t end, const Each& each);
+
+  std::vector<std::unique_ptr<PhaseSimulation>> simulations_;  // [worker]
+  std::atomic<std::int64_t> next_ = 0;
+  std::atomic<bool> cancelled_ = false;
+  std::mutex mutex_;  // guards failure_
+  std::exception_ptr failure_;
+};
+
+}  // namespace crosscut::backends::sim

@@ -1,0 +1,55 @@
+// One phase of a pattern, simulated: operations, routes, times, samples. What a thread keeps from phase to
+// phase.
+#pragma once
+
+#include <optional>
+
+#include "backends/sim/events.hpp"
+#include "store/store.hpp"
+
+namespace crosscut::backends::sim {
+
+class PhaseSimulation {
+ public:
+  PhaseSimulation(const Paths& paths, const SimModel& model, std::function<bool()> cancelled);
+
+  // `index`: the phase's number, of which nothing depends but the spread of shares.
+  void run(const program::Phase& phase, Rank ranks, std::int64_t index = 0);
+  // Of the last run.
+  const PhaseProgram& program() const { return program_; }
+  const SimTimes& times() const { return times_; }
+  std::span<const double> rates() const { return rates_; }  // [message] where one solve was enough
+  bool needed_one_solve() const { return one_solve_; }
+  // So far, where events were needed.
+  std::int64_t solves() const { return events_ ? events_->solves() : 0; }
+  // message_seconds [rank, slot], rank_seconds [rank]; as LiveBackend takes them. NaN where there is none.
+  void samples(std::int64_t slots, std::span<double> message_seconds, std::span<double> rank_seconds) const;
+
+  // The same in five numbers each.
+  store::PhaseSummary summary(std::int64_t slots);
+
+  // For tests of the one against the other.
+  void use_events_always() { events_always_ = true; }
+
+ private:
+  void find_routes();
+  std::int64_t most_moved_bytes();
+  std::optional<double> common_start() const;
+  void solve_once(double start);
+
+  const Paths& paths_;
+  SimModel model_;
+  std::function<bool()> cancelled_;
+  PhaseProgram program_;
+  SimRoutes routes_;
+  SimTimes times_;
+  networks::MaxMin solver_;
+  std::vector<double> rates_;
+  std::vector<double> message_seconds_, rank_seconds_;  // of `summary`
+  std::vector<store::Status> status_;
+  std::vector<std::int64_t> sent_, received_;
+  std::optional<EventRun> events_;  // made when first needed: it holds marks for every capacity
+  bool one_solve_ = false, events_always_ = false;
+};
+
+}  // namespace crosscut::backends::sim

@@ -1,0 +1,215 @@
+#include "backends/sim/ranks.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "backends/sim/crew.hpp"
+#include "base/error.hpp"
+#include "measure/pinning.hpp"
+
+namespace crosscut::backends::sim {
+namespace {
+
+constexpr networks::Vertex most_nodes_listed = 1024;
+constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
+
+// Of the ranks asked for and those that the network has room for.
+SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const networks::Network& network) {
+  if (setup.ranks_per_host == 0) setup.ranks_per_host = std::max(1, network.graph.host(0).ranks);
+  const auto room = static_cast<std::int64_t>(network.graph.hosts) * setup.ranks_per_host;
+  const auto words = std::to_string(network.graph.hosts) + " hosts of " +
+                     std::to_string(setup.ranks_per_host) + " rank" + (setup.ranks_per_host == 1 ? "" : "s") +
+                     " each";
+  if (setup.ranks == 0) {
+    if (room > std::numeric_limits<Rank>::max())
+      throw UsageError("the network has " + words + ": too many; say how many ranks are to be simulated");
+    setup.ranks = static_cast<Rank>(room);
+  }
+  if (setup.ranks > room)
+    throw UsageError(std::to_string(setup.ranks) + " ranks do not fit: the network " + network.name +
+                     " has " + words + "; ask for fewer, or for more ranks on a host (--ranks-per-host)");
+  return setup;
+}
+
+// A rail that no adapter stands for would be another's share, under a name of its own.
+void check_rails(const conduct::Job& job, const program::Pattern& pattern, const networks::Network& network,
+                 const SimulatedRanks::Setup& setup) {
+  const int rails = network.rails(setup.ranks_per_host);
+  for (const auto bytes : job.sizes) {
+    const auto wanted = pattern.extent(setup.ranks, bytes).rails;
+    if (wanted <= rails) continue;
+    throw UsageError(
+        "the pattern uses " + std::to_string(wanted) + " interfaces, but a rank on network " + network.name +
+        " has " + std::to_string(rails) + " (an adapter each, of those of its host" +
+        (setup.ranks_per_host > 1 ? "; " + std::to_string(setup.ranks_per_host) + " ranks share a host's"
+                                  : "") +
+        "); ask for fewer --rails");
+  }
+}
+
+}  // namespace
+
+class SimulatedRanks::Crew : public SimCrew {
+ public:
+  using SimCrew::SimCrew;
+  std::atomic<std::int64_t> at_once = 0, by_events = 0;
+};
+
+SimulatedRanks::SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup)
+    : network_(std::move(network)),
+      setup_(fitted(std::move(setup), *network_)),
+      paths_(*network_, setup_.ranks_per_host) {}
+
+SimulatedRanks::~SimulatedRanks() = default;
+
+std::vector<std::int32_t> SimulatedRanks::nodes() const {
+  std::vector<std::int32_t> nodes;
+  for (Rank rank = 0; rank < setup_.ranks; ++rank) nodes.push_back(paths_.host(rank));
+  return nodes;
+}
+
+json::Object SimulatedRanks::attributes() const {
+  // Phases begin for all ranks at the same moment, and the clock is read without taking time.
+  return {{"nodes", node_list()},
+          {"sync", json::Object{{"skew_median_seconds", 0.0},
+                                {"skew_largest_seconds", 0.0},
+                                {"skew_uncertainty_seconds", 0.0},
+                                {"trial_barriers", 0}}},
+          {"clock", json::Object{{"name", "virtual"}, {"resolution_seconds", 0.0}, {"cost_seconds", 0.0}}},
+          {"network", json::Object{{"name", network_->name},
+                                   {"title", network_->title},
+                                   {"kind", network_->kind},
+                                   {"path", network_->file},
+                                   {"hosts", network_->graph.hosts},
+                                   {"switches", network_->graph.switches},
+                                   {"ranks_per_host", setup_.ranks_per_host},
+                                   {"description", setup_.description}}}};
+}
+
+// Of very many hosts the first and the last: an entry for each would be most of a run's metadata.
+json::Value SimulatedRanks::node_list() const {
+  const auto node = [this](networks::Vertex host) {
+    const auto name = network_->graph.name(host);
+    return json::Object{{"name", name}, {"id", name}};
+  };
+  if (hosts_used() > most_nodes_listed)
+    return json::Object{{"count", hosts_used()}, {"first", node(0)}, {"last", node(hosts_used() - 1)}};
+  json::Array nodes;
+  for (networks::Vertex host = 0; host < hosts_used(); ++host) nodes.push_back(node(host));
+  return nodes;
+}
+
+json::Value SimulatedRanks::ready_event() const {
+  if (hosts_used() > most_nodes_listed)
+    return json::Object{{"event", "ready"}, {"ranks", setup_.ranks}, {"nodes", node_list()}};
+  json::Array nodes;
+  for (networks::Vertex host = 0; host < hosts_used(); ++host) {
+    json::Array on_it;
+    const auto first = static_cast<std::int64_t>(host) * setup_.ranks_per_host;
+    for (auto rank = first; rank < std::min<std::int64_t>(first + setup_.ranks_per_host, setup_.ranks);
+         ++rank)
+      on_it.emplace_back(rank);
+    nodes.push_back(json::Object{{"name", network_->graph.name(host)}, {"ranks", std::move(on_it)}});
+  }
+  return json::Object{{"event", "ready"}, {"ranks", setup_.ranks}, {"nodes", std::move(nodes)}};
+}
+
+json::Object SimulatedRanks::begin(const conduct::Job& job) {
+  const auto& backend = program::find_backend(job.backend);
+  if (backend.serve == nullptr)
+    throw UsageError("this session is simulated; it cannot measure over backend " + job.backend);
+  if (job.compute)
+    throw UsageError("computing beside a simulated pattern would take no time; leave out --compute");
+  if (job.sync != "barrier")
+    throw UsageError("backend " + job.backend +
+                     " simulates phases one by one behind a barrier, not streaming; "
+                     "leave out --sync none");
+  if (job.iterations > 1)
+    throw UsageError("backend " + job.backend +
+                     " computes every phase once: further iterations would be the same; "
+                     "leave out --iterations");
+  const auto& info = program::find_pattern(job.pattern);
+  pattern_ =
+      info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
+  check_rails(job, *pattern_, *network_, setup_);
+  const program::Parameters given(backend.parameters, job.backend_parameters, "backend " + job.backend);
+  crew_ = std::make_unique<Crew>(paths_, sim_model(given), measure::allowed_cores().size());
+  return {};
+}
+
+session::BlockOutcome SimulatedRanks::run(const session::BlockRequest& request) {
+  session::BlockOutcome outcome;
+  auto& data = outcome.data;
+  data.block = request.block;
+  const auto phases = request.block.phase_end - request.block.phase_first;
+  const auto repetitions = request.block.repetition_end - request.block.repetition_first;
+  const std::int64_t slots = pattern_->extent(ranks(), request.bytes).slots;
+  const auto cells = static_cast<std::size_t>(phases * ranks());
+  if (request.summarise) {
+    summarise(request, slots, data);
+    return outcome;
+  }
+  data.rank_seconds.assign(cells * static_cast<std::size_t>(repetitions), nothing);
+  data.message_seconds.assign(data.rank_seconds.size() * static_cast<std::size_t>(slots), nothing);
+  data.status.assign(data.rank_seconds.size(), store::Status::measured);
+  if (repetitions == 0) return outcome;
+  compute(request, slots, data);
+  // A phase depends on nothing but its number: every repetition is the first.
+  const auto repeat = [repetitions](std::vector<double>& values) {
+    const auto one = static_cast<std::ptrdiff_t>(values.size()) / repetitions;
+    for (std::int64_t i = 1; i < repetitions; ++i)
+      std::copy_n(values.begin(), one, values.begin() + static_cast<std::ptrdiff_t>(i) * one);
+  };
+  repeat(data.rank_seconds);
+  repeat(data.message_seconds);
+  return outcome;
+}
+
+// Where the samples of a phase are: whole blocks of them would not fit into memory.
+void SimulatedRanks::summarise(const session::BlockRequest& request, std::int64_t slots,
+                               store::BlockData& data) {
+  const auto repetitions = request.block.repetition_end - request.block.repetition_first;
+  data.phases.resize(static_cast<std::size_t>(request.block.phase_end - request.block.phase_first));
+  const auto each = [&](std::int64_t index, PhaseSimulation& simulation) {
+    simulate(index, request.bytes, simulation);
+    data.phases[static_cast<std::size_t>(index - request.block.phase_first)] = simulation.summary(slots);
+  };
+  crew_->run(request.block.phase_first, request.block.phase_end, each, setup_.idle);
+  const auto first = data.phases;
+  for (std::int64_t i = 1; i < repetitions; ++i)
+    data.phases.insert(data.phases.end(), first.begin(), first.end());
+}
+
+void SimulatedRanks::simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation) {
+  simulation.run(*pattern_->phase(ranks(), bytes, index), ranks(), index);
+  ++(simulation.needed_one_solve() ? crew_->at_once : crew_->by_events);
+}
+
+void SimulatedRanks::compute(const session::BlockRequest& request, std::int64_t slots,
+                             store::BlockData& data) {
+  const auto width = static_cast<std::size_t>(ranks());
+  const auto messages = width * static_cast<std::size_t>(slots);
+  const auto each = [&](std::int64_t index, PhaseSimulation& simulation) {
+    simulate(index, request.bytes, simulation);
+    const auto cell = static_cast<std::size_t>(index - request.block.phase_first);
+    simulation.samples(slots, std::span(data.message_seconds).subspan(cell * messages, messages),
+                       std::span(data.rank_seconds).subspan(cell * width, width));
+  };
+  crew_->run(request.block.phase_first, request.block.phase_end, each, setup_.idle);
+}
+
+json::Object SimulatedRanks::end() {
+  json::Object facts{{"clock", "virtual"},
+                     {"threads", static_cast<std::int64_t>(crew_->workers())},
+                     {"phases_in_one_solve", crew_->at_once.load()},
+                     {"phases_by_events", crew_->by_events.load()}};
+  reset();
+  return {{"backend_facts", std::move(facts)}};
+}
+
+void SimulatedRanks::reset() {
+  crew_.reset();
+  pattern_.reset();
+}
+
+}  // namespace crosscut::backends::sim

@@ -1,0 +1,56 @@
+// All ranks of a simulated session: they live in this process, and time is computed.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "backends/sim/phase.hpp"
+#include "session/rank_group.hpp"
+
+namespace crosscut::backends::sim {
+
+// The simulator's settings, from the backend's parameters.
+SimModel sim_model(const program::Parameters& given);
+
+class SimulatedRanks final : public session::RankGroup {
+ public:
+  struct Setup {
+    Rank ranks = 0;           // 0: as many as fit
+    int ranks_per_host = 0;   // 0: as the network says
+    std::string description;  // the network's text, as it was read
+    // Called while a block is computed; may throw, which ends the block.
+    std::function<void()> idle = [] {};
+  };
+  // Throws UsageError when the ranks do not fit.
+  SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup);
+  ~SimulatedRanks() override;
+
+  Rank ranks() const override { return setup_.ranks; }
+  std::vector<std::int32_t> nodes() const override;
+  json::Object attributes() const override;
+  json::Value ready_event() const;
+  json::Object begin(const conduct::Job& job) override;
+  session::BlockOutcome run(const session::BlockRequest& request) override;
+  json::Object end() override;
+  void reset() override;
+  const std::vector<session::LostRank>& lost() const override { return nobody_; }
+  bool real_time() const override { return false; }
+
+ private:
+  class Crew;
+
+  networks::Vertex hosts_used() const { return paths_.host(setup_.ranks - 1) + 1; }
+  json::Value node_list() const;
+  void simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation);
+  void summarise(const session::BlockRequest& request, std::int64_t slots, store::BlockData& data);
+  void compute(const session::BlockRequest& request, std::int64_t slots, store::BlockData& data);
+
+  std::unique_ptr<networks::Network> network_;
+  Setup setup_;
+  NetworkPaths paths_;
+  std::unique_ptr<program::Pattern> pattern_;
+  std::unique_ptr<Crew> crew_;
+  std::vector<session::LostRank> nobody_;
+};
+
+}  // namespace crosscut::backends::sim

@@ -1,0 +1,138 @@
+#include "backends/tcp/connections.hpp"
+
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace crosscut::backends::tcp {
+namespace {
+
+constexpr std::size_t descriptors_kept_free = 64;
+
+void set_option(int fd, int level, int name, const void* value, socklen_t length, const std::string& what) {
+  if (::setsockopt(fd, level, name, value, length) != 0) throw_errno("setting " + what + " of a connection");
+}
+
+}  // namespace
+
+bool TcpConnections::fits(std::size_t count) const {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_errno("reading the limit of open files");
+  return count + descriptors_kept_free <= limit.rlim_cur;
+}
+
+TcpConnections::TcpConnections(const measure::BackendContext& context, TcpOptions options)
+    : context_(context), options_(std::move(options)) {
+  const Fd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!trial) throw_errno("opening a socket");
+  configure(trial.get());
+}
+
+void TcpConnections::configure(int fd) const {
+  const int no_delay = options_.no_delay ? 1 : 0;
+  set_option(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, sizeof no_delay, "TCP_NODELAY");
+  const auto set_buffer = [&](int name, std::int64_t bytes, const char* what) {
+    if (bytes == 0) return;
+    const auto asked = static_cast<int>(std::min<std::int64_t>(bytes, 1 << 30));
+    set_option(fd, SOL_SOCKET, name, &asked, sizeof asked, what);
+  };
+  set_buffer(SO_SNDBUF, options_.send_buffer_bytes, "the send buffer");
+  set_buffer(SO_RCVBUF, options_.receive_buffer_bytes, "the receive buffer");
+  if (!options_.congestion_control.empty()) {
+    const auto& name = options_.congestion_control;
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) !=
+        0) {
+      throw UsageError("congestion control '" + name + "' cannot be used here (" + std::strerror(errno) +
+                       "); see /proc/sys/net/ipv4/tcp_allowed_congestion_control");
+    }
+  }
+}
+
+Fd TcpConnections::connect(const measure::ConnectionId& id, std::uint32_t epoch) const {
+  const auto deadline = after_seconds(context_.timeout_seconds);
+  if (context_.rank < id.peer) {
+    return context_.control_thread.accepted({session::Purpose::data, id.peer, epoch, id.channel, id.rail},
+                                            deadline);
+  }
+  const auto& to = context_.addresses.at(id.rail).at(static_cast<std::size_t>(id.peer));
+  const auto& from = context_.interfaces.at(id.rail);
+  const session::Hello hello{session::Purpose::data, context_.rank, epoch, id.channel, id.rail};
+  // A listener's queue may overflow when thousands connect at once.
+  for (auto pause = std::chrono::milliseconds(5);;
+       pause = std::min(pause * 2, std::chrono::milliseconds(500))) {
+    try {
+      return session::connect_authenticated(to, from, context_.secret, hello, deadline);
+    } catch (const session::ConnectionLost&) {
+      if (context_.control_thread.interrupted() || milliseconds_left(deadline) == 0) throw;
+      std::this_thread::sleep_for(pause);
+    }
+  }
+}
+
+void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch) {
+  std::vector<measure::ConnectionId> missing;
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(missing),
+               [&](const measure::ConnectionId& id) { return !connections_.contains(id); });
+  if (!fits(ids.size())) {
+    throw UsageError(
+        "rank " + std::to_string(context_.rank) + " needs " + std::to_string(ids.size()) +
+        " connections at once, more than the limit of open files allows; raise it with ulimit -n");
+  }
+  // Links sort by peer: first the lower ranks, which this one connects to; whoever waits for a rank waits for
+  // a lower one, so somebody always gets on.
+  for (const auto& id : missing) {
+    try {
+      Fd fd = connect(id, epoch);
+      configure(fd.get());
+      auto connection = std::make_unique<TcpConnection>();
+      connection->id = id;
+      connection->fd = std::move(fd);
+      const std::lock_guard lock(closing_);
+      connections_.emplace(id, std::move(connection));
+    } catch (const session::ConnectionLost& lost) {
+      throw measure::PeerLost(id.peer, lost.what());
+    }
+  }
+}
+
+void TcpConnections::close_all() {
+  const std::lock_guard lock(closing_);
+  connections_.clear();
+  last_ = nullptr;
+}
+
+void TcpConnections::shut_all() {
+  const std::lock_guard lock(closing_);
+  for (const auto& [id, connection] : connections_) ::shutdown(connection->fd.get(), SHUT_RDWR);
+}
+
+json::Value TcpConnections::facts() const {
+  const std::lock_guard lock(closing_);
+  json::Object facts{{"no_delay", options_.no_delay},
+                     {"send_buffer_asked", options_.send_buffer_bytes},
+                     {"receive_buffer_asked", options_.receive_buffer_bytes}};
+  if (connections_.empty()) return facts;
+  const int fd = connections_.begin()->second->fd.get();
+  std::array<char, 16> name{};
+  socklen_t length = name.size() - 1;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &length) == 0) {
+    facts.emplace_back("congestion_control", std::string(name.data()));
+  }
+  const auto read_back = [&](int level, int option, const char* key) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    if (::getsockopt(fd, level, option, &value, &size) == 0) facts.emplace_back(key, value);
+  };
+  read_back(SOL_SOCKET, SO_SNDBUF, "send_buffer");
+  read_back(SOL_SOCKET, SO_RCVBUF, "receive_buffer");
+  read_back(IPPROTO_TCP, TCP_MAXSEG, "maximum_segment");
+  return facts;
+}
+
+}  // namespace crosscut::backends::tcp

@@ -1,0 +1,80 @@
+// The TCP connections of a rank: one for each peer, channel and rail, both directions on the same one.
+#pragma once
+
+#include <map>
+#include <mutex>
+
+#include "measure/transport.hpp"
+#include "session/control_thread.hpp"
+
+namespace crosscut::backends::tcp {
+
+struct TcpOptions {
+  std::int64_t send_buffer_bytes = 0;     // 0: the kernel tunes it
+  std::int64_t receive_buffer_bytes = 0;  // 0: the kernel tunes it
+  std::string congestion_control;         // empty: the system's
+  bool no_delay = true;
+};
+
+// An operation under way on a connection.
+struct Transfer {
+  program::OpIndex index = 0;
+  std::byte* data = nullptr;
+  std::size_t left = 0;
+};
+
+// A queue that never gives its memory back while it is used.
+class TransferQueue {
+ public:
+  bool empty() const { return head_ == transfers_.size(); }
+  Transfer& front() { return transfers_[head_]; }
+  void push(const Transfer& transfer) { transfers_.push_back(transfer); }
+  void pop() {
+    if (++head_ == transfers_.size()) clear();
+  }
+  void clear() {
+    transfers_.clear();
+    head_ = 0;
+  }
+
+ private:
+  std::vector<Transfer> transfers_;
+  std::size_t head_ = 0;
+};
+
+struct TcpConnection {
+  measure::ConnectionId id;
+  Fd fd;
+  TransferQueue sends, receives;
+  bool active = false;  // in the list of connections with something under way
+};
+
+class TcpConnections {
+ public:
+  // Throws UsageError for options that this kernel refuses, before anything is measured or made on disk.
+  TcpConnections(const measure::BackendContext& context, TcpOptions options);
+  // Opens what is missing. When all connections ever asked for might exceed the descriptor limit, those not
+  // asked for are closed first; both ends decide alike, since both know the job.
+  void open(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
+  TcpConnection& at(const program::Op& op) {
+    const measure::ConnectionId id{op.peer, op.channel, op.rail};
+    if (last_ != nullptr && last_->id == id) return *last_;
+    return *(last_ = connections_.at(id).get());
+  }
+  void close_all();
+  void shut_all();  // from any thread
+  json::Value facts() const;
+
+ private:
+  Fd connect(const measure::ConnectionId& id, std::uint32_t epoch) const;
+  void configure(int fd) const;
+  bool fits(std::size_t count) const;
+
+  const measure::BackendContext& context_;
+  TcpOptions options_;
+  mutable std::mutex closing_;  // guards the map against shut_all() from another thread
+  std::map<measure::ConnectionId, std::unique_ptr<TcpConnection>> connections_;
+  TcpConnection* last_ = nullptr;
+};
+
+}  // namespace crosscut::backends::tcp

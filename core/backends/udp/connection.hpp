@@ -1,0 +1,61 @@
+// This rank's end of one connection: what it sends, and the authenticated TCP connection on which both ends
+// say how many messages they have handed to the kernel. That is all that must not be lost, so TCP carries it:
+// the kernel repeats it even while the process sits in a barrier.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "backends/udp/wire.hpp"
+#include "measure/transport.hpp"
+
+namespace crosscut::backends::udp {
+
+struct UdpOutgoing {
+  program::OpIndex op = 0;
+  const std::byte* data = nullptr;
+  std::uint64_t bytes = 0;
+  std::uint64_t chunks = 0, next_chunk = 0;
+};
+
+class UdpConnection {
+ public:
+  UdpConnection(const measure::ConnectionId& id, int tcp_fd) : id_(id), tcp_fd_(tcp_fd) {}
+
+  const measure::ConnectionId& id() const { return id_; }
+  int tcp_fd() const { return tcp_fd_; }
+
+  // Tells the peer how many messages were handed over, unless it knows. Does not wait: false while the
+  // connection has no room. Throws PeerLost.
+  bool announce();
+  // How many the peer has handed over, as far as it has said. Does not wait. False: the connection has ended.
+  bool hear(std::uint64_t& messages);
+
+  std::uint64_t handed_over = 0;  // messages to the kernel
+  session::Address to;
+  std::uint64_t token = 0;   // of the peer's socket
+  std::uint32_t number = 0;  // in this rank's inbox
+  std::uint32_t peers_number = 0;
+  bool sending = false, speaking = false, hearing = false;  // in the transport's lists
+
+  // Messages under way. Keeps its memory.
+  bool empty() const { return head_ == outgoing_.size(); }
+  UdpOutgoing& front() { return outgoing_[head_]; }
+  void push(const UdpOutgoing& message) { outgoing_.push_back(message); }
+  void pop() {
+    if (++head_ < outgoing_.size()) return;
+    outgoing_.clear();
+    head_ = 0;
+  }
+
+ private:
+  measure::ConnectionId id_;
+  int tcp_fd_;
+  std::uint64_t announced_ = 0;
+  std::array<std::byte, sizeof(std::uint64_t)> leaving_{}, coming_{};  // a count in part
+  std::size_t left_ = 0, came_ = 0;
+  std::vector<UdpOutgoing> outgoing_;
+  std::size_t head_ = 0;
+};
+
+}  // namespace crosscut::backends::udp
