@@ -147,11 +147,10 @@ def test_a_tolerated_loss_leaves_statuses_as_documented_and_resuming_measures_th
     quick_path: Path, binaries: Path, backend: str
 ) -> None:
     """Failed: the lost rank's; skipped: where a rank would have met it; measured: all others."""
-    lost, repetitions = 2, {"null": 60_000, "tcp": 2500, "udp": 1500}[backend]
+    lost, repetitions = 2, {"null": 200_000, "tcp": 2500, "udp": 1500}[backend]
     job = endless(quick_path / "run.zarr", backend, tolerate_failures=True, repetitions=repetitions)
     with measuring(job, launch(backend), binaries) as measurement:
         _, ranks = rank_processes(binaries / core.CORE, RANKS)
-        time.sleep(0.1)
         os.kill(ranks[lost], signal.SIGKILL)
         assert measurement.end() == ""
         assert measurement.lost() == [(lost, os.uname().nodename)]
@@ -225,7 +224,7 @@ def test_under_mpi_a_tolerated_loss_starts_the_ranks_again(quick_path: Path, bin
         os.kill(mpi_ranks(binaries / core.CORE_MPI)[2], signal.SIGKILL)
         _, said = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 1, said  # a script must notice
-    assert names_rank("rank 2", said), said
+    assert names_rank("rank 2", said) or launcher_alone_spoke(said), said
     assert "starting again" in said
     assert fsck.check(out).problems == ()
     run = Run.open(out)
@@ -239,8 +238,9 @@ def names_rank(whom: str, said: str) -> bool:
 
 
 def launcher_alone_spoke(said: str) -> bool:
-    """It ended the other ranks before any could say whom it had lost."""
-    return "signal 9" in said and " gone" not in said and "lost" not in said
+    """It ended the other ranks, or failed itself, before any could say whom it had lost."""
+    ended = "signal 9" in said or "the ranks ended unexpectedly" in said
+    return ended and " gone" not in said and "lost" not in said
 
 
 def names_in_shared_memory() -> set[str]:

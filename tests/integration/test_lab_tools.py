@@ -70,7 +70,6 @@ def test_netpipe_sees_the_rate_of_the_link_in_long_messages(tmp_path: Path) -> N
         on_node(record, "n0000", *words, "-h", "n0001", "-o", str(out))
     rates = [float(line.split()[1]) * 1e6 for line in out.read_text().splitlines()]  # bytes, Mbit/s, seconds
     assert rates[-1] == pytest.approx(PAYLOAD_BITS_PER_SECOND, rel=0.15)
-    assert rates[0] < rates[-1]
 
 
 @needs("tcpdump", "tcpdump")

@@ -39,6 +39,11 @@ def test_files_of_hosts_lose_the_node(tmp_path: Path) -> None:
     assert Path(name).read_text() == "# rack 1\nn1:2\nn20\n"
 
 
+def test_where_nobody_knows_which_node_was_lost_none_is_left_out() -> None:
+    for is_srun in (False, True):
+        assert without(("-hosts", "n1"), [], is_srun=is_srun) == ("-hosts", "n1")
+
+
 def test_srun_is_told_to_exclude_it() -> None:
     assert without(("-p", "x"), ["n2", "n2"], is_srun=True) == ("-p", "x", "--exclude=n2")
 
@@ -63,15 +68,18 @@ def situation(tmp_path: Path, *, tolerate: bool = True, place: object = None) ->
 class Losing:
     """Loses ranks a number of times, then measures."""
 
-    def __init__(self, losses: int) -> None:
+    def __init__(
+        self, losses: int, text: str = "rank 3 on node n2 was lost: killed", nodes: tuple[str, ...] = ("n2",)
+    ) -> None:
         self.left = losses
+        self.lost = RanksLost(f"{text}\nwhat was measured is in x", nodes)
         self.seen: list[tuple[Job, Decided]] = []
 
     def __call__(self, job: Job, decided: Decided) -> tuple[Outcome, bool]:
         self.seen.append((job, decided))
         if self.left:
             self.left -= 1
-            raise RanksLost("rank 3 on node n2 was lost: killed\nwhat was measured is in x", ("n2",))
+            raise self.lost
         return Outcome(job.out, "complete", 1.0), False
 
 
@@ -88,6 +96,16 @@ def test_a_tolerated_loss_is_resumed_without_the_node(tmp_path: Path) -> None:
     assert again.options["force"] is True
     assert elsewhere.options.launcher_arguments == ("-hosts", "n1")
     assert elsewhere.options.secret != decided.options.secret
+
+
+def test_a_loss_of_which_the_launcher_says_nothing_is_resumed_on_all_nodes(tmp_path: Path) -> None:
+    job, decided = situation(tmp_path)
+    heard: list[object] = []
+    losing = Losing(1, "the ranks ended unexpectedly (exit status 255), saying:", ())
+    outcome, _ = measure(job, decided, losing, lambda event: heard.append(event["message"]))
+    assert outcome.failures == ("the ranks ended unexpectedly (exit status 255)",)
+    assert heard == ["the ranks ended unexpectedly (exit status 255); starting again"]
+    assert losing.seen[1][1].options.launcher_arguments == ("-hosts", "n1,n2")
 
 
 def test_what_is_not_tolerated_or_goes_on_and_on_ends(tmp_path: Path) -> None:

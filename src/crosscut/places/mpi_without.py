@@ -21,6 +21,8 @@ def without(words: Sequence[str], nodes: Sequence[str], is_srun: bool) -> tuple[
 
     As they were where they name no hosts: then all ranks are on one machine, which is all there is.
     """
+    if not nodes:  # the launcher ended without a word about whom it lost
+        return tuple(words)
     lost = {_short(node) for node in nodes}
     if is_srun:
         return (*words, f"--exclude={','.join(sorted(set(nodes)))}")

@@ -183,7 +183,7 @@ class Session:
             # Who was lost explains the end better than the end itself.
             text = "\n  ".join([*collected.failures, str(ended)])
             nodes = [*collected.lost_nodes, *([ended.node] if ended.node else [])]
-            raise (RanksLost(text, tuple(nodes)) if nodes else SessionError(text)) from ended
+            raise RanksLost(text, tuple(nodes)) from ended
 
     def _outcome_of(self, job: Job, collected: _Collected) -> Outcome:
         for event in self._events():

@@ -37,7 +37,7 @@ def measure(job: Job, decided: Decided, once: Once, listener: Listener) -> tuple
         try:
             outcome, interrupted = once(job, decided)
         except RanksLost as error:
-            failures.append(str(error).splitlines()[0])
+            failures.append(str(error).splitlines()[0].removesuffix(", saying:"))
             following = _following(job, decided, error, len(failures))
             if following is None:
                 raise
