@@ -11,6 +11,9 @@
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;
+using namespace crosscut::clone;
+using namespace crosscut::session;
+using namespace crosscut::tests;
 
 namespace {
 
@@ -45,9 +48,9 @@ void hears(std::span<const std::byte> bytes, ChunkMap::Owner owner) {
   const Image stored = image();
   ChunkMap map(image_bytes, chunk_bytes, owner);
   const ChunkStore store{map, stored, [] {}};
-  const Lane lane{.fd = here.get(), .rail = 0, .rails = 1, .patience_seconds = 10};
+  const RailConnection connection{.fd = here.get(), .rail = 0, .rails = 1, .patience_seconds = 10};
   try {
-    owner == ChunkMap::Owner::source ? send_chunks(store, lane, {}) : receive_chunks(store, lane);
+    owner == ChunkMap::Owner::source ? send_chunks(store, connection, {}) : receive_chunks(store, connection);
   } catch (const ConnectionLost&) {
   }
   const auto counts = map.counts();

@@ -3,6 +3,7 @@
 #include "tests/stranger.hpp"
 
 using namespace crosscut;
+using namespace crosscut::session;
 using namespace crosscut::tests;
 
 namespace {

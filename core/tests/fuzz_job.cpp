@@ -3,6 +3,8 @@
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;
+using namespace crosscut::conduct;
+using namespace crosscut::tests;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   accepts([&] {

@@ -3,6 +3,7 @@
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;
+using namespace crosscut::tests;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto text = text_of(data, size);

@@ -6,6 +6,8 @@
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;
+using namespace crosscut::program;
+using namespace crosscut::tests;
 
 namespace {
 

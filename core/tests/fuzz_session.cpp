@@ -7,6 +7,10 @@
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;
+using namespace crosscut::conduct;
+using namespace crosscut::launch;
+using namespace crosscut::session;
+using namespace crosscut::tests;
 
 namespace {
 

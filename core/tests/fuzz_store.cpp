@@ -10,6 +10,7 @@
 #include "tests/sample_run.hpp"
 
 using namespace crosscut;
+using namespace crosscut::store;
 using namespace crosscut::tests;
 namespace fs = std::filesystem;
 

@@ -8,6 +8,8 @@
 #include "user_switch/ethernet.hpp"
 
 using namespace crosscut;
+using namespace crosscut::tests;
+using namespace crosscut::user_switch;
 
 namespace {
 

@@ -6,6 +6,9 @@
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;
+using namespace crosscut::backends::udp;
+using namespace crosscut::program;
+using namespace crosscut::tests;
 
 namespace {
 

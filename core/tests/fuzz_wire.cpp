@@ -7,6 +7,9 @@
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;
+using namespace crosscut::measure;
+using namespace crosscut::session;
+using namespace crosscut::tests;
 
 namespace {
 
