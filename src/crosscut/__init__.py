@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 
-try:
-    __version__ = metadata.version("crosscut")
-except metadata.PackageNotFoundError:  # run from a source tree that was never installed
-    __version__ = "0+source"
+def __getattr__(name: str) -> str:
+    """`__version__`, looked up when it is asked for, since importlib.metadata takes long to import."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import metadata
+
+    try:
+        return metadata.version("crosscut")
+    except metadata.PackageNotFoundError:  # run from a source tree that was never installed
+        return "0+source"

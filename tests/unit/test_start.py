@@ -1,15 +1,34 @@
-"""What starting the command costs."""
+"""What starting the command costs: the modules that it imports."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+import pytest
 
-def test_the_command_starts_without_the_libraries_that_only_runs_need() -> None:
-    """Their import takes longer than most commands."""
-    asked = "import sys; from crosscut.cli import build_parser; build_parser(); print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    loaded = set(done.stdout.split())
+# Each takes longer to import than Python to start.
+HEAVY = {"numpy", "xarray", "pandas", "zarr", "scipy", "rich", "importlib.metadata"}
+
+
+def imported(*words: str) -> set[str]:
+    asked = (
+        f"import sys; from crosscut import cli\ntry: cli.main({list(words)})\nfinally: print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("words", [("--help",), ("frobnicate",), ()])
+def test_help_and_an_unknown_command_import_no_command_and_no_library(words: tuple[str, ...]) -> None:
+    loaded = imported(*words)
     assert "crosscut.cli" in loaded
-    assert not loaded & {"xarray", "pandas", "zarr", "scipy"}
+    assert not loaded & HEAVY
+    assert not [name for name in loaded if name.startswith("crosscut.cli.") and "parsing" not in name]
+
+
+def test_a_command_starts_without_the_libraries_that_only_runs_need() -> None:
+    loaded = imported("run", "aapc", "--nope")
+    assert "crosscut.cli.run" in loaded
+    assert not loaded & {"numpy", "xarray", "pandas", "zarr", "scipy"}
+    assert "crosscut.cli.show" not in loaded

@@ -9,40 +9,41 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol
 
-from crosscut import __version__
+import crosscut
 from crosscut.base import memory
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing.parser import Parser, epilog
 
-# Module of each command, in the order in which help lists them.
-COMMANDS = (
-    "run",
-    "show",
-    "report",
-    "evaluate",
-    "locate",
-    "explain",
-    "compare",
-    "check",
-    "expect",
-    "network",
-    "simulate",
-    "profile",
-    "predict",
-    "price",
-    "lab",
-    "clone",
-    "reproduce",
-    "workload",
-    "list",
-    "export",
-    "fsck",
-    "doctor",
-    "build_mpi",
-    "build_smpi",
-    "build_profiler",
-    "completion",
-)
+# Each command with its line of help, in the order of the list. Only the given command's module is imported:
+# importing all takes longer than most commands.
+COMMANDS = {
+    "run": "measure one pattern",
+    "show": "draw a run in the terminal: rates, histograms, slowest routes",
+    "report": "write runs as one HTML page that needs no network",
+    "evaluate": "the whole methodology in one go: sweep, dense patterns, streams, chain, load",
+    "locate": "find slow hosts, cables and trunks, and who shares which limit",
+    "explain": "say which capacity limits which phase of a run, in words",
+    "compare": "say what changed between runs: beyond the noise, and large enough to matter",
+    "check": "hold a network against what was promised of it: a verdict for each promise",
+    "expect": "say what rate and latency to expect here, with the arithmetic line by line",
+    "network": "describe, check and draw a network: distances, bisection, price",
+    "simulate": "run an MPI program on a described network, under SimGrid's SMPI",
+    "profile": "run an MPI program, and say what messages it sends and how long it waits for them",
+    "predict": "replay the trace of an MPI program on described networks: its time there, and why",
+    "price": "what networks cost, by price books, and which of them is worth it",
+    "lab": "build a cluster on this machine out of kernel parts, break it, remove it",
+    "clone": "copy a file or block device to many nodes, down a chain",
+    "reproduce": "repeat a paper's experiment, and hold the outcome against what it printed",
+    "workload": "run applications that communicate (NAS Parallel Benchmarks and others), verified and timed",
+    "list": "list patterns, backends and places",
+    "export": "write a run as a table: CSV, Parquet, JSON",
+    "fsck": "check that a run on disk is whole",
+    "doctor": "what this machine can measure with, what is missing and how to get it",
+    "build-mpi": "build the measuring core with this site's MPI",
+    "build-smpi": "build what --engine smpi needs, with this machine's SimGrid",
+    "build-profiler": "build what crosscut profile loads into programs, for this site's MPI",
+    "completion": "print a completion script for a shell",
+}
 
 _EXAMPLES = """
 examples:
@@ -54,10 +55,8 @@ examples:
 
 
 class Command(Protocol):
-    """What each module of this folder offers."""
+    """What the module of a command offers."""
 
-    NAME: str
-    HELP: str
     EPILOG: str
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
@@ -65,39 +64,34 @@ class Command(Protocol):
     def execute(self, args: argparse.Namespace) -> int: ...
 
 
-def commands() -> list[Command]:
-    """Every command of this installation."""
-    found: list[Command] = []
-    for module in COMMANDS:
-        name = f"{__name__}.{module}"
-        try:
-            found.append(import_module(name))
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
-    return found
-
-
 def build_parser(only: str | None = None) -> Parser:
-    """The parser of all commands; `only` one of them gets its arguments (asking the core takes time)."""
+    """The parser of all commands; of those beside `only`, names and lines of help alone."""
     parser = Parser(
         prog="crosscut",
         description="Measures the interconnect of a cluster with dense communication patterns.",
         epilog=epilog(_EXAMPLES),
     )
-    parser.add_argument("--version", action="version", version=f"crosscut {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show crosscut's version and exit")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for command in commands():
-        subparser = subparsers.add_parser(
-            command.NAME,
-            help=command.HELP,
-            description=_sentence(command.HELP),
-            epilog=epilog(command.EPILOG),
+    for name, text in COMMANDS.items():
+        if only not in (None, name):
+            subparsers.add_parser(name, help=text)
+            continue
+        command: Command = import_module(f"{__name__}.{name.replace('-', '_')}")
+        one = subparsers.add_parser(
+            name, help=text, description=_sentence(text), epilog=epilog(command.EPILOG)
         )
-        if only is None or only == command.NAME:
-            command.add_arguments(subparser)
-        subparser.set_defaults(execute=command.execute)
+        command.add_arguments(one)
+        one.set_defaults(execute=command.execute)
     return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"crosscut {crosscut.__version__}")
+        parser.exit()
 
 
 def _sentence(text: str) -> str:

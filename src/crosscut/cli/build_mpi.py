@@ -16,8 +16,6 @@ import crosscut
 from crosscut.base.core import CORE_MPI, VARIABLES
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError, plainly
 
-NAME = "build-mpi"
-HELP = "build the measuring core with this site's MPI"
 EPILOG = """
 examples:
   crosscut build-mpi --mpicxx mpicxx                     the MPI whose module is loaded

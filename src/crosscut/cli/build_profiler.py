@@ -15,8 +15,6 @@ from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError, plainly
 from crosscut.cli.build_mpi import find_target, put_in_place, run_step
 from crosscut.profile.profiler import LIBRARY, LIBRARY_VARIABLE
 
-NAME = "build-profiler"
-HELP = "build what crosscut profile loads into programs, for this site's MPI"
 EPILOG = """
 examples:
   crosscut build-profiler --mpicc mpicc                          the MPI whose module is loaded

@@ -13,8 +13,6 @@ from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.build_mpi import add_build_arguments, find_cmake, find_source, put_in_place, run_step
 from crosscut.places import smpi
 
-NAME = "build-smpi"
-HELP = "build what --engine smpi needs, with this machine's SimGrid"
 EPILOG = """
 examples:
   crosscut build-smpi                                    beside crosscut-core

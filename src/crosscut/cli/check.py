@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from crosscut.analysis.figures.cautions import Caution
     from crosscut.session.client import Session
 
-NAME = "check"
-HELP = "hold a network against what was promised of it: a verdict for each promise"
 EXIT_UNDECIDED = 3
 EPILOG = """
 examples:

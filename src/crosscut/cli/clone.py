@@ -19,8 +19,6 @@ from crosscut.network import switch_choice
 from crosscut.reports.terminal.screen import Rows, screen_for
 from crosscut.session.measure import Launch, open_session
 
-NAME = "clone"
-HELP = "copy a file or block device to many nodes, down a chain"
 EPILOG = """
 examples:
   crosscut clone image.raw /scratch/image.raw --on hosts:hosts.txt

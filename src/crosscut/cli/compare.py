@@ -15,8 +15,6 @@ from crosscut.cli.parsing.parser import quantity
 if TYPE_CHECKING:
     from crosscut.analysis.compare.comparing import Asked
 
-NAME = "compare"
-HELP = "say what changed between runs: beyond the noise, and large enough to matter"
 EPILOG = """
 examples:
   crosscut compare before.zarr after.zarr

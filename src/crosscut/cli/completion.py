@@ -6,8 +6,6 @@ import argparse
 
 from crosscut.base.errors import EXIT_OK, UsageError
 
-NAME = "completion"
-HELP = "print a completion script for a shell"
 EPILOG = """
 install:
   bash   crosscut completion bash > ~/.local/share/bash-completion/completions/crosscut

@@ -21,8 +21,6 @@ from crosscut.session.measure import Decided, Launch, checked_out, decide, defau
 from crosscut.session.progress import reporter
 from crosscut.session.refusal import refusal
 
-NAME = "evaluate"
-HELP = "the whole methodology in one go: sweep, dense patterns, streams, chain, load"
 EPILOG = """
 examples:
   crosscut evaluate --quick                  a few minutes: what this machine's own paths give

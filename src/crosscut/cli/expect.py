@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from crosscut.base.nic import Adapter
     from crosscut.reports.terminal.expect import Measured
 
-NAME = "expect"
-HELP = "say what rate and latency to expect here, with the arithmetic line by line"
 EPILOG = """
 examples:
   crosscut expect                            from this machine's adapters

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from crosscut.analysis.findings.explain import Bottleneck, Way
     from crosscut.run.run import Run
 
-NAME = "explain"
-HELP = "say which capacity limits which phase of a run, in words"
 EPILOG = """
 examples:
   crosscut run pairwise --on sim:xibalba-e7-config1 --out e7.zarr

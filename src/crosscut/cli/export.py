@@ -9,8 +9,6 @@ from pathlib import Path
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 
-NAME = "export"
-HELP = "write a run as a table: CSV, Parquet, JSON"
 EPILOG = """
 examples:
   crosscut export aapc.zarr > aapc.csv                       a row a message

@@ -15,8 +15,6 @@ from crosscut.run.format import runs_in
 if TYPE_CHECKING:
     from crosscut.run.fsck import Report
 
-NAME = "fsck"
-HELP = "check that a run on disk is whole"
 EPILOG = """
 examples:
   crosscut fsck aapc.zarr                    lengths, indices, status against samples

@@ -13,8 +13,6 @@ from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.places import all_places, smpi
 from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 
-NAME = "list"
-HELP = "list patterns, backends and places"
 EPILOG = """
 examples:
   crosscut list                              everything, a line each

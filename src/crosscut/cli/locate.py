@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from crosscut.analysis.findings.model import Finding
     from crosscut.analysis.structure.model import Structure
 
-NAME = "locate"
-HELP = "find slow hosts, cables and trunks, and who shares which limit"
 EPILOG = """
 examples:
   crosscut locate aapc.zarr                  from what was measured

@@ -10,8 +10,6 @@ from pathlib import Path
 from crosscut.base.errors import EXIT_OK, CrosscutError
 from crosscut.network import description
 
-NAME = "network"
-HELP = "describe, check and draw a network: distances, bisection, price"
 EPILOG = """
 examples:
   crosscut network list                                   the networks that come with crosscut

@@ -21,8 +21,6 @@ from crosscut.prediction import trace as traces
 from crosscut.prediction.replay import Limits
 from crosscut.prediction.stream_replay import MPICH_TCP, Transport
 
-NAME = "predict"
-HELP = "replay the trace of an MPI program on described networks: how long it would take there, and why"
 EPILOG = """
 examples:
   crosscut profile --trace --out cg.profile -- mpiexec -n 16 ./cg

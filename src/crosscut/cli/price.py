@@ -14,8 +14,6 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.parsing.parser import quantity
 from crosscut.pricing import asking
 
-NAME = "price"
-HELP = "what networks cost, by price books, and which of them is worth it"
 EPILOG = """
 examples:
   crosscut price xibalba-er16                              part by part, by the book that knows it

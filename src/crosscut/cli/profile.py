@@ -18,8 +18,6 @@ from crosscut.reports.json import profile as profile_json
 from crosscut.reports.terminal import profile as terminal_profile
 from crosscut.reports.terminal.screen import screen_for
 
-NAME = "profile"
-HELP = "run an MPI program, and say what messages it sends and how long it waits for them"
 EPILOG = """
 examples:
   crosscut profile -- mpiexec -n 16 ./solver input.dat

@@ -15,8 +15,6 @@ from crosscut.cli.parsing.parser import quantity
 if TYPE_CHECKING:
     from crosscut.reports.html.page import Found
 
-NAME = "report"
-HELP = "write runs as one HTML page that needs no network"
 EPILOG = """
 examples:
   crosscut report aapc.zarr                           writes aapc.html

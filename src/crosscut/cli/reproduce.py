@@ -23,8 +23,6 @@ from crosscut.session.progress import reporter
 if TYPE_CHECKING:
     from crosscut.reproduce.experiment import Experiment
 
-NAME = "reproduce"
-HELP = "repeat a paper's experiment, and hold the outcome against what it printed"
 EPILOG = """
 examples:
   crosscut reproduce                              which experiments there are

@@ -26,8 +26,6 @@ from crosscut.session.client import Listener, Outcome
 from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, open_session
 from crosscut.session.progress import reporter
 
-NAME = "run"
-HELP = "measure one pattern"
 EPILOG = """
 examples:
   crosscut run aapc -n 8 --size 1MB

@@ -16,8 +16,6 @@ from crosscut.cli.parsing.parser import quantity
 if TYPE_CHECKING:
     from crosscut.reports.terminal.screen import Screen
 
-NAME = "show"
-HELP = "draw a run in the terminal: rates, histograms, slowest routes"
 EPILOG = """
 examples:
   crosscut show aapc.zarr

@@ -16,8 +16,6 @@ from crosscut.base.errors import EXIT_OK, CrosscutError
 from crosscut.cli.parsing.parser import quantity, whole
 from crosscut.places import smpi
 
-NAME = "simulate"
-HELP = "run an MPI program on a described network, under SimGrid's SMPI"
 EPILOG = """
 examples:
   crosscut simulate fat-tree.toml -- ./ring              compiled by smpicc

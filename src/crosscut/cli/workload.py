@@ -20,8 +20,6 @@ from crosscut.cli.parsing.parser import quantity, whole
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.workloads import applications, launch, tables
 
-NAME = "workload"
-HELP = "run applications that communicate (NAS Parallel Benchmarks and others), verified and timed"
 EPILOG = """
 examples:
   crosscut workload list

@@ -16,8 +16,6 @@ from crosscut.cli.doctor.probes import Finding
 from crosscut.reports.terminal.glyphs import ASCII
 from crosscut.reports.terminal.screen import Screen, screen_for
 
-NAME = "doctor"
-HELP = "what this machine can measure with, what is missing and how to get it"
 EPILOG = """
 examples:
   crosscut doctor

@@ -22,8 +22,6 @@ from crosscut.lab import describe, enter, lifecycle, state
 from crosscut.network import switch_choice, switch_words
 from crosscut.places.lab import divisor
 
-NAME = "lab"
-HELP = "build a cluster on this machine out of kernel parts, break it, remove it"
 EPILOG = """
 examples:
   crosscut lab up xibalba-maintenance --dilate 10     128 nodes and 9 switches, all rates a tenth
