@@ -208,10 +208,11 @@ def run(directory: Path, screen: Screen) -> int:
 
 def main(words: Sequence[str]) -> int:
     start = time.monotonic()
-    name = words[0] if words else f"demo-{time.strftime('%Y%m%d-%H%M%S')}"
+    # Within one folder, which git ignores; each time a new one, for nothing that was measured is overwritten.
+    directory = Path(words[0]) if words else Path("demo") / time.strftime("%Y%m%d-%H%M%S")
     screen = screen_for()
     try:
-        status = run(Path(name), screen)
+        status = run(directory, screen)
     except CrosscutError as error:
         print(f"crosscut demo: {error}", file=sys.stderr)
         return error.exit_code
