@@ -102,7 +102,7 @@ def test_a_registered_pattern_without_a_file_is_named(tree: Path) -> None:
         file.write("CROSSCUT_PATTERN(forgotten)\n")
     done = configure(tree, "-DCROSSCUT_MPI=OFF")
     assert done.returncode != 0
-    assert "registers `forgotten`, but there is no core/patterns/forgotten.cpp" in flat(done.stdout)
+    assert "registers `forgotten`, but there is neither core/patterns/forgotten.cpp" in flat(done.stdout)
 
 
 def test_without_mpi_the_build_says_what_is_left_out_and_why(tree: Path, tmp_path: Path) -> None:

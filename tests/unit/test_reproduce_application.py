@@ -15,6 +15,7 @@ from crosscut.base import core
 from crosscut.base.errors import SessionError, UsageError
 from crosscut.reproduce import applying, comparing, experiment, known, running
 from crosscut.reproduce.experiment import Experiment
+from crosscut.run.realm import Realm
 from crosscut.workloads import launch
 from crosscut.workloads.applications import Result, Workload, WorkloadError
 
@@ -89,7 +90,7 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, before: str, after: s
 def test_ranks_that_a_network_has_no_room_for_are_told_with_their_line(tmp_path: Path) -> None:
     file = written(tmp_path, WHOLE.replace("[4, 8]", "[4, 8000]"))
     with pytest.raises(UsageError, match=r"it\.toml:11: .*8000 do not fit: bode-gige-broadcom-64 has 128"):
-        known.check(file, experiment.read(file), ("sim",), core.load())
+        known.check(file, experiment.read(file), (Realm.SIMULATED,), core.load())
 
 
 def said(ranks: int, seconds: float, *, verified: bool = True) -> Result:
@@ -127,7 +128,7 @@ def test_each_share_is_of_the_base_of_its_turn(
         [20, 10, 6],
         [10, 9, 2],
     ]
-    measured = running.Measured(read.series[0], "sim", (done.results,), 1.0, 0.0, done.shares)
+    measured = running.Measured(read.series[0], Realm.SIMULATED, (done.results,), 1.0, 0.0, done.shares)
     rows = list(comparing.rows(read, [comparing.curve(measured)]))
     assert [(row.x, row.published, row.simulated) for row in rows] == [
         (2, 0.5, 0.5),
@@ -138,7 +139,7 @@ def test_each_share_is_of_the_base_of_its_turn(
 def test_a_figure_of_its_own_stands_where_its_x_says(tmp_path: Path) -> None:
     text = WHOLE.replace("[4, 8]", "4").replace("[2, 4]", "[2]").replace("[0.5, 0.3]", "[0.5]")
     read = experiment.read(written(tmp_path, text))
-    measured = running.Measured(read.series[0], "sim", (), 1.0, 0.0, (0.6,))
+    measured = running.Measured(read.series[0], Realm.SIMULATED, (), 1.0, 0.0, (0.6,))
     (row,) = comparing.rows(read, [comparing.curve(measured)])
     assert (row.x, row.simulated) == (2, 0.6)
 
@@ -160,7 +161,7 @@ def test_what_this_machine_cannot_run_is_left_out_with_the_reason(
     monkeypatch.setattr(launch, "opened", nowhere)
     told: list[str] = []
     how = running.How((), tmp_path, lambda event: None, told.append)
-    assert running.measure(read, "sim", how) == []
+    assert running.measure(read, Realm.SIMULATED, how) == []
     assert told[-1] == "left out: one: crosscut-data-server is not here"
 
 

@@ -20,6 +20,7 @@ from crosscut.reproduce import report as telling
 from crosscut.reproduce.comparing import Curve
 from crosscut.reproduce.quantities import Kind, fits, scaled
 from crosscut.reproduce.running import Measured
+from crosscut.run.realm import Realm
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def read(tmp_path: Path) -> experiment.Experiment:
 
 
 def lab(*values: float) -> Curve:
-    return Curve("one", "lab", (1.0, 2.0, 4.0), values)
+    return Curve("one", Realm.EMULATED, (1.0, 2.0, 4.0), values)
 
 
 def told(
@@ -37,7 +38,7 @@ def told(
 ) -> tuple[str, dict[str, Any]]:
     """On a terminal, and as JSON."""
     (series, *_) = read.series
-    measured = [Measured(series, "lab", (), 1.0, 0.0)]
+    measured = [Measured(series, Realm.EMULATED, (), 1.0, 0.0)]
     stream = io.StringIO()
     telling.render(screen_for(stream), read, rows, found, measured)
     document = json.loads(json.dumps(telling.as_json(read, rows, found, [], measured), allow_nan=False))
@@ -60,7 +61,7 @@ def test_units_go_with_what_they_measure() -> None:
 
 
 def test_a_row_has_the_figures_of_its_phase_and_no_other(read: experiment.Experiment) -> None:
-    shuffled = Curve("one", "lab", (4.0, 1.0, 3.0, 2.0), (11.1, 11.3, 99.0, 10.0))
+    shuffled = Curve("one", Realm.EMULATED, (4.0, 1.0, 3.0, 2.0), (11.1, 11.3, 99.0, 10.0))
     rows = list(comparing.rows(read, [shuffled]))
     assert [(row.x, row.emulated, row.simulated) for row in rows] == [
         (1.0, 11.3, None),
@@ -101,7 +102,10 @@ def test_where_the_machine_limited_all_there_is_no_error_and_no_verdict(read: ex
 
 
 def test_what_is_simulated_no_machine_limits(read: experiment.Experiment) -> None:
-    curves = [replace(lab(1.0, 1.0, 1.0), limited=(True,) * 3), replace(lab(11.3, 11.2, 11.1), place="sim")]
+    curves = [
+        replace(lab(1.0, 1.0, 1.0), limited=(True,) * 3),
+        replace(lab(11.3, 11.2, 11.1), place=Realm.SIMULATED),
+    ]
     emulated, simulated = comparing.summaries(read, list(comparing.rows(read, curves)))
     assert (emulated.left_out, simulated.left_out, simulated.rows) == (2, 0, 2)
 
@@ -210,10 +214,10 @@ def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, t
 def test_what_is_other_on_the_lab_is_said(read: experiment.Experiment) -> None:
     (series,) = read.series
     other = replace(series, lab_parameters=series.parameters | {"cumulative": "false"})
-    said = telling.conditions([Measured(other, "lab", (), 10.0, 0.0)])
+    said = telling.conditions([Measured(other, Realm.EMULATED, (), 10.0, 0.0)])
     assert "emulated: messages of 500 KB in place of 10 MiB; times scaled" in said
     assert "emulated: cumulative false in place of true" in said
-    assert telling.conditions([Measured(other, "sim", (), 1.0, 0.0)]) == []
+    assert telling.conditions([Measured(other, Realm.SIMULATED, (), 1.0, 0.0)]) == []
 
 
 def test_dilations_are_told_once_where_they_are_one_and_by_series_where_not(
@@ -221,7 +225,7 @@ def test_dilations_are_told_once_where_they_are_one_and_by_series_where_not(
 ) -> None:
     (one,) = read.series
     other = replace(one, name="two", lab_messages=one.messages)
-    same = [Measured(series, "lab", (), 10.0, 0.0) for series in (one, other)]
+    same = [Measured(series, Realm.EMULATED, (), 10.0, 0.0) for series in (one, other)]
     assert telling.conditions(same)[0] == "emulated: all rates divided by 10, rates shown times 10"
     apart = [same[0], replace(same[1], dilation=100.0)]
     assert telling.conditions(apart)[:2] == [
@@ -234,13 +238,13 @@ def test_the_switch_of_the_lab_is_told_where_it_is_not_the_plain_one_and_kept_al
     read: experiment.Experiment,
 ) -> None:
     (one,) = read.series
-    plain = Measured(one, "lab", (), 1.0, 0.0)
+    plain = Measured(one, Realm.EMULATED, (), 1.0, 0.0)
     cut = replace(plain, switch="user,forwarding=cut", series=replace(one, name="two"))
     words = "emulated: carried by crosscut-switch (forwarding=cut)"
     assert telling.conditions([cut, cut])[0] == words
     assert telling.conditions([plain, cut])[0] == f"{words}, of two"
     assert not any("carried" in said for said in telling.conditions([plain]))
-    simulated = replace(cut, place="sim")
+    simulated = replace(cut, place=Realm.SIMULATED)
     runs = telling.as_json(read, [], [], [], [plain, cut, simulated])["runs"]
     assert [run["switch"] for run in runs] == ["kernel", "user,forwarding=cut", None]
 
@@ -274,7 +278,7 @@ def test_numbers_of_an_axis_say_what_they_count(read: experiment.Experiment) -> 
     assert "at: pairs at once" in told(labelled, rows, [])[0]
     sizes = replace(one, by_size=True, messages=(300_000, 1_000_000), phases=(), published=())
     by_size = replace(labelled, series=(sizes,))
-    curve = Curve("one", "lab", (300_000.0, 1_000_000.0), (1.0, 2.0))
+    curve = Curve("one", Realm.EMULATED, (300_000.0, 1_000_000.0), (1.0, 2.0))
     said, _ = told(by_size, list(comparing.rows(by_size, [curve])), [])
     assert "300 KB" in said
     assert "1 MB" in said
@@ -289,7 +293,7 @@ def test_numbers_of_an_axis_have_no_exponent(x: float, said: str) -> None:
 def test_what_agrees_with_the_paper_is_seen_in_its_empty_ring(
     read: experiment.Experiment, tmp_path: Path
 ) -> None:
-    simulated = Curve("one", "sim", (1.0, 2.0, 4.0), (1.0, 2.0, 3.0))
+    simulated = Curve("one", Realm.SIMULATED, (1.0, 2.0, 4.0), (1.0, 2.0, 3.0))
     curves = [lab(1.0, 2.0, 3.0), simulated]
     asked = replace(read, pictures=(experiment.Picture("points", "t", "x", "y"),))
     picture.write(asked, list(comparing.rows(asked, curves)), curves, tmp_path)

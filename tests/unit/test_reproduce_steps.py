@@ -12,6 +12,7 @@ from crosscut.reproduce import comparing, computing, experiment
 from crosscut.reproduce.comparing import Curve
 from crosscut.reproduce.experiment import Experiment
 from crosscut.reproduce.running import Measured
+from crosscut.run.realm import Realm
 
 WALK = """
 [[series]]
@@ -65,22 +66,25 @@ def test_ranks_of_this_machine_need_no_network_and_are_not_part_of_what_is_emula
 
 
 def test_figures_of_a_step_are_rows_as_those_of_runs_are(read: Experiment) -> None:
-    walked = Measured(read.series[0], "lab", (), 1.0, 0.0, (324.0, 503.0, 432.0))
+    walked = Measured(read.series[0], Realm.EMULATED, (), 1.0, 0.0, (324.0, 503.0, 432.0))
     rows = list(comparing.rows(read, [comparing.curve(walked)]))
     assert [(row.x, row.emulated) for row in rows[:3]] == [(0, 324), (1, 503), (2, 432)]
     assert rows[1].error(rows[1].emulated) == pytest.approx(-1 / 504)
 
 
 def test_a_figure_of_a_step_that_the_machine_limited_is_marked(read: Experiment) -> None:
-    computed = Measured(read.series[1], "lab", (), 1.0, 0.0, (0.5, 0.9), (True, False))
+    computed = Measured(read.series[1], Realm.EMULATED, (), 1.0, 0.0, (0.5, 0.9), (True, False))
     rows = [row for row in comparing.rows(read, [comparing.curve(computed)]) if row.series == "computing"]
-    assert [(row.x, row.emulated, row.limited("lab")) for row in rows] == [(1, 0.5, True), (2, 0.9, False)]
+    assert [(row.x, row.emulated, row.limited(Realm.EMULATED)) for row in rows] == [
+        (1, 0.5, True),
+        (2, 0.9, False),
+    ]
 
 
 def test_figures_by_ranks_stand_in_a_column_of_this_machine(read: Experiment) -> None:
-    here = Curve("waits", "local", (2.0, 4.0, 8.0), (5.0, 6.0, 7.0))
+    here = Curve("waits", Realm.HERE, (2.0, 4.0, 8.0), (5.0, 6.0, 7.0))
     rows = [row for row in comparing.rows(read, [here]) if row.series == "waits"]
-    assert [(row.x, row.at("local"), row.at("lab"), row.at("sim")) for row in rows] == [
+    assert [(row.x, row.at(Realm.HERE), row.at(Realm.EMULATED), row.at(Realm.SIMULATED)) for row in rows] == [
         (2.0, 5.0, None, None),
         (8.0, 7.0, None, None),
         (4.0, 6.0, None, None),

@@ -18,6 +18,7 @@ from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity, whole
 from crosscut.network import switch_choice
 from crosscut.places.lab import divisor
+from crosscut.run.realm import Realm
 from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--on",
-        choices=("lab", "sim", "local", "both"),
+        choices=(Realm.EMULATED.value, Realm.SIMULATED.value, Realm.HERE.value, "both"),
         help="Emulated on this machine (lab), simulated, or of this machine itself (local), as far as the "
         "experiment has it; both (the default): all that it has.",
     )
@@ -70,7 +71,7 @@ def execute(args: argparse.Namespace) -> int:
         return _list(args)
     file = experiment.find(args.experiment)
     read = experiment.read(file)
-    asked = experiment.PLACES if args.on in (None, "both") else (args.on,)
+    asked = experiment.PLACES if args.on in (None, "both") else (Realm(args.on),)
     places = tuple(place for place in asked if any(place in one.on for one in read.series))
     if not places:
         raise UsageError(f"--on {args.on}: {read.name} has no series that runs there")
@@ -88,10 +89,10 @@ def _refuse_options(args: argparse.Namespace) -> None:
             raise UsageError(f"--{option}: say which experiment, by its name; crosscut reproduce lists them")
 
 
-def _refuse_lab(places: tuple[str, ...]) -> None:
+def _refuse_lab(places: tuple[Realm, ...]) -> None:
     from crosscut.lab import lifecycle
 
-    if "lab" in places and (reason := lifecycle.unavailable()) is not None:
+    if Realm.EMULATED in places and (reason := lifecycle.unavailable()) is not None:
         raise UsageError(f"no lab can be built: {reason}; --on sim needs none")
 
 
@@ -144,7 +145,7 @@ def keeping(folder: Path) -> Iterator[None]:
         raise
 
 
-def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[str, ...], folder: Path) -> int:
+def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, ...], folder: Path) -> int:
     from crosscut.reports.terminal.screen import screen_for
     from crosscut.reproduce import comparing, picture, running
     from crosscut.reproduce import report as telling

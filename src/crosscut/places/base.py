@@ -95,7 +95,7 @@ class Place(ABC):
 
     def runs(self, backend: str) -> bool:
         """True where ranks of this backend can be started."""
-        return (backend == Realm.SIMULATED.value) == (self.realm is Realm.SIMULATED)
+        return (backend == Realm.SIMULATED) == (self.realm is Realm.SIMULATED)
 
     @abstractmethod
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:

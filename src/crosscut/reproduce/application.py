@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from crosscut.base.errors import UsageError
 from crosscut.base.toml_fields import Table
+from crosscut.run.realm import Realm
 from crosscut.workloads import applications
 
 KEYS = ("workload", "class", "options", "base")
@@ -56,14 +57,15 @@ def _words(table: Table) -> tuple[str, ...]:
 
 
 def check(
-    table: Table, application: Application | None, places: tuple[str, ...], step: str, counts: tuple[int, ...]
-) -> None:
+    table: Table, application: Application | None, places: tuple[Realm, ...], step: str,
+    counts: tuple[int, ...],
+) -> None:  # fmt: skip
     """What does not go together."""
     if (step == STEP) != (application is not None):
         table.fail("workload", "names an application, and goes with 'time left' alone")
     if application is None:
         return
-    if "lab" in places:
+    if Realm.EMULATED in places:
         table.fail(
             "on", "nodes of a lab share this machine's cores, so that computing takes longer: sim or local"
         )

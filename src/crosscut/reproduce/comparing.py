@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from crosscut.reproduce import joint, trusting
-from crosscut.reproduce.experiment import Experiment, Series
+from crosscut.reproduce.experiment import PLACES, Experiment, Series
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Kind, Values, scaled, unevenness
 from crosscut.reproduce.running import Measured
+from crosscut.run.realm import Realm
 from crosscut.run.run import Run
 
 
@@ -20,7 +21,7 @@ class Curve:
     """All figures of a series at one place, as on the network itself, in the series' unit."""
 
     series: str
-    place: str
+    place: Realm
     x: tuple[float, ...]
     values: tuple[float, ...]
     routes: tuple[float, ...] = ()
@@ -60,11 +61,13 @@ class Row:
     def held_against(self) -> float | None:
         return self.reckoned if self.published is None else self.published
 
-    def at(self, place: str) -> float | None:
-        return {"lab": self.emulated, "sim": self.simulated, "local": self.here}[place]
+    def at(self, place: Realm) -> float | None:
+        return {
+            Realm.EMULATED: self.emulated, Realm.SIMULATED: self.simulated, Realm.HERE: self.here
+        }[place]  # fmt: skip
 
-    def limited(self, place: str) -> bool:
-        return place == "lab" and self.emulated_limited
+    def limited(self, place: Realm) -> bool:
+        return place is Realm.EMULATED and self.emulated_limited
 
     def error(self, value: float | None) -> float | None:
         """Relative to the published figure, or the reckoned one, with its sign."""
@@ -76,7 +79,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Summary:
-    place: str
+    place: Realm
     against: str
     """`published` or `reckoned`"""
     errors: tuple[tuple[float, Row], ...]
@@ -192,7 +195,7 @@ def _routes(
 def rows(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[Row]:
     by_name = {(one.series, one.place): one for one in curves}
     for series in experiment.series:
-        lab, sim, here = (by_name.get((series.name, place)) for place in ("lab", "sim", "local"))
+        lab, sim, here = (by_name.get((series.name, place)) for place in PLACES)
         wanted = _wanted(series, lab or sim or here)
         for at, x in enumerate(wanted):
             published = series.published[at] if series.published else None
@@ -232,7 +235,7 @@ def _limited(found: Curve | None, x: float) -> bool:
 
 def summaries(experiment: Experiment, found: Sequence[Row]) -> Iterator[Summary]:
     """Of the rows with which an aim goes, for each place; those held against what was reckoned apart."""
-    for place in ("lab", "sim"):
+    for place in (Realm.EMULATED, Realm.SIMULATED):
         for against in ("published", "reckoned"):
             held = [
                 (abs(error), row)

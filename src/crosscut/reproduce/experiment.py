@@ -11,10 +11,11 @@ from crosscut.base.toml_fields import Table
 from crosscut.reproduce import application, settings
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
 from crosscut.reproduce.settings import Settings
+from crosscut.run.realm import Realm
 
 FORMS = ("points", "phases", "histogram", "phase histogram", "scatter")
-PLACES = ("lab", "sim", "local")
-_BOTH = ("lab", "sim")
+PLACES = (Realm.EMULATED, Realm.SIMULATED, Realm.HERE)
+_BOTH = (Realm.EMULATED, Realm.SIMULATED)
 _MOST = 1 << 20
 _MOST_DILATION = 1e9
 _OF_NETWORKS = ("generator", "hosts", "host", "switches", "links")
@@ -66,7 +67,7 @@ class Series:
     repetitions: int
     """On the lab."""
     warm_up: int
-    on: tuple[str, ...]
+    on: tuple[Realm, ...]
     by_size: bool
     rank_counts: tuple[int, ...] = ()
     """Where figures are by the number of ranks: in place of `ranks`."""
@@ -118,7 +119,7 @@ class Experiment:
         return self.pictures[0]
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def places(self) -> tuple[Realm, ...]:
         """Where any of its series can run."""
         return tuple(place for place in PLACES if any(place in one.on for one in self.series))
 
@@ -232,7 +233,7 @@ def _series(table: Table, repetitions: int, dilation: float) -> Series:
 
 def _network(table: Table) -> str:
     """One of the catalogue, or a file beside this one."""
-    if table.values.get("on") == "local":
+    if table.values.get("on") == Realm.HERE:
         if "network" in table:
             table.fail("network", "no network is between the ranks of on = 'local'")
         return ""
@@ -240,9 +241,9 @@ def _network(table: Table) -> str:
     return str(Path(table.file).parent / text) if text.endswith(".toml") else text
 
 
-def _places(table: Table) -> tuple[str, ...]:
+def _places(table: Table) -> tuple[Realm, ...]:
     on = table.text("on", "both", (*PLACES, "both"))
-    return _BOTH if on == "both" else (on,)
+    return _BOTH if on == "both" else (Realm(on),)
 
 
 def _checked(table: Table, series: Series) -> Series:

@@ -14,12 +14,13 @@ from crosscut.base.errors import UsageError
 from crosscut.base.job import Job
 from crosscut.base.toml_fields import Table
 from crosscut.network import description, paths
-from crosscut.places import find_place
+from crosscut.places import DEFAULT, find_place
 from crosscut.reproduce.experiment import Experiment, Series
+from crosscut.run.realm import Realm
 from crosscut.session.refusal import phases
 
 
-def check(path: Path, read: Experiment, places: Collection[str], core: Core) -> None:
+def check(path: Path, read: Experiment, places: Collection[Realm], core: Core) -> None:
     """UsageError with file and line, of this file or of a network's. `read` is what the file says; names are
     looked at everywhere, what the core makes of them where it is to be measured."""
     folder = description.catalogue()
@@ -36,19 +37,19 @@ def check(path: Path, read: Experiment, places: Collection[str], core: Core) -> 
                 _measurable(table, series, place, core)
 
 
-def _measurable(table: Table, series: Series, place: str, core: Core) -> None:
+def _measurable(table: Table, series: Series, place: Realm, core: Core) -> None:
     """What would only come out once the ranks are there."""
     room = _ranks(series.network, series.ranks_per_host) if series.network else 0
     if series.settings.worker and series.settings.worker not in _nodes(series.network):
         table.fail("worker", f"{series.network} has no node {series.settings.worker}")
-    if place == "sim" and (application := series.settings.application) is not None:
+    if place is Realm.SIMULATED and (application := series.settings.application) is not None:
         _fits(table, series, max(*series.rank_counts, series.ranks, application.base_ranks), room)
     if not series.pattern:
         return
     for asked in series.rank_counts or (series.ranks,):
-        if place == "sim":
+        if place is Realm.SIMULATED:
             _fits(table, series, asked, room)
-        ranks = asked or room or find_place("local")[0].default_ranks("", {})
+        ranks = asked or room or find_place(DEFAULT)[0].default_ranks("", {})
         _phases(table, series, place, ranks, core)
 
 
@@ -57,8 +58,8 @@ def _fits(table: Table, series: Series, asked: int, room: int) -> None:
         table.fail("ranks", f"{asked} do not fit: {series.network} has {room}; see ranks_per_host")
 
 
-def _phases(table: Table, series: Series, place: str, ranks: int, core: Core) -> None:
-    on_lab = place == "lab"
+def _phases(table: Table, series: Series, place: Realm, ranks: int, core: Core) -> None:
+    on_lab = place is Realm.EMULATED
     parameters = series.lab_parameters if on_lab else series.parameters
     sizes = series.lab_messages if on_lab else series.messages
     job = Job(series.pattern, Path("none"), parameters, sizes=sizes)

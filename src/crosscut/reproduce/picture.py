@@ -14,13 +14,14 @@ from crosscut.base import units
 from crosscut.reports.svg.chart import Axis, Mark, svg
 from crosscut.reproduce.comparing import Curve, Row
 from crosscut.reproduce.experiment import Experiment
+from crosscut.reproduce.report import NAMES
+from crosscut.run.realm import Realm
 
 BINS = 40
 SUBTITLE_CHARACTERS = 150
 MOST_CROSSES = 6
 """More simulated or reckoned figures of a series than this are a line."""
 LIMITED = "emulated, machine was the limit"
-_PLACES = {"lab": "emulated", "sim": "simulated", "local": "this machine"}
 
 
 def write(experiment: Experiment, rows: Sequence[Row], curves: Sequence[Curve], folder: Path) -> list[Path]:
@@ -74,7 +75,7 @@ def _points(experiment: Experiment, rows: Sequence[Row], _curves: Sequence[Curve
         "pale": LIMITED, "crosses": "simulated", "dashed": "simulated",
     }  # fmt: skip
     if any(row.here is not None for row in rows):
-        looks["dots"] = _PLACES["local"] + (", emulated" if any(row.emulated for row in rows) else "")
+        looks["dots"] = NAMES[Realm.HERE] + (", emulated" if any(row.emulated for row in rows) else "")
     used = [look for look in looks if any(mark.look == look and mark.x for mark in marks)]
     marks += [Mark(looks[look], (), (), -1, look) for look in used]
     return _drawn(experiment, marks, _by_powers(experiment), experiment.picture.y_scale == "log")
@@ -101,7 +102,7 @@ def _phases(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve
     """Each phase's rate over its number, a line for each series."""
     names = [series.name for series in experiment.series]
     drawn = [one for one in curves if one.phase_x]
-    looks = {"lab": "line", "local": "line", "sim": "dashed"}
+    looks = {Realm.EMULATED: "line", Realm.HERE: "line", Realm.SIMULATED: "dashed"}
     marks = [
         Mark("", one.phase_x, one.phase_rates, names.index(one.series), looks[one.place]) for one in drawn
     ]
@@ -109,7 +110,7 @@ def _phases(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve
     used = dict.fromkeys(one.series for one in drawn)
     marks += [Mark(name, (), (), names.index(name), "colour") for name in used]
     places = dict.fromkeys(one.place for one in drawn)
-    marks += [Mark(_PLACES[place], (), (), -1, looks[place]) for place in places]
+    marks += [Mark(NAMES[place], (), (), -1, looks[place]) for place in places]
     if any(mark.look == "pale" and mark.x for mark in marks):
         marks.append(Mark(LIMITED, (), (), -1, "pale"))
     return _drawn(experiment, marks, log_y=experiment.picture.y_scale == "log")
@@ -140,7 +141,7 @@ def _counted(experiment: Experiment, held: Sequence[Curve], rates: Sequence[Sequ
     marks = []
     for colour, (one, values) in enumerate(zip(held, rates, strict=True)):
         counts, _ = np.histogram(values, bins=edges)
-        marks.append(Mark(f"{one.series}, {_PLACES[one.place]}", tuple(edges[:-1].tolist()),
+        marks.append(Mark(f"{one.series}, {NAMES[one.place]}", tuple(edges[:-1].tolist()),
                           tuple(float(c) for c in counts), colour, "bars", float(edges[1])))  # fmt: skip
     return _drawn(experiment, marks, also=_limited_said(held))
 
@@ -148,7 +149,7 @@ def _counted(experiment: Experiment, held: Sequence[Curve], rates: Sequence[Sequ
 def _scatter(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
     """Every message's time over its size, both by powers."""
     marks = [
-        Mark(f"{one.series}, {_PLACES[one.place]}", tuple(float(b) for b in one.route_bytes), one.routes,
+        Mark(f"{one.series}, {NAMES[one.place]}", tuple(float(b) for b in one.route_bytes), one.routes,
              colour, "specks")
         for colour, one in enumerate(curves)
         if one.routes

@@ -13,12 +13,12 @@ from crosscut.base import units
 from crosscut.network import switch_words
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reproduce.comparing import Curve, Row, Summary
-from crosscut.reproduce.experiment import Experiment, Series
+from crosscut.reproduce.experiment import PLACES, Experiment, Series
 from crosscut.reproduce.quantities import QUANTITIES
 from crosscut.reproduce.running import Measured
+from crosscut.run.realm import Realm
 
-PLACES = ("lab", "sim", "local")
-NAMES = {"lab": "emulated", "sim": "simulated", "local": "this machine"}
+NAMES = {Realm.EMULATED: "emulated", Realm.SIMULATED: "simulated", Realm.HERE: "this machine"}
 OUTSIDE = "*"
 OUTSIDE_SAYS = "outside the experiment's aim: does not count below"
 LIMITED = "!"
@@ -77,7 +77,7 @@ def shown_x(x: float, is_size: bool) -> str:
     return units.size(x) if is_size else np.format_float_positional(x, trim="-")
 
 
-def _table(rows: Sequence[Row], places: Sequence[str], of_sizes: Collection[str]) -> Rows:
+def _table(rows: Sequence[Row], places: Sequence[Realm], of_sizes: Collection[str]) -> Rows:
     against = {"published": [row.published for row in rows], "reckoned": [row.reckoned for row in rows]}
     shown = [name for name, figures in against.items() if any(figures)]
     errors = ["error"] if shown else []
@@ -139,7 +139,7 @@ def _summary(one: Summary, experiment: Experiment) -> str:
 
 def conditions(measured: Sequence[Measured]) -> list[str]:
     """What is unlike the paper, in sentences."""
-    lab = [one for one in measured if one.place == "lab"]
+    lab = [one for one in measured if one.place is Realm.EMULATED]
     if not lab:
         return []
     found = [*_switches(lab), *_dilations(lab)]
@@ -211,7 +211,7 @@ def as_json(
         ],
         "runs": [
             {"series": one.series.name, "place": one.place, "seconds": one.seconds, "dilation": one.dilation,
-             "switch": one.switch if one.place == "lab" else None,
+             "switch": one.switch if one.place is Realm.EMULATED else None,
              "paths": [path.name for path in one.runs]}
             for one in measured
         ],

@@ -13,9 +13,11 @@ from crosscut.base.errors import Interrupted, PlaceError, SessionError, UsageErr
 from crosscut.base.job import Job
 from crosscut.network import switch_words
 from crosscut.network.switch_choice import KERNEL
+from crosscut.places import DEFAULT
 from crosscut.places.base import RANKS_PER_HOST
 from crosscut.reproduce import applying, computing, steps
 from crosscut.reproduce.experiment import Experiment, Series
+from crosscut.run.realm import Realm
 from crosscut.session.client import Listener, Session
 from crosscut.session.measure import Launch, decide, open_session
 from crosscut.workloads.applications import WorkloadError
@@ -28,7 +30,7 @@ class Measured:
     """The runs of one series at one place; several where its phases do not follow one another."""
 
     series: Series
-    place: str
+    place: Realm
     runs: tuple[Path, ...]
     dilation: float
     seconds: float
@@ -55,7 +57,7 @@ class How:
     """Of the lab, in place of the file's."""
 
 
-def measure(experiment: Experiment, place: str, how: How) -> list[Measured]:
+def measure(experiment: Experiment, place: Realm, how: How) -> list[Measured]:
     """All series at one place, in the file's order; those of one network share a lab."""
     wanted = [one for one in experiment.series if place in one.on]
     found: dict[str, Measured] = {}
@@ -70,9 +72,9 @@ def measure(experiment: Experiment, place: str, how: How) -> list[Measured]:
     return [replace(found[name], series=one) for name, one in by_name.items() if name in found]
 
 
-def _wanted_site(series: Series, place: str, how: How) -> tuple[str, str, float]:
+def _wanted_site(series: Series, place: Realm, how: How) -> tuple[str, str, float]:
     """Network, switch, dilation: what a lab is built of."""
-    dilation = (how.dilation or series.dilation) if place == "lab" else 1.0
+    dilation = (how.dilation or series.dilation) if place is Realm.EMULATED else 1.0
     return series.network, how.switch or series.settings.switch, dilation
 
 
@@ -81,7 +83,7 @@ def _together(one: Measured, other: Measured) -> Measured:
     return replace(one, runs=one.runs + other.runs, seconds=one.seconds + other.seconds)
 
 
-def _at(series: list[Series], place: str, on: str, dilation: float, how: How) -> Iterator[Measured]:
+def _at(series: list[Series], place: Realm, on: str, dilation: float, how: How) -> Iterator[Measured]:
     """All that there is to measure on one network."""
     for one in series:
         if one.quantity.step == "walk":
@@ -99,11 +101,11 @@ def _at(series: list[Series], place: str, on: str, dilation: float, how: How) ->
             how.told(f"left out: {', '.join(one.name for one in group)}: {error}")
 
 
-def _applied(series: Series, place: str, on: str, how: How) -> Iterator[Measured]:
+def _applied(series: Series, place: Realm, on: str, how: How) -> Iterator[Measured]:
     how.told(f"{series.name} on {place}")
     kept = how.out / f"{_stem(series)}-{place}.json"
     try:
-        done = applying.measure(series, on or "local", kept, how.repetitions or series.repetitions)
+        done = applying.measure(series, on or DEFAULT, kept, how.repetitions or series.repetitions)
     except (UsageError, PlaceError, WorkloadError) as error:
         # Not every machine has SimGrid, or an MPI, or as many processors as are asked for.
         how.told(f"left out: {series.name}: {error}")
@@ -112,10 +114,10 @@ def _applied(series: Series, place: str, on: str, how: How) -> Iterator[Measured
 
 
 @contextmanager
-def _site(network: str, switch: str, place: str, dilation: float, how: How) -> Iterator[str]:
+def _site(network: str, switch: str, place: Realm, dilation: float, how: How) -> Iterator[str]:
     """What to write after `--on`; a lab is there inside, and gone after."""
-    if place != "lab":
-        yield f"sim:{network}" if place == "sim" else ""
+    if place is not Realm.EMULATED:
+        yield f"{place}:{network}" if place is Realm.SIMULATED else ""
         return
     from crosscut.lab import lifecycle, state
 
@@ -124,7 +126,7 @@ def _site(network: str, switch: str, place: str, dilation: float, how: How) -> I
     how.told(", ".join(part for part in (f"lab of {network}", switch_words.clause(switch), slowly) if part))
     record = lifecycle.up(network, choices)
     try:
-        yield f"lab:{record.name}"
+        yield f"{place}:{record.name}"
     finally:
         lifecycle.taking_down(record)()
 
@@ -139,11 +141,11 @@ def _sessions(series: list[Series]) -> list[list[Series]]:
     return [*groups.values()]
 
 
-def _group(group: list[Series], place: str, on: str, dilation: float, how: How) -> Iterator[Measured]:
+def _group(group: list[Series], place: Realm, on: str, dilation: float, how: How) -> Iterator[Measured]:
     first = group[0]
     launch = Launch(
         on=on,
-        backend="sim" if place == "sim" else first.settings.backend,
+        backend=Realm.SIMULATED.value if place is Realm.SIMULATED else first.settings.backend,
         ranks=first.ranks or None,
         own={RANKS_PER_HOST.name: first.ranks_per_host} if first.ranks_per_host else {},
     )
@@ -175,7 +177,7 @@ def _computing(
 
         def run(beside: str, phase: int = phase) -> Path:
             out = how.out / f"{_stem(series)}-{phase}-{beside}.zarr"
-            _run(session, _job(series, "lab", (phase, phase), out, how))
+            _run(session, _job(series, Realm.EMULATED, (phase, phase), out, how))
             return out
 
         outcomes.append(computing.measure(lab, series.settings.worker, marks, run))
@@ -190,7 +192,7 @@ def _computed(series: Series, outcomes: list[computing.Outcome], dilation: float
     runs = tuple(path for one in outcomes for path in one.runs)
     # Ranks that poll keep all cores busy by themselves: that is what is asked then.
     limited = tuple(one.limited and series.settings.wait != "poll" for one in outcomes)
-    return Measured(series, "lab", runs, dilation, 0.0, values, limited)
+    return Measured(series, Realm.EMULATED, runs, dilation, 0.0, values, limited)
 
 
 def _stem(series: Series) -> str:
@@ -207,7 +209,7 @@ def _run(session: Session, job: Job) -> float:
     return outcome.elapsed_seconds
 
 
-def _series(session: Session, series: Series, place: str, dilation: float, how: How) -> Measured:
+def _series(session: Session, series: Series, place: Realm, dilation: float, how: How) -> Measured:
     runs, seconds = [], 0.0
     stem = _stem(series) + (f"-{series.ranks}-ranks" if series.rank_counts else "")
     for at, phases in enumerate(series.phase_ranges() or (None,)):
@@ -218,19 +220,19 @@ def _series(session: Session, series: Series, place: str, dilation: float, how: 
     return Measured(series, place, tuple(runs), dilation, seconds)
 
 
-def _job(series: Series, place: str, phases: tuple[int, int] | None, out: Path, how: How) -> Job:
-    on_lab, is_live = place == "lab", place != "sim"
+def _job(series: Series, place: Realm, phases: tuple[int, int] | None, out: Path, how: How) -> Job:
+    on_lab, is_live = place is Realm.EMULATED, place is not Realm.SIMULATED
     options: dict[str, object] = {"iterations": 1} | series.settings.options()
     if is_live:
         options["repetitions"] = how.repetitions or series.repetitions
         options["warm_up"] = series.warm_up
-        if series.quantity.kind.value == "latency" or place == "local":
+        if series.quantity.kind.value == "latency" or place is Realm.HERE:
             del options["iterations"]  # short messages: as many to a sample as the clock needs
     return Job(
         pattern=series.pattern,
         out=out,
         pattern_parameters=series.lab_parameters if on_lab else series.parameters,
-        backend=series.settings.backend if is_live else "sim",
+        backend=series.settings.backend if is_live else Realm.SIMULATED.value,
         sizes=series.lab_messages if on_lab else series.messages,
         phases=phases,
         options=options if is_live else {},

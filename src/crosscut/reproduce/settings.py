@@ -9,6 +9,7 @@ from crosscut.base.toml_fields import Table
 from crosscut.network import switch_choice
 from crosscut.reproduce import application
 from crosscut.reproduce.application import Application
+from crosscut.run.realm import Realm
 
 KEYS = ("backend", "switch", "wait", "worker", *application.KEYS)
 _BACKENDS = ("tcp", "mpi")
@@ -47,13 +48,15 @@ def read(table: Table) -> Settings:
     )
 
 
-def check(table: Table, settings: Settings, places: tuple[str, ...], step: str) -> None:
+def check(table: Table, settings: Settings, places: tuple[Realm, ...], step: str) -> None:
     """What does not go together."""
     if (step == "computing") != bool(settings.worker):
         table.fail("worker", "names a node, and goes with 'computing left' and 'rate left' alone")
-    if settings.worker and places != ("lab",):
+    if settings.worker and places != (Realm.EMULATED,):
         table.fail("on", 'a worker computes on a node of a lab: on = "lab"')
-    if "sim" in places and settings != Settings(switch=settings.switch, application=settings.application):
+    if Realm.SIMULATED in places and settings != Settings(
+        switch=settings.switch, application=settings.application
+    ):
         table.fail("on", "neither 'backend' nor 'wait' nor 'worker' goes with the simulator")
-    if "local" in places and settings.switch != switch_choice.KERNEL:
+    if Realm.HERE in places and settings.switch != switch_choice.KERNEL:
         table.fail("switch", "only a lab has one")

@@ -9,7 +9,9 @@ from crosscut.base.errors import SessionError
 from crosscut.lab import state
 from crosscut.lab.walk import walk as walking
 from crosscut.network import paths
+from crosscut.places import find_place
 from crosscut.reproduce.experiment import Series
+from crosscut.run.realm import Realm
 
 WALK_SECONDS = 120.0
 _SHOWN = 5
@@ -18,8 +20,8 @@ _SHOWN = 5
 def walk(series: Series, on: str) -> tuple[float, ...]:
     """Routes by nodes that forward on the way, for each number that the series names: traced on a lab, else
     counted in the computed tables."""
-    place, _, argument = on.partition(":")
-    by_gateways = _traced(argument) if place == "lab" else counted(argument)
+    place, argument = find_place(on)
+    by_gateways = _traced(argument) if place.realm is Realm.EMULATED else counted(argument)
     return tuple(float(by_gateways.get(int(number), 0)) for number in series.x)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import StrEnum
 
 
-class Realm(Enum):
+class Realm(StrEnum):
     """What carries the messages of a place; the values are the words of runs and of experiments."""
 
     HERE = "local"
@@ -21,10 +21,10 @@ class Realm(Enum):
 
 def is_emulated(attributes: Mapping[str, object]) -> bool:
     """True for the attributes of a run that was measured on a lab."""
-    return attributes.get("place") == Realm.EMULATED.value
+    return attributes.get("place") == Realm.EMULATED
 
 
 def is_simulated(attributes: Mapping[str, object]) -> bool:
     """True for the attributes of a run that was computed under a virtual clock."""
     backend = attributes.get("backend")
-    return isinstance(backend, Mapping) and backend.get("name") == Realm.SIMULATED.value
+    return isinstance(backend, Mapping) and backend.get("name") == Realm.SIMULATED
