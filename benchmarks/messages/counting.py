@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.processes import BenchmarkError
-from crosscut.places.local import cores
-from crosscut.places.mpi import environment_for
+from crosscut.places.base import cores
+from crosscut.places.launchers import environment_for
 from crosscut.profile import program as profile
 from crosscut.workloads import applications
 

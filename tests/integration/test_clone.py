@@ -108,9 +108,11 @@ def test_two_neighbours_that_die_at_once_are_skipped(folder: Path) -> None:
     source = image(folder / "source", WHOLE)
     with copying(order(source), LAUNCH) as under_way:
         _, ranks = processes(folder)
+        wait_for_bytes(unfinished(copies(folder, PROCESSES)[0]))
+        os.kill(ranks[4], signal.SIGSTOP)  # so that the copies do not end before their nodes do
         wait_for_bytes(unfinished(copies(folder, PROCESSES)[2]))
-        signal_all([ranks[2], ranks[3]], signal.SIGSTOP)
         signal_all([ranks[2], ranks[3]], signal.SIGKILL)
+        os.kill(ranks[4], signal.SIGCONT)
         outcome = under_way.end()
     assert states(outcome) == [VERIFIED, "lost", "lost", VERIFIED]
     assert copies(folder, PROCESSES)[3].read_bytes() == source.read_bytes()

@@ -15,8 +15,8 @@ from labs import crossbar, needs_lab
 
 from crosscut.base.core import CORE_MPI, find_executable
 from crosscut.places import smpi
-from crosscut.places.local import cores
-from crosscut.places.mpi import environment_for, find_hydra
+from crosscut.places.base import cores
+from crosscut.places.launchers import environment_for, find_hydra
 from crosscut.workloads import applications
 from crosscut.workloads import launch as workload_places
 from crosscut.workloads.applications import Result, WorkloadError

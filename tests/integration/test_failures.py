@@ -157,7 +157,7 @@ def test_a_tolerated_loss_leaves_statuses_as_documented_and_resuming_measures_th
     assert attributes(job.out)["state"] == "complete"
     data = Run.open(job.out).dataset.load()
     status, peer = data["status"].values[0], data["peer"].values[..., 0]
-    harmed = status[:, 0, lost] == FAILED
+    harmed = status[..., lost] == FAILED  # [repetition, phase]
     assert harmed.any(), "killed too late to show anything"
     assert (status[~harmed] == MEASURED).all()
     # aapc: a rank receives from its peer, and sends to the rank whose peer it is.
@@ -166,9 +166,10 @@ def test_a_tolerated_loss_leaves_statuses_as_documented_and_resuming_measures_th
         expected = np.where(peer[phase] == lost, SKIPPED, MEASURED)
         expected[sends_to_lost] = SKIPPED
         expected[lost] = FAILED
-        np.testing.assert_array_equal(status[harmed, phase], np.broadcast_to(expected, (harmed.sum(), RANKS)))
+        found = status[harmed[:, phase], phase]
+        np.testing.assert_array_equal(found, np.broadcast_to(expected, found.shape))
     seconds = data["message_seconds"].values[0]
-    assert np.isnan(seconds[harmed, :, lost]).all()
+    assert np.isnan(seconds[..., lost, :][harmed]).all()
     met = status == MEASURED
     if backend != "udp":
         assert np.isfinite(seconds[met & (peer >= 0)[None]]).all()

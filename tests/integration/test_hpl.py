@@ -20,7 +20,7 @@ from sshd import running_sshd
 from sshd import why_not as why_no_sshd
 
 from crosscut.base.core import CORE_MPI, find_executable
-from crosscut.places.mpi import find_hydra
+from crosscut.places.launchers import find_hydra
 from crosscut.places.mpi_library import OPEN_MPI
 from crosscut.workloads.hpl import output, program
 
@@ -188,8 +188,8 @@ def test_a_rank_that_dies_ends_the_run_with_an_error(hpcc: Path) -> None:
         (["--memory", "4000GB"], "--memory: the matrix takes 4000 GB"),
         (["-N", "99"], "a number from 100 to 1,000,000"),
         (["--repeat", "11"], "with 2 of them 10 repetitions each"),
-        (["--on", "sim:fat-tree-1024"], "HPL runs on local, hosts:FILE, lab:NETWORK"),
-        (["--on", "hosts"], "HPL runs on local, hosts:FILE, lab:NETWORK"),
+        (["--on", "sim:fat-tree-1024"], "HPL runs on local, hosts:FILE, mpi, slurm, lab:NETWORK"),
+        (["--on", "hosts"], "say which FILE: --on hosts:FILE"),
         (["--on", "hosts:/no/such/file"], "/no/such/file: No such file"),
         (["--launcher", "/no/such/mpiexec"], "there is no such program"),
         (["--broadcast", "tree"], "there is no broadcast 'tree'"),

@@ -13,7 +13,8 @@ from processes import await_none, command_line, environment, running
 
 from crosscut.base.core import CORE_MPI, find_executable
 from crosscut.places.base import Launched, PlaceOptions, new_secret
-from crosscut.places.mpi import MpiPlace, find_launcher
+from crosscut.places.launchers import find_launcher
+from crosscut.places.mpi import MpiPlace
 
 EXECUTABLE = find_executable(CORE_MPI)
 LAUNCHER = find_launcher(os.environ.get("CROSSCUT_TEST_MPIEXEC", ""), EXECUTABLE)

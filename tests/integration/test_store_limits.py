@@ -279,7 +279,7 @@ def test_a_launcher_that_starts_another_number_of_ranks_is_found_out(
     """As mpiexec does it whose file of hosts or allocation says otherwise."""
     if not usable("mpi"):
         pytest.skip("the backend mpi cannot be used here")
-    from crosscut.places.mpi import find_launcher
+    from crosscut.places.launchers import find_launcher
 
     real = find_launcher("", core.load().mpi_executable)
     assert real is not None

@@ -15,7 +15,7 @@ from labs import crossbar, needs_lab
 from crosscut.base.core import CORE_MPI, find_executable
 from crosscut.base.errors import CrosscutError
 from crosscut.places import smpi
-from crosscut.places.mpi import find_launcher
+from crosscut.places.launchers import find_launcher
 from crosscut.profile import profiler
 from crosscut.workloads import applications, launch
 from crosscut.workloads.applications import Result, WorkloadError

@@ -18,7 +18,7 @@ from sshd import why_not as why_no_sshd
 
 from crosscut.base.core import CORE_MPI, find_executable
 from crosscut.places import smpi
-from crosscut.places.mpi import find_hydra
+from crosscut.places.launchers import find_hydra
 from crosscut.workloads import applications, launch
 from crosscut.workloads.applications import WORKLOADS, Result, WorkloadError
 from crosscut.workloads.launch import Where

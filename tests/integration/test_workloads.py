@@ -20,7 +20,7 @@ from tiers import long
 
 from crosscut.base.core import CORE_MPI, find_executable
 from crosscut.places import smpi
-from crosscut.places.mpi import find_launcher
+from crosscut.places.launchers import find_launcher
 from crosscut.workloads import applications, launch
 from crosscut.workloads.applications import WORKLOADS, Result, Workload, WorkloadError
 from crosscut.workloads.launch import Where

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import crosscut
+from crosscut.places import PLACES
 
 PACKAGE = Path(crosscut.__file__).parent
 # From the ground up. A folder imports folders of lower layers only.
@@ -97,3 +98,23 @@ def test_folders_beside_each_other_do_not_import_each_other_in_a_circle(graph):
                 siblings = beside.setdefault(".".join(here[:shared]), {})
                 siblings.setdefault(here[shared], set()).add(there[shared])
     assert not [circle for siblings in beside.values() if (circle := _circle(siblings))]
+
+
+def test_nothing_outside_places_compares_a_place_s_name():
+    """What differs between places is stated by them: `Place`, `Realm`."""
+    names = set(PLACES) - {"mpi", "hosts"}  # which are also a backend, and a key of many documents
+    compared = []
+    for path in PACKAGE.rglob("*.py"):
+        if PACKAGE / "places" in path.parents:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                parts = [node.left, *node.comparators]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                parts = [*node.args] if node.func.attr == "startswith" else []
+            else:
+                continue
+            said = {one.value for part in parts for one in ast.walk(part) if isinstance(one, ast.Constant)}
+            if {str(one).rstrip(":") for one in said} & names:
+                compared.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    assert not compared

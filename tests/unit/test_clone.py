@@ -10,9 +10,9 @@ import pytest
 
 from crosscut.base.errors import SessionError, UsageError
 from crosscut.base.job import Event
-from crosscut.clone import places
 from crosscut.clone.clone import Order, clone
 from crosscut.clone.progress import Lines, position, share
+from crosscut.places.hosts import source_first
 
 HERE = socket.gethostname()
 
@@ -38,11 +38,11 @@ CLONED: dict[str, object] = {
 
 
 def test_this_machine_has_the_source_and_gets_no_copy():
-    assert places.source_first(["a", "b"]) == ["localhost", "a", "b"]
-    assert places.source_first(["a", HERE, "b"]) == [HERE, "a", "b"]
-    assert places.source_first(["a", HERE, "localhost"])[0] == "localhost"
+    assert source_first(["a", "b"]) == ["localhost", "a", "b"]
+    assert source_first(["a", HERE, "b"]) == [HERE, "a", "b"]
+    assert source_first(["a", HERE, "localhost"])[0] == "localhost"
     with pytest.raises(UsageError, match="no host but this one"):
-        places.source_first([HERE])
+        source_first([HERE])
 
 
 def test_the_rate_is_that_of_what_was_received():

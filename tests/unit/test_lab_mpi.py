@@ -10,7 +10,7 @@ import pytest
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places import lab_mpi
 from crosscut.places.lab import Site
-from crosscut.places.mpi import Launcher
+from crosscut.places.launchers import Launcher
 
 SITE = Site("x", Path("/run/x"), ("a", "b"), None)
 SHARES = [("a", 2), ("b", 1)]

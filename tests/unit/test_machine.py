@@ -11,6 +11,7 @@ from crosscut.base import core
 from crosscut.cli import main
 from crosscut.cli.doctor import probes
 from crosscut.cli.doctor.probes import Finding
+from crosscut.places import slurm
 
 
 def by_name(findings: list[Finding], name: str) -> Finding:
@@ -72,7 +73,7 @@ def test_slurm_is_there_only_where_a_controller_answers(
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setattr(probes, "CONTROLLER_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(slurm, "CONTROLLER_SECONDS", 0.3)
     found = by_name(probes.probe_places(), "slurm")
     assert found.good is good
     assert words in found.value

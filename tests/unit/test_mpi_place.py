@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from crosscut.places.mpi import YIELDING, Launcher, environment_for, find_hydra, find_launcher, stays_here
+from crosscut.places.launchers import (
+    YIELDING,
+    Launcher,
+    environment_for,
+    find_hydra,
+    find_launcher,
+    stays_here,
+)
 
 
 def program(folder: Path, name: str) -> Path:
@@ -39,7 +46,7 @@ def test_mpichs_launcher_is_found_beside_those_of_other_mpis(
     hydra = program(second, "mpiexec.hydra")
     hydra.write_text("#!/bin/sh\necho HYDRA build details\n")
     monkeypatch.setenv("PATH", f"{other.parent}:{second}")
-    monkeypatch.setattr("crosscut.places.mpi._HYDRAS", ("mpiexec", "mpiexec.hydra.of-this-test"))
+    monkeypatch.setattr("crosscut.places.launchers._HYDRAS", ("mpiexec", "mpiexec.hydra.of-this-test"))
     assert find_hydra(str(other), None) is None
     hydra.rename(second / "mpiexec.hydra.of-this-test")
     assert find_hydra("", None) == Launcher(str(second / "mpiexec.hydra.of-this-test"))

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
+from crosscut.cli.parsing import options
 from crosscut.cli.parsing.launcher_options import add_launcher
 from crosscut.cli.parsing.parser import quantity
 from crosscut.clone import places
 from crosscut.clone.clone import COMPLETE, STOPPED, VERIFIED, Copy, Order, Outcome, clone
 from crosscut.clone.progress import reporter
-from crosscut.network import switch_choice
+from crosscut.places import all_places
+from crosscut.places.base import RANKS_PER_HOST
 from crosscut.reports.terminal.screen import Rows, screen_for
+from crosscut.run.realm import Realm
 from crosscut.session.measure import Launch, open_session
 
 EPILOG = """
@@ -40,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="path on every other node; {rank} and {host} in it are filled in there",
     )
-    parser.add_argument("--on", required=True, metavar="PLACE", help=f"Where: {', '.join(places.PLACES)}.")
+    parser.add_argument("--on", required=True, metavar="PLACE", help=f"Where: {', '.join(places.names())}.")
     parser.add_argument(
         "--yes", action="store_true", help="Replace files that exist; write over block devices."
     )
@@ -74,12 +77,8 @@ def _add_launch(group: argparse._ArgumentGroup) -> None:
         metavar="TIME",
         help="A node silent for about that long is skipped. Default 30s.",
     )
-    group.add_argument(
-        "--switch",
-        type=quantity(switch_choice.checked),
-        metavar=switch_choice.METAVAR,
-        help="With --on lab:NETWORK: what carries its frames.",
-    )
+    one_each = [place for place in all_places() if place.one_each_as]
+    options.add_place_options(group, one_each, without=[RANKS_PER_HOST])
     add_launcher(group, "The ssh or srun to start nodes with.", "-i key")
     group.add_argument(
         "--core-path",
@@ -98,7 +97,7 @@ def execute(args: argparse.Namespace) -> int:
         launcher=args.launcher,
         launcher_arguments=tuple(args.launcher_args),
         core_path=args.core_path,
-        own={"switch": args.switch} if args.switch else {},
+        own=options.own(vars(args)),
     )
     order = Order(
         source=str(Path(args.source).absolute()),
@@ -126,7 +125,7 @@ def _target(typed: str, on: str) -> str:
     """Elsewhere a current folder means nothing."""
     if typed.startswith("/"):
         return typed
-    if not on.startswith(("local", "lab")):
+    if places.find(on)[0].realm not in (Realm.HERE, Realm.EMULATED):
         raise UsageError(f"TARGET {typed}: on other machines it needs its whole path, from / on")
     return f"{Path.cwd()}/{typed}"
 

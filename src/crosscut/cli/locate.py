@@ -149,8 +149,10 @@ def _measured(
     from crosscut.analysis.search.search import SURE
     from crosscut.campaigns import locate as locating
 
-    decided = decide(core.load(), options.launch(given))
-    repetitions = given.get("repetitions") or (1 if decided.options.backend == "sim" else _REPETITIONS)
+    known = core.load()
+    decided = decide(known, options.launch(given))
+    is_live = any(one.live for one in known.backends if one.name == decided.options.backend)
+    repetitions = given.get("repetitions") or (_REPETITIONS if is_live else 1)
     how = locating.How(
         size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
         most_phases=given.get("most_phases", 0), least_phases=given.get("least_phases", 0), seed=args.seed,

@@ -17,6 +17,7 @@ from crosscut.cli import workload_hpl
 from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.launcher_options import add_mpi_place
 from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.places import find_place
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.workloads import applications, launch, tables
 
@@ -69,7 +70,7 @@ def _add_run(commands: Any) -> None:
     one.add_argument("--repeat", type=whole(1), default=1, metavar="N", help="Runs of each. Default 1.")
     add_mpi_place(
         one,
-        launch.PLACES,
+        launch.places(),
         "The mpiexec or srun. Without it, the one on PATH.",
         networks="a simulated or emulated network",
         limited="one run",
@@ -137,7 +138,7 @@ def _run(args: argparse.Namespace) -> int:
     for workload, few in fitting.items():
         if not few:
             raise UsageError(f"{workload.name} takes {workload.ranks} of ranks; there is none in -n")
-        if not args.on.startswith("sim:"):  # for which it is compiled
+        if find_place(args.on)[0].starts_mpi:  # for the simulator it is compiled
             applications.find_executable(workload)
     interrupts.as_ctrl_c()
     began = time.monotonic()

@@ -12,7 +12,7 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.launcher_options import add_mpi_place
 from crosscut.cli.parsing.parser import quantity, whole
-from crosscut.places.mpi import Launcher, stays_here
+from crosscut.places.launchers import Launcher, stays_here
 from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.workloads.hpl import input as asking
 from crosscut.workloads.hpl import output, program
@@ -57,7 +57,7 @@ def add_to(commands: Any) -> None:
 
 def _add_where(one: argparse.ArgumentParser) -> None:
     launcher = "The mpiexec. Without it, that of the MPI which hpcc is linked with."
-    add_mpi_place(one, running.PLACES, launcher, networks="a lab", limited="hpcc")
+    add_mpi_place(one, running.places(), launcher, networks="a lab", limited="hpcc")
     one.add_argument("--keep", type=Path, metavar="FILE", help="Copy hpcc's own output to this file.")
     one.add_argument(
         "--read", type=Path, metavar="FILE",

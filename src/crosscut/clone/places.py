@@ -10,60 +10,35 @@ from pathlib import Path
 
 from crosscut.base import core
 from crosscut.base.errors import UsageError
-from crosscut.base.host_list import read_host_file
-from crosscut.places.base import RANKS_PER_HOST
-from crosscut.places.hosts import is_this_machine
-from crosscut.places.slurm import allocation
+from crosscut.places import all_places
+from crosscut.places.base import Place
 from crosscut.session.measure import Decided, Launch, decide
 
-PLACES = ("local:N", "hosts:FILE", "slurm", "lab:NETWORK")
 # The session's, in the place of what measures (core/src/commands/node_main.cpp).
 BACKEND = "clone"
+
+
+def names() -> list[str]:
+    """As they are typed after `--on`."""
+    return [place.one_each_as for place in all_places() if place.one_each_as]
+
+
+def find(on: str) -> tuple[Place, str]:
+    """The place and its argument; UsageError where no copies can be made there."""
+    name, _, argument = on.partition(":")
+    for place in all_places():
+        if place.name == name and place.one_each_as:
+            return place, argument
+    raise UsageError(f"--on {on}: copies can be made on {', '.join(names())}")
 
 
 @contextmanager
 def decided(launch: Launch) -> Iterator[Decided]:
     """How the ranks are to be started, while inside. Raises UsageError for what cannot be had."""
-    name, _, argument = launch.on.partition(":")
-    if name not in {place.partition(":")[0] for place in PLACES}:
-        raise UsageError(f"--on {launch.on}: copies can be made on {', '.join(PLACES)}")
-    if name == "local":
-        yield _decide(replace(launch, on="local", ranks=_processes(argument)))
-    elif name == "hosts":
-        with tempfile.TemporaryDirectory(prefix="crosscut-clone-") as folder:
-            hosts = source_first([host.name for host in read_host_file(Path(argument))])
-            file = Path(folder) / "hosts"
-            file.write_text("".join(f"{host}\n" for host in hosts), encoding="ascii")
-            yield _decide(replace(launch, on=f"hosts:{file}", ranks=len(hosts)))
-    elif name == "lab":
-        yield _decide(replace(launch, own={**launch.own, RANKS_PER_HOST.name: 1}))
-    else:
-        found = allocation()
-        if found is None:
-            raise UsageError(
-                "--on slurm: copies need an allocation (salloc) with their nodes; there is none here"
-            )
-        yield _decide(replace(launch, ranks=len(found.tasks)))
-
-
-def _decide(launch: Launch) -> Decided:
-    found = decide(core.load(), replace(launch, backend="tcp"))
-    return replace(found, options=replace(found.options, backend=BACKEND))
-
-
-def _processes(argument: str) -> int:
-    """Of `local:N`."""
-    if not (argument.isascii() and argument.isdigit() and 2 <= int(argument[:6]) <= 4096):
-        raise UsageError(
-            f"--on local:{argument}: say how many processes, from 2 to 4096: local:4 (one reads, three write)"
-        )
-    return int(argument)
-
-
-def source_first(hosts: list[str]) -> list[str]:
-    """This machine, which has the source and gets no copy, then all others."""
-    here = sorted(filter(is_this_machine, hosts), key=lambda host: host != "localhost")[:1] or ["localhost"]
-    others = [host for host in hosts if host not in here]
-    if not others:
-        raise UsageError("the hosts file names no host but this one, which has the source already")
-    return [*here, *others]
+    place, argument = find(launch.on)
+    with tempfile.TemporaryDirectory(prefix="crosscut-clone-") as folder:
+        each = place.one_each(argument, Path(folder))
+        on = f"{place.name}:{each.argument}" if each.argument else place.name
+        nodes = replace(launch, on=on, ranks=each.ranks, backend="tcp", own={**launch.own, **each.own})
+        found = decide(core.load(), nodes)
+        yield replace(found, options=replace(found.options, backend=BACKEND))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 
-from crosscut.base.errors import UsageError
+from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places.base import Place
 
 # Each module of this folder that is named here has a member `PLACE`.
@@ -24,6 +25,18 @@ DEFAULT = "local"
 def typed_as(place: Place) -> str:
     """How a place is named after `--on`: `hosts:FILE`."""
     return f"{place.name}:{place.argument}" if place.argument else place.name
+
+
+def ready_place(text: str, does: Callable[[Place], bool], what: str) -> tuple[Place, str]:
+    """As `find_place`, of the places for which `does` is true. UsageError names them, with `what` they
+    do ("workloads run"); PlaceError says why this one cannot be used here."""
+    place, argument = find_place(text)
+    if not does(place):
+        known = map(typed_as, filter(does, all_places()))
+        raise UsageError(f"--on {text}: {what} on {', '.join(known)}")
+    if (reason := place.available()) is not None:
+        raise PlaceError(f"--on {text}: {reason}")
+    return place, argument
 
 
 def load_place(name: str) -> Place:

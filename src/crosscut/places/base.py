@@ -13,17 +13,22 @@ import os
 import secrets
 import signal
 import subprocess
+import tempfile
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.job import Event
 from crosscut.run.realm import Realm
+
+if TYPE_CHECKING:
+    from crosscut.places.launchers import Launcher
 
 # Of what the ranks print on standard error, this much is kept for an error message.
 STDERR_LINES_KEPT = 40
@@ -75,6 +80,64 @@ class PlaceOption:
     """From the text that was typed; raises UsageError."""
 
 
+@dataclass(frozen=True)
+class MpiLaunch:
+    """What was typed about how an MPI program is to be started."""
+
+    argument: str = ""
+    """What follows the colon of `--on`."""
+    launcher_arguments: tuple[str, ...] = ()
+    ranks_per_host: int = 0
+    """0: the place's own choice."""
+
+
+@dataclass(frozen=True)
+class MpiCommand:
+    words: tuple[str, ...]
+    environment: Mapping[str, str]
+    hosts: int
+    """On which ranks will be; 0: nobody says."""
+
+
+class MpiSite(ABC):
+    """Where MPI programs can be started, one after another."""
+
+    @property
+    def folder(self) -> Path:
+        """In which a temporary folder is seen by all ranks."""
+        return Path(tempfile.gettempdir())
+
+    @abstractmethod
+    def find_launcher(self, named: str, program: Path | None) -> Launcher:
+        """The launcher for an executable, or the one that was named; PlaceError or UsageError where there is
+        none."""
+
+    @abstractmethod
+    def command(
+        self, launcher: Launcher, ranks: int, program: Sequence[str], folder: Path | None = None
+    ) -> MpiCommand:
+        """`folder`: where ranks run and the MPI library leaves its files, if not in the current one.
+        UsageError where the ranks do not fit."""
+
+
+@dataclass(frozen=True)
+class OneEach:
+    """What to start for one rank on every node, this machine or the first node being rank 0."""
+
+    argument: str
+    ranks: int | None = None
+    """None: as many as the place has by default."""
+    own: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Condition:
+    usable: bool | None
+    """None: nobody can say."""
+    says: str
+    advice: str = ""
+
+
 class Place(ABC):
     """One way to start ranks. Others ask what it states here, and never compare its name."""
 
@@ -88,10 +151,19 @@ class Place(ABC):
     default_backend: ClassVar[str] = "tcp"
     options: ClassVar[tuple[PlaceOption, ...]] = ()
     takes_batch_jobs: ClassVar[bool] = False
+    starts_mpi: ClassVar[bool] = False
+    """True where `mpi_site` gives one."""
+    one_each_as: ClassVar[str] = ""
+    """How it is typed where `one_each` gives an answer: `local:N`."""
 
     def available(self) -> str | None:
         """None where it can be used here, else why not and what to do."""
         return None
+
+    def condition(self) -> Condition:
+        """As `crosscut doctor` tells it, which may ask other machines for some seconds."""
+        reason = self.available()
+        return Condition(reason is None, self.help, reason or "")
 
     def runs(self, backend: str) -> bool:
         """True where ranks of this backend can be started."""
@@ -105,6 +177,28 @@ class Place(ABC):
     @abstractmethod
     def start(self, options: PlaceOptions) -> Launched:
         """Starts the ranks and writes the session's first line (`configuration`); raises PlaceError."""
+
+    def mpi_site(self, launch: MpiLaunch) -> AbstractContextManager[MpiSite]:  # noqa: ARG002
+        """Open while MPI programs are started there; whatever was built for them is removed at the end."""
+        raise UsageError(f"--on {self.name}: no MPI program is started there")
+
+    def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
+        """One rank on every node. `folder`: for files that the ranks are started from."""
+        raise UsageError(f"--on {self.name}: nodes are not known there")
+
+
+def cores() -> int:
+    """Cores that this process may use (an affinity mask or a batch system may leave fewer than there are)."""
+    return len(os.sched_getaffinity(0))
+
+
+# More ranks than this say little more about one machine's own paths.
+_MOST_RANKS_HERE = 8
+
+
+def ranks_here() -> int:
+    """Ranks without `-n` on this machine: one a core, between 2 and 8."""
+    return max(2, min(cores(), _MOST_RANKS_HERE))
 
 
 def _positive(text: str) -> int:

@@ -10,12 +10,23 @@ from __future__ import annotations
 import shlex
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.base.host_list import Host, Share, read_host_file, share_out
-from crosscut.places.base import Launched, Place, PlaceOptions, configuration, spawn
+from crosscut.places import mpi_programs
+from crosscut.places.base import (
+    Launched,
+    MpiLaunch,
+    MpiSite,
+    OneEach,
+    Place,
+    PlaceOptions,
+    configuration,
+    spawn,
+)
 
 # After the user's own words, for ssh takes the first value it is given. A host that is switched off is known
 # after ConnectTimeout (seconds); one that goes silent later, after 3 intervals.
@@ -31,6 +42,8 @@ class HostsPlace(Place):
     name = "hosts"
     help = "hosts of a file (`name slots=4` a line, n[001-064] for many), through ssh, started as a tree"
     argument = "FILE"
+    starts_mpi = True
+    one_each_as = "hosts:FILE"
 
     def __init__(self, fanout: int = 16) -> None:
         """`fanout`: parts into which each head of the tree divides its hosts."""
@@ -48,6 +61,18 @@ class HostsPlace(Place):
             return spawn([options.executable, "node"], first_line)
         ssh = ssh_command(options)
         return spawn([*ssh, shares[0].host, f"{shlex.quote(remote_core(options))} node"], first_line)
+
+    @contextmanager
+    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+        hosts = tuple(read_host_file(Path(launch.argument)))
+        yield mpi_programs.LauncherSite(launch, hosts, is_here=False)
+
+    def one_each(self, argument: str, folder: Path) -> OneEach:
+        """This machine, then the hosts of the file."""
+        hosts = source_first([host.name for host in read_host_file(Path(argument))])
+        file = folder / "hosts"
+        file.write_text("".join(f"{host}\n" for host in hosts), encoding="ascii")
+        return OneEach(str(file), len(hosts))
 
     def first_line(self, options: PlaceOptions, shares: Sequence[Share]) -> dict[str, object]:
         """The configuration of the first host's node, with everything that is started from there."""
@@ -70,6 +95,15 @@ class HostsPlace(Place):
 def local_first(hosts: Sequence[Host]) -> list[Host]:
     """`localhost` means this machine, and only while it is not reached from another one: so it is first."""
     return sorted(hosts, key=lambda host: host.name != "localhost")
+
+
+def source_first(hosts: Sequence[str]) -> list[str]:
+    """This machine, which has the source and gets no copy, then all others."""
+    here = sorted(filter(is_this_machine, hosts), key=lambda host: host != "localhost")[:1] or ["localhost"]
+    others = [host for host in hosts if host not in here]
+    if not others:
+        raise UsageError("the hosts file names no host but this one, which has the source already")
+    return [*here, *others]
 
 
 def is_this_machine(host: str) -> bool:

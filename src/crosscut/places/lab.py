@@ -6,7 +6,8 @@ over MPI the first node runs mpiexec (lab_mpi.py). Either way a rank is one proc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,10 @@ from crosscut.places import lab_mpi
 from crosscut.places.base import (
     RANKS_PER_HOST,
     Launched,
+    MpiCommand,
+    MpiLaunch,
+    MpiSite,
+    OneEach,
     Place,
     PlaceOption,
     PlaceOptions,
@@ -32,6 +37,7 @@ from crosscut.run.realm import Realm
 if TYPE_CHECKING:
     from crosscut.lab import state
     from crosscut.network import paths
+    from crosscut.places.launchers import Launcher
 
 FANOUT = 16
 SWITCH, DILATION = "switch", "dilate"
@@ -76,6 +82,8 @@ class LabPlace(Place):
     )
     argument = "NETWORK"
     realm = Realm.EMULATED
+    starts_mpi = True
+    one_each_as = "lab:NETWORK"
     options = (
         RANKS_PER_HOST,
         PlaceOption(
@@ -131,6 +139,34 @@ class LabPlace(Place):
         except BaseException:
             release()
             raise
+
+    @contextmanager
+    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+        site = open_site(launch.argument)
+        try:
+            yield _LabPrograms(site, launch)
+        finally:
+            site.release()
+
+    def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
+        return OneEach(argument, own={RANKS_PER_HOST.name: 1})
+
+
+@dataclass(frozen=True)
+class _LabPrograms(MpiSite):
+    site: Site
+    launch: MpiLaunch
+
+    def find_launcher(self, named: str, program: Path | None) -> Launcher:
+        return lab_mpi.launcher_of(named, program)
+
+    def command(
+        self, launcher: Launcher, ranks: int, program: Sequence[str], folder: Path | None = None
+    ) -> MpiCommand:
+        shares = [(one.host, one.count) for one in spread(ranks, self.site.hosts, self.launch.ranks_per_host)]
+        words = [launcher.program, "-n", str(ranks), *self.launch.launcher_arguments]
+        command, environment = lab_mpi.command(self.site.enter, launcher, words, shares, program, folder)
+        return MpiCommand(tuple(map(str, command)), environment, len(shares))
 
 
 def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Site:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crosscut.base.errors import PlaceError
-from crosscut.places.mpi import YIELDING, Launcher, find_hydra
+from crosscut.places.launchers import YIELDING, Launcher, find_hydra, open_mpi_settings
 from crosscut.places.mpi_library import OPEN_MPI, launcher_for, linked_with
 
 INTERFACE = "eth0"
@@ -25,8 +25,6 @@ _OPEN_MPI = {
     # Every node believes that the machine's cores are its own, and would bind its first rank to the first.
     "OMPI_MCA_hwloc_base_binding_policy": "none",
 }
-# It refuses root unless told twice: labs need it, and containers have nobody else.
-_OPEN_MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def launcher_of(named: str, program: Path | None) -> Launcher:
@@ -65,9 +63,3 @@ def command(
         settings = open_mpi_settings(folder) | _OPEN_MPI | {"OMPI_MCA_plm_rsh_agent": script}
     line = shlex.join([*words, *options, *program])
     return [script, shares[0][0], line], {**settings, **YIELDING, **os.environ}
-
-
-def open_mpi_settings(folder: Path | None) -> dict[str, str]:
-    """Its files go where ours do, so that none is left."""
-    own = {"OMPI_MCA_orte_tmpdir_base": str(folder)} if folder is not None else {}
-    return own | (_OPEN_MPI_AS_ROOT if os.geteuid() == 0 else {})

@@ -2,35 +2,56 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
-from crosscut.places.base import Launched, Place, PlaceOptions, configuration, spawn
+from crosscut.base.errors import UsageError
+from crosscut.places import mpi_programs
+from crosscut.places.base import (
+    Launched,
+    MpiLaunch,
+    MpiSite,
+    OneEach,
+    Place,
+    PlaceOptions,
+    configuration,
+    ranks_here,
+    spawn,
+)
 from crosscut.run.realm import Realm
 
-# More ranks than this say little more about one machine's own paths.
-MOST_DEFAULT_RANKS = 8
-
-
-def cores() -> int:
-    """Cores that this process may use (an affinity mask or a batch system may leave fewer than there are)."""
-    return len(os.sched_getaffinity(0))
+_MOST_PROCESSES = 4096
 
 
 class LocalPlace(Place):
     name = "local"
     help = "processes on this machine, each pinned to a core while there are enough"
     realm = Realm.HERE
+    starts_mpi = True
+    one_each_as = "local:N"
 
     def runs(self, backend: str) -> bool:  # noqa: ARG002  # the simulator, too: all ranks are one process
         return True
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
-        """A rank a core, between 2 and 8."""
-        return max(2, min(cores(), MOST_DEFAULT_RANKS))
+        return ranks_here()
 
     def start(self, options: PlaceOptions) -> Launched:
         return spawn([options.executable, "node"], configuration(options, self.name, "127.0.0.1"))
+
+    @contextmanager
+    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+        yield mpi_programs.LauncherSite(launch)
+
+    def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
+        """As many processes as the argument says stand for nodes."""
+        if not (argument.isascii() and argument.isdigit() and 2 <= int(argument[:6]) <= _MOST_PROCESSES):
+            raise UsageError(
+                f"--on local:{argument}: say how many processes, from 2 to {_MOST_PROCESSES}: local:4 (one "
+                "reads, three write)"
+            )
+        return OneEach("", int(argument))
 
 
 PLACE = LocalPlace()

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from crosscut.base.errors import PlaceError, UsageError
-from crosscut.places.mpi import Launcher, find_hydra
+from crosscut.places.launchers import Launcher, find_hydra
 
 OPEN_MPI = "Open MPI"
 MPICH = "MPICH"

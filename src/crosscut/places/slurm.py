@@ -14,18 +14,30 @@ import re
 import secrets
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import Host, share_out
 from crosscut.base.job import Event
-from crosscut.places import mpi
-from crosscut.places.base import Launched, Place, PlaceOptions, configuration, spawn
+from crosscut.places import mpi, mpi_programs
+from crosscut.places.base import (
+    Condition,
+    Launched,
+    MpiLaunch,
+    MpiSite,
+    OneEach,
+    Place,
+    PlaceOptions,
+    configuration,
+    spawn,
+)
 
 _COUNT = re.compile(r"([0-9]{1,7})(?:\(x([0-9]{1,6})\))?")
 _NODES_WORD = re.compile(r"(?:--nodes=|-N=?)([0-9]{1,6})")
 SLURM_SECONDS = 10
+CONTROLLER_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -158,6 +170,8 @@ class SlurmPlace(Place):
     name = "slurm"
     help = "nodes of the Slurm allocation we are in, or of one that salloc gets, through srun"
     takes_batch_jobs = True
+    starts_mpi = True
+    one_each_as = "slurm"
 
     def available(self) -> str | None:
         if shutil.which("srun") is None:
@@ -165,6 +179,30 @@ class SlurmPlace(Place):
         if "SLURM_JOB_ID" not in os.environ and shutil.which("salloc") is None:
             return "there is no salloc here; start crosscut within an allocation"
         return None
+
+    def condition(self) -> Condition:
+        """The programs alone are no cluster: asks whether a controller answers."""
+        if (reason := self.available()) is not None:
+            return Condition(False, self.help, reason)
+        try:
+            said = subprocess.run(
+                ["scontrol", "ping"], capture_output=True, timeout=CONTROLLER_SECONDS, check=False
+            )
+        except OSError:
+            return Condition(None, self.help, "no scontrol here to ask whether a controller answers")
+        except subprocess.TimeoutExpired:
+            status, text = 1, f"no answer in {CONTROLLER_SECONDS} s"
+        else:
+            status, text = said.returncode, (said.stdout + said.stderr).decode("utf-8", "replace")
+        if status == 0 and "UP" in text.split():
+            return Condition(True, self.help)
+        # `scontrol ping` says "Slurmctld(primary) at host is DOWN", or what is wrong with the configuration.
+        words = (text.strip().splitlines() or ["nothing"])[-1].strip()[:200]
+        return Condition(
+            False,
+            "installed, but no controller answers",
+            f"'scontrol ping' says: {words}\nstart crosscut on a machine of the cluster, or ask who runs it",
+        )
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
         """The allocation's tasks, at least one a node; outside, two: one on each of two nodes."""
@@ -191,6 +229,17 @@ class SlurmPlace(Place):
         core = options.core_path or str(options.executable.absolute())
         line |= {"layout": layout, "launcher": "slurm"}
         return _spawn([*command, core, "node"], line, name)
+
+    @contextlib.contextmanager
+    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+        yield mpi_programs.LauncherSite(launch, default_launcher="srun", is_here=False)
+
+    def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
+        """On the nodes of the allocation we are in, which others may not change meanwhile."""
+        found = allocation()
+        if found is None:
+            raise UsageError("--on slurm: this needs an allocation (salloc); there is none here")
+        return OneEach("", len(found.tasks))
 
 
 def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) -> Launched:

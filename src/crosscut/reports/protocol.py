@@ -21,13 +21,17 @@ from crosscut.reports.view import dig
 from crosscut.reports.view import text as text_of
 from crosscut.reports.words import check as words_check
 from crosscut.reports.words import check_cautions
+from crosscut.run.realm import Realm
 from crosscut.run.run import Run
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _PDF_SECONDS = 60
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
-_NOT_BUILT = {"sim": "computed by the simulator", "lab": "emulated on one machine"}
+_NOT_BUILT = {
+    Realm.SIMULATED.value: "computed by the simulator",
+    Realm.EMULATED.value: "emulated on one machine",
+}
 _SIGNS = {Verdict.FAIL: "✗ fail", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ pass"}
 
 

@@ -24,7 +24,20 @@ def is_emulated(attributes: Mapping[str, object]) -> bool:
     return attributes.get("place") == Realm.EMULATED
 
 
+# Backends under a virtual clock, by the names in runs.
+_VIRTUAL = frozenset({"null", Realm.SIMULATED.value})
+
+
 def is_simulated(attributes: Mapping[str, object]) -> bool:
-    """True for the attributes of a run that was computed under a virtual clock."""
+    """True for the attributes of a run that was computed on a described network."""
+    return _backend(attributes) == Realm.SIMULATED
+
+
+def has_virtual_clock(attributes: Mapping[str, object]) -> bool:
+    """True where no time passed on a machine: neither its cores nor its clock matter."""
+    return _backend(attributes) in _VIRTUAL
+
+
+def _backend(attributes: Mapping[str, object]) -> object:
     backend = attributes.get("backend")
-    return isinstance(backend, Mapping) and backend.get("name") == Realm.SIMULATED
+    return backend.get("name") if isinstance(backend, Mapping) else None

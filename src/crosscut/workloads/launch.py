@@ -1,23 +1,21 @@
-"""Starting a workload on a place. What the measuring places do for the core is done here for any MPI program:
-the launcher is found, ranks are placed, settings that make crowded ranks bearable are set."""
+"""Starting workloads on a place: as MPI programs, or on a simulated network under SimGrid's SMPI."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base import core, process_group
 from crosscut.base.errors import CrosscutError, PlaceError, UsageError, plainly
-from crosscut.places import smpi
-from crosscut.places.base import STDERR_LINES_KEPT
-from crosscut.places.mpi import Launcher, environment_for, find_launcher, stays_here
+from crosscut.places import all_places, ready_place, smpi, typed_as
+from crosscut.places.base import STDERR_LINES_KEPT, MpiCommand, MpiLaunch, MpiSite, Place
+from crosscut.run.realm import Realm
 from crosscut.workloads.applications import (
     Result,
     Workload,
@@ -28,7 +26,15 @@ from crosscut.workloads.applications import (
     sources,
 )
 
-PLACES = ("local", "mpi", "hosts:FILE", "slurm", "lab:NETWORK", "sim:NETWORK")
+
+def runs_workloads(place: Place) -> bool:
+    """True also for the simulator: workloads are compiled for it."""
+    return place.starts_mpi or place.realm is Realm.SIMULATED
+
+
+def places() -> list[str]:
+    """Where workloads run, as typed after `--on`."""
+    return [typed_as(place) for place in all_places() if runs_workloads(place)]
 
 
 @dataclass(frozen=True)
@@ -57,81 +63,23 @@ Runner = Callable[[Workload, str, int], Result]
 @contextmanager
 def opened(where: Where) -> Iterator[Runner]:
     """A place ready to run workloads, one after another; whatever was built for it is removed at the end."""
-    name, _, argument = where.on.partition(":")
-    if name not in {place.partition(":")[0] for place in PLACES} or (":" in where.on) != (
-        name in ("hosts", "lab", "sim")
-    ):
-        raise UsageError(f"--on {where.on}: workloads run on {', '.join(PLACES)}")
-    if name == "sim":
+    place, argument = ready_place(where.on, runs_workloads, "workloads run")
+    if place.realm is Realm.SIMULATED:
         with tempfile.TemporaryDirectory(prefix="crosscut-workload-") as folder:
             yield _simulated(where, argument, Path(folder))
-    elif name == "lab":
-        with _lab(where, argument) as runner:
-            yield runner
-    else:
-        yield _launched(where, name, argument)
+        return
+    with place.mpi_site(MpiLaunch(argument, where.launcher_arguments, where.ranks_per_host)) as site:
+        yield _started(where, site)
 
 
-def _launcher(where: Where, *, default: str = "") -> Launcher:
-    """The one that was named, or that of the MPI that the workloads are built with, or one on PATH."""
-    named = where.launcher or default
-    # They are installed where the PyPI mpich is, in a Python environment; crosscut-core-mpi may be another's.
-    beside = Path(sys.executable).parent / "mpiexec"
-    if not named and os.access(beside, os.X_OK):
-        return Launcher(str(beside))
-    found = find_launcher(named, core.find_executable(core.CORE_MPI))
-    if found is None and named:
-        raise UsageError(f"{named}: there is no such program; name another with --launcher")
-    if found is None:
-        raise PlaceError(
-            "there is no mpiexec, mpirun or srun; load the MPI's module, name one with --launcher, or "
-            "`pip install 'crosscut[mpich]'`"
-        )
-    return found
-
-
-def _launched(where: Where, name: str, argument: str) -> Runner:
-    from crosscut.base.host_list import read_host_file, share_out
-    from crosscut.places.local import cores
-
-    launcher = _launcher(where, default="srun" if name == "slurm" else "")
-    hosts = read_host_file(Path(argument)) if name == "hosts" else []
+def _started(where: Where, site: MpiSite) -> Runner:
+    launcher = site.find_launcher(where.launcher, core.find_executable(core.CORE_MPI))
 
     def run(workload: Workload, problem_class: str, ranks: int) -> Result:
-        words = list(where.launcher_arguments)
-        if hosts:
-            words = [*launcher.on_hosts(share_out(ranks, hosts)), *words]
-        crowded = stays_here(launcher, words) and ranks > cores()
-        count = [f"--ntasks={ranks}", "--kill-on-bad-exit=1"] if launcher.is_srun else ["-n", str(ranks)]
         program = [str(find_executable(workload)), "--class", problem_class, "--json", *where.options]
-        command = [launcher.program, *count, *words, *program]
-        return _run(command, environment_for(crowded, os.environ), where, workload, ranks)
+        return _run(site.command(launcher, ranks, program), where, workload, ranks)
 
     return run
-
-
-@contextmanager
-def _lab(where: Where, argument: str) -> Iterator[Runner]:
-    from crosscut.lab import lifecycle
-    from crosscut.places import lab, lab_mpi
-
-    if (reason := lifecycle.unavailable()) is not None:
-        raise PlaceError(f"--on {where.on}: {reason}")
-    launcher = lab_mpi.launcher_of(where.launcher, core.find_executable(core.CORE_MPI))
-    site = lab.open_site(argument)
-
-    def run(workload: Workload, problem_class: str, ranks: int) -> Result:
-        program = [str(find_executable(workload)), "--class", problem_class, "--json", *where.options]
-        spread = lab.spread(ranks, site.hosts, where.ranks_per_host)
-        shares = [(share.host, share.count) for share in spread]
-        words = [launcher.program, "-n", str(ranks), *where.launcher_arguments]
-        command, environment = lab_mpi.command(site.enter, launcher, words, shares, program)
-        return _run(command, environment, where, workload, ranks)
-
-    try:
-        yield run
-    finally:
-        site.release()
 
 
 def _simulated(where: Where, network: str, folder: Path) -> Runner:
@@ -183,15 +131,9 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crosscut"
 
 
-def _run(
-    command: Sequence[str | Path],
-    environment: Mapping[str, str],
-    where: Where,
-    workload: Workload,
-    ranks: int,
-) -> Result:
+def _run(command: MpiCommand, where: Where, workload: Workload, ranks: int) -> Result:
     try:
-        done = process_group.run(command, environment, where.time_limit_seconds)
+        done = process_group.run(command.words, command.environment, where.time_limit_seconds)
     except process_group.Overran as error:
         raise WorkloadError(
             f"{workload.name} on {ranks} ranks was ended after {where.time_limit_seconds:g} s; more with "

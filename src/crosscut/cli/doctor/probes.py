@@ -18,7 +18,6 @@ from crosscut.base.errors import CrosscutError
 from crosscut.places import smpi
 
 PROBE_TIMEOUT_SECONDS = 10
-CONTROLLER_TIMEOUT_SECONDS = 5
 # A rank of a full TCP mesh holds a connection to every other rank; ranks of one node add up.
 FEWEST_DESCRIPTORS = 4096
 
@@ -47,18 +46,6 @@ def _lines(*command: str) -> list[str]:
         return []
     text = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
     return text.splitlines() if done.returncode == 0 else []
-
-
-def _ask(*command: str, timeout_seconds: float) -> tuple[int | None, str] | None:
-    """(exit status, all that it prints) of a command, the status None where it is too slow; None where it is
-    missing."""
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=timeout_seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return None, ""
-    except OSError:
-        return None
-    return done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
 def _read(path: str) -> str | None:
@@ -274,36 +261,13 @@ def probe_places() -> list[Finding]:
 
     found = []
     for place in all_places():
-        reason = place.available()
-        if place.name == "slurm" and reason is None:
-            found.append(_slurm(place.help))
-        else:
-            found.append(Finding("places", place.name, place.help, reason is None, reason or ""))
+        there = place.condition()
+        found.append(Finding("places", place.name, there.says, there.usable, there.advice))
     for program in ("ssh", "sshd", "srun", "sbatch"):
         path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
         what = f"{path}: the client; no host was asked" if path and program == "ssh" else path
         found.append(Finding("places", program, what or "not installed", None if path is None else True))
     return found
-
-
-def _slurm(help_text: str) -> Finding:
-    """The programs alone are no cluster: asks whether a controller answers."""
-    said = _ask("scontrol", "ping", timeout_seconds=CONTROLLER_TIMEOUT_SECONDS)
-    if said is None:
-        unknown = "no scontrol here to ask whether a controller answers"
-        return Finding("places", "slurm", help_text, None, unknown)
-    status, text = said
-    if status == 0 and "UP" in text.split():
-        return Finding("places", "slurm", help_text, True)
-    # `scontrol ping` says "Slurmctld(primary) at host is DOWN", or what is wrong with the configuration.
-    words = (text.strip().splitlines() or [f"no answer in {CONTROLLER_TIMEOUT_SECONDS} s"])[-1].strip()[:200]
-    return Finding(
-        "places",
-        "slurm",
-        "installed, but no controller answers",
-        False,
-        f"'scontrol ping' says: {words}\nstart crosscut on a machine of the cluster, or ask who runs it",
-    )
 
 
 def probe_simulation() -> list[Finding]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from crosscut.base.errors import UsageError, plainly
 from crosscut.cabling.model import Cabling
 from crosscut.cli.parsing.parser import quantity, whole
 from crosscut.places import all_places, typed_as
-from crosscut.places.base import PlaceOption
+from crosscut.places.base import Place, PlaceOption
 from crosscut.session.measure import Launch
 
 # Titles of groups in help.
@@ -81,6 +81,32 @@ def add_reading(parser: argparse._ActionsContainer) -> None:
     )
 
 
+def add_place_options(
+    group: argparse._ArgumentGroup, places: Sequence[Place], without: Collection[PlaceOption] = ()
+) -> None:
+    """What these places declare as options of their own; `own` reads them."""
+    for option in dict.fromkeys(one for place in places for one in place.options if one not in without):
+        owners = " or ".join(typed_as(place) for place in places if option in place.options)
+        _add(
+            group,
+            f"--{option.name}",
+            dest=_place_dest(option),
+            type=quantity(option.parse),
+            metavar=option.metavar,
+            help=f"With --on {owners}: {option.help[:1].lower()}{option.help[1:]}",
+        )
+
+
+def own(given: Mapping[str, Any]) -> dict[str, object]:
+    """What was typed for options of places, by their names."""
+    return {
+        option.name: given[_place_dest(option)]
+        for place in all_places()
+        for option in place.options
+        if _place_dest(option) in given
+    }
+
+
 def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     """Options of the launch: place, backend, ranks."""
     places = all_places()
@@ -100,16 +126,7 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
         metavar="PLACE",
         help=f"Where ranks run: {', '.join(map(typed_as, places))}. Default local; with --backend mpi: mpi.",
     )
-    for option in dict.fromkeys(one for place in places for one in place.options):
-        owners = " or ".join(typed_as(place) for place in places if option in place.options)
-        _add(
-            group,
-            f"--{option.name}",
-            dest=_place_dest(option),
-            type=quantity(option.parse),
-            metavar=option.metavar,
-            help=f"With --on {owners}: {option.help[:1].lower()}{option.help[1:]}",
-        )
+    add_place_options(group, places)
     _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
     _add(
         group,
@@ -344,12 +361,7 @@ def launch(given: Mapping[str, Any]) -> Launch:
         launcher=given.get("launcher", ""),
         launcher_arguments=tuple(given.get("launcher_args", ())),
         core_path=given.get("core_path", ""),
-        own={
-            option.name: given[_place_dest(option)]
-            for place in all_places()
-            for option in place.options
-            if _place_dest(option) in given
-        },
+        own=own(given),
     )
 
 

@@ -15,7 +15,7 @@ from crosscut.network import switch_words
 from crosscut.reports.view import View, dig, items, number, text
 from crosscut.reports.words import costs
 from crosscut.reports.words.trust import emulations
-from crosscut.run.realm import is_emulated, is_simulated
+from crosscut.run.realm import has_virtual_clock, is_emulated, is_simulated
 from crosscut.run.shape import Shape
 
 
@@ -173,7 +173,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     cores = [number(node, "cores") for node in items(view.attributes, "nodes")]
     cores += [math.nan] * (len(view.nodes) - len(cores))
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes)).tolist()
-    if text(view.attributes, "backend", "name") not in ("null", "sim"):
+    if not has_virtual_clock(view.attributes):
         found += cautions.of_nodes(counts, cores, view.nodes)
     found += [
         caution
@@ -181,7 +181,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         # Every repetition of a simulation is the same.
         if not (is_simulated(view.attributes) and caution.kind is Kind.FEW_REPETITIONS)
     ]
-    if not is_simulated(view.attributes) and text(view.attributes, "backend", "name") != "null":
+    if not has_virtual_clock(view.attributes):
         found += cautions.of_clock(shown, clock_step_seconds(view))
     repeated = int(view.dataset["repetitions_done"].max()) if "repetitions_done" in view.dataset else 0
     found += cautions.of_summaries(view.summarised, number(view.attributes, "job", "interval"), repeated)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crosscut.base.errors import PlaceError
 from crosscut.places import mpi_library
-from crosscut.places.mpi import Launcher
+from crosscut.places.launchers import Launcher
 
 VARIABLE = "CROSSCUT_HPCC"
 NAME = "hpcc"

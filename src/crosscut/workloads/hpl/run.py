@@ -1,28 +1,23 @@
-"""Starting hpcc: here, or on the nodes of a lab, in a folder of its own that is removed at the end."""
+"""Starting hpcc on a place, in a folder of its own that is removed at the end."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base import process_group
 from crosscut.base.errors import CrosscutError, PlaceError, UsageError, plainly
-from crosscut.base.host_list import Host, read_host_file, share_out
-from crosscut.places import lab, lab_mpi
-from crosscut.places.base import STDERR_LINES_KEPT
-from crosscut.places.local import cores
-from crosscut.places.mpi import Launcher, environment_for, stays_here
+from crosscut.places import all_places, ready_place, typed_as
+from crosscut.places.base import STDERR_LINES_KEPT, MpiCommand, MpiLaunch, Place
 from crosscut.workloads.applications import WorkloadError
 from crosscut.workloads.hpl import output, program
 from crosscut.workloads.hpl.input import INPUT, OUTPUT, Asked, input_file
 from crosscut.workloads.hpl.output import Output
 
-PLACES = ("local", "hosts:FILE", "lab:NETWORK")
 _TOO_FEW = "Need at least"
 """Of HPL (HPL_pdinfo) where it runs on fewer processes than its input asks for."""
 _ALONE = (
@@ -49,30 +44,34 @@ class Ran:
     output: Output
 
 
-_Started = tuple[list[str], Mapping[str, str], int]
-"""Command, environment, hosts."""
-_Start = Callable[[Path], _Started]
+def starts_mpi(place: Place) -> bool:
+    return place.starts_mpi
+
+
+def places() -> list[str]:
+    """Where hpcc can be run, as typed after `--on`."""
+    return [typed_as(place) for place in all_places() if place.starts_mpi]
 
 
 def run(asked: Asked, where: Where) -> Ran:
     """Raises WorkloadError where hpcc fails; a residual above the threshold is for the caller to refuse."""
-    if where.on != "local" and not where.on.startswith(("hosts:", "lab:")):
-        raise UsageError(f"--on {where.on}: HPL runs on {', '.join(PLACES)}")
+    place, argument = ready_place(where.on, starts_mpi, "HPL runs")
     if where.keep is not None and where.keep.exists():
         raise UsageError(f"--keep {where.keep}: it exists; name another file")
     hpcc = program.find()
     launcher = program.launcher_for(hpcc, where.launcher)
-    with _folder(where) as folder, _place(asked, where, hpcc.path, launcher) as start:
-        command, environment, hosts = start(folder)
+    with (
+        place.mpi_site(MpiLaunch(argument, where.launcher_arguments, where.ranks_per_host)) as site,
+        _folder(site.folder) as folder,
+    ):
+        command = site.command(launcher, asked.ranks, [str(hpcc.path)], folder)
         (folder / INPUT).write_text(input_file(asked), encoding="ascii")
-        complained = _run(command, environment, where, folder)
-        return Ran(where.on, hosts, _result(asked, where, folder / OUTPUT, complained))
+        complained = _run(command, where, folder)
+        return Ran(where.on, command.hosts, _result(asked, where, folder / OUTPUT, complained))
 
 
 @contextmanager
-def _folder(where: Where) -> Iterator[Path]:
-    """Ranks on other hosts begin in it: then it is where one is, which they mostly share."""
-    above = Path.cwd() if where.on.startswith("hosts:") else Path(tempfile.gettempdir())
+def _folder(above: Path) -> Iterator[Path]:
     try:
         made = tempfile.TemporaryDirectory(prefix="crosscut-hpl-", dir=above)
     except OSError as error:
@@ -81,56 +80,10 @@ def _folder(where: Where) -> Iterator[Path]:
         yield Path(name)
 
 
-@contextmanager
-def _place(asked: Asked, where: Where, hpcc: Path, launcher: Launcher) -> Iterator[_Start]:
-    if where.on == "local":
-        yield lambda folder: _local(asked, where, hpcc, launcher, folder)
-        return
-    if where.on.startswith("hosts:"):
-        found = read_host_file(Path(where.on.partition(":")[2]))
-        yield lambda folder: _on_hosts(asked, where, hpcc, launcher, found, folder)
-        return
-    from crosscut.lab import lifecycle
-
-    if (reason := lifecycle.unavailable()) is not None:
-        raise PlaceError(f"--on {where.on}: {reason}")
-    site = lab.open_site(where.on.partition(":")[2])
-    try:
-        yield lambda folder: _on_lab(asked, where, hpcc, launcher, site, folder)
-    finally:
-        site.release()
-
-
-def _local(asked: Asked, where: Where, hpcc: Path, launcher: Launcher, folder: Path) -> _Started:
-    words = [launcher.program, "-n", str(asked.ranks), *where.launcher_arguments, str(hpcc)]
-    here = stays_here(launcher, where.launcher_arguments)
-    environment = environment_for(here and asked.ranks > cores(), os.environ)
-    return words, {**lab_mpi.open_mpi_settings(folder), **environment}, 1 if here else 0
-
-
-def _on_hosts(
-    asked: Asked, where: Where, hpcc: Path, launcher: Launcher, hosts: Sequence[Host], folder: Path
-) -> _Started:
-    shares = share_out(asked.ranks, hosts)
-    words = [launcher.program, "-n", str(asked.ranks), *launcher.on_hosts(shares), *where.launcher_arguments]
-    environment = {**lab_mpi.open_mpi_settings(folder), **environment_for(False, os.environ)}
-    return [*words, str(hpcc)], environment, len(shares)
-
-
-def _on_lab(
-    asked: Asked, where: Where, hpcc: Path, launcher: Launcher, site: lab.Site, folder: Path
-) -> _Started:
-    shares = lab.spread(asked.ranks, site.hosts, where.ranks_per_host)
-    places = [(share.host, share.count) for share in shares]
-    words = [launcher.program, "-n", str(asked.ranks), *where.launcher_arguments]
-    command, environment = lab_mpi.command(site.enter, launcher, words, places, [str(hpcc)], folder)
-    return list(map(str, command)), environment, len(shares)
-
-
-def _run(command: Sequence[str], environment: Mapping[str, str], where: Where, folder: Path) -> str:
+def _run(command: MpiCommand, where: Where, folder: Path) -> str:
     """What it and its launcher said: its result is in a file."""
     try:
-        done = process_group.run(command, environment, where.time_limit_seconds, folder)
+        done = process_group.run(command.words, command.environment, where.time_limit_seconds, folder)
     except process_group.Overran as error:
         raise WorkloadError(
             f"hpcc was ended after {where.time_limit_seconds:g} s; more with --time-limit, or a smaller "

@@ -1,0 +1,125 @@
+"""mpiexec and srun: which there is, how it is called, and the environment that its ranks need."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crosscut.base.errors import UsageError
+from crosscut.base.host_list import Share
+
+# Looked for in this order: beside crosscut-core-mpi (the PyPI mpich of the same environment), then on PATH.
+_LAUNCHERS = ("mpiexec", "mpirun", "srun")
+# What MPICH's launcher is called; the latter two where another MPI has the first.
+_HYDRAS = ("mpiexec", "mpiexec.hydra", "mpiexec.mpich")
+
+# While they wait, MPI libraries poll. With more ranks than cores each then holds its core for a whole time
+# slice: a barrier of 8 ranks on 2 cores took 20 ms with PyPI's MPICH 5.0.2 as it comes, and 0.2 ms with these
+# (sched_yield, its default after 1,000 polls, gives little away on kernels with EEVDF; these sleep instead).
+# docs/howto-slurm.md, "More ranks than cores", says what that does to a measurement.
+YIELDING = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+    "MPIR_CVAR_POLLS_BEFORE_YIELD": "10",
+    "OMPI_MCA_mpi_yield_when_idle": "1",  # Open MPI
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",  # Open MPI up to 4 refuses otherwise
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",  # Open MPI 5
+}
+
+# Open MPI refuses root unless told twice: labs need it, and containers have nobody else.
+_OPEN_MPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+# Words that send ranks to other machines (MPICH, Open MPI, Intel MPI): the cores here say nothing then.
+_HOST_WORDS = re.compile(r"--?(f|H|hosts?|hostfile|machine|machinefile|ppn|perhost|rr)(=.*)?")
+
+
+@dataclass(frozen=True)
+class Launcher:
+    program: str
+
+    @property
+    def is_srun(self) -> bool:
+        return Path(self.program).name == "srun"
+
+    def is_hydra(self) -> bool:
+        """MPICH's launcher, and what is built on it."""
+        try:
+            said = subprocess.run(
+                [self.program, "--version"], capture_output=True, timeout=10, check=False
+            ).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return b"HYDRA" in said.upper()
+
+    def on_hosts(self, shares: Sequence[Share]) -> list[str]:
+        """Words that put so many ranks on each. UsageError: srun takes none."""
+        if self.is_srun:
+            raise UsageError(
+                "--on hosts: srun has hosts of its own; --on slurm, or name mpiexec with --launcher"
+            )
+        option = "-hosts" if self.is_hydra() else "--host"
+        return [option, ",".join(f"{one.host}:{one.count}" for one in shares)]
+
+    def command(self, ranks: int) -> list[str]:
+        if self.is_srun:
+            # Requests are for rank 0 alone; the others would each get a copy.
+            return [self.program, f"--ntasks={ranks}", "--input=0", "--overlap", "--kill-on-bad-exit=1"]
+        # Hydra kills all ranks as soon as one dies, mostly before rank 0 can say which one. The core ends
+        # them itself, in bounded time.
+        words = ["-disable-auto-cleanup"] if self.is_hydra() else []
+        return [self.program, *words, "-n", str(ranks)]
+
+
+def find_launcher(named: str, mpi_executable: Path | None) -> Launcher | None:
+    """The launcher that was named, or else the one that belongs to the executable, or one on PATH."""
+    if named:
+        program = shutil.which(named)
+        return Launcher(program) if program else None
+    for path in [*_own_folders(mpi_executable), os.environ.get("PATH", os.defpath)]:
+        for name in _LAUNCHERS:
+            if program := shutil.which(name, path=path):
+                return Launcher(program)
+    return None
+
+
+def find_hydra(named: str, mpi_executable: Path | None) -> Launcher | None:
+    """As `find_launcher`, of MPICH's alone: the first that is one, beside those of other MPIs."""
+    if named:
+        found = find_launcher(named, mpi_executable)
+        return found if found is not None and found.is_hydra() else None
+    on_path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    # The PyPI mpich is in the same environment, which need not be on PATH.
+    beside = str(Path(sys.executable).parent)
+    for folder in dict.fromkeys([*_own_folders(mpi_executable), beside, *on_path]):
+        for name in _HYDRAS:
+            program = shutil.which(name, path=folder)
+            if program and Launcher(program).is_hydra():
+                return Launcher(program)
+    return None
+
+
+def _own_folders(mpi_executable: Path | None) -> list[str]:
+    return [str(mpi_executable.parent)] if mpi_executable else []
+
+
+def stays_here(launcher: Launcher, words: Sequence[str]) -> bool:
+    """Whether all ranks run on this machine, as far as the command line tells."""
+    return not launcher.is_srun and not any(_HOST_WORDS.fullmatch(word) for word in words)
+
+
+def environment_for(crowded: bool, base: Mapping[str, str]) -> dict[str, str]:
+    """The ranks' environment; what a person has set stays. `crowded`: more ranks than cores here."""
+    return {**YIELDING, **base} if crowded else dict(base)
+
+
+def open_mpi_settings(folder: Path | None) -> dict[str, str]:
+    """Its files go where ours do, so that none is left."""
+    own = {"OMPI_MCA_orte_tmpdir_base": str(folder)} if folder is not None else {}
+    return own | (_OPEN_MPI_AS_ROOT if os.geteuid() == 0 else {})
