@@ -25,7 +25,7 @@ from crosscut.base import units
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle
 from crosscut.places import smpi
-from crosscut.places.lab import Site
+from crosscut.places.lab import SessionLab
 from crosscut.prediction import predicting
 from crosscut.prediction.stream_replay import MPICH_TCP
 from crosscut.workloads import applications
@@ -102,7 +102,7 @@ def _compare(options: argparse.Namespace, folder: Path) -> int:
 
 def _measured(
     options: argparse.Namespace,
-    site: Site,
+    site: SessionLab,
     lab: Lab,
     chosen: Sequence[applications.Workload],
     folder: Path,

@@ -77,7 +77,7 @@ def predicted(
     with tempfile.TemporaryDirectory(prefix="crosscut-prediction-") as name:
         folder = Path(name)
         files = [str(lab.write(folder, overhead_seconds, delay_seconds)) for lab in labs]
-        asked = predicting.Asked(
+        asked = predicting.PredictionRequest(
             tuple(files), smpi.HOST_FLOPS,
             engine=assumed.engine, transport=assumed.transport, options=assumed.options,
         )  # fmt: skip

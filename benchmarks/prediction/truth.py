@@ -35,7 +35,7 @@ class Run:
 
 
 @contextlib.contextmanager
-def site(file: Path, switch: str) -> Iterator[lab.Site]:
+def site(file: Path, switch: str) -> Iterator[lab.SessionLab]:
     """A lab, as long as it is needed."""
     opened = lab.open_site(str(file), switch)
     try:
@@ -46,7 +46,7 @@ def site(file: Path, switch: str) -> Iterator[lab.Site]:
 
 
 def run(
-    place: lab.Site,
+    place: lab.SessionLab,
     workload: applications.Workload,
     problem_class: str,
     ranks: int,
@@ -111,7 +111,7 @@ def spread(runs: list[Run]) -> float:
     return statistics.stdev(seconds) / statistics.median(seconds) if len(seconds) > 1 else 0.0
 
 
-def half_round_trip_seconds(place: lab.Site, count: int, repetitions: int, folder: Path) -> float:
+def half_round_trip_seconds(place: lab.SessionLab, count: int, repetitions: int, folder: Path) -> float:
     """Of a message of so many bytes between the first two hosts, over MPI; median."""
     out = folder / "pingpong.zarr"
     shutil.rmtree(out, ignore_errors=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import Truth
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure.located import Located
@@ -120,9 +120,9 @@ def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
         if finding.direction is Direction.BOTH
         else (str(finding.direction and finding.direction.value),)
     )
-    if finding.kind is Kind.SLOW_HOST:
+    if finding.kind is FindingKind.SLOW_HOST:
         return [("host", rank, way) for rank in finding.ranks for way in ways]
-    if finding.kind is Kind.SLOW_TRUNK:
+    if finding.kind is FindingKind.SLOW_TRUNK:
         members = truth.labels[list(finding.ranks)]
         group = int(members[0]) if len(set(members.tolist())) == 1 else -1
         return [("trunk", group, way) for way in ways]

@@ -13,7 +13,7 @@ from under_way import PATIENCE_SECONDS, wait_until
 from crosscut.base.errors import CrosscutError
 from crosscut.base.job import Event
 from crosscut.clone import places
-from crosscut.clone.clone import Order, Outcome, clone
+from crosscut.clone.clone import CloneOutcome, Order, clone
 from crosscut.session.client import Session
 from crosscut.session.measure import Launch, open_session
 
@@ -45,7 +45,7 @@ class Copying:
 
     def __init__(self, session: Session, order: Order, events: list[Event]) -> None:
         self.events = events
-        self.outcome: Outcome | None = None
+        self.outcome: CloneOutcome | None = None
         self.error: CrosscutError | None = None
         self._session, self._order = session, order
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -57,7 +57,7 @@ class Copying:
         except CrosscutError as error:
             self.error = error
 
-    def end(self) -> Outcome:
+    def end(self) -> CloneOutcome:
         self._thread.join(PATIENCE_SECONDS)
         assert not self._thread.is_alive(), "it did not end"
         if self.error is not None:
@@ -84,7 +84,7 @@ def copying(order: Order, launch: Launch) -> Iterator[Copying]:
         session.close()
 
 
-def copied(order: Order, launch: Launch) -> Outcome:
+def copied(order: Order, launch: Launch) -> CloneOutcome:
     with copying(order, launch) as under_way:
         return under_way.end()
 

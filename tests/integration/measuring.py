@@ -22,7 +22,7 @@ from crosscut.base.job import Job
 from crosscut.run import fsck, implied
 from crosscut.run.format import MEASURED
 from crosscut.run.run import Run
-from crosscut.session.client import Outcome, Session
+from crosscut.session.client import JobOutcome, Session
 from crosscut.session.measure import Decided, Launch, decide, open_session
 
 RANKS = (2, 3, 4, 5)
@@ -68,7 +68,7 @@ class Sessions:
         """Exit statuses."""
         return [session.close() for session in self._open.values()]
 
-    def measure(self, job: Job, ranks: int) -> Outcome:
+    def measure(self, job: Job, ranks: int) -> JobOutcome:
         return self.get(job.backend, ranks).run(job)
 
 

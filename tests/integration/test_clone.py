@@ -18,7 +18,7 @@ from under_way import PATIENCE_SECONDS, private_core, rank_processes, signal_all
 
 from crosscut.base import core
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.clone.clone import VERIFIED, Outcome
+from crosscut.clone.clone import VERIFIED, CloneOutcome
 from crosscut.session.measure import Launch
 
 if core.find_executable(core.CORE) is None:
@@ -46,7 +46,7 @@ def processes(folder: Path) -> tuple[int, list[int]]:
     return rank_processes(folder.parent / "bin" / core.CORE, PROCESSES)
 
 
-def states(outcome: Outcome) -> list[str]:
+def states(outcome: CloneOutcome) -> list[str]:
     return [copy.state for copy in outcome.copies]
 
 

@@ -16,7 +16,7 @@ from under_way import private_core
 
 from crosscut.base import core
 from crosscut.base.errors import UsageError
-from crosscut.clone.clone import VERIFIED, Order, Outcome
+from crosscut.clone.clone import VERIFIED, CloneOutcome, Order
 from crosscut.session.measure import Launch
 
 if core.find_executable(core.CORE) is None:
@@ -36,7 +36,7 @@ def folder(quick_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     await_none(binaries / core.CORE)
 
 
-def copy_to(source: Path, target: Path | str, *, yes: bool = False, resume: bool = False) -> Outcome:
+def copy_to(source: Path, target: Path | str, *, yes: bool = False, resume: bool = False) -> CloneOutcome:
     return copied(Order(str(source), str(target), yes, resume, CHUNK_BYTES), LAUNCH)
 
 

@@ -9,7 +9,7 @@ from labs import crossbar, lab, needs_lab
 
 from crosscut import cli
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.fault import Fault
 from crosscut.run.run import Run
@@ -26,6 +26,6 @@ def test_a_flapping_link_is_a_finding_with_what_its_host_counted(tmp_path: Path)
     found = of_run.find(Run.open(out))
     told = [one for one in found if one.hosts == ("n0003",)]
     # By what else the machine did meanwhile.
-    assert {one.kind for one in told} <= {Kind.UNSTABLE, Kind.PERIODIC, Kind.COUNTED}
+    assert {one.kind for one in told} <= {FindingKind.UNSTABLE, FindingKind.PERIODIC, FindingKind.COUNTED}
     assert any("carrier_changes +" in one.what for one in told)
-    assert not [one for one in found if one.kind in (Kind.SLOW_HOST, Kind.SLOW_ROUTE)]
+    assert not [one for one in found if one.kind in (FindingKind.SLOW_HOST, FindingKind.SLOW_ROUTE)]

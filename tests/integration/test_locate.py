@@ -17,7 +17,7 @@ from benchmarks.truth.score import adjusted_rand
 
 from crosscut import cli
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import from_json
 from crosscut.analysis.structure.model import Reach
 from crosscut.campaigns.locate import rates, text
@@ -141,7 +141,7 @@ def test_locate_tells_switches_apart_by_latency_where_hosts_forward(capsys):
         adjusted_rand(numbered([str(switch_of[host]) for host in range(36)]), np.array(structure.labels()))
         == 1
     )
-    assert not [finding for finding in found if finding.kind is Kind.SLOW_HOST]
+    assert not [finding for finding in found if finding.kind is FindingKind.SLOW_HOST]
 
 
 def test_a_simulated_inferred_network_gives_the_rates_it_was_inferred_from(tmp_path, capsys):

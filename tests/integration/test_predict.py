@@ -254,7 +254,7 @@ def test_noise_is_fitted_so_that_the_replay_takes_as_long_as_the_run_did(tmp_pat
     ping, pong = ["send 1 0 8", "recv 1 1 8"] * 200, ["recv 0 0 8", "send 0 1 8"] * 200
     trace = traces.read(traced(tmp_path, ping, pong))
     home = str(network())
-    asked = predicting.Asked((home,), 1e9)
+    asked = predicting.PredictionRequest((home,), 1e9)
     found = calibrating.fit(trace, asked, home, 0.2, tmp_path)
     # 400 messages, of which each waits for the one before.
     assert found.without_seconds == pytest.approx(400 * (LATENCY_SECONDS + 40 / 12.5e6), rel=0.01)

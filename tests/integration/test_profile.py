@@ -280,7 +280,7 @@ def replayed(trace: Path, ranks: int, tmp_path: Path) -> float:
     """Simulated seconds on a described network."""
     net = tmp_path / "net.toml"
     net.write_text(NETWORK)
-    platform = smpi.write_platform(smpi.Settings(str(net)), ranks, tmp_path)
+    platform = smpi.write_platform(smpi.SimulationSettings(str(net)), ranks, tmp_path)
     timing = tmp_path / "timing.log"
     options = (*platform.options, "smpi/host-speed:1e9f", "smpi/display-timing:yes")
     command = [

@@ -17,7 +17,7 @@ from processes import await_none, children, parent, running
 from crosscut.base import core
 from crosscut.base.errors import CrosscutError
 from crosscut.base.job import Event, Job
-from crosscut.session.client import Outcome, Session
+from crosscut.session.client import JobOutcome, Session
 from crosscut.session.measure import Launch, decide, open_session
 
 # Long enough for any machine; what should end ends much sooner.
@@ -47,7 +47,7 @@ class Measurement:
     job: Job
     events: list[Event]
     started: threading.Event
-    outcome: Outcome | None = None
+    outcome: JobOutcome | None = None
     error: CrosscutError | None = None
     thread: threading.Thread = field(init=False)
 

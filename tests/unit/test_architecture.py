@@ -118,3 +118,13 @@ def test_nothing_outside_places_compares_a_place_s_name():
             if {str(one).rstrip(":") for one in said} & names:
                 compared.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
     assert not compared
+
+
+def test_every_class_has_a_name_of_its_own():
+    """One name, one idea: readers and searches find one of it."""
+    where: dict[str, list[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                where.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert not {name: paths for name, paths in where.items() if len(paths) > 1}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosscut.analysis.findings import cable_names
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base.errors import UsageError
@@ -192,8 +192,8 @@ def test_a_group_is_called_after_its_switch_and_a_host_by_its_place() -> None:
     ports = tuple(Port(f"n{rank}", switch=f"leaf{rank // 4}", port=str(rank)) for rank in range(8))
     trunks = (Trunk("leaf0", "49", "leaf1", "49"), Trunk("leaf1", "50", "other", "1"))
     found = [
-        Finding(Kind.SLOW_HOST, "n5 sends at half.", hosts=("n5",)),
-        Finding(Kind.SLOW_TRUNK, "slow from group1 to group10", groups=("group1", "group10")),
+        Finding(FindingKind.SLOW_HOST, "n5 sends at half.", hosts=("n5",)),
+        Finding(FindingKind.SLOW_TRUNK, "slow from group1 to group10", groups=("group1", "group10")),
     ]
     told, renamed = cable_names.named(found, structure, Cabling(ports, trunks))
     assert told[0].what == "n5 sends at half [switch leaf1 port 5]"
@@ -225,7 +225,7 @@ def test_groups_that_are_no_switchs_keep_their_names() -> None:
 
 
 def test_without_structure_hosts_still_have_places() -> None:
-    found = [Finding(Kind.SLOW_ROUTE, "slow: n0 to n1", hosts=("n0", "n1"))]
+    found = [Finding(FindingKind.SLOW_ROUTE, "slow: n0 to n1", hosts=("n0", "n1"))]
     told, structure = cable_names.named(found, None, Cabling((Port("n0", rack="r1"), Port("n1", rack="r2"))))
     assert structure is None
     assert told[0].what == "slow: n0 to n1 [n0: rack r1; n1: rack r2]"

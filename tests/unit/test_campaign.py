@@ -14,13 +14,23 @@ from crosscut import cli
 from crosscut.base import core
 from crosscut.base.errors import SessionError, UsageError
 from crosscut.base.job import Event
-from crosscut.campaigns.campaign import Step, StepResult, load_plan, measure_steps, save_plan, state_of
+from crosscut.campaigns.campaign import (
+    CampaignStep,
+    StepResult,
+    load_plan,
+    measure_steps,
+    save_plan,
+    state_of,
+)
 from crosscut.cli import evaluate
 from crosscut.session.client import Session
 from crosscut.session.measure import Decided, Launch, decide
 
 FAKE = Path(__file__).parent / "fake_core.py"
-STEPS = [Step("first", "aapc", {"stride": "2"}, (1000,), {"repetitions": 6}), Step("second", "pingpong")]
+STEPS = [
+    CampaignStep("first", "aapc", {"stride": "2"}, (1000,), {"repetitions": 6}),
+    CampaignStep("second", "pingpong"),
+]
 
 
 @pytest.fixture
@@ -94,7 +104,7 @@ def evaluated(tmp_path: Path) -> Path:
     """Two runs that are whole, one that was refused, one never reached."""
     directory = tmp_path / "all"
     directory.mkdir()
-    steps = [Step(name, "sample") for name in ("first", "second", "third", "fourth")]
+    steps = [CampaignStep(name, "sample") for name in ("first", "second", "third", "fourth")]
     save_plan(directory, {"ranks": 4, "on": "local"}, steps)
     for step in steps[:2]:
         make_run(step.out(directory))

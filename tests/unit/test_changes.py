@@ -11,7 +11,7 @@ from timed_samples import all_to_all
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import changes, dips, stability
 from crosscut.analysis.findings.deviations import deviations
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
 
@@ -22,31 +22,31 @@ def told(samples: Samples) -> list[Finding]:
 
 def test_a_host_that_sends_at_half_rate_from_a_repetition_on_is_told_with_that_repetition() -> None:
     (one,) = told(all_to_all(1, slower=lambda r, s, d: np.where((s == 5) & (r >= 12), 2.0, 1.0)))
-    assert (one.kind, one.ranks, one.direction) == (Kind.STEP, (5,), Direction.OUT)
+    assert (one.kind, one.ranks, one.direction) == (FindingKind.STEP, (5,), Direction.OUT)
     assert "it sends from repetition 13 of 20 on at 50 % of the rate before" in one.what
     assert one.false_alarm < FALSE_ALARMS
 
 
 def test_a_host_that_recovers_while_it_is_measured_is_told_as_well() -> None:
     (one,) = told(all_to_all(2, slower=lambda r, s, d: np.where((d == 3) & (r < 6), 1.5, 1.0)))
-    assert (one.kind, one.ranks, one.direction) == (Kind.STEP, (3,), Direction.IN)
+    assert (one.kind, one.ranks, one.direction) == (FindingKind.STEP, (3,), Direction.IN)
     assert re.search("from repetition 7 of 20 on at 1(4[5-9]|5[0-5]) %", one.what)
 
 
 def test_a_host_that_slows_down_bit_by_bit_drifts() -> None:
     (one,) = told(all_to_all(3, slower=lambda r, s, d: np.where(s == 2, 1 + 0.02 * r, 1.0)))
-    assert (one.kind, one.ranks) == (Kind.DRIFT, (2,))
+    assert (one.kind, one.ranks) == (FindingKind.DRIFT, (2,))
 
 
 def test_everything_that_slows_down_at_once_is_one_finding() -> None:
     (one,) = told(all_to_all(4, slower=lambda r, s, d: np.where(r >= 8, 1.25, 1.0)))
-    assert (one.kind, one.ranks) == (Kind.STEP, ())
+    assert (one.kind, one.ranks) == (FindingKind.STEP, ())
     assert "all messages change at once: from repetition 9 of 20 on at 80 %" in one.what
 
 
 def test_a_route_that_changes_while_its_hosts_do_not_is_told() -> None:
     (one,) = told(all_to_all(5, slower=lambda r, s, d: np.where((s == 1) & (d == 6) & (r >= 10), 3.0, 1.0)))
-    assert (one.kind, one.routes) == (Kind.STEP, ((1, 6),))
+    assert (one.kind, one.routes) == (FindingKind.STEP, ((1, 6),))
 
 
 def test_steps_of_very_few_repetitions_are_not_told() -> None:
@@ -65,7 +65,7 @@ def test_steady_networks_raise_no_alarm(stalls: float) -> None:
 def test_dips_that_come_back_are_told_with_their_period() -> None:
     """Every 0.7 s for 30 ms, to half; each repetition takes about 70 ms."""
     found = told(all_to_all(7, repetitions=120, at=lambda t: np.where(t % 0.7 < 0.03, 2.0, 1.0)))
-    (one,) = [one for one in found if one.kind is Kind.PERIODIC]
+    (one,) = [one for one in found if one.kind is FindingKind.PERIODIC]
     assert one.ranks == ()
     assert "all messages dip every 700 ms, to 50 %" in one.what or "every 0.70 s" in one.what
 

@@ -11,7 +11,7 @@ import pytest
 from crosscut.base.errors import SessionError, UsageError
 from crosscut.base.job import Event
 from crosscut.clone.clone import Order, clone
-from crosscut.clone.progress import Lines, position, share
+from crosscut.clone.progress import CloneProgressLines, position, share
 from crosscut.places.hosts import source_first
 
 HERE = socket.gethostname()
@@ -79,7 +79,7 @@ def test_progress_is_that_of_the_copy_that_has_least():
 
 def test_a_log_gets_losses_at_once_and_progress_now_and_then():
     stream, now = io.StringIO(), [0.0]
-    lines = Lines(stream, quiet=False, clock=lambda: now[0])
+    lines = CloneProgressLines(stream, quiet=False, clock=lambda: now[0])
     progress: Event = {"event": "progress", "bytes": 100, "held_bytes": 10, "node": "n1", "rank": 1}
     lines(progress)
     lines({"event": "failed-rank", "rank": 2, "node": "n2", "reason": "was killed"})

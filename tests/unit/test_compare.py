@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from changed_runs import aapc, halves
 
-from crosscut.analysis.compare.comparing import Asked, compare
+from crosscut.analysis.compare.comparing import ComparisonSettings, compare
 from crosscut.analysis.figures.route_class import BETWEEN_GROUPS, NO_GROUPS
 from crosscut.analysis.figures.series import Family
 from crosscut.analysis.stats import permutation
@@ -17,7 +17,7 @@ from crosscut.analysis.stats.shift import shift
 from crosscut.base.errors import UsageError
 from crosscut.run.run import Run
 
-ASKED = Asked()
+ASKED = ComparisonSettings()
 
 
 def noisy(seed):
@@ -64,14 +64,18 @@ def test_a_clear_change_that_is_small_is_not_told():
 
 def test_nothing_is_told_of_equal_networks_more_often_than_asked():
     alarms = sum(
-        bool(compare(*(noisy(seed) for seed in (2 * s, 2 * s + 1)), NO_GROUPS, Asked(0.05)).changes)
+        bool(
+            compare(
+                *(noisy(seed) for seed in (2 * s, 2 * s + 1)), NO_GROUPS, ComparisonSettings(0.05)
+            ).changes
+        )
         for s in range(120)
     )
     assert alarms <= 13  # 5 % of 120 are 6; more than 13 has a probability of 0.4 %
 
 
 def test_repetitions_that_depend_on_their_neighbours_count_as_fewer():
-    asked = Asked(matters=0.01)
+    asked = ComparisonSettings(matters=0.01)
     alarms = 0
     for seed in range(40):
         one, other = (aapc(s, repetitions=40, drift=0.05, ranks=4) for s in (2 * seed, 2 * seed + 1))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from changed_runs import aapc, halves
 
-from crosscut.analysis.compare.comparing import Asked, compare
+from crosscut.analysis.compare.comparing import ComparisonSettings, compare
 from crosscut.analysis.compare.conditions import UntoldError
 from crosscut.analysis.compare.trend import trends
 from crosscut.analysis.figures.route_class import NO_GROUPS
 from crosscut.analysis.figures.series import Family
 
-ASKED = Asked()
+ASKED = ComparisonSettings()
 MB = 1_000_000
 PHASES = 7  # of an AAPC of eight ranks
 DEAD = {"id": "f1", "says": "nothing gets to n1 or away from it"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from changed_runs import aapc, halves
 
-from crosscut.analysis.compare.comparing import Asked
+from crosscut.analysis.compare.comparing import ComparisonSettings
 from crosscut.analysis.compare.trend import trends
 from crosscut.analysis.figures.series import Family
 
-ASKED = Asked()
+ASKED = ComparisonSettings()
 
 
 def runs(factors, seed=0, **more):
@@ -46,6 +46,8 @@ def test_runs_are_put_in_the_order_of_their_dates():
 def test_steady_runs_have_neither():
     told = 0
     for seed in range(20):
-        found, _ = trends(runs([1] * 7, seed, ranks=4, noise=0.2), halves(4), Asked(error_rate=0.05))
-        told += any(t.told(Asked(error_rate=0.05)) for t in found.series)
+        found, _ = trends(
+            runs([1] * 7, seed, ranks=4, noise=0.2), halves(4), ComparisonSettings(error_rate=0.05)
+        )
+        told += any(t.told(ComparisonSettings(error_rate=0.05)) for t in found.series)
     assert told <= 5  # 5 % of 20 is 1; more than 5 has a probability of 0.03 %

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosscut.analysis.findings import counters
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 
 NODES = ("n0", "n1", "n2", "n3")
@@ -35,7 +35,7 @@ def tied(found: list[Finding], **changed: dict[str, int]) -> list[Finding]:
 
 
 def test_counters_of_a_slow_host_are_told_with_it() -> None:
-    slow = Finding(Kind.SLOW_HOST, "n1 sends at half.", ranks=(1,), hosts=("n1",))
+    slow = Finding(FindingKind.SLOW_HOST, "n1 sends at half.", ranks=(1,), hosts=("n1",))
     (told,) = tied([slow], n1={"rx_crc_errors": 12, "rx_errors": 12, "again": 900, "pause": 7})
     assert told.what == (
         "n1 sends at half; n1's counters: eth0 rx_crc_errors +12, eth0 rx_pause +7, "
@@ -44,16 +44,16 @@ def test_counters_of_a_slow_host_are_told_with_it() -> None:
 
 
 def test_a_slow_route_has_the_counters_of_both_its_ends() -> None:
-    slow = Finding(Kind.SLOW_ROUTE, "n0 to n2 is slow", routes=((0, 2),))
+    slow = Finding(FindingKind.SLOW_ROUTE, "n0 to n2 is slow", routes=((0, 2),))
     (told,) = tied([slow], n2={"carrier_changes": 2})
     assert told.what == "n0 to n2 is slow; n2's counters: eth0 carrier_changes +2"
 
 
 def test_errors_of_a_host_that_keeps_its_rate_are_a_finding() -> None:
-    groups = Finding(Kind.GROUPS, "2 groups", ranks=(0, 1, 2, 3))
+    groups = Finding(FindingKind.GROUPS, "2 groups", ranks=(0, 1, 2, 3))
     told = tied([groups], n3={"rx_errors": 5})
     assert told[0] == groups
-    assert (told[1].kind, told[1].hosts, told[1].ranks) == (Kind.COUNTED, ("n3",), (3,))
+    assert (told[1].kind, told[1].hosts, told[1].ranks) == (FindingKind.COUNTED, ("n3",), (3,))
     assert "eth0 rx_errors +5" in told[1].what
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_runs import aapc_view
 
-from crosscut.analysis.figures.cautions import Kind
+from crosscut.analysis.figures.cautions import CautionKind
 from crosscut.analysis.figures.effort import efforts
 from crosscut.reports.html import tables
 from crosscut.reports.words import about, costs
@@ -42,19 +42,19 @@ def test_a_rank_that_moved_nothing_has_no_figure_and_spoils_none():
 
 def test_a_host_whose_bytes_cost_twice_as_much_is_named_in_a_caution():
     view = view_of(entry([1.0, 1.1, 2.2, 0.9]))
-    found = [one for one in about.beware(view, []) if one.kind is Kind.PROCESSOR_TIME]
+    found = [one for one in about.beware(view, []) if one.kind is CautionKind.PROCESSOR_TIME]
     assert [one.text for one in found] == [
         "bytes cost some ranks far more processor time than the middle rank: n003:2 2.1 times"
     ]
     assert found[0].advice
     alike = view_of(entry([1.0, 1.1, 1.2, 0.9]))
-    assert Kind.PROCESSOR_TIME not in [one.kind for one in about.beware(alike, [])]
+    assert CautionKind.PROCESSOR_TIME not in [one.kind for one in about.beware(alike, [])]
 
 
 def test_of_ranks_that_poll_nothing_is_claimed():
     view = view_of(entry([1.0, 1.1, 4.4, 0.9]), wait="poll")
     assert costs.polls(view)
-    assert Kind.PROCESSOR_TIME not in [one.kind for one in about.beware(view, [])]
+    assert CautionKind.PROCESSOR_TIME not in [one.kind for one in about.beware(view, [])]
     assert tables.effort(view) == ""
 
 

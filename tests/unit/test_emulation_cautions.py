@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from made_runs import aapc_view
 
-from crosscut.analysis.figures.cautions import Kind
+from crosscut.analysis.figures.cautions import CautionKind
 from crosscut.reports.view import View
 from crosscut.reports.words import about, trust
 
@@ -18,7 +18,12 @@ QUIET: dict[str, Any] = {
     "reference_before": {"bytes_per_second": 11.8e6},
     "reference_after": {"bytes_per_second": 11.7e6},
 }
-OF_THE_MACHINE = (Kind.MACHINE_LIMITED, Kind.MACHINE_LATE, Kind.MACHINE_CHANGED, Kind.NOT_WATCHED)
+OF_THE_MACHINE = (
+    CautionKind.MACHINE_LIMITED,
+    CautionKind.MACHINE_LATE,
+    CautionKind.MACHINE_CHANGED,
+    CautionKind.NOT_WATCHED,
+)
 
 
 def on_lab(*entries: object) -> View:
@@ -26,7 +31,7 @@ def on_lab(*entries: object) -> View:
     return aapc_view(ranks=4, sizes=(1_000_000,), attributes={"place": "lab", "trust": list(entries)})
 
 
-def told(view: View) -> list[tuple[Kind, str]]:
+def told(view: View) -> list[tuple[CautionKind, str]]:
     shown = [view.samples(index) for index in view.measured_sizes()]
     found = about.beware(view, shown)
     return [(each.kind, each.text) for each in found if each.kind in OF_THE_MACHINE]
@@ -39,7 +44,7 @@ def test_a_quiet_machine_is_not_mentioned() -> None:
 def test_phases_in_which_the_cores_were_busy_are_the_machines() -> None:
     limited = [{"size": 1_000_000, "phases": [[1, 1], [3, 3]]}]
     ((kind, text),) = told(on_lab(QUIET | {"limited": limited}))
-    assert kind is Kind.MACHINE_LIMITED
+    assert kind is CautionKind.MACHINE_LIMITED
     assert "2 of 3 phases at 1 MB" in text
     assert "not the network's" in text
 
@@ -50,7 +55,9 @@ def test_limited_phases_of_another_size_do_not_matter() -> None:
 
 def test_every_session_of_a_resumed_run_counts() -> None:
     limited = [{"size": 1_000_000, "phases": [[1, 3]]}]
-    assert [kind for kind, _ in told(on_lab(QUIET, QUIET | {"limited": limited}))] == [Kind.MACHINE_LIMITED]
+    assert [kind for kind, _ in told(on_lab(QUIET, QUIET | {"limited": limited}))] == [
+        CautionKind.MACHINE_LIMITED
+    ]
 
 
 def test_sessions_of_a_resumed_run_are_told_of_together() -> None:
@@ -65,39 +72,44 @@ def test_sessions_of_a_resumed_run_are_told_of_together() -> None:
     ((_, text),) = told(on_lab(*switches))
     assert "97 % of its core" in text
     changed = QUIET | {"reference_after": {"bytes_per_second": 9e6}}
-    assert [kind for kind, _ in told(on_lab(changed, changed))] == [Kind.MACHINE_CHANGED]
+    assert [kind for kind, _ in told(on_lab(changed, changed))] == [CautionKind.MACHINE_CHANGED]
     unseen = {"error": "the machine was not watched"}
-    assert [kind for kind, _ in told(on_lab(unseen, unseen))] == [Kind.NOT_WATCHED]
-    assert [kind for kind, _ in told(on_lab(unseen, every))] == [Kind.NOT_WATCHED, Kind.MACHINE_LIMITED]
+    assert [kind for kind, _ in told(on_lab(unseen, unseen))] == [CautionKind.NOT_WATCHED]
+    assert [kind for kind, _ in told(on_lab(unseen, every))] == [
+        CautionKind.NOT_WATCHED,
+        CautionKind.MACHINE_LIMITED,
+    ]
 
 
 def test_late_timers_are_held_against_the_time_of_a_phase() -> None:
     late = QUIET | {"timer_lateness_seconds": {"p90": 1e-3}}
     ((kind, text),) = told(on_lab(late))
-    assert kind is Kind.MACHINE_LATE
+    assert kind is CautionKind.MACHINE_LATE
     assert "late by 1.0 ms: more than 5 % of every phase" in text
 
 
 def test_a_late_switch_is_a_late_machine() -> None:
     late = QUIET | {"switch": {"cpu_share": 0.5, "lateness_seconds": {"p99": 2e-3}}}
-    assert [kind for kind, _ in told(on_lab(late))] == [Kind.MACHINE_LATE]
+    assert [kind for kind, _ in told(on_lab(late))] == [CautionKind.MACHINE_LATE]
 
 
 def test_a_switch_without_room_on_its_core_is_the_limit() -> None:
     ((kind, text),) = told(on_lab(QUIET | {"switch": {"cpu_share": 0.97}}))
-    assert kind is Kind.MACHINE_LIMITED
+    assert kind is CautionKind.MACHINE_LIMITED
     assert "97 % of its core" in text
 
 
 @pytest.mark.parametrize("after", [10.0e6, 14e6])
 def test_an_unloaded_pair_that_changed_means_another_machine(after: float) -> None:
     ((kind, text),) = told(on_lab(QUIET | {"reference_after": {"bytes_per_second": after}}))
-    assert kind is Kind.MACHINE_CHANGED
+    assert kind is CautionKind.MACHINE_CHANGED
     assert "11.8 MB/s before the run" in text
 
 
 def test_a_machine_that_was_not_watched_is_said_to_be_unknown() -> None:
-    assert [kind for kind, _ in told(on_lab({"error": "the machine was not watched"}))] == [Kind.NOT_WATCHED]
+    assert [kind for kind, _ in told(on_lab({"error": "the machine was not watched"}))] == [
+        CautionKind.NOT_WATCHED
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,39 +11,40 @@ from made_runs import aapc_view
 from rich.console import Console
 
 from crosscut.analysis.figures.digest import digest
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.reports.html import story
 from crosscut.reports.html.pictures import run_pictures
-from crosscut.reports.html.pictures.picture import Series
+from crosscut.reports.html.pictures.picture import RunAtSize
 from crosscut.reports.terminal import findings as terminal
 from crosscut.reports.terminal.glyphs import UNICODE
 from crosscut.reports.terminal.screen import Screen
 
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "reference" / "findings.md"
-CHANGES = (Kind.UNSTABLE, Kind.STEP, Kind.PERIODIC, Kind.DRIFT)
+CHANGES = (FindingKind.UNSTABLE, FindingKind.STEP, FindingKind.PERIODIC, FindingKind.DRIFT)
 
 
 def test_names_and_faults_are_those_of_the_reference_in_the_order_of_telling() -> None:
     rows = re.findall(r"^\| `([a-z ]+)` \| (yes|no) \|", DOCUMENTED.read_text(encoding="utf-8"), re.MULTILINE)
-    assert rows == [(kind.value, "yes" if kind.fault else "no") for kind in Kind]
+    assert rows == [(kind.value, "yes" if kind.fault else "no") for kind in FindingKind]
 
 
 @pytest.mark.parametrize(
-    ("kind", "fault"), [(Kind.SLOW_HOST, True), (Kind.COUNTED, True), (Kind.DRIFT, False)]
+    ("kind", "fault"),
+    [(FindingKind.SLOW_HOST, True), (FindingKind.COUNTED, True), (FindingKind.DRIFT, False)],
 )
-def test_a_finding_in_json_says_whether_it_is_a_fault(kind: Kind, fault: bool) -> None:
+def test_a_finding_in_json_says_whether_it_is_a_fault(kind: FindingKind, fault: bool) -> None:
     found = Finding(kind, "n1 is odd").as_json()
     assert (found["kind"], found["fault"]) == (kind.value, fault)
     assert Finding.from_json(found) == Finding(kind, "n1 is odd")
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_terminal_and_page_warn_of_the_same_kinds(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", FindingKind)
+def test_terminal_and_page_warn_of_the_same_kinds(kind: FindingKind) -> None:
     found = [Finding(kind, "n1 is odd")]
     stream = io.StringIO()
     terminal.render(Screen(Console(file=stream, width=80, color_system=None), UNICODE), found, None)
-    one = Series("run", aapc_view(), digest(aapc_view().dataset, 1))
+    one = RunAtSize("run", aapc_view(), digest(aapc_view().dataset, 1))
     told = next(each for each in story.told(found, one, []) if each.text == "n1 is odd.")
     assert (UNICODE.warning in stream.getvalue()) == told.warns == (kind.fault or kind in CHANGES)
     endings = {picture.name.removeprefix("run-") for picture in run_pictures.pictures(one, "run")}

@@ -102,9 +102,9 @@ def line_of_hosts() -> paths.Ways:
         (host("a", 0), host("b", 1, 2), host("c", 2)), (paths.Switch("s", np.inf, True, 0),),
         (edge(0, 3), edge(1, 3), edge(1, 2)),
         (
-            paths.Route(0, 0, (paths.Hop(1, 1, 0, 0), paths.Hop(2, 2, 1, 1))),
-            paths.Route(1, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(2, 2, 1, 1))),
-            paths.Route(2, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(1, 2, 2, 0))),
+            paths.NextHops(0, 0, (paths.Hop(1, 1, 0, 0), paths.Hop(2, 2, 1, 1))),
+            paths.NextHops(1, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(2, 2, 1, 1))),
+            paths.NextHops(2, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(1, 2, 2, 0))),
         ),
         (paths.Segment(0, 0, ((3, 0),)), paths.Segment(1, 0, ((3, 1),)), paths.Segment(1, 1, ()),
          paths.Segment(2, 0, ())),
@@ -119,7 +119,7 @@ def test_ways_are_followed_by_the_networks_own_tables():
 
 def test_tables_that_lead_in_a_circle_end():
     line = line_of_hosts()
-    circle = paths.Route(2, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(1, 1, 0, 0)))
+    circle = paths.NextHops(2, 0, (paths.Hop(0, 0, 1, 0), paths.Hop(1, 1, 0, 0)))
     broken = paths.Ways(**{**line.__dict__, "routes": (*line.routes[:2], circle)})
     assert lengths(broken).switches[:2, 2].tolist() == [NO_WAY, NO_WAY]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosscut.base.errors import PlaceError, UsageError
-from crosscut.base.host_list import Host, Share, expand, read_host_file, share_out
+from crosscut.base.host_list import HostEntry, Share, expand, read_host_file, share_out
 
 
 def write(folder: Path, text: str) -> Path:
@@ -21,12 +21,12 @@ def write(folder: Path, text: str) -> Path:
 def test_names_slots_comments_and_ranges_are_read(tmp_path: Path) -> None:
     path = write(tmp_path, "# rack 1\nlogin slots=2  # with a comment\n\nn[001-003,007]\n")
     assert read_host_file(path) == [
-        Host("login", 2), Host("n001"), Host("n002"), Host("n003"), Host("n007"),
+        HostEntry("login", 2), HostEntry("n001"), HostEntry("n002"), HostEntry("n003"), HostEntry("n007"),
     ]  # fmt: skip
 
 
 def test_a_host_named_twice_has_the_sum_of_its_slots(tmp_path: Path) -> None:
-    assert read_host_file(write(tmp_path, "a\nb\na slots=3\n")) == [Host("a", 4), Host("b", 1)]
+    assert read_host_file(write(tmp_path, "a\nb\na slots=3\n")) == [HostEntry("a", 4), HostEntry("b", 1)]
 
 
 @pytest.mark.parametrize(
@@ -70,20 +70,20 @@ def test_a_file_without_hosts_and_a_missing_file_are_told(tmp_path: Path) -> Non
 
 
 def test_ranks_are_spread_and_those_of_a_host_are_consecutive() -> None:
-    hosts = [Host("a", 4), Host("b", 1), Host("c", 4)]
+    hosts = [HostEntry("a", 4), HostEntry("b", 1), HostEntry("c", 4)]
     assert share_out(6, hosts) == [Share("a", 0, 3), Share("b", 3, 1), Share("c", 4, 2)]
     assert share_out(2, hosts) == [Share("a", 0, 1), Share("b", 1, 1)]
 
 
 def test_too_few_slots_are_told() -> None:
     with pytest.raises(PlaceError, match="3 ranks do not fit the 2 slots of 2 hosts"):
-        share_out(3, [Host("a"), Host("b")])
+        share_out(3, [HostEntry("a"), HostEntry("b")])
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.data())
 def test_every_rank_has_one_host_and_no_host_too_many(slots: list[int], data: st.DataObject) -> None:
     ranks = data.draw(st.integers(1, sum(slots)))
-    hosts = [Host(f"h{i}", count) for i, count in enumerate(slots)]
+    hosts = [HostEntry(f"h{i}", count) for i, count in enumerate(slots)]
     shares = share_out(ranks, hosts)
     assert [rank for share in shares for rank in range(share.first_rank, share.first_rank + share.count)] == (
         list(range(ranks))

@@ -12,8 +12,8 @@ from crosscut.places import mpi_library
 from crosscut.workloads.hpl import figures, output, program
 from crosscut.workloads.hpl import input as asking
 from crosscut.workloads.hpl import report as telling
-from crosscut.workloads.hpl.input import Asked, Memory
-from crosscut.workloads.hpl.run import Ran
+from crosscut.workloads.hpl.input import HplInput, Memory
+from crosscut.workloads.hpl.run import HplRun
 
 GOLDEN = (Path(__file__).resolve().parents[1] / "golden" / "hpl" / "hpccoutf.txt").read_text(encoding="utf-8")
 RESIDUAL = "0.0052710 ...... PASSED"
@@ -82,7 +82,7 @@ def test_what_is_no_such_number_is_refused(parse, text):
 
 def test_the_input_file_has_each_value_on_the_line_where_hpcc_looks_for_it():
     """Lines as in hpcc's README, section 3."""
-    lines = asking.input_file(Asked(1000, (64, 128), 2, 3, ("1rg", "2rM"), 3)).splitlines()
+    lines = asking.input_file(HplInput(1000, (64, 128), 2, 3, ("1rg", "2rM"), 3)).splitlines()
 
     def values(number: int, count: int) -> list[float]:
         return [float(word) for word in lines[number - 1].split()[:count]]
@@ -98,7 +98,7 @@ def test_the_input_file_has_each_value_on_the_line_where_hpcc_looks_for_it():
 
 def test_more_repetitions_than_hpcc_takes_are_refused_with_how_many_it_does():
     with pytest.raises(UsageError, match="with 2 of them 10 repetitions each"):
-        Asked(1000, (80,), 2, 2, ("1rg", "1rM"), 11)
+        HplInput(1000, (80,), 2, 2, ("1rg", "1rM"), 11)
 
 
 def test_an_output_cut_off_anywhere_is_refused_with_its_last_line():
@@ -114,7 +114,7 @@ def test_a_failed_residual_is_no_verified_solution():
     failed = output.parse(GOLDEN.replace(RESIDUAL, "31.0052710 ...... FAILED", 1), "f")
     assert [one.passed for one in failed.solutions] == [False, *[True] * 5]
     assert not failed.verified
-    shown = telling.as_json(Ran("local", 1, failed))
+    shown = telling.as_json(HplRun("local", 1, failed))
     assert shown["verified"] is False
 
 
@@ -122,7 +122,7 @@ def test_a_failed_residual_is_no_verified_solution():
 def test_a_residual_that_is_no_number_failed_whatever_is_written_beside_it(value):
     failed = output.parse(GOLDEN.replace(RESIDUAL, f"{value} ...... PASSED", 1), "f")
     assert not failed.solutions[0].passed
-    json.dumps(telling.as_json(Ran("local", 1, failed)), allow_nan=False)
+    json.dumps(telling.as_json(HplRun("local", 1, failed)), allow_nan=False)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_one_rank_alone_has_no_rings():
     alone = GOLDEN.replace("CommWorldProcs=4", "CommWorldProcs=1")
     alone = alone.replace("MinPingPongLatency_usec=14.4184", "MinPingPongLatency_usec=-1")
     assert output.parse(alone, "f").rings is None
-    assert telling.as_json(Ran("local", 1, output.parse(alone, "f")))["rings"] is None
+    assert telling.as_json(HplRun("local", 1, output.parse(alone, "f")))["rings"] is None
 
 
 def test_repetitions_become_a_row_with_a_median_and_a_deviation():
@@ -230,10 +230,10 @@ def test_a_launcher_is_named_by_the_folder_that_it_is_really_in(tmp_path, monkey
     launcher.chmod(0o755)
     (tmp_path / "bin").symlink_to(tmp_path / "usr")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    found = program.launcher_for(program.Program(Path("/hpcc"), mpi_library.OPEN_MPI), "")
+    found = program.launcher_for(program.HplProgram(Path("/hpcc"), mpi_library.OPEN_MPI), "")
     assert found.program == str(launcher)
     with pytest.raises(UsageError, match=r"is Open MPI's, and /hpcc is linked with MPICH"):
-        program.launcher_for(program.Program(Path("/hpcc"), mpi_library.MPICH), "mpiexec")
+        program.launcher_for(program.HplProgram(Path("/hpcc"), mpi_library.MPICH), "mpiexec")
 
 
 def test_without_hpcc_it_is_said_how_to_get_it(tmp_path, monkeypatch):

@@ -9,10 +9,10 @@ import pytest
 
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places import lab_mpi
-from crosscut.places.lab import Site
+from crosscut.places.lab import SessionLab
 from crosscut.places.launchers import Launcher
 
-SITE = Site("x", Path("/run/x"), ("a", "b"), None)
+SITE = SessionLab("x", Path("/run/x"), ("a", "b"), None)
 SHARES = [("a", 2), ("b", 1)]
 
 

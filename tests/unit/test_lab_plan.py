@@ -13,7 +13,7 @@ from crosscut.lab.faults import catalogue
 from crosscut.lab.faults.fault import Fault, ends
 from crosscut.lab.faults.kinds import dead, swap
 from crosscut.lab.plan import addresses, unlike
-from crosscut.lab.plan.plan import Plan, plan
+from crosscut.lab.plan.plan import LabPlan, plan
 from crosscut.lab.plan.shaping import bucket, frames, segments
 from crosscut.network import paths
 
@@ -52,7 +52,7 @@ def network(**changes: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def planned(dilation: float = 1, **changes: Any) -> Plan:
+def planned(dilation: float = 1, **changes: Any) -> LabPlan:
     return plan(paths.parse(network(**changes)), dilation)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from crosscut.base.errors import UsageError
 from crosscut.lab.watching import reference, trust, watch
-from crosscut.lab.watching.trust import Mark, Seen
+from crosscut.lab.watching.trust import ProgressMark, Seen
 from crosscut.network import switch_choice
 from crosscut.network.switch_choice import Queues
 
@@ -66,17 +66,17 @@ def test_quantiles_of_lateness_are_those_of_the_wake_ups() -> None:
 def test_phases_between_two_marks_follow_from_the_order_of_measuring(
     before: tuple[int, int] | None, after: tuple[int, int], phases: set[int]
 ) -> None:
-    earlier = Mark(0, 1000, *before) if before else None
-    assert trust.passed(earlier, Mark(1, 1000, *after), 1, 6) == phases
+    earlier = ProgressMark(0, 1000, *before) if before else None
+    assert trust.passed(earlier, ProgressMark(1, 1000, *after), 1, 6) == phases
 
 
 def test_only_phases_measured_while_all_cores_were_busy_are_limited() -> None:
-    marks = [Mark(0.1, 1000, 1, 1), Mark(0.2, 1000, 2, 1), Mark(0.3, 1000, 3, 1)]
+    marks = [ProgressMark(0.1, 1000, 1, 1), ProgressMark(0.2, 1000, 2, 1), ProgressMark(0.3, 1000, 3, 1)]
     assert trust.limited_phases(seen(0.3, 0.99, 0.5), 0.0, marks, 1, 3) == {1000: {2}}
 
 
 def test_a_phase_is_limited_by_most_of_its_repetitions() -> None:
-    marks = [Mark(0.1 * (i + 1), 1000, 1 + i % 2, 1 + i // 2) for i in range(6)]
+    marks = [ProgressMark(0.1 * (i + 1), 1000, 1 + i % 2, 1 + i // 2) for i in range(6)]
     # Phase 1 in windows 0, 2, 4; phase 2 in windows 1, 3, 5.
     assert trust.limited_phases(seen(1, 0, 1, 1, 0, 0), 0.0, marks, 1, 2) == {1000: {1}}
 
@@ -86,7 +86,7 @@ def test_nice_processes_limit_a_phase_only_where_others_wake_late(
     latest: float, limited: dict[int, set[int]]
 ) -> None:
     watched = Seen(2, ([0.1, 0.1, 0.6, 0.0, 1.0, latest, 0.0],), {})
-    assert trust.limited_phases(watched, 0.0, [Mark(0.1, 1000, 1, 1)], 1, 1) == limited
+    assert trust.limited_phases(watched, 0.0, [ProgressMark(0.1, 1000, 1, 1)], 1, 1) == limited
 
 
 @pytest.mark.parametrize(("frames", "limited"), [(0.9, {}), (1.0, {1000: {1}})])
@@ -94,7 +94,7 @@ def test_a_core_full_of_frames_limits_a_phase_while_others_are_idle(
     frames: float, limited: dict[int, set[int]]
 ) -> None:
     watched = Seen(2, ([0.1, 0.1, 0.6, 0.0, 0.6, 0.0, frames],), {})
-    assert trust.limited_phases(watched, 0.0, [Mark(0.1, 1000, 1, 1)], 1, 1) == limited
+    assert trust.limited_phases(watched, 0.0, [ProgressMark(0.1, 1000, 1, 1)], 1, 1) == limited
 
 
 def test_the_fullest_core_is_told_from_the_others() -> None:
@@ -138,7 +138,7 @@ def test_settings_of_the_user_switch_become_its_options() -> None:
     assert not found.in_kernel
     assert switch_choice.parse("kernel").in_kernel
     assert switch_choice.parse("kernel").queues is Queues.ROUTERS
-    assert switch_choice.parse("kernel,queues=fair") == switch_choice.Choice(queues=Queues.FAIR)
+    assert switch_choice.parse("kernel,queues=fair") == switch_choice.SwitchChoice(queues=Queues.FAIR)
 
 
 @pytest.mark.parametrize(

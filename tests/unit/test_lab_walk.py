@@ -11,7 +11,7 @@ from crosscut.cli.lab import walk as lab_walk
 from crosscut.lab.walk import probe as probing
 from crosscut.lab.walk import walk as walking
 from crosscut.lab.walk.probe import Probe, Way
-from crosscut.lab.walk.walk import Route, Walked
+from crosscut.lab.walk.walk import Walked, WalkedPath
 from crosscut.network import paths
 from crosscut.network.paths import Ways
 
@@ -70,11 +70,11 @@ def test_what_is_not_walked_in_time_says_so() -> None:
     assert way == Way([], probing.NOT_WALKED)
 
 
-ONE = Route("n0", "n2", ("n1", "n2"), ("n1", "n2"), probing.THERE)
+ONE = WalkedPath("n0", "n2", ("n1", "n2"), ("n1", "n2"), probing.THERE)
 
 
-def changed(found: tuple[str, ...], end: str) -> Route:
-    return Route(ONE.source, ONE.to, ONE.computed, found, end)
+def changed(found: tuple[str, ...], end: str) -> WalkedPath:
+    return WalkedPath(ONE.source, ONE.to, ONE.computed, found, end)
 
 
 def test_only_the_computed_way_to_its_end_is_as_computed() -> None:
@@ -88,16 +88,16 @@ def test_only_the_computed_way_to_its_end_is_as_computed() -> None:
 
 
 def test_a_node_of_which_no_route_is_sound_is_named() -> None:
-    from_it = Route("n1", "n2", ("n2",), (), probing.SILENT)
-    to_it = Route("n0", "n1/eth1", ("n1/eth1",), (), probing.SILENT)
-    beside = Route("n0", "n2", ("n2",), ("n2",), probing.THERE)
+    from_it = WalkedPath("n1", "n2", ("n2",), (), probing.SILENT)
+    to_it = WalkedPath("n0", "n1/eth1", ("n1/eth1",), (), probing.SILENT)
+    beside = WalkedPath("n0", "n2", ("n2",), ("n2",), probing.THERE)
     assert Walked((changed(("n3",), probing.SILENT), from_it, to_it, beside), 1.0).spoilt() == ["n1"]
     assert Walked((ONE, from_it, to_it), 1.0).spoilt() == []
 
 
 def test_a_node_is_not_blamed_for_the_other_end_of_its_routes() -> None:
-    def silent(source: str, *computed: str) -> Route:
-        return Route(source, computed[-1], computed, (), probing.SILENT)
+    def silent(source: str, *computed: str) -> WalkedPath:
+        return WalkedPath(source, computed[-1], computed, (), probing.SILENT)
 
     one = Walked((silent("n0", "n3"),), 1.0)  # it may be either
     assert one.spoilt() == []
@@ -128,7 +128,7 @@ def test_where_there_is_nothing_to_walk_it_says_why(source: str, to: str, said: 
 
 
 def test_conclusions_come_first_and_routes_are_not_too_many(capsys: pytest.CaptureFixture[str]) -> None:
-    dead = [Route(f"n{at}", "n0", ("n0",), (), probing.SILENT) for at in range(1, 51)]
+    dead = [WalkedPath(f"n{at}", "n0", ("n0",), (), probing.SILENT) for at in range(1, 51)]
     lab_walk.show("it", Walked((*dead,), 1.0), every=False)
     said = capsys.readouterr().out
     assert said.index("no route is sound from, to or by way of n0\n") < said.index(
@@ -150,5 +150,5 @@ def test_conclusions_come_first_and_routes_are_not_too_many(capsys: pytest.Captu
          "n0 to n2: n0 → n1 → n3 → n1, in a circle; computed: n0 → n1 → n2"),
     ],
 )  # fmt: skip
-def test_a_route_is_told_as_it_went_and_as_it_should_have(route: Route, said: str) -> None:
+def test_a_route_is_told_as_it_went_and_as_it_should_have(route: WalkedPath, said: str) -> None:
     assert walking.sentence(route) == said

@@ -8,7 +8,7 @@ from benchmarks.agreement.sharing import max_min
 from numpy.typing import NDArray
 
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure.observed import Route
 
@@ -46,5 +46,5 @@ def test_a_slow_host_behind_a_full_trunk_is_named(seed: int, hop_seconds: float)
             seen = exact * (1 + 0.005 * random.standard_normal(len(exact)))
         search.learn(seen)
     found = of_run.of_located(search.located(), tuple(f"n{rank}" for rank in range(RANKS)))
-    slow = [finding for finding in found if finding.kind is Kind.SLOW_HOST]
+    slow = [finding for finding in found if finding.kind is FindingKind.SLOW_HOST]
     assert [finding.hosts for finding in slow] == [(f"n{SLOW}",)]

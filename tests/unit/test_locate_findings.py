@@ -12,7 +12,7 @@ import pytest
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import of_run, stability
 from crosscut.analysis.findings.deviations import Deviations, deviations
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding, as_json, from_json
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, outliers_below
 from crosscut.analysis.structure import infer
@@ -54,7 +54,7 @@ def found_in(observed: Observed) -> list[Finding]:
 )
 def test_a_slow_host_is_named_with_its_direction_and_nothing_else_is(faults, direction):
     (finding,) = found_in(crossbar(1, **faults))
-    assert (finding.kind, finding.ranks, finding.direction) == (Kind.SLOW_HOST, (7,), direction)
+    assert (finding.kind, finding.ranks, finding.direction) == (FindingKind.SLOW_HOST, (7,), direction)
     assert finding.false_alarm < FALSE_ALARMS
     assert finding.effect is not None
     share = min([*faults.get("out", {}).values(), *faults.get("into", {}).values()])
@@ -68,7 +68,7 @@ def test_two_slow_hosts_are_both_named():
 
 def test_one_slow_route_is_named_and_its_hosts_are_not():
     (finding,) = found_in(crossbar(3, route=(4, 11)))
-    assert (finding.kind, finding.routes) == (Kind.SLOW_ROUTE, ((4, 11),))
+    assert (finding.kind, finding.routes) == (FindingKind.SLOW_ROUTE, ((4, 11),))
     assert "way back is sound" in finding.what
 
 
@@ -83,7 +83,7 @@ def test_a_slow_host_is_told_with_how_its_neighbours_fare():
             share = min(1.0, 3 / max(crossing[s // 12], 1)) if s // 12 != d // 12 else 1.0
             rates.append(1e8 * min(share, 0.4 if 7 in (s, d) else 1.0))
     observed = of_phases(RANKS, phases, np.array(rates) * np.exp(0.01 * random.standard_normal(len(rates))))
-    slow = [one for one in found_in(observed) if one.kind is Kind.SLOW_HOST]
+    slow = [one for one in found_in(observed) if one.kind is FindingKind.SLOW_HOST]
     assert [one.ranks for one in slow] == [(7,)]
     assert "the other 11 hosts of group0 are sound" in slow[0].what
 
@@ -142,7 +142,7 @@ def watched(samples: Samples) -> tuple[Samples, Deviations]:
 
 def test_a_host_that_is_slow_in_some_repetitions_is_unstable():
     found = stability.unstable(*watched(flapping(12, 5)), lambda rank: f"n{rank}")
-    assert [(f.kind, f.ranks) for f in found] == [(Kind.UNSTABLE, (5,))]
+    assert [(f.kind, f.ranks) for f in found] == [(FindingKind.UNSTABLE, (5,))]
     assert "in 4 of 12 repetitions" in found[0].what
 
 
@@ -161,7 +161,7 @@ def test_messages_that_slow_down_from_repetition_to_repetition_drift():
 
 def example() -> tuple[Finding, Structure]:
     finding = Finding(
-        Kind.SLOW_ROUTE, "a to b", ranks=(0, 1), routes=((0, 1),), direction=Direction.OUT,
+        FindingKind.SLOW_ROUTE, "a to b", ranks=(0, 1), routes=((0, 1),), direction=Direction.OUT,
         effect=Effect(0.5), false_alarm=0.001, phases=(3,),
     )  # fmt: skip
     part = Group("group0.0", (0,))

@@ -10,7 +10,7 @@ from benchmarks.truth import networks, oracle
 from changed_runs import aapc
 
 from crosscut.analysis.findings import of_run, slow_routes
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.model import LOCATE_ON
@@ -70,7 +70,7 @@ def test_what_is_found_by_a_search_does_not_advise_that_search():
     noted = replace(outline, notes=("slow by what nobody knows", f"slow: {LOCATE_ON}"))
     assert LOCATE_ON in crowd.advice
     found, after = of_run.after_search([crowd, of_run.machine_only("it did")], noted)
-    assert [each.kind for each in found] == [Kind.SHARED_LIMIT, Kind.NOTHING]
+    assert [each.kind for each in found] == [FindingKind.SHARED_LIMIT, FindingKind.NOTHING]
     assert found[0].advice == ""
     assert found[1].advice != ""
     assert after.notes == ("slow by what nobody knows", "slow")

@@ -10,7 +10,7 @@ from benchmarks.truth.score import adjusted_rand, score, search
 from tiers import seeds
 
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.search import filling
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import grouping, idle, network_file, tallies
@@ -49,13 +49,13 @@ def test_one_bad_access_link_takes_at_most_four_phases(ranks):
     for seed in range(10):
         located = search(flat(ranks, seed), 0.02, seed)
         (finding,) = of_run.of_located(located, names(ranks))
-        assert (finding.kind, finding.ranks) == (Kind.SLOW_HOST, (seed,))
+        assert (finding.kind, finding.ranks) == (FindingKind.SLOW_HOST, (seed,))
         assert located.phases_used <= 4
 
 
 def test_a_healthy_crossbar_has_no_findings_after_few_phases():
     located = search(flat(64, None), 0.02, 3)
-    assert [finding.kind for finding in of_run.of_located(located, names(64))] == [Kind.NOTHING]
+    assert [finding.kind for finding in of_run.of_located(located, names(64))] == [FindingKind.NOTHING]
     assert located.phases_used <= 8
 
 
@@ -113,7 +113,7 @@ def test_merging_groups_gains_what_the_likelihood_says():
     total = random.integers(0, 3, (24, 24))
     np.fill_diagonal(total, 0)
     slow = random.binomial(total, 0.4)
-    table, groups = grouping._Table.of(slow, total), int(labels.max()) + 1
+    table, groups = grouping._BlockTable.of(slow, total), int(labels.max()) + 1
     s, n = tallies.counts(slow, labels, groups), tallies.counts(total, labels, groups)
     before = grouping._likelihood(table, labels) + 24 * np.log(groups)
     gains = grouping._merge_gains(table.blocks, s, n, 0)

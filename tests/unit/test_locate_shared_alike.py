@@ -13,7 +13,7 @@ from test_locate_uneven import finished
 from tiers import long, seeds
 
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.search.few import Few
 from crosscut.analysis.search.search import Search
@@ -64,7 +64,7 @@ def totals(located: Located, reach: Reach) -> list[float]:
 @pytest.mark.parametrize("noise", [0.004, 0.02, 0.05])
 def test_a_switch_that_all_hosts_fill_is_told_though_all_are_as_fast_as_each_other(noise: float) -> None:
     located, found = searched(crowded([0] * 16, 8), 1, noise)
-    assert found[0].kind is Kind.SHARED_LIMIT
+    assert found[0].kind is FindingKind.SHARED_LIMIT
     assert found[0].what.startswith("everybody is slow alike")
     assert found[0].effect is not None
     assert found[0].effect.share == pytest.approx(0.5, rel=3 * noise)
@@ -93,7 +93,7 @@ def test_a_switch_that_no_load_fills_is_not_said_to_be_full() -> None:
         truth = networks.crossbar(int(random.choice([4, 6, 16, 48])), random)
         located, found = searched(truth, seed, 0.05)
         assert np.isnan(located.few_rate)
-        assert [one.kind for one in found] == [Kind.NOTHING]
+        assert [one.kind for one in found] == [FindingKind.NOTHING]
 
 
 def shares_by_chance(routes: Sequence[tuple[int, int]], random: np.random.Generator) -> Floats:
@@ -132,7 +132,7 @@ def test_one_limit_that_is_shared_unevenly_is_not_told_as_groups(
         searching.learn(HOST_RATE * rates * np.exp(0.005 * random.standard_normal(len(rates))))
     located = searching.located()
     found = of_run.of_located(located, located.structure.hosts)
-    assert [one.kind for one in found] == [Kind.SHARED_LIMIT] * 3
+    assert [one.kind for one in found] == [FindingKind.SHARED_LIMIT] * 3
     assert found[0].what.startswith("everybody is slow alike")
     assert [len(group.ranks) for group in located.structure.groups] == [ranks]
     for reach in (Reach.SENT, Reach.RECEIVED):
@@ -182,8 +182,8 @@ def test_a_budget_that_was_asked_for_is_kept_in_crowded_networks_too() -> None:
 def test_a_slow_host_on_a_full_switch_is_told_as_well() -> None:
     located, found = searched(crowded([0] * 32, 20, slow_host=5), 3, 0.02)
     kinds = {one.kind: one for one in found}
-    assert kinds[Kind.SLOW_HOST].ranks == (5,)
-    assert Kind.SHARED_LIMIT in kinds
+    assert kinds[FindingKind.SLOW_HOST].ranks == (5,)
+    assert FindingKind.SHARED_LIMIT in kinds
     assert located.few_rate == pytest.approx(HOST_RATE, rel=0.05)
 
 

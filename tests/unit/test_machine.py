@@ -10,11 +10,11 @@ import pytest
 from crosscut.base import core
 from crosscut.cli import main
 from crosscut.cli.doctor import probes
-from crosscut.cli.doctor.probes import Finding
+from crosscut.cli.doctor.probes import Fact
 from crosscut.places import slurm
 
 
-def by_name(findings: list[Finding], name: str) -> Finding:
+def by_name(findings: list[Fact], name: str) -> Fact:
     return next(finding for finding in findings if finding.name == name)
 
 

@@ -8,7 +8,7 @@ from made_runs import aapc_view
 
 from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.findings import many_routes, of_run
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.stats.doubt import outliers_below
 from crosscut.run.run import Run
 
@@ -47,7 +47,7 @@ def test_only_some_phases_are_read_and_always_the_same():
 
 def test_a_slow_host_is_found_in_some_phases():
     found, structure = of_run.look(noisy(slow_host=17))
-    assert (found[0].kind, found[0].ranks) == (Kind.SLOW_HOST, (17,))
+    assert (found[0].kind, found[0].ranks) == (FindingKind.SLOW_HOST, (17,))
     assert structure is not None
     assert structure.ranks == RANKS
 
@@ -56,7 +56,7 @@ def test_a_slow_host_is_found_in_some_phases():
 def test_a_slow_route_is_found_whether_or_not_its_phase_was_looked_at(route):
     run = noisy(slow_route=route)
     found, _ = of_run.look(run)
-    assert [(one.kind, one.routes) for one in found] == [(Kind.SLOW_ROUTE, (route,))]
+    assert [(one.kind, one.routes) for one in found] == [(FindingKind.SLOW_ROUTE, (route,))]
     assert "48 %" in found[0].what or "50 %" in found[0].what or "49 %" in found[0].what
     assert "the way back is sound" in found[0].what
     given, _ = of_run.look(run, 0, digest(run.dataset, 0).routes)
@@ -68,7 +68,7 @@ MET = [(source, (source + 5) % RANKS) for source in range(0, 36, 2)]
 
 def test_routes_that_are_slow_only_together_are_no_bad_cables():
     found, _ = of_run.look(noisy(met=MET))
-    assert [one.kind for one in found] == [Kind.SHARED_LIMIT]
+    assert [one.kind for one in found] == [FindingKind.SHARED_LIMIT]
     assert "in one phase up to 18 routes at once ran at about 85 %" in found[0].what
     assert found[0].phases == (5,)
     assert set(found[0].evidence_routes) <= set(MET)
@@ -76,12 +76,12 @@ def test_routes_that_are_slow_only_together_are_no_bad_cables():
 
 def test_a_bad_cable_is_named_beside_routes_that_met():
     found, _ = of_run.look(noisy(met=MET, slow_route=(3, 14)))
-    assert [one.kind for one in found] == [Kind.SLOW_ROUTE, Kind.SHARED_LIMIT]
+    assert [one.kind for one in found] == [FindingKind.SLOW_ROUTE, FindingKind.SHARED_LIMIT]
     assert found[0].ranks == (3, 14)
 
 
 def test_a_healthy_network_raises_no_alarm():
-    assert [one.kind for one in of_run.look(noisy())[0]] == [Kind.NOTHING]
+    assert [one.kind for one in of_run.look(noisy())[0]] == [FindingKind.NOTHING]
 
 
 def test_the_lowest_of_many_are_judged_as_all_would_be():
@@ -99,4 +99,4 @@ def test_routes_within_a_node_and_behind_a_known_limit_are_no_slow_routes():
     run = noisy(slow_route=(3, 9))
     routes = digest(run.dataset, 0).routes
     inside = dataclasses.replace(routes, same_node=np.ones(len(routes.source), bool))
-    assert [one.kind for one in of_run.look(run, 0, inside)[0]] == [Kind.NOTHING]
+    assert [one.kind for one in of_run.look(run, 0, inside)[0]] == [FindingKind.NOTHING]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crosscut.base.errors import UsageError
-from crosscut.network.description import Edge, Graph, Network, Vertex
+from crosscut.network.description import DescribedLink, Graph, Network, Vertex
 from crosscut.reports.svg import network as network_drawing
 from crosscut.reports.svg.layout import lay_out
 
@@ -27,8 +27,8 @@ FIGURES: dict[str, Any] = {
 }
 
 
-def edge(a: int, b: int, rate: float = 1e9) -> Edge:
-    return Edge(a, b, rate, rate, 1, False)
+def edge(a: int, b: int, rate: float = 1e9) -> DescribedLink:
+    return DescribedLink(a, b, rate, rate, 1, False)
 
 
 def tree(leaves: int, hosts_each: int) -> Graph:

@@ -17,10 +17,10 @@ from crosscut.places.smpi import Platform
 from crosscut.prediction import lowering, picture, source, variants
 from crosscut.prediction import report as telling
 from crosscut.prediction import trace as traces
-from crosscut.prediction.actions import ACTIONS, COLLECTIVE, Damaged, shape
+from crosscut.prediction.actions import ACTIONS, COLLECTIVE, BadAction, shape
 from crosscut.prediction.collectives import Round
-from crosscut.prediction.predicting import PARTS, Asked, Predicted, Prediction, computing_seconds
-from crosscut.prediction.source import Source
+from crosscut.prediction.predicting import PARTS, Predicted, Prediction, PredictionRequest, computing_seconds
+from crosscut.prediction.source import ComputeSource
 from crosscut.prediction.trace import Trace
 from crosscut.prediction.variants import Variant
 
@@ -142,7 +142,7 @@ def test_random_damage_is_refused_or_harmless_and_never_a_crash(tmp_path):
 
 def test_every_action_wants_its_numbers():
     for name in ACTIONS.keys() - {b"comm_size", b"comm_split", b"comm_dup", b"location"}:
-        with pytest.raises(Damaged):
+        with pytest.raises(BadAction):
             shape(name, [b"1"] * 200, 4)
 
 
@@ -374,14 +374,14 @@ def predicted(*networks: str) -> Predicted:
     return Predicted(found, (1.0, 3.0), 3.5, tuple(made), 0.1)
 
 
-def asked(*networks: str) -> Asked:
-    return Asked(networks, 1e9, what_if=(Variant(latency=0.5),))
+def asked(*networks: str) -> PredictionRequest:
+    return PredictionRequest(networks, 1e9, what_if=(Variant(latency=0.5),))
 
 
 def test_the_table_says_time_ratio_and_parts(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "110")
     names = ("nets/now.toml", "candidate")
-    telling.tell(asked(*names), predicted(*names), Source(1e9, 12.0))
+    telling.tell(asked(*names), predicted(*names), ComputeSource(1e9, 12.0))
     said = capsys.readouterr().out
     rows = {line.split()[0]: line.split() for line in said.splitlines() if line.strip()}
     assert rows["candidate"][:5] == ["candidate", "latency", "×", "0.5", "9.00"]
@@ -408,7 +408,9 @@ def test_the_table_says_time_ratio_and_parts(capsys, monkeypatch):
 
 
 def test_json_has_every_part_and_they_add_up():
-    value = json.loads(json.dumps(telling.as_json(asked("a.toml"), predicted("a.toml"), Source(1e9, None))))
+    value = json.loads(
+        json.dumps(telling.as_json(asked("a.toml"), predicted("a.toml"), ComputeSource(1e9, None)))
+    )
     network = value["networks"][0]
     assert math.fsum(network["parts_seconds"].values()) == pytest.approx(network["seconds"])
     assert value["imbalance_seconds"] == 1.0
@@ -439,11 +441,11 @@ def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_replayed
 
 def test_computing_is_operations_over_the_stated_rate_times_the_scale():
     found = predicted("a").trace
-    assert computing_seconds(found, Asked(("a",), 2e9, compute_scale=0.5)) == (0.25, 0.75)
+    assert computing_seconds(found, PredictionRequest(("a",), 2e9, compute_scale=0.5)) == (0.25, 0.75)
 
 
 def test_a_trace_without_a_profile_needs_a_rate(tmp_path):
     found = traces.read(written(tmp_path, PING, PONG))
     with pytest.raises(UsageError, match="--flops"):
         source.find(found, None)
-    assert source.find(found, 2e9) == Source(2e9, None)
+    assert source.find(found, 2e9) == ComputeSource(2e9, None)

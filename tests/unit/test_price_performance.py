@@ -13,25 +13,25 @@ from crosscut.pricing import mix, performance, performing
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.bill import Bill
-from crosscut.pricing.buying import Line
+from crosscut.pricing.buying import BillLine
 from crosscut.pricing.performance import Worth
 from crosscut.workloads.hpl import output
 from crosscut.workloads.hpl import report as telling
-from crosscut.workloads.hpl.run import Ran
+from crosscut.workloads.hpl.run import HplRun
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "hpl" / "hpccoutf.txt"
 
 
 def written(folder: Path, name: str = "hpl.json", hosts: int = 4, **other: Any) -> Path:
     """The command's own words, of a real output of hpcc, with some of them changed."""
-    value = telling.as_json(Ran("lab:net.toml", hosts, output.load(GOLDEN))) | other
+    value = telling.as_json(HplRun("lab:net.toml", hosts, output.load(GOLDEN))) | other
     file = folder / name
     file.write_text(json.dumps(value), encoding="utf-8")
     return file
 
 
 def bill(node: Interval | None) -> Bill:
-    line = Line("switch", "switch", 1, Interval(1000, 1000), "a book")
+    line = BillLine("switch", "switch", 1, Interval(1000, 1000), "a book")
     return Bill("net", 4, "USD", (line,), node, 1)
 
 

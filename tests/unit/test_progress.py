@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from crosscut.session.progress import Bar, Plain, Quiet, reporter
+from crosscut.session.progress import Plain, ProgressBar, Quiet, reporter
 
 STARTED: dict[str, object] = {"event": "started", "pattern": "aapc"}
 
@@ -95,7 +95,7 @@ def test_a_note_is_a_line() -> None:
 
 def test_a_bar_shows_phase_and_rate_and_takes_no_markup_from_events() -> None:
     stream = io.StringIO()
-    with Bar(Console(file=stream, force_terminal=True, width=120, color_system=None)) as bar:
+    with ProgressBar(Console(file=stream, force_terminal=True, width=120, color_system=None)) as bar:
         bar(STARTED)
         bar(progress(0.41))
         bar({"event": "warning", "message": "an [odd] name"})

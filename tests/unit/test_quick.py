@@ -10,26 +10,26 @@ import numpy as np
 import pytest
 from changed_runs import aapc
 
-from crosscut.analysis.compare.comparing import Asked
+from crosscut.analysis.compare.comparing import ComparisonSettings
 from crosscut.base.errors import CrosscutError, Interrupted, UsageError
 from crosscut.campaigns import quick
 from crosscut.reports.terminal import check as terminal_check
 from crosscut.run.run import Run
 
-ASKED = Asked()
+ASKED = ComparisonSettings()
 PACE = quick.Pace(tuple(range(1, 11)), np.full(10, 0.1), whole=True)  # a second each time
 
 
 def test_what_fits_is_repeated_as_often_as_it_fits():
-    assert quick.plan(PACE, 3, 1.0, 100.0) == quick.Plan(20, 10)
-    assert quick.plan(PACE, 3, 1.0, 12.0) == quick.Plan(
+    assert quick.plan(PACE, 3, 1.0, 100.0) == quick.QuickPlan(20, 10)
+    assert quick.plan(PACE, 3, 1.0, 12.0) == quick.QuickPlan(
         8, 10
     )  # nine seconds of twelve, one of them to warm up
 
 
 def test_of_what_is_slower_fewer_phases_are_measured_and_never_fewer_repetitions():
     planned = quick.plan(PACE, 3, 10.0, 30.0)
-    assert planned == quick.Plan(3, 5)
+    assert planned == quick.QuickPlan(3, 5)
     assert quick.plan(PACE, 3, 1000.0, 30.0).phases == 0
 
 

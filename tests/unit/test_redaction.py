@@ -14,7 +14,7 @@ from crosscut.analysis.compare import spec
 from crosscut.analysis.compare.promises import verdicts
 from crosscut.analysis.compare.spec import Promise
 from crosscut.analysis.findings import of_run
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.reports import junit, protocol, redaction
 from crosscut.reports.html import page, write
@@ -102,7 +102,7 @@ def test_no_part_of_a_redacted_page_names_a_node(tmp_path, monkeypatch):
     monkeypatch.setattr(write, "open_view", lambda _: view)
     spec_file, out = tmp_path / "spec.toml", tmp_path / "out.html"
     spec_file.write_text(SPEC, encoding="utf-8")
-    found = page.Found([Finding(Kind.SLOW_HOST, f"{HOSTS[1]} sends at half", hosts=(HOSTS[1],))])
+    found = page.Found([Finding(FindingKind.SLOW_HOST, f"{HOSTS[1]} sends at half", hosts=(HOSTS[1],))])
     for given in ({run.path: found}, None):
         write.write([run.path], out, spec=spec_file, found=given, redact=True, overwrite=True)
         text = out.read_text(encoding="utf-8")
@@ -140,7 +140,7 @@ def test_several_runs_number_a_node_alike_by_the_largest():
 
 
 def test_many_chosen_nodes_are_counted():
-    promise = Promise("p", spec.Kind.ROUTE, "aapc", 1, 1.0, "at least 1 B/s", nodes=("n*",))
+    promise = Promise("p", spec.PromiseKind.ROUTE, "aapc", 1, 1.0, "at least 1 B/s", nodes=("n*",))
     known = Aliases({f"n{number}": f"node {number + 1}" for number in range(30)})
     of = spec.Spec(Path("s"), "t", 0.01, (promise,), "")
     assert redaction.spec(of, known).promises[0].nodes == ("30 chosen nodes",)

@@ -16,7 +16,7 @@ from stored_run import make_run
 
 from crosscut import cli
 from crosscut.analysis.findings import model as findings
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.base.errors import UsageError
 from crosscut.reports.html import assets
@@ -135,9 +135,9 @@ def test_hostile_names_of_nodes_attributes_and_files_stay_text():
 
 def test_a_finding_heads_the_page_with_its_doubt_and_its_proof():
     found = Found((
-        Finding(Kind.SLOW_ROUTE, "The route n001 → n003 runs at half rate.", effect=Effect(0.5, 0.48, 0.52),
-                false_alarm=1e-4, advice="check the cable"),
-        Finding(Kind.GROUPS, "Two groups.", false_alarm=1e-9),
+        Finding(FindingKind.SLOW_ROUTE, "The route n001 → n003 runs at half rate.",
+                effect=Effect(0.5, 0.48, 0.52), false_alarm=1e-4, advice="check the cable"),
+        Finding(FindingKind.GROUPS, "Two groups.", false_alarm=1e-9),
     ))  # fmt: skip
     view = aapc_view()
     text = render([view], found={view.path: found})
@@ -245,7 +245,7 @@ def test_what_cannot_be_written_or_read_is_said_without_a_traceback(tmp_path, ca
 
 def test_findings_of_a_file_begin_the_page(tmp_path):
     run = make_run(tmp_path / "made.zarr")
-    document = findings.as_json([Finding(Kind.SLOW_HOST, "n1 is slow.", ranks=(2, 3))])
+    document = findings.as_json([Finding(FindingKind.SLOW_HOST, "n1 is slow.", ranks=(2, 3))])
     (tmp_path / "f.json").write_text(json.dumps(document))
     out = tmp_path / "p.html"
     assert cli.main(["report", str(run), "-o", str(out), "--findings", str(tmp_path / "f.json")]) == 0

@@ -13,11 +13,11 @@ from crosscut.analysis.structure.model import Group, Structure
 from crosscut.reports.html.pictures import cloud, histograms, matrix, phases, ranks, run_pictures
 from crosscut.reports.html.pictures import sweep as sweeps
 from crosscut.reports.html.pictures.matrix import LEVELS, quantise
-from crosscut.reports.html.pictures.picture import Series
+from crosscut.reports.html.pictures.picture import RunAtSize
 
 
 def series(view, name="a run", size=-1):
-    return Series(name, view, digest(view.dataset, view.measured_sizes()[size]))
+    return RunAtSize(name, view, digest(view.dataset, view.measured_sizes()[size]))
 
 
 def cells_of(picture):

@@ -14,7 +14,7 @@ from crosscut.base import units
 from crosscut.reports.html import assets
 from crosscut.reports.html.pictures import matrix
 from crosscut.reports.html.pictures.matrix import quantise
-from crosscut.reports.html.pictures.picture import Series
+from crosscut.reports.html.pictures.picture import RunAtSize
 
 ASSETS = Path(assets.__file__).parent / "assets"
 NODE = shutil.which("node")
@@ -69,7 +69,7 @@ def test_csv_quotes_and_lets_no_name_be_a_formula(tmp_path):
 def test_the_page_reads_the_rates_that_python_packed(tmp_path):
     view = aapc_view(ranks=7, slow_route=(2, 5))
     view.dataset["message_seconds"] *= np.random.default_rng(4).uniform(1, 3, (2, 10, 6, 7, 1))
-    picture = matrix.picture(Series("a", view, digest(view.dataset, 1)), "m")
+    picture = matrix.picture(RunAtSize("a", view, digest(view.dataset, 1)), "m")
     body = """const cells = await m.unpack(given.cells);
 return Array.from(cells, (level) => m.rateOf(level, given));"""
     picture.more["rates"] = [None if np.isnan(rate) else rate for rate in picture.more["rates"]]

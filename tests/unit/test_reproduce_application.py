@@ -128,7 +128,7 @@ def test_each_share_is_of_the_base_of_its_turn(
         [20, 10, 6],
         [10, 9, 2],
     ]
-    measured = running.Measured(read.series[0], Realm.SIMULATED, (done.results,), 1.0, 0.0, done.shares)
+    measured = running.MeasuredSeries(read.series[0], Realm.SIMULATED, (done.results,), 1.0, 0.0, done.shares)
     rows = list(comparing.rows(read, [comparing.curve(measured)]))
     assert [(row.x, row.published, row.simulated) for row in rows] == [
         (2, 0.5, 0.5),
@@ -139,7 +139,7 @@ def test_each_share_is_of_the_base_of_its_turn(
 def test_a_figure_of_its_own_stands_where_its_x_says(tmp_path: Path) -> None:
     text = WHOLE.replace("[4, 8]", "4").replace("[2, 4]", "[2]").replace("[0.5, 0.3]", "[0.5]")
     read = experiment.read(written(tmp_path, text))
-    measured = running.Measured(read.series[0], Realm.SIMULATED, (), 1.0, 0.0, (0.6,))
+    measured = running.MeasuredSeries(read.series[0], Realm.SIMULATED, (), 1.0, 0.0, (0.6,))
     (row,) = comparing.rows(read, [comparing.curve(measured)])
     assert (row.x, row.simulated) == (2, 0.6)
 
@@ -160,7 +160,7 @@ def test_what_this_machine_cannot_run_is_left_out_with_the_reason(
 
     monkeypatch.setattr(launch, "opened", nowhere)
     told: list[str] = []
-    how = running.How((), tmp_path, lambda event: None, told.append)
+    how = running.ReproduceOptions((), tmp_path, lambda event: None, told.append)
     assert running.measure(read, Realm.SIMULATED, how) == []
     assert told[-1] == "left out: one: crosscut-data-server is not here"
 

@@ -17,9 +17,9 @@ from crosscut.reports.svg import chart
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.reproduce import comparing, experiment, picture
 from crosscut.reproduce import report as telling
-from crosscut.reproduce.comparing import Curve
-from crosscut.reproduce.quantities import Kind, fits, scaled
-from crosscut.reproduce.running import Measured
+from crosscut.reproduce.comparing import SeriesCurve
+from crosscut.reproduce.quantities import Scaling, fits, scaled
+from crosscut.reproduce.running import MeasuredSeries
 from crosscut.run.realm import Realm
 
 
@@ -29,16 +29,16 @@ def read(tmp_path: Path) -> experiment.Experiment:
     return experiment.read(written(tmp_path, text.replace("published", "outside_the_aim = [4]\npublished")))
 
 
-def lab(*values: float) -> Curve:
-    return Curve("one", Realm.EMULATED, (1.0, 2.0, 4.0), values)
+def lab(*values: float) -> SeriesCurve:
+    return SeriesCurve("one", Realm.EMULATED, (1.0, 2.0, 4.0), values)
 
 
 def told(
-    read: experiment.Experiment, rows: list[comparing.Row], found: list[comparing.Summary]
+    read: experiment.Experiment, rows: list[comparing.ComparisonRow], found: list[comparing.Summary]
 ) -> tuple[str, dict[str, Any]]:
     """On a terminal, and as JSON."""
     (series, *_) = read.series
-    measured = [Measured(series, Realm.EMULATED, (), 1.0, 0.0)]
+    measured = [MeasuredSeries(series, Realm.EMULATED, (), 1.0, 0.0)]
     stream = io.StringIO()
     telling.render(screen_for(stream), read, rows, found, measured)
     document = json.loads(json.dumps(telling.as_json(read, rows, found, [], measured), allow_nan=False))
@@ -47,21 +47,21 @@ def told(
 
 def test_rates_times_become_those_of_the_network_that_was_meant() -> None:
     one = np.asarray([2.0])
-    assert scaled(one, Kind.RATE, 10, 100) == 20  # ten times faster, whatever the message
-    assert scaled(one, Kind.TRANSFER, 10, 100) == 20  # a hundred times the bytes in a tenth of the time
-    assert scaled(one, Kind.LATENCY, 10, 100) == 2
+    assert scaled(one, Scaling.RATE, 10, 100) == 20  # ten times faster, whatever the message
+    assert scaled(one, Scaling.TRANSFER, 10, 100) == 20  # a hundred times the bytes in a tenth of the time
+    assert scaled(one, Scaling.LATENCY, 10, 100) == 2
 
 
 def test_units_go_with_what_they_measure() -> None:
-    assert fits("MB/s", Kind.RATE)
-    assert fits("us", Kind.LATENCY)
-    assert not fits("s", Kind.RATE)
-    assert not fits("MB/s", Kind.TRANSFER)
-    assert not fits("s", Kind.SHARE)
+    assert fits("MB/s", Scaling.RATE)
+    assert fits("us", Scaling.LATENCY)
+    assert not fits("s", Scaling.RATE)
+    assert not fits("MB/s", Scaling.TRANSFER)
+    assert not fits("s", Scaling.SHARE)
 
 
 def test_a_row_has_the_figures_of_its_phase_and_no_other(read: experiment.Experiment) -> None:
-    shuffled = Curve("one", Realm.EMULATED, (4.0, 1.0, 3.0, 2.0), (11.1, 11.3, 99.0, 10.0))
+    shuffled = SeriesCurve("one", Realm.EMULATED, (4.0, 1.0, 3.0, 2.0), (11.1, 11.3, 99.0, 10.0))
     rows = list(comparing.rows(read, [shuffled]))
     assert [(row.x, row.emulated, row.simulated) for row in rows] == [
         (1.0, 11.3, None),
@@ -154,10 +154,10 @@ def test_axes_have_round_numbers(low: float, high: float, is_log: bool, expected
 
 def test_an_axis_by_powers_names_the_few_numbers_that_were_chosen() -> None:
     few = chart.Mark("", (2.0, 4.0, 8.0), (1.0, 1.0, 1.0), 0, "dots")
-    text = chart.svg("t", [], [few], chart.Axis("ranks", True), chart.Axis("y", False, 0.0))
+    text = chart.svg("t", [], [few], chart.ChartAxis("ranks", True), chart.ChartAxis("y", False, 0.0))
     assert all(f">{number}</text>" in text for number in (2, 4, 8))
     many = chart.Mark("", tuple(float(n) for n in range(1, 90)), (1.0,) * 89, 0, "dots")
-    text = chart.svg("t", [], [many], chart.Axis("bytes", True), chart.Axis("y", False, 0.0))
+    text = chart.svg("t", [], [many], chart.ChartAxis("bytes", True), chart.ChartAxis("y", False, 0.0))
     assert ">10</text>" in text
     assert ">11</text>" not in text
 
@@ -166,7 +166,9 @@ def test_an_axis_by_powers_names_the_few_numbers_that_were_chosen() -> None:
 def test_every_form_is_a_picture_also_of_nearly_nothing(
     form: str, read: experiment.Experiment, tmp_path: Path
 ) -> None:
-    asked = replace(read, source="A & B <c>", pictures=(experiment.Picture(form, "<title>", "x", "y"),))
+    asked = replace(
+        read, source="A & B <c>", pictures=(experiment.ExperimentPicture(form, "<title>", "x", "y"),)
+    )
     full = replace(lab(1.0, 2.0, 3.0), routes=(1.0, 2.0), route_bytes=(10, 1000), phase_x=(1.0,),
                    phase_rates=(2.0,))  # fmt: skip
     for curves in ([full], []):
@@ -181,7 +183,9 @@ def test_several_pictures_are_as_many_files_each_with_its_own_axes(
     read: experiment.Experiment, tmp_path: Path
 ) -> None:
     forms = ("histogram", "phase histogram")
-    asked = replace(read, pictures=tuple(experiment.Picture(form, f"of {form}", "x", "y") for form in forms))
+    asked = replace(
+        read, pictures=tuple(experiment.ExperimentPicture(form, f"of {form}", "x", "y") for form in forms)
+    )
     curve = replace(lab(1.0, 2.0, 3.0), routes=(2.0,) * 9, phase_x=(1.0, 2.0), phase_rates=(3.0, 3.0))
     drawn = picture.write(asked, [], [curve], tmp_path)
     assert [path.stem for path in drawn] == ["picture", "picture-2"]
@@ -197,7 +201,7 @@ def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, t
     curve = replace(lab(1.0, 2.0, 3.0), limited=(False, True, False), phase_x=(1.0, 2.0),
                     phase_rates=(2.0, 3.0), phase_limited=(True, False))  # fmt: skip
     for form in ("points", "phases"):
-        asked = replace(read, pictures=(experiment.Picture(form, "t", "x", "y"),))
+        asked = replace(read, pictures=(experiment.ExperimentPicture(form, "t", "x", "y"),))
         picture.write(asked, list(comparing.rows(asked, [curve])), [curve], tmp_path)
         text = (tmp_path / "picture.svg").read_text()
         assert picture.LIMITED in text
@@ -205,7 +209,7 @@ def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, t
         fine = replace(curve, limited=(False,) * 3, phase_limited=(False,) * 2)
         picture.write(asked, list(comparing.rows(asked, [fine])), [fine], tmp_path)
         assert picture.LIMITED not in (tmp_path / "picture.svg").read_text()
-    asked = replace(read, pictures=(experiment.Picture("histogram", "t", "x", "y"),))
+    asked = replace(read, pictures=(experiment.ExperimentPicture("histogram", "t", "x", "y"),))
     many = replace(curve, routes=(1.0, 2.0))
     picture.write(asked, [], [many], tmp_path)
     assert "was the limit of 1 of 2 phases of one" in (tmp_path / "picture.svg").read_text()
@@ -214,10 +218,10 @@ def test_what_the_machine_limited_looks_otherwise(read: experiment.Experiment, t
 def test_what_is_other_on_the_lab_is_said(read: experiment.Experiment) -> None:
     (series,) = read.series
     other = replace(series, lab_parameters=series.parameters | {"cumulative": "false"})
-    said = telling.conditions([Measured(other, Realm.EMULATED, (), 10.0, 0.0)])
+    said = telling.conditions([MeasuredSeries(other, Realm.EMULATED, (), 10.0, 0.0)])
     assert "emulated: messages of 500 KB in place of 10 MiB; times scaled" in said
     assert "emulated: cumulative false in place of true" in said
-    assert telling.conditions([Measured(other, Realm.SIMULATED, (), 1.0, 0.0)]) == []
+    assert telling.conditions([MeasuredSeries(other, Realm.SIMULATED, (), 1.0, 0.0)]) == []
 
 
 def test_dilations_are_told_once_where_they_are_one_and_by_series_where_not(
@@ -225,7 +229,7 @@ def test_dilations_are_told_once_where_they_are_one_and_by_series_where_not(
 ) -> None:
     (one,) = read.series
     other = replace(one, name="two", lab_messages=one.messages)
-    same = [Measured(series, Realm.EMULATED, (), 10.0, 0.0) for series in (one, other)]
+    same = [MeasuredSeries(series, Realm.EMULATED, (), 10.0, 0.0) for series in (one, other)]
     assert telling.conditions(same)[0] == "emulated: all rates divided by 10, rates shown times 10"
     apart = [same[0], replace(same[1], dilation=100.0)]
     assert telling.conditions(apart)[:2] == [
@@ -238,7 +242,7 @@ def test_the_switch_of_the_lab_is_told_where_it_is_not_the_plain_one_and_kept_al
     read: experiment.Experiment,
 ) -> None:
     (one,) = read.series
-    plain = Measured(one, Realm.EMULATED, (), 1.0, 0.0)
+    plain = MeasuredSeries(one, Realm.EMULATED, (), 1.0, 0.0)
     cut = replace(plain, switch="user,forwarding=cut", series=replace(one, name="two"))
     words = "emulated: carried by crosscut-switch (forwarding=cut)"
     assert telling.conditions([cut, cut])[0] == words
@@ -274,11 +278,11 @@ def test_numbers_of_an_axis_say_what_they_count(read: experiment.Experiment) -> 
     (one,) = read.series
     rows = list(comparing.rows(read, [lab(11.3, 11.2, 11.1)]))
     assert telling.places_on_x(read, rows) == "phase"
-    labelled = replace(read, pictures=(experiment.Picture("points", "t", "pairs at once", "y"),))
+    labelled = replace(read, pictures=(experiment.ExperimentPicture("points", "t", "pairs at once", "y"),))
     assert "at: pairs at once" in told(labelled, rows, [])[0]
     sizes = replace(one, by_size=True, messages=(300_000, 1_000_000), phases=(), published=())
     by_size = replace(labelled, series=(sizes,))
-    curve = Curve("one", Realm.EMULATED, (300_000.0, 1_000_000.0), (1.0, 2.0))
+    curve = SeriesCurve("one", Realm.EMULATED, (300_000.0, 1_000_000.0), (1.0, 2.0))
     said, _ = told(by_size, list(comparing.rows(by_size, [curve])), [])
     assert "300 KB" in said
     assert "1 MB" in said
@@ -293,9 +297,9 @@ def test_numbers_of_an_axis_have_no_exponent(x: float, said: str) -> None:
 def test_what_agrees_with_the_paper_is_seen_in_its_empty_ring(
     read: experiment.Experiment, tmp_path: Path
 ) -> None:
-    simulated = Curve("one", Realm.SIMULATED, (1.0, 2.0, 4.0), (1.0, 2.0, 3.0))
+    simulated = SeriesCurve("one", Realm.SIMULATED, (1.0, 2.0, 4.0), (1.0, 2.0, 3.0))
     curves = [lab(1.0, 2.0, 3.0), simulated]
-    asked = replace(read, pictures=(experiment.Picture("points", "t", "x", "y"),))
+    asked = replace(read, pictures=(experiment.ExperimentPicture("points", "t", "x", "y"),))
     picture.write(asked, list(comparing.rows(asked, curves)), curves, tmp_path)
     text = (tmp_path / "picture.svg").read_text()
     ring, dot, cross = text.index('r="6" fill="none"'), text.index('r="3.5"'), text.index("h10m-5 -5v10")

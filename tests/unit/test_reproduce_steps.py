@@ -9,9 +9,9 @@ from test_reproduce_experiment import written
 
 from crosscut.base.errors import SessionError, UsageError
 from crosscut.reproduce import comparing, computing, experiment
-from crosscut.reproduce.comparing import Curve
+from crosscut.reproduce.comparing import SeriesCurve
 from crosscut.reproduce.experiment import Experiment
-from crosscut.reproduce.running import Measured
+from crosscut.reproduce.running import MeasuredSeries
 from crosscut.run.realm import Realm
 
 WALK = """
@@ -66,14 +66,14 @@ def test_ranks_of_this_machine_need_no_network_and_are_not_part_of_what_is_emula
 
 
 def test_figures_of_a_step_are_rows_as_those_of_runs_are(read: Experiment) -> None:
-    walked = Measured(read.series[0], Realm.EMULATED, (), 1.0, 0.0, (324.0, 503.0, 432.0))
+    walked = MeasuredSeries(read.series[0], Realm.EMULATED, (), 1.0, 0.0, (324.0, 503.0, 432.0))
     rows = list(comparing.rows(read, [comparing.curve(walked)]))
     assert [(row.x, row.emulated) for row in rows[:3]] == [(0, 324), (1, 503), (2, 432)]
     assert rows[1].error(rows[1].emulated) == pytest.approx(-1 / 504)
 
 
 def test_a_figure_of_a_step_that_the_machine_limited_is_marked(read: Experiment) -> None:
-    computed = Measured(read.series[1], Realm.EMULATED, (), 1.0, 0.0, (0.5, 0.9), (True, False))
+    computed = MeasuredSeries(read.series[1], Realm.EMULATED, (), 1.0, 0.0, (0.5, 0.9), (True, False))
     rows = [row for row in comparing.rows(read, [comparing.curve(computed)]) if row.series == "computing"]
     assert [(row.x, row.emulated, row.limited(Realm.EMULATED)) for row in rows] == [
         (1, 0.5, True),
@@ -82,7 +82,7 @@ def test_a_figure_of_a_step_that_the_machine_limited_is_marked(read: Experiment)
 
 
 def test_figures_by_ranks_stand_in_a_column_of_this_machine(read: Experiment) -> None:
-    here = Curve("waits", Realm.HERE, (2.0, 4.0, 8.0), (5.0, 6.0, 7.0))
+    here = SeriesCurve("waits", Realm.HERE, (2.0, 4.0, 8.0), (5.0, 6.0, 7.0))
     rows = [row for row in comparing.rows(read, [here]) if row.series == "waits"]
     assert [(row.x, row.at(Realm.HERE), row.at(Realm.EMULATED), row.at(Realm.SIMULATED)) for row in rows] == [
         (2.0, 5.0, None, None),

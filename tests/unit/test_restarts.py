@@ -13,7 +13,7 @@ from crosscut.places.base import PlaceOptions
 from crosscut.places.local import LocalPlace
 from crosscut.places.mpi import MpiPlace
 from crosscut.places.mpi_without import without
-from crosscut.session.client import Outcome
+from crosscut.session.client import JobOutcome
 from crosscut.session.measure import Decided
 from crosscut.session.restarts import MOST_RESTARTS, measure
 
@@ -75,12 +75,12 @@ class Losing:
         self.lost = RanksLost(f"{text}\nwhat was measured is in x", nodes)
         self.seen: list[tuple[Job, Decided]] = []
 
-    def __call__(self, job: Job, decided: Decided) -> tuple[Outcome, bool]:
+    def __call__(self, job: Job, decided: Decided) -> tuple[JobOutcome, bool]:
         self.seen.append((job, decided))
         if self.left:
             self.left -= 1
             raise self.lost
-        return Outcome(job.out, "complete", 1.0), False
+        return JobOutcome(job.out, "complete", 1.0), False
 
 
 def test_a_tolerated_loss_is_resumed_without_the_node(tmp_path: Path) -> None:

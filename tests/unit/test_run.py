@@ -14,7 +14,7 @@ from stored_run import PHASES, RANKS, REPETITIONS, SIZES, SLOTS, make_run, peers
 
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.cli import main
-from crosscut.run.format import Damaged
+from crosscut.run.format import DamagedRun
 from crosscut.run.implied import Coordinates, ImpliedArray, add_implied, parse_answer
 from crosscut.run.run import Run
 
@@ -110,7 +110,7 @@ def test_metadata_that_is_no_run_is_refused_in_words(
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, "\xff", '{"attributes": 1}', "null"])
 def test_broken_json_names_the_file(path: Path, text: str) -> None:
     (path / "zarr.json").write_text(text, encoding="latin-1")
-    with pytest.raises(Damaged, match=r"zarr\.json"):
+    with pytest.raises(DamagedRun, match=r"zarr\.json"):
         Run.open(path)
 
 
@@ -130,13 +130,13 @@ def test_a_shard_that_was_cut_short_is_refused_before_anything_is_read(path: Pat
     shard = path / "message_seconds/c/1/0/0/0/0"
     content = shard.read_bytes()
     shard.write_bytes(content[:length])
-    with pytest.raises(Damaged, match="fsck"):
+    with pytest.raises(DamagedRun, match="fsck"):
         Run.open(path)
 
 
 def test_a_coordinate_of_another_length_is_refused(path: Path) -> None:
     (path / "peer/c/0/0/0").write_bytes(b"short")
-    with pytest.raises(Damaged, match="has 5 bytes, expected"):
+    with pytest.raises(DamagedRun, match="has 5 bytes, expected"):
         Run.open(path)
 
 
@@ -167,7 +167,7 @@ def test_a_run_that_lost_a_chunk_is_refused(path: Path, name: str) -> None:
     with (path / name).open("r+b") as file:
         file.seek(16)
         file.write(b"\xff" * 16)  # the second of three entries of the index: "not there"
-    with pytest.raises(Damaged, match="lacks chunks"):
+    with pytest.raises(DamagedRun, match="lacks chunks"):
         Run.open(path)
 
 

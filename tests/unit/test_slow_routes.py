@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from crosscut.analysis.findings import slow_routes
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.observed import Observed, of_phases
@@ -30,7 +30,7 @@ def aapc(slow_at: dict[tuple[int, int], float]) -> Observed:
 
 def test_a_route_that_is_slow_alone_is_named() -> None:
     (one,) = found({(5, 3): 0.5})
-    assert (one.kind, one.ranks) == (Kind.SLOW_ROUTE, (3, 9))
+    assert (one.kind, one.ranks) == (FindingKind.SLOW_ROUTE, (3, 9))
 
 
 def test_two_slow_routes_that_were_measured_at_once_are_named() -> None:
@@ -39,10 +39,13 @@ def test_two_slow_routes_that_were_measured_at_once_are_named() -> None:
 
 def test_routes_that_are_slow_only_together_are_no_bad_cables() -> None:
     (one,) = found({(5, source): 0.89 for source in range(0, 18, 2)})
-    assert one.kind is Kind.SHARED_LIMIT
+    assert one.kind is FindingKind.SHARED_LIMIT
     assert "in one phase up to 9 routes at once ran at about 89 %" in one.what
 
 
 def test_a_bad_cable_is_named_beside_routes_that_met() -> None:
     met = {(5, source): 0.89 for source in range(0, 18, 2)}
-    assert [one.kind for one in found(met | {(11, 3): 0.5})] == [Kind.SLOW_ROUTE, Kind.SHARED_LIMIT]
+    assert [one.kind for one in found(met | {(11, 3): 0.5})] == [
+        FindingKind.SLOW_ROUTE,
+        FindingKind.SHARED_LIMIT,
+    ]

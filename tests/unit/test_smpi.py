@@ -12,9 +12,9 @@ import pytest
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.network import description
 from crosscut.places import smpi
-from crosscut.places.smpi import Platform, Program, Settings
+from crosscut.places.smpi import Platform, SimulatedProgram, SimulationSettings
 
-SETTINGS = Settings(network="net.toml", ranks=4)
+SETTINGS = SimulationSettings(network="net.toml", ranks=4)
 LD = b"\x7fELF" + bytes(60)
 
 
@@ -42,7 +42,7 @@ def options_of(words: list[str]) -> dict[str, str]:
 
 
 def test_a_platform_is_asked_for_with_what_goes_beside_it(tmp_path, asked):
-    made = smpi.write_platform(Settings("net.toml", ranks_per_host=2), 4, tmp_path)
+    made = smpi.write_platform(SimulationSettings("net.toml", ranks_per_host=2), 4, tmp_path)
     words = ("platform", "net.toml", "--ranks", "4", "--ranks-per-host", "2", "--out", str(made.file))
     assert asked == [words]
     assert made.hosts == Path(f"{made.file}.hosts")
@@ -50,7 +50,7 @@ def test_a_platform_is_asked_for_with_what_goes_beside_it(tmp_path, asked):
 
 
 def test_smpirun_gets_platform_ranks_program_and_its_words(tmp_path, platform):
-    words = smpi.command(Program(Path("/bin/ring"), ("7", "x=y")), SETTINGS, 4, platform, tmp_path)
+    words = smpi.command(SimulatedProgram(Path("/bin/ring"), ("7", "x=y")), SETTINGS, 4, platform, tmp_path)
     assert words[words.index("-platform") + 1] == str(platform.file)
     assert words[words.index("-hostfile") + 1] == str(platform.hosts)
     assert words[words.index("-np") + 1] == "4"
@@ -58,14 +58,14 @@ def test_smpirun_gets_platform_ranks_program_and_its_words(tmp_path, platform):
 
 
 def test_options_of_the_network_are_in_force(tmp_path, platform):
-    given = options_of(smpi.command(Program(Path("p")), SETTINGS, 4, platform, tmp_path))
+    given = options_of(smpi.command(SimulatedProgram(Path("p")), SETTINGS, 4, platform, tmp_path))
     assert given["network/model"] == "CM02"
     assert given["smpi/wtime"] == "0"
 
 
 def test_an_option_that_was_typed_wins(tmp_path, platform):
-    settings = Settings("net.toml", 4, options=("network/model:SMPI",))
-    given = options_of(smpi.command(Program(Path("p")), settings, 4, platform, tmp_path))
+    settings = SimulationSettings("net.toml", 4, options=("network/model:SMPI",))
+    given = options_of(smpi.command(SimulatedProgram(Path("p")), settings, 4, platform, tmp_path))
     assert given["network/model"] == "SMPI"
 
 
@@ -91,22 +91,22 @@ def test_an_option_that_is_no_pair_is_refused(text):
 @pytest.mark.parametrize("word", ["a b", "", "--cfg=x:y", "--log=root", "tab\there", " x"])
 def test_a_word_that_the_script_would_change_is_refused(word, tmp_path):
     with pytest.raises(UsageError, match="smpirun"):
-        smpi.checked_words(Program(Path("p"), (word,)), tmp_path)
+        smpi.checked_words(SimulatedProgram(Path("p"), (word,)), tmp_path)
 
 
 def test_a_folder_with_a_blank_is_refused(tmp_path):
     with pytest.raises(UsageError, match="TMPDIR"):
-        smpi.checked_words(Program(Path("p")), tmp_path / "a b")
+        smpi.checked_words(SimulatedProgram(Path("p")), tmp_path / "a b")
 
 
 def test_more_ranks_than_a_platform_has_ways_for_are_refused():
     with pytest.raises(UsageError, match="2048"):
-        smpi.rank_count(Settings("net.toml", smpi.MOST_RANKS + 1))
+        smpi.rank_count(SimulationSettings("net.toml", smpi.MOST_RANKS + 1))
 
 
 def test_all_ranks_of_the_network_are_taken_where_none_are_named(monkeypatch):
     monkeypatch.setattr(description, "ranks", lambda file, per_host: {("net.toml", 3): 24}[file, per_host])
-    assert smpi.rank_count(Settings("net.toml", ranks_per_host=3)) == 24
+    assert smpi.rank_count(SimulationSettings("net.toml", ranks_per_host=3)) == 24
 
 
 def test_the_clock_is_read_with_all_its_digits(tmp_path):
@@ -152,12 +152,12 @@ def test_an_mpi_program_of_another_mpi_is_refused_with_how_to_compile_it(tmp_pat
     program = tmp_path / "program"
     program.write_bytes(LD + b"libmpi.so")
     with pytest.raises(UsageError, match="smpicc"):
-        smpi.prepared(Program(program), tmp_path)
+        smpi.prepared(SimulatedProgram(program), tmp_path)
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path):
     with pytest.raises(UsageError, match="no such program"):
-        smpi.prepared(Program(tmp_path / "absent"), tmp_path)
+        smpi.prepared(SimulatedProgram(tmp_path / "absent"), tmp_path)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="stands in for a compiler by a script")
@@ -168,8 +168,8 @@ def test_a_source_file_is_compiled_by_the_wrapper_of_its_language(tmp_path, monk
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     source = tmp_path / "ring.cpp"
     source.write_text("int main() {}")
-    made = smpi.prepared(Program(source, ("5",)), tmp_path)
-    assert made == Program(tmp_path / "ring", ("5",))
+    made = smpi.prepared(SimulatedProgram(source, ("5",)), tmp_path)
+    assert made == SimulatedProgram(tmp_path / "ring", ("5",))
     assert made.path.read_text().split() == ["-O2", str(source), "-o", str(made.path)]
 
 
@@ -179,7 +179,7 @@ def test_without_simgrid_the_reason_says_how_to_get_it(tmp_path, monkeypatch):
     source = tmp_path / "ring.c"
     source.write_text("")
     with pytest.raises(CrosscutError, match="libsimgrid-dev"):
-        smpi.prepared(Program(source), tmp_path)
+        smpi.prepared(SimulatedProgram(source), tmp_path)
 
 
 def test_with_simgrid_nothing_is_amiss(monkeypatch):

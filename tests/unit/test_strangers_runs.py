@@ -19,7 +19,7 @@ from stored_run import RANKS, change, make_run
 from crosscut.base.errors import UsageError
 from crosscut.cli import main
 from crosscut.run import fsck
-from crosscut.run.format import Damaged
+from crosscut.run.format import DamagedRun
 from crosscut.run.repair import repair
 from crosscut.run.run import Run
 
@@ -91,7 +91,7 @@ def test_a_pickle_beside_the_arrays_is_not_read_and_fsck_names_it(
 
 def test_a_known_array_with_an_unknown_codec_is_refused(run: Path) -> None:
     change(run, lambda arrays: arrays["node"].update(codecs=[{"name": "numcodecs.pickle"}]))
-    with pytest.raises(Damaged, match="'node': its values are not written as those of a run are"):
+    with pytest.raises(DamagedRun, match="'node': its values are not written as those of a run are"):
         Run.open(run)
 
 
@@ -124,7 +124,7 @@ def replace_by_pipe(file: Path) -> None:
 @pytest.mark.parametrize("name", [STATUS, "node/c/0", "status/c", "node", "zarr.json"])
 def test_a_link_out_of_the_run_is_refused_and_named(run: Path, name: str) -> None:
     replace_by_link(run / name)
-    with pytest.raises(Damaged, match="symbolic link"):
+    with pytest.raises(DamagedRun, match="symbolic link"):
         Run.open(run)
     assert "symbolic link" in problems(run)
 
@@ -135,7 +135,7 @@ def test_a_pipe_in_place_of_a_file_is_named_and_not_waited_for(run: Path, name: 
     with at_most_a_second():
         assert "no regular file" in problems(run)
         if name != "status/zarr.json":  # which is not needed
-            with pytest.raises(Damaged, match="no regular file"):
+            with pytest.raises(DamagedRun, match="no regular file"):
                 Run.open(run)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crosscut.analysis.findings import cable_names
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.base.errors import UsageError
 from crosscut.cabling import switch_counters
@@ -55,7 +55,7 @@ def cabling(**counted: int) -> Cabling:
 
 
 def test_a_slow_host_is_told_with_what_its_port_counted() -> None:
-    slow = Finding(Kind.SLOW_HOST, "n4 sends at half.", ranks=(3,), hosts=("n4",))
+    slow = Finding(FindingKind.SLOW_HOST, "n4 sends at half.", ranks=(3,), hosts=("n4",))
     found, _ = cable_names.named([slow], None, cabling(p4=12))
     assert [one.what for one in found] == [
         "n4 sends at half [switch leaf1 port 4]; switch leaf1 port 4 counted crc_errors +12"
@@ -64,7 +64,7 @@ def test_a_slow_host_is_told_with_what_its_port_counted() -> None:
 
 def test_errors_of_a_port_without_a_finding_are_one_of_their_own() -> None:
     found, _ = cable_names.named([], None, cabling(p2=1, p49=5))
-    assert [one.kind for one in found] == [Kind.COUNTED, Kind.COUNTED]
+    assert [one.kind for one in found] == [FindingKind.COUNTED, FindingKind.COUNTED]
     assert "switch leaf1 port 2 (to n2) counted" in found[0].what
     assert "switch leaf1 port 49 (to spine port 1) counted" in found[1].what
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from made_runs import SAMPLE, aapc_view, pingpong_view
 from rich.console import Console
 
-from crosscut.analysis.figures.cautions import Kind
+from crosscut.analysis.figures.cautions import CautionKind
 from crosscut.analysis.stats import binning
 from crosscut.base.errors import UsageError
 from crosscut.reports.terminal import headline
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.glyphs import ASCII, UNICODE, Glyphs
-from crosscut.reports.terminal.plot import Columns, bar, column_plot, histogram_plot, scatter_plot
+from crosscut.reports.terminal.plot import PlotColumns, bar, column_plot, histogram_plot, scatter_plot
 from crosscut.reports.terminal.screen import Screen
 from crosscut.reports.view import View
 from crosscut.reports.words import about, sentences
@@ -165,7 +165,7 @@ def test_a_wide_interval_is_a_caution() -> None:
     assert cautions(view) == []
     view.dataset["rank_seconds"][1, 10:, 0] *= 1.5  # a second heap: the median lies between the two
     (caution,) = about.beware(view, [view.samples(1)])
-    assert caution.kind is Kind.WIDE_INTERVALS
+    assert caution.kind is CautionKind.WIDE_INTERVALS
     assert "1 of 3 phases at 1 MB" in caution.text
 
 
@@ -183,7 +183,7 @@ def congested(sent_seconds: float) -> View:
 
 def test_congestors_that_end_before_the_victims_are_a_caution() -> None:
     (early,) = about.beware(congested(0.0025), [congested(0.0025).samples(0)])
-    assert early.kind is Kind.CONGESTION_ENDED
+    assert early.kind is CautionKind.CONGESTION_ENDED
     assert "incast (after 25 % of their time), storm (after 25 %" in early.text
     assert about.beware(congested(0.5), [congested(0.5).samples(0)]) == []
 
@@ -223,7 +223,7 @@ def test_the_lines_after_a_run_have_a_row_a_size_and_no_trailing_blanks(
 
 
 def test_columns_stand_on_zero_and_end_at_a_round_number() -> None:
-    columns = Columns([1, 2, 3], np.array([10.0, 20.0, np.nan]), np.array([10.0, 20.0, np.nan]))
+    columns = PlotColumns([1, 2, 3], np.array([10.0, 20.0, np.nan]), np.array([10.0, 20.0, np.nan]))
     lines = column_plot(columns, unit=(1.0, "B/s"), width=40, height=4, glyphs=UNICODE, x_label="phase")
     assert lines[0].endswith("20 ┤ B/s")
     assert [line.count("█") for line in lines[1:5]] == [5, 5, 10, 10]
@@ -234,7 +234,7 @@ def test_columns_stand_on_zero_and_end_at_a_round_number() -> None:
 def test_many_columns_share_one_from_the_least_to_the_greatest() -> None:
     low = np.full(1000, 5.0)
     low[500] = 1.0
-    columns = Columns(list(range(1, 1001)), low, np.full(1000, 5.0))
+    columns = PlotColumns(list(range(1, 1001)), low, np.full(1000, 5.0))
     lines = column_plot(columns, unit=(1.0, "B/s"), width=60, height=5, glyphs=UNICODE, x_label="phase")
     assert any(UNICODE.shade in line for line in lines)
     assert max(map(len, lines)) <= 60

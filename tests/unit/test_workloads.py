@@ -16,7 +16,14 @@ from crosscut.reports.terminal.glyphs import ASCII
 from crosscut.reports.terminal.screen import Screen
 from crosscut.workloads import applications, tables
 from crosscut.workloads import figures as workload_figures
-from crosscut.workloads.applications import WORKLOADS, Curve, Figure, Result, Row, WorkloadError
+from crosscut.workloads.applications import (
+    WORKLOADS,
+    Result,
+    ScalingCurve,
+    ScalingRow,
+    WorkloadError,
+    WorkloadFigure,
+)
 
 SAID: dict[str, Any] = {
     "name": "cg",
@@ -128,19 +135,19 @@ def test_what_is_no_result_is_refused(text):
 
 
 def test_a_speed_up_is_against_the_fewest_ranks_and_of_medians():
-    base = Row((result(2, 9), result(2, 8), result(2, 1)))
+    base = ScalingRow((result(2, 9), result(2, 8), result(2, 1)))
     assert base.seconds == 8
-    assert applications.speed_up(Row((result(8, 4),)), base) == 4
+    assert applications.speed_up(ScalingRow((result(8, 4),)), base) == 4
     assert applications.speed_up(base, base) == 2
 
 
 def test_the_deviation_is_that_of_a_sample_and_none_of_one_run():
-    assert Row((result(2, 1),)).deviation_seconds is None
-    assert Row((result(2, 1), result(2, 2), result(2, 3))).deviation_seconds == 1
+    assert ScalingRow((result(2, 1),)).deviation_seconds is None
+    assert ScalingRow((result(2, 1), result(2, 2), result(2, 3))).deviation_seconds == 1
 
 
-def figures(*values: tuple[str, str, float]) -> tuple[Figure, ...]:
-    return tuple(Figure(name, value, "share", at) for name, at, value in values)
+def figures(*values: tuple[str, str, float]) -> tuple[WorkloadFigure, ...]:
+    return tuple(WorkloadFigure(name, value, "share", at) for name, at, value in values)
 
 
 def test_figures_of_a_row_are_medians_of_its_runs_by_name_and_place():
@@ -150,20 +157,25 @@ def test_figures_of_a_row_are_medians_of_its_runs_by_name_and_place():
         )
         for one in (1, 9, 2)
     ]
-    assert Row(tuple(runs)).figures == figures(("free", "1 KiB", 2), ("free", "1 MiB", -2), ("a", "", 2))
+    assert ScalingRow(tuple(runs)).figures == figures(
+        ("free", "1 KiB", 2), ("free", "1 MiB", -2), ("a", "", 2)
+    )
 
 
 def test_figures_are_shown_in_their_units_with_a_column_for_each_number_of_ranks():
-    def row(ranks: int, *found: Figure) -> Row:
-        return Row((dataclasses.replace(result(ranks, 1), figures=found),))
+    def row(ranks: int, *found: WorkloadFigure) -> ScalingRow:
+        return ScalingRow((dataclasses.replace(result(ranks, 1), figures=found),))
 
     printed = io.StringIO()
     screen = Screen(Console(file=printed, width=100), ASCII)
     rows = [
         row(
-            2, Figure("gets", 1234, "1/s"), Figure("a get", 0.002, "s"), Figure("free", 0.5, "share", "1 KiB")
+            2,
+            WorkloadFigure("gets", 1234, "1/s"),
+            WorkloadFigure("a get", 0.002, "s"),
+            WorkloadFigure("free", 0.5, "share", "1 KiB"),
         ),
-        row(4, Figure("gets", 2.5, "1/s"), Figure("fetched", 2e6, "B/s")),
+        row(4, WorkloadFigure("gets", 2.5, "1/s"), WorkloadFigure("fetched", 2e6, "B/s")),
     ]
     workload_figures.show(screen, rows)
     lines = [" ".join(line.replace("|", " ").split()) for line in printed.getvalue().splitlines()]
@@ -181,7 +193,9 @@ def test_figures_are_shown_in_their_units_with_a_column_for_each_number_of_ranks
 def test_more_numbers_of_ranks_than_fit_get_tables_of_their_own_and_no_figure_is_cut():
     printed = io.StringIO()
     rows = [
-        Row((dataclasses.replace(result(n, 1), figures=(Figure("bytes a step", 10_000 + n, ""),)),))
+        ScalingRow(
+            (dataclasses.replace(result(n, 1), figures=(WorkloadFigure("bytes a step", 10_000 + n, ""),)),)
+        )
         for n in range(1, 17)
     ]
     workload_figures.show(Screen(Console(file=printed, width=80), ASCII), rows)
@@ -192,17 +206,20 @@ def test_more_numbers_of_ranks_than_fit_get_tables_of_their_own_and_no_figure_is
 
 
 def test_a_row_is_verified_where_all_its_runs_are():
-    assert Row((result(2, 1), result(2, 1))).verified
-    assert not Row((result(2, 1), result(2, 1, verified=False))).verified
+    assert ScalingRow((result(2, 1), result(2, 1))).verified
+    assert not ScalingRow((result(2, 1), result(2, 1, verified=False))).verified
 
 
-def curve(name: str, problem_class: str, *rows: Row, failed: tuple[int, ...] = ()) -> Curve:
+def curve(name: str, problem_class: str, *rows: ScalingRow, failed: tuple[int, ...] = ()) -> ScalingCurve:
     (workload,) = applications.find([name])
-    return Curve(workload, problem_class, rows, failed)
+    return ScalingCurve(workload, problem_class, rows, failed)
 
 
 def test_a_curve_is_verified_where_something_ran_and_all_of_it_was_right():
-    right, wrong = Row((result(2, 1), result(2, 1))), Row((result(4, 1), result(4, 1, verified=False)))
+    right, wrong = (
+        ScalingRow((result(2, 1), result(2, 1))),
+        ScalingRow((result(4, 1), result(4, 1, verified=False))),
+    )
     assert curve("cg", "S", right).verified
     assert not curve("cg", "S", right, wrong).verified
     assert not curve("cg", "S", right, failed=(8,)).verified
@@ -225,8 +242,8 @@ def test_numbers_in_a_row_are_said_by_their_ends(counts, said):
 def test_at_the_end_stands_what_ran_and_what_of_it_is_right():
     printed = io.StringIO()
     screen = Screen(Console(file=printed, width=100), ASCII)
-    many = [Row((result(ranks, 1),)) for ranks in range(1, 17)]
-    curves = [curve("ep", "S", *many), curve("cg", "W", Row((result(2, 1),)), failed=(4,))]
+    many = [ScalingRow((result(ranks, 1),)) for ranks in range(1, 17)]
+    curves = [curve("ep", "S", *many), curve("cg", "W", ScalingRow((result(2, 1),)), failed=(4,))]
     tables.summary(screen, curves, 125.0)
     lines = [" ".join(line.replace("|", " ").split()) for line in printed.getvalue().splitlines()]
     assert [line for line in lines if line.strip("-+")] == [
@@ -242,7 +259,7 @@ def test_several_runs_on_several_numbers_of_ranks_are_drawn_as_a_curve():
     printed = io.StringIO()
     screen = Screen(Console(file=printed, width=100), ASCII)
     (workload,) = applications.find(["cg"])
-    rows = [Row((result(n, 7.9 / n), result(n, 8 / n), result(n, 8.1 / n))) for n in (1, 2, 4)]
+    rows = [ScalingRow((result(n, 7.9 / n), result(n, 8 / n), result(n, 8.1 / n))) for n in (1, 2, 4)]
     tables.curve(screen, workload, "S", rows)
     shown = printed.getvalue()
     assert "speed-up; shaded" in shown
@@ -250,7 +267,7 @@ def test_several_runs_on_several_numbers_of_ranks_are_drawn_as_a_curve():
     assert filled[0] == 1, "of four ranks alone the column is that high"
     assert filled[-1] == 3
     once = io.StringIO()
-    tables.curve(Screen(Console(file=once), ASCII), workload, "S", [Row((result(1, 1),))])
+    tables.curve(Screen(Console(file=once), ASCII), workload, "S", [ScalingRow((result(1, 1),))])
     assert "shaded" not in once.getvalue()
 
 

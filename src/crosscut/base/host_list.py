@@ -20,7 +20,7 @@ _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 
 
 @dataclass(frozen=True)
-class Host:
+class HostEntry:
     name: str
     slots: int = 1
     """Ranks it takes, at most."""
@@ -35,7 +35,7 @@ class Share:
     count: int
 
 
-def read_host_file(path: Path) -> list[Host]:
+def read_host_file(path: Path) -> list[HostEntry]:
     """The hosts, in the file's order; a host named twice has the sum of its slots. Raises UsageError
     that names file and line."""
     content = bounded_file.read(path, LARGEST_FILE_BYTES, "a host file")
@@ -50,10 +50,10 @@ def read_host_file(path: Path) -> list[Host]:
             raise UsageError(f"host file {path}, line {number}: {error}") from error
     if not slots:
         raise UsageError(f"host file {path} names no host; write one a line: `n001 slots=4`")
-    return [Host(name, count) for name, count in slots.items()]
+    return [HostEntry(name, count) for name, count in slots.items()]
 
 
-def _parse_line(line: str) -> Iterator[Host]:
+def _parse_line(line: str) -> Iterator[HostEntry]:
     words = line.partition("#")[0].split()
     if not words:
         return
@@ -68,7 +68,7 @@ def _parse_line(line: str) -> Iterator[Host]:
     for name in expand(words[0]):
         if not _HOST_NAME.fullmatch(name):
             raise ValueError(f"'{name}' is no host name")
-        yield Host(name, slots)
+        yield HostEntry(name, slots)
 
 
 def expand(pattern: str) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _numbers(text: str) -> Iterator[str]:
             yield str(number).zfill(len(first))
 
 
-def share_out(ranks: int, hosts: Sequence[Host]) -> list[Share]:
+def share_out(ranks: int, hosts: Sequence[HostEntry]) -> list[Share]:
     """Ranks spread evenly over the hosts within their slots, for it is the network between hosts that is
     to be measured; the ranks of one host are consecutive. Raises PlaceError when there are too few slots."""
     total = sum(host.slots for host in hosts)

@@ -15,7 +15,7 @@ from typing import Any
 from crosscut import __version__
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.base.job import Job
-from crosscut.run.format import Damaged, load_json
+from crosscut.run.format import DamagedRun, load_json
 from crosscut.session.client import Listener, Session
 from crosscut.session.measure import Decided
 
@@ -25,7 +25,7 @@ SCHEMA = {"name": "crosscut-campaign", "version": 1}
 
 
 @dataclass(frozen=True)
-class Step:
+class CampaignStep:
     """One measurement of a campaign."""
 
     name: str
@@ -40,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True)
 class StepResult:
-    step: Step
+    step: CampaignStep
     out: Path
     state: str
     """A run's state; or `refused`: the pattern cannot run so; `missing`: there is no run; `damaged`."""
@@ -57,7 +57,7 @@ def state_of(run: Path) -> str | None:
         return None
     try:
         attributes = load_json(run / "zarr.json").get("attributes")
-    except Damaged as error:
+    except DamagedRun as error:
         raise UsageError(f"{error}; see 'crosscut fsck {run}'") from error
     if not isinstance(attributes, dict) or not isinstance(attributes.get("state"), str):
         raise UsageError(f"{run}/zarr.json records no state; see 'crosscut fsck {run}'")
@@ -94,7 +94,7 @@ def _recorded_reasons(directory: Path) -> dict[str, str]:
     """Why steps were refused, by name, as the summary of the measuring has it; empty where there is none."""
     try:
         steps = load_json(directory / SUMMARY).get("steps")
-    except Damaged:
+    except DamagedRun:
         return {}
     return {
         str(step["name"]): str(step.get("reason", ""))
@@ -103,7 +103,7 @@ def _recorded_reasons(directory: Path) -> dict[str, str]:
     }
 
 
-def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[Step]) -> None:
+def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[CampaignStep]) -> None:
     """Writes the plan; replaced as a whole or not at all."""
     plan = {
         "schema": SCHEMA,
@@ -120,14 +120,14 @@ def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[Ste
     unfinished.replace(directory / PLAN)
 
 
-def load_plan(directory: Path) -> tuple[dict[str, Any], list[Step]]:
+def load_plan(directory: Path) -> tuple[dict[str, Any], list[CampaignStep]]:
     """(launch, steps) of a campaign that was begun."""
     try:
         plan = json.loads((directory / PLAN).read_bytes())
         if plan["schema"] != SCHEMA:
             raise ValueError(f"schema {plan['schema']}, this crosscut reads {SCHEMA}")
         steps = [
-            Step(_name(entry["name"]), str(entry["pattern"]), dict(entry["parameters"]),
+            CampaignStep(_name(entry["name"]), str(entry["pattern"]), dict(entry["parameters"]),
                  tuple(int(size) for size in entry["sizes"]), dict(entry["options"]))
             for entry in plan["steps"]
         ]  # fmt: skip
@@ -147,7 +147,7 @@ def _name(text: object) -> str:
 
 
 def measure_steps(
-    session: Session, steps: Sequence[Step], directory: Path, decided: Decided, *,
+    session: Session, steps: Sequence[CampaignStep], directory: Path, decided: Decided, *,
     listener: Listener, words: Sequence[str],
 ) -> Iterator[StepResult]:  # fmt: skip
     """Measures what is missing, in order; ends early when a signal arrives. A step that is refused, or
@@ -170,7 +170,7 @@ def measure_steps(
             return
 
 
-def _measured(session: Session, step: Step, job: Job) -> StepResult:
+def _measured(session: Session, step: CampaignStep, job: Job) -> StepResult:
     try:
         outcome = session.run(job)
     except UsageError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crosscut.analysis.compare.promises import Checked, Judged, Verdict, verdicts
+from crosscut.analysis.compare.promises import Checked, PromiseVerdict, Verdict, verdicts
 from crosscut.analysis.compare.spec import Promise, Spec
 from crosscut.analysis.stats import sequential
 from crosscut.base.errors import UsageError
@@ -22,7 +22,7 @@ _MOST_A_ROUND = 64
 
 
 @dataclass(frozen=True)
-class How:
+class CheckOptions:
     time_limit_seconds: float
     most_repetitions: int
     seed: int
@@ -34,8 +34,8 @@ def measure(
     decided: Decided,
     spec: Spec,
     folder: Path,
-    how: How,
-    told: Callable[[Sequence[Judged]], None],
+    how: CheckOptions,
+    told: Callable[[Sequence[PromiseVerdict]], None],
 ) -> Checked:
     end = time.monotonic() + how.time_limit_seconds
     runs: list[Run] = []
@@ -97,7 +97,9 @@ def _jobs(promises: Sequence[Promise]) -> list[list[Promise]]:
     return list(found.values())
 
 
-def _job(promises: Sequence[Promise], out: Path, decided: Decided, how: How, count: int, left: float) -> Job:
+def _job(
+    promises: Sequence[Promise], out: Path, decided: Decided, how: CheckOptions, count: int, left: float
+) -> Job:
     return Job(
         pattern=promises[0].pattern, out=out, pattern_parameters=promises[0].parameters,
         backend=decided.options.backend, sizes=tuple(sorted({promise.size_bytes for promise in promises})),

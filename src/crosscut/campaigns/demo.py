@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.analysis.figures import summary
-from crosscut.analysis.figures.cautions import Kind
+from crosscut.analysis.figures.cautions import CautionKind
 from crosscut.analysis.figures.samples import load
 from crosscut.analysis.findings import of_run
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, Interrupted, UsageError
-from crosscut.campaigns.campaign import Step, StepResult, measure_steps
+from crosscut.campaigns.campaign import CampaignStep, StepResult, measure_steps
 from crosscut.reports.terminal import dense, findings
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.screen import Screen, screen_for
@@ -37,21 +37,21 @@ STEP_LIMIT_SECONDS = 15.0
 OPTIONS: dict[str, object] = {"repetitions": 20, "time_limit_seconds": STEP_LIMIT_SECONDS}
 
 STEPS = (
-    Step("pingpong", "pingpong", sizes=(1, 100, 1_000, 10_000, 100_000, 1_000_000), options=OPTIONS),
-    Step("aapc", "aapc", sizes=(1_000, 100_000, 1_000_000), options=OPTIONS),
-    Step("cumulative-pairwise", "cumulative-pairwise", sizes=(1_000_000,), options=OPTIONS),
-    Step("chain", "chain", sizes=(10_000_000,), options=OPTIONS),
+    CampaignStep("pingpong", "pingpong", sizes=(1, 100, 1_000, 10_000, 100_000, 1_000_000), options=OPTIONS),
+    CampaignStep("aapc", "aapc", sizes=(1_000, 100_000, 1_000_000), options=OPTIONS),
+    CampaignStep("cumulative-pairwise", "cumulative-pairwise", sizes=(1_000_000,), options=OPTIONS),
+    CampaignStep("chain", "chain", sizes=(10_000_000,), options=OPTIONS),
 )
 
 
 # The Enterasys E7, whose limits between modules Kurmann, Rauch and Stricker (ETH TR 391, 2003) found by their
 # all-to-all: its rate falls in the middle distances (their figures 2 and 10).
 SIMULATED, SIMULATED_RANKS = "xibalba-e7-config1", 64
-SIMULATED_STEPS = (Step("aapc", "aapc", sizes=(40_000_000,)),)
+SIMULATED_STEPS = (CampaignStep("aapc", "aapc", sizes=(40_000_000,)),)
 
 
 LAB_STEPS = (
-    Step("aapc", "aapc", sizes=(1_000_000,), options={"repetitions": 5, "time_limit_seconds": 40.0}),
+    CampaignStep("aapc", "aapc", sizes=(1_000_000,), options={"repetitions": 5, "time_limit_seconds": 40.0}),
 )
 
 REPORT, ALL_RUNS = "report.html", "all-runs.html"
@@ -63,7 +63,7 @@ class Block:
 
     title: str
     launch: Launch
-    steps: tuple[Step, ...]
+    steps: tuple[CampaignStep, ...]
     folder: str
 
 
@@ -119,7 +119,7 @@ def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
         for result in results
         if result.measured
         for caution in about.beware(open_view(result.out), [])
-        if caution.kind is Kind.OVERSUBSCRIBED
+        if caution.kind is CautionKind.OVERSUBSCRIBED
     ]
     for text in dict.fromkeys(texts):
         screen.line(f"{screen.glyphs.warning} {text}", "yellow")

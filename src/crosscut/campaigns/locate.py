@@ -35,7 +35,7 @@ _MOST_LIMITED = 0.5
 
 
 @dataclass(frozen=True)
-class How:
+class LocateOptions:
     """One measurement of the search."""
 
     size_bytes: int
@@ -100,7 +100,11 @@ class _Gathered:
 
 
 def locate(
-    session: Session, decided: Decided, folder: Path, how: How, told: Callable[[int, int, bool], None]
+    session: Session,
+    decided: Decided,
+    folder: Path,
+    how: LocateOptions,
+    told: Callable[[int, int, bool], None],
 ) -> Searched:
     """`told`: phases measured so far, now proposed, and whether for another time: a step that the machine
     limited as a whole is measured again, for the search cannot go on without; in vain too often, it ends."""
@@ -152,7 +156,9 @@ def _located(search: Search, gathered: _Gathered, *, ended: bool) -> Located | N
     return replace(found, structure=replace(found.structure, notes=(*found.structure.notes, note)))
 
 
-def _job(phases: Sequence[Sequence[Route]], out: Path, decided: Decided, how: How, size_bytes: int) -> Job:
+def _job(
+    phases: Sequence[Sequence[Route]], out: Path, decided: Decided, how: LocateOptions, size_bytes: int
+) -> Job:
     return Job(
         pattern=PATTERN, out=out, pattern_parameters={"routes": text(phases)},
         backend=decided.options.backend,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from crosscut.analysis.compare.comparing import Asked, Change, Comparison
+from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
 from crosscut.analysis.figures import samples, summary
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.series import Family
@@ -44,13 +44,13 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Plan:
+class QuickPlan:
     repetitions: int
     phases: int
     """The first so many of the baseline's."""
 
 
-def fewest(baseline: Run, asked: Asked) -> int:
+def fewest(baseline: Run, asked: ComparisonSettings) -> int:
     """Repetitions; UsageError where those of the baseline are too few, however many are added."""
     there = samples.load(baseline.dataset, _largest(baseline)).rank_seconds.shape[0]
     enough = [
@@ -64,7 +64,7 @@ def fewest(baseline: Run, asked: Asked) -> int:
     return enough[0]
 
 
-def refuse(baseline: Run, decided: Decided, asked: Asked) -> None:
+def refuse(baseline: Run, decided: Decided, asked: ComparisonSettings) -> None:
     """Before anything is started."""
     if decided.options.ranks != baseline.ranks:
         raise UsageError(
@@ -81,18 +81,18 @@ def pace(baseline: Run) -> Pace:
     return Pace(tuple(taken.phase.tolist()), _of_phase(taken), whole=not chosen)
 
 
-def plan(known: Pace, needed: int, slower: float, seconds: float) -> Plan:
+def plan(known: Pace, needed: int, slower: float, seconds: float) -> QuickPlan:
     """As many repetitions as fit; where too few do, fewer phases. `slower`: times the baseline's pace."""
     budget = _SHARE_MEASURED * seconds
     spent = slower * np.nancumsum(known.seconds)
     if (needed + _WARM_UP) * spent[-1] <= budget:
         count = budget / max(float(spent[-1]), 1e-9) - _WARM_UP
-        return Plan(int(min(MOST_REPETITIONS, count)), len(spent))
-    return Plan(needed, int(((needed + _WARM_UP) * spent <= budget).sum()))
+        return QuickPlan(int(min(MOST_REPETITIONS, count)), len(spent))
+    return QuickPlan(needed, int(((needed + _WARM_UP) * spent <= budget).sum()))
 
 
 def measure(
-    session: Session, baseline: Run, decided: Decided, folder: Path, end: float, asked: Asked,
+    session: Session, baseline: Run, decided: Decided, folder: Path, end: float, asked: ComparisonSettings,
     metadata: Mapping[str, object],
 ) -> Run:  # fmt: skip
     """The baseline's job at its largest size, until `end` (by `time.monotonic`)."""
@@ -122,7 +122,7 @@ def _look(
     left = end - time.monotonic()
     looked = max(1, int((np.nancumsum(known.seconds) <= _SHARE_LOOKED * left).sum()))
     until = time.monotonic() + _MOST_LOOKED * left
-    job = _job(baseline, known, Plan(1, looked), folder / "first-look.zarr", decided, metadata, until)
+    job = _job(baseline, known, QuickPlan(1, looked), folder / "first-look.zarr", decided, metadata, until)
     run = _run(session, job)
     now = _of_phase(samples.load(run.dataset, 0))
     seen = np.isfinite(now) & np.isfinite(known.seconds[: len(now)])
@@ -142,8 +142,8 @@ def _run(session: Session, job: Job) -> Run:
 
 
 def _job(
-    baseline: Run, known: Pace, planned: Plan, out: Path, decided: Decided, metadata: Mapping[str, object],
-    end: float,
+    baseline: Run, known: Pace, planned: QuickPlan, out: Path, decided: Decided,
+    metadata: Mapping[str, object], end: float,
 ) -> Job:  # fmt: skip
     job = baseline.attributes.get("job")
     given = job if isinstance(job, Mapping) else {}
@@ -179,7 +179,7 @@ def _of_phase(taken: Samples) -> Floats:
 
 def drain(found: Comparison, baseline: Run) -> list[tuple[str, str]]:
     """Nodes that became worse themselves, with the reason."""
-    worst: dict[str, Change] = {}
+    worst: dict[str, Difference] = {}
     for change in found.changes:
         if change.worse and change.subject.family in (Family.OUT, Family.IN) and change.explained_by is None:
             name = baseline.node_names[change.subject.ranks[0]]

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.text import Text
 
 from crosscut.analysis.figures import summary
-from crosscut.analysis.figures.cautions import LARGEST_INTERVAL_SHARE, Kind
+from crosscut.analysis.figures.cautions import LARGEST_INTERVAL_SHARE, CautionKind
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL
 from crosscut.base import units
@@ -75,8 +75,8 @@ def _states(results: Sequence[StepResult]) -> str:
 
 def _cautions(screen: Screen, views: dict[str, View]) -> None:
     """What `show` says of each run: once where it is the same of all, else once a kind, with the steps."""
-    found: dict[Kind, dict[str, list[str]]] = {}
-    advice: dict[Kind, str] = {}
+    found: dict[CautionKind, dict[str, list[str]]] = {}
+    advice: dict[CautionKind, str] = {}
     for name, view in views.items():
         measured = [view.samples(index) for index in view.measured_sizes()]
         for caution in about.beware(view, measured):
@@ -89,15 +89,16 @@ def _cautions(screen: Screen, views: dict[str, View]) -> None:
             said = f"{_IN_SHORT[kind]}: {', '.join(dict.fromkeys(chain.from_iterable(texts.values())))}"
         else:
             said = "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
-        hint = f" ({advice[kind]})" if advice[kind] and kind is not Kind.UNFINISHED else ""
+        hint = f" ({advice[kind]})" if advice[kind] and kind is not CautionKind.UNFINISHED else ""
         screen.line(f"{screen.glyphs.warning} {said}{hint}", "yellow")
 
 
 # Of many steps: what `show` says of each with its own sizes.
 _IN_SHORT = {
-    Kind.SKEW: "ranks leave the barrier more than 5 % of some phases apart",
-    Kind.FEW_REPETITIONS: f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases, so no 95 % interval",
-    Kind.WIDE_INTERVALS: "some phases' 95 % interval is wider than "
+    CautionKind.SKEW: "ranks leave the barrier more than 5 % of some phases apart",
+    CautionKind.FEW_REPETITIONS: f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases, so no 95 % "
+    "interval",
+    CautionKind.WIDE_INTERVALS: "some phases' 95 % interval is wider than "
     f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median",
 }
 

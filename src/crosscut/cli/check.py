@@ -21,7 +21,7 @@ from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
     from crosscut.analysis.compare.conditions import UntoldError
-    from crosscut.analysis.compare.promises import Checked, Judged
+    from crosscut.analysis.compare.promises import Checked, PromiseVerdict
     from crosscut.analysis.compare.spec import Spec
     from crosscut.analysis.figures.cautions import Caution
     from crosscut.session.client import Session
@@ -125,7 +125,7 @@ def _writable(args: argparse.Namespace) -> None:
         protocol.refuse(args.protocol)
 
 
-def status(judged: Sequence[Judged]) -> int:
+def status(judged: Sequence[PromiseVerdict]) -> int:
     from crosscut.analysis.compare.promises import Verdict
 
     found = {one.verdict for one in judged}
@@ -142,14 +142,14 @@ def _measured(
     from crosscut.reports.words import check_cautions
 
     decided = decide(core.load(), options.launch(given))
-    how = checking.How(
+    how = checking.CheckOptions(
         time_limit_seconds=given.get("time_limit", 600.0),
         most_repetitions=args.most_repetitions,
         seed=args.seed,
         metadata={"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks},
     )
 
-    def told(judged: Sequence[Judged]) -> None:
+    def told(judged: Sequence[PromiseVerdict]) -> None:
         if not args.quiet:
             count = max(one.repetitions for one in judged)
             why = next((f"; {one.left_out}" for one in judged if one.left_out), "")
@@ -213,7 +213,7 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
         raise UsageError("crosscut check --quick: takes --baseline RUN and no spec")
     if args.protocol or args.junit:
         raise UsageError("crosscut check --quick writes no protocol: it holds nothing against a promise")
-    from crosscut.analysis.compare.comparing import Asked, compare
+    from crosscut.analysis.compare.comparing import ComparisonSettings, compare
     from crosscut.analysis.compare.conditions import UntoldError
     from crosscut.analysis.findings import of_run
     from crosscut.analysis.findings.groups import groups_of
@@ -225,7 +225,7 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
     from crosscut.run.run import Run
 
     begun = time.monotonic()
-    baseline, asked = Run.open(args.baseline), Asked()
+    baseline, asked = Run.open(args.baseline), ComparisonSettings()
     given.setdefault("ranks", baseline.ranks)
     decided = decide(core.load(), options.launch(given))
     with ExitStack() as stack:

@@ -14,7 +14,7 @@ from crosscut.cli.parsing import options
 from crosscut.cli.parsing.launcher_options import add_launcher
 from crosscut.cli.parsing.parser import quantity
 from crosscut.clone import places
-from crosscut.clone.clone import COMPLETE, STOPPED, VERIFIED, Copy, Order, Outcome, clone
+from crosscut.clone.clone import COMPLETE, STOPPED, VERIFIED, CloneOutcome, Copy, Order, clone
 from crosscut.clone.progress import reporter
 from crosscut.places import all_places
 from crosscut.places.base import RANKS_PER_HOST
@@ -133,7 +133,7 @@ def _target(typed: str, on: str) -> str:
 _GO_ON = "go on: the same command with --resume keeps what is right already"
 
 
-def _cloned(order: Order, launch: Launch, quiet: bool) -> Outcome:
+def _cloned(order: Order, launch: Launch, quiet: bool) -> CloneOutcome:
     with (
         places.decided(launch) as decided,
         reporter(quiet) as listener,
@@ -144,14 +144,14 @@ def _cloned(order: Order, launch: Launch, quiet: bool) -> Outcome:
         return clone(session, order)
 
 
-def _as_json(outcome: Outcome) -> dict[str, object]:
+def _as_json(outcome: CloneOutcome) -> dict[str, object]:
     found = dataclasses.asdict(outcome)
     for copy, fields in zip(outcome.copies, found["copies"], strict=True):
         fields["bytes_per_second"] = copy.bytes_per_second
     return found
 
 
-def _print(source: str, outcome: Outcome) -> None:
+def _print(source: str, outcome: CloneOutcome) -> None:
     screen = screen_for()
     verified = len(outcome.verified)
     screen.title(
@@ -181,7 +181,7 @@ def _verdict(copy: Copy, whole: int) -> str:
     return f"{copy.state} at {units.percent(copy.held_bytes / whole)}"
 
 
-def _complain(outcome: Outcome) -> None:
+def _complain(outcome: CloneOutcome) -> None:
     for copy in outcome.copies:
         if copy.reason:
             print(f"crosscut: {copy.node}, {copy.target}: {copy.reason}", file=sys.stderr)

@@ -13,7 +13,7 @@ from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity
 
 if TYPE_CHECKING:
-    from crosscut.analysis.compare.comparing import Asked
+    from crosscut.analysis.compare.comparing import ComparisonSettings
 
 EPILOG = """
 examples:
@@ -48,13 +48,13 @@ def execute(args: argparse.Namespace) -> int:
     if not 0 < args.error_rate < 0.5:
         raise UsageError("--error-rate: between 0 and 50 %, without them")
     # numpy and xarray take a second to import
-    from crosscut.analysis.compare.comparing import Asked
+    from crosscut.analysis.compare.comparing import ComparisonSettings
     from crosscut.analysis.compare.conditions import UntoldError
     from crosscut.reports.json import compare as json_compare
     from crosscut.reports.terminal import compare as terminal_compare
     from crosscut.reports.terminal.screen import screen_for
 
-    asked = Asked(error_rate=args.error_rate, matters=args.matters)
+    asked = ComparisonSettings(error_rate=args.error_rate, matters=args.matters)
     try:
         return _compare(args, asked)
     except UntoldError as error:
@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace) -> int:
         return EXIT_UNDECIDED
 
 
-def _compare(args: argparse.Namespace, asked: Asked) -> int:
+def _compare(args: argparse.Namespace, asked: ComparisonSettings) -> int:
     from crosscut.analysis.compare.comparing import compare
     from crosscut.analysis.compare.trend import trends
     from crosscut.analysis.findings import of_run

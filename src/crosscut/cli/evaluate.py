@@ -14,7 +14,15 @@ from typing import Any
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.base.job import Job
-from crosscut.campaigns.campaign import PLAN, SUMMARY, Step, StepResult, load_plan, measure_steps, save_plan
+from crosscut.campaigns.campaign import (
+    PLAN,
+    SUMMARY,
+    CampaignStep,
+    StepResult,
+    load_plan,
+    measure_steps,
+    save_plan,
+)
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity, whole
 from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, open_session
@@ -79,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="Show no progress.")
 
 
-def plan(known: core.Core, given: Mapping[str, Any]) -> list[Step]:
+def plan(known: core.Core, given: Mapping[str, Any]) -> list[CampaignStep]:
     """The steps that this core has."""
     quick = given.get("quick", False)
     sizes = given.get("sizes") or (QUICK_SIZES if quick else PAPER_SIZES)
@@ -98,7 +106,9 @@ def plan(known: core.Core, given: Mapping[str, Any]) -> list[Step]:
             )
         wanted = [name for name in wanted if name in chosen]
     return [
-        Step(name, name, sizes=tuple(sizes) if evaluated[name] == SHARED_SIZES else (), options=shared)
+        CampaignStep(
+            name, name, sizes=tuple(sizes) if evaluated[name] == SHARED_SIZES else (), options=shared
+        )
         for name in wanted
     ]
 
@@ -120,7 +130,7 @@ def execute(args: argparse.Namespace) -> int:
     return _conclude(directory, results, interrupted, as_json=args.json)
 
 
-def _announce(steps: Sequence[Step], directory: Path, decided: Decided, *, quiet: bool) -> None:
+def _announce(steps: Sequence[CampaignStep], directory: Path, decided: Decided, *, quiet: bool) -> None:
     """What is to come, and what will be left out: minutes before it would show in the summary."""
     if quiet:
         return
@@ -136,7 +146,7 @@ def _announce(steps: Sequence[Step], directory: Path, decided: Decided, *, quiet
         print(f"crosscut: {name} will be left out: {why}", file=sys.stderr)
 
 
-def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, list[Step]]:
+def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, list[CampaignStep]]:
     """Directory, launch and steps: of an evaluation begun before, or of a new one, whose plan is written."""
     typed = options.launch(given)
     if "resume" in given:

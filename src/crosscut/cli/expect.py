@@ -16,7 +16,7 @@ from crosscut.cli.parsing.parser import quantity, whole
 if TYPE_CHECKING:
     from crosscut.analysis.figures.expectation import Expected, Path
     from crosscut.base.nic import Adapter
-    from crosscut.reports.terminal.expect import Measured
+    from crosscut.reports.terminal.expect import MeasuredValue
 
 EPILOG = """
 examples:
@@ -126,12 +126,12 @@ def _number(table: object, key: str) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def _measured(args: argparse.Namespace, found: Expected) -> list[Measured]:
+def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
     """Between nodes; within one no adapter takes part."""
     import numpy as np
 
     from crosscut.analysis.figures import samples, summary
-    from crosscut.reports.terminal.expect import Measured
+    from crosscut.reports.terminal.expect import MeasuredValue
     from crosscut.run.run import Run
 
     run = Run.open(args.run)
@@ -147,20 +147,22 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[Measured]:
         )
     size = units.size(taken.size_bytes)
     told = [
-        Measured(f"the best route, messages of {size}", float(rates.max()), found.route_bytes_per_second),
-        Measured(
+        MeasuredValue(
+            f"the best route, messages of {size}", float(rates.max()), found.route_bytes_per_second
+        ),
+        MeasuredValue(
             f"the median route, messages of {size}", float(np.median(rates)), found.route_bytes_per_second
         ),
     ]
     if name == "bisection" and math.isfinite(found.bisection_bytes_per_second):
         phases = float(np.nanmedian(summary.phase_rates(taken).median))
-        told.append(Measured("half to half, each rank", phases, found.bisection_bytes_per_second))
+        told.append(MeasuredValue("half to half, each rank", phases, found.bisection_bytes_per_second))
     if name == "pingpong":
         least = samples.load(run.dataset, run.size_index(min(run.sizes_bytes)))
         timed = summary.routes(least, timed=True)
         latency = float(np.median(timed.rates.median[~timed.same_node]))
         told.append(
-            Measured(
+            MeasuredValue(
                 f"latency, messages of {units.size(least.size_bytes)}",
                 latency,
                 found.latency_seconds,
@@ -170,7 +172,7 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[Measured]:
     return told
 
 
-def _document(adapter: Adapter, found: Expected, measured: list[Measured]) -> dict[str, Any]:
+def _document(adapter: Adapter, found: Expected, measured: list[MeasuredValue]) -> dict[str, Any]:
     bisection = found.bisection_bytes_per_second
     return {
         "schema": {"name": "crosscut-expectation", "version": 1},

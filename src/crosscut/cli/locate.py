@@ -153,7 +153,7 @@ def _measured(
     decided = decide(known, options.launch(given))
     is_live = any(one.live for one in known.backends if one.name == decided.options.backend)
     repetitions = given.get("repetitions") or (_REPETITIONS if is_live else 1)
-    how = locating.How(
+    how = locating.LocateOptions(
         size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
         most_phases=given.get("most_phases", 0), least_phases=given.get("least_phases", 0), seed=args.seed,
         confidence=given.get("confidence", SURE), most_seconds=given.get("time_limit", math.inf),

@@ -117,7 +117,7 @@ def execute(args: argparse.Namespace) -> int:
         picture.check(args.out)
     trace = traces.read(args.trace)
     made = source.find(trace, args.flops)
-    asked = predicting.Asked(
+    asked = predicting.PredictionRequest(
         networks=tuple(args.on),
         operations_per_second=made.operations_per_second,
         compute_scale=args.compute_scale,
@@ -132,7 +132,7 @@ def execute(args: argparse.Namespace) -> int:
     progress = _Progress(shown=not args.json and sys.stderr.isatty())
     with tempfile.TemporaryDirectory(prefix="crosscut-predict-") as name:
         if args.engine == predicting.SMPI:
-            smpi.checked_words(smpi.Program(Path("replay")), Path(name))
+            smpi.checked_words(smpi.SimulatedProgram(Path("replay")), Path(name))
             smpi_options.check(asked.options, "smpirun", smpi.QUIET, Path(name))
         try:
             noise = _fit(args.traced_on, trace, asked, made, Path(name))
@@ -172,7 +172,11 @@ def _transport(args: argparse.Namespace) -> Transport:
 
 
 def _fit(
-    network: str | None, trace: traces.Trace, asked: predicting.Asked, made: source.Source, folder: Path
+    network: str | None,
+    trace: traces.Trace,
+    asked: predicting.PredictionRequest,
+    made: source.ComputeSource,
+    folder: Path,
 ) -> calibrating.Fitted | None:
     if network is None:
         return None

@@ -96,7 +96,7 @@ def _make_folder(given: Path | None) -> Path:
     return folder
 
 
-def _need_something(folder: Path, words: str, ran: profiler.Ran) -> None:
+def _need_something(folder: Path, words: str, ran: profiler.CommandOutcome) -> None:
     if any(folder.glob("rank-*.profile")):
         return
     (folder / program.ABOUT).unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def _need_something(folder: Path, words: str, ran: profiler.Ran) -> None:
     )
 
 
-def _trace(folder: Path, command: list[str], ran: profiler.Ran, flops_per_second: float) -> None:
+def _trace(folder: Path, command: list[str], ran: profiler.CommandOutcome, flops_per_second: float) -> None:
     found = program.load(folder)
     written = tit.write(found, flops_per_second)
     about = {"file": written.file.name, "flops_per_second": flops_per_second, "actions": written.actions}

@@ -160,7 +160,7 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, 
 
     measured = []
     with reporter(quiet=True) as listener:
-        how = running.How(
+        how = running.ReproduceOptions(
             tuple(args.words), folder, listener, told, args.dilate, args.repetitions, args.switch
         )
         for place in places:

@@ -20,9 +20,9 @@ from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity
 from crosscut.cli.parsing.pattern_parser import PatternParser, describe
 from crosscut.places import DEFAULT, find_place
-from crosscut.run.format import Damaged, load_json
+from crosscut.run.format import DamagedRun, load_json
 from crosscut.session import restarts
-from crosscut.session.client import Listener, Outcome
+from crosscut.session.client import JobOutcome, Listener
 from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, open_session
 from crosscut.session.progress import reporter
 
@@ -225,7 +225,7 @@ def recorded_job(out: Path) -> dict[str, Any]:
     refuse_links(out)
     try:
         attributes = load_json(out / "zarr.json").get("attributes")
-    except Damaged as error:
+    except DamagedRun as error:
         raise UsageError(f"--resume {out}: not a run that can be resumed: {error}") from error
     job = attributes.get("job") if isinstance(attributes, dict) else None
     if not isinstance(job, dict) or not all(isinstance(job.get(key), str) for key in ("pattern", "backend")):
@@ -233,7 +233,7 @@ def recorded_job(out: Path) -> dict[str, Any]:
     return job
 
 
-def measure(job: Job, decided: Decided, quiet: bool) -> tuple[Outcome, bool]:
+def measure(job: Job, decided: Decided, quiet: bool) -> tuple[JobOutcome, bool]:
     """Starts ranks, measures one job, ends them; says whether a signal asked for an end."""
     with reporter(quiet) as listener:
         return restarts.measure(
@@ -241,7 +241,7 @@ def measure(job: Job, decided: Decided, quiet: bool) -> tuple[Outcome, bool]:
         )
 
 
-def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[Outcome, bool]:
+def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOutcome, bool]:
     with ExitStack() as stack:
         session = stack.enter_context(open_session(decided, listener))
         stack.enter_context(session.interruptible())
@@ -258,14 +258,14 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[Outco
             raise
 
 
-def exit_status(outcome: Outcome, interrupted: bool) -> int:
+def exit_status(outcome: JobOutcome, interrupted: bool) -> int:
     """A tolerated loss or a wrong byte is a failure too: a script must notice."""
     if interrupted:
         return EXIT_INTERRUPTED
     return EXIT_FAILED if outcome.failures or outcome.state == "failed" else EXIT_OK
 
 
-def report(outcome: Outcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
+def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
     """What was found, where it is, and how to go on."""
     from crosscut.reports.terminal import headline  # imports numpy and xarray
 
@@ -282,7 +282,7 @@ def report(outcome: Outcome, interrupted: bool, as_json: bool, quiet: bool) -> i
     return exit_status(outcome, interrupted)
 
 
-def _as_json(outcome: Outcome) -> dict[str, object]:
+def _as_json(outcome: JobOutcome) -> dict[str, object]:
     return {
         "out": str(outcome.out),
         "state": outcome.state,

@@ -70,7 +70,7 @@ def execute(args: argparse.Namespace) -> int:
     if (reason := smpi.unavailable()) is not None:
         raise CrosscutError(reason)
     smpi.compute_options(args.compute)
-    settings = smpi.Settings(
+    settings = smpi.SimulationSettings(
         network=args.network,
         ranks=args.ranks,
         ranks_per_host=args.ranks_per_host,
@@ -81,7 +81,7 @@ def execute(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as name:
         folder = Path(name)
         smpi.rank_count(settings)  # says what is wrong with the network before anything is compiled
-        program = smpi.prepared(smpi.Program(Path(args.program), tuple(args.arguments)), folder)
+        program = smpi.prepared(smpi.SimulatedProgram(Path(args.program), tuple(args.arguments)), folder)
         sys.stdout.flush()
         done = smpi.simulate(program, settings, folder, sys.stderr.buffer if args.json else None)
     return _report(args, settings, done)
@@ -91,7 +91,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _report(args: argparse.Namespace, settings: smpi.Settings, done: smpi.Simulated) -> int:
+def _report(args: argparse.Namespace, settings: smpi.SimulationSettings, done: smpi.Simulated) -> int:
     words = shlex.join([args.program, *args.arguments])
     if args.json:
         print(json.dumps(_as_json(args, settings, done)))
@@ -111,7 +111,9 @@ def _report(args: argparse.Namespace, settings: smpi.Settings, done: smpi.Simula
     return EXIT_OK
 
 
-def _as_json(args: argparse.Namespace, settings: smpi.Settings, done: smpi.Simulated) -> dict[str, object]:
+def _as_json(
+    args: argparse.Namespace, settings: smpi.SimulationSettings, done: smpi.Simulated
+) -> dict[str, object]:
     return {
         "network": settings.network,
         "ranks": done.ranks,

@@ -142,7 +142,7 @@ def _run(args: argparse.Namespace) -> int:
             applications.find_executable(workload)
     interrupts.as_ctrl_c()
     began = time.monotonic()
-    curves: list[applications.Curve] = []
+    curves: list[applications.ScalingCurve] = []
     try:
         with launch.opened(_where(args)) as runner:
             for workload, problem_class in itertools.product(chosen, args.classes):
@@ -171,10 +171,10 @@ def _curve(
     workload: applications.Workload,
     problem_class: str,
     counts: Sequence[int],
-) -> applications.Curve:
+) -> applications.ScalingCurve:
     """One workload and class over numbers of ranks: a table of what was run, however it ends. At a run that
     fails it ends, so that a hundred more that wait for their time limit are not begun; other curves go on."""
-    rows: list[applications.Row] = []
+    rows: list[applications.ScalingRow] = []
     failed: list[int] = []
     results: list[applications.Result] = []
     try:
@@ -199,13 +199,13 @@ def _curve(
         _tell_progress(args, "")
         if rows and not args.json:
             tables.curve(screen_for(), workload, problem_class, rows)
-    return applications.Curve(workload, problem_class, tuple(rows), tuple(failed))
+    return applications.ScalingCurve(workload, problem_class, tuple(rows), tuple(failed))
 
 
-def _close(rows: list[applications.Row], results: list[applications.Result]) -> None:
+def _close(rows: list[applications.ScalingRow], results: list[applications.Result]) -> None:
     """What was run on a number of ranks becomes a row."""
     if results:
-        rows.append(applications.Row(tuple(results)))
+        rows.append(applications.ScalingRow(tuple(results)))
         results.clear()
 
 

@@ -18,7 +18,7 @@ from crosscut.workloads.hpl import input as asking
 from crosscut.workloads.hpl import output, program
 from crosscut.workloads.hpl import report as telling
 from crosscut.workloads.hpl import run as running
-from crosscut.workloads.hpl.run import Ran
+from crosscut.workloads.hpl.run import HplRun
 
 HELP = "High-Performance Linpack, and rings of messages, by hpcc"
 DEFAULT_ORDER = 2000
@@ -81,7 +81,7 @@ def tell(screen: Screen) -> None:
 
 def act(args: argparse.Namespace) -> int:
     if args.read is not None:
-        ran = Ran(str(args.read), 0, output.load(args.read))
+        ran = HplRun(str(args.read), 0, output.load(args.read))
     else:
         interrupts.as_ctrl_c()
         ran = running.run(_asked(args), _where(args))
@@ -92,13 +92,13 @@ def act(args: argparse.Namespace) -> int:
     return EXIT_OK if ran.output.verified else EXIT_FAILED
 
 
-def _asked(args: argparse.Namespace) -> asking.Asked:
+def _asked(args: argparse.Namespace) -> asking.HplInput:
     rows, columns = args.grid or asking.grid_of(args.ranks or 4)
     if args.ranks and args.ranks != rows * columns:
         raise UsageError(f"--grid {rows}x{columns}: has {rows * columns} ranks, and -n says {args.ranks}")
     if rows * columns > asking.MOST_RANKS:
         raise UsageError(f"{rows * columns:,} ranks: at most {asking.MOST_RANKS:,}")
-    return asking.Asked(_order(args), args.blocks, rows, columns, args.broadcasts, args.repeat)
+    return asking.HplInput(_order(args), args.blocks, rows, columns, args.broadcasts, args.repeat)
 
 
 def _order(args: argparse.Namespace) -> int:
@@ -120,8 +120,8 @@ def _order(args: argparse.Namespace) -> int:
     return order
 
 
-def _where(args: argparse.Namespace) -> running.Where:
-    return running.Where(
+def _where(args: argparse.Namespace) -> running.HplWhere:
+    return running.HplWhere(
         on=args.on,
         launcher=args.launcher,
         launcher_arguments=tuple(args.launcher_args),

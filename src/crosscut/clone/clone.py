@@ -64,7 +64,7 @@ class Copy:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CloneOutcome:
     state: str
     bytes: int
     seconds: float
@@ -78,7 +78,7 @@ class Outcome:
         return tuple(copy for copy in self.copies if copy.state == VERIFIED)
 
 
-def clone(session: Session, order: Order) -> Outcome:
+def clone(session: Session, order: Order) -> CloneOutcome:
     """Copies; returns how it ended, also where nodes were lost. Raises what was refused: then nothing was
     written."""
     warnings: list[str] = []
@@ -100,11 +100,11 @@ def _named_as_such() -> Iterator[None]:
         raise SessionError(f"the ranks said something that cannot be understood: {error!r}") from error
 
 
-def _outcome(event: Event, warnings: tuple[str, ...]) -> Outcome:
+def _outcome(event: Event, warnings: tuple[str, ...]) -> CloneOutcome:
     nodes = event["nodes"]
     if not isinstance(nodes, list):
         raise TypeError("nodes")
-    return Outcome(
+    return CloneOutcome(
         state=_text(event, "state"),
         bytes=_number(event, "bytes", int),
         seconds=_number(event, "seconds", float),

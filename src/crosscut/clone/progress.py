@@ -52,7 +52,7 @@ def position(event: Event) -> str:
     return "  ".join(parts)
 
 
-class Lines(LogLines):
+class CloneProgressLines(LogLines):
     """For a log: notices, and unless quiet a line now and then."""
 
     def __init__(self, stream: TextIO, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -68,7 +68,7 @@ class Lines(LogLines):
             self._print(f"{units.percent(share(event))}  {position(event)}")
 
 
-class Bar(TerminalBar):
+class CloneProgressBar(TerminalBar):
     def __init__(self, console: Console) -> None:
         super().__init__(
             console,
@@ -95,4 +95,4 @@ def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
     """The reporter that fits the stream (standard error)."""
     stream = stream or sys.stderr
     console = None if quiet else terminal_of(stream)
-    return Lines(stream, quiet) if console is None else Bar(console)
+    return CloneProgressLines(stream, quiet) if console is None else CloneProgressBar(console)

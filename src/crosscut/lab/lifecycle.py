@@ -15,7 +15,7 @@ from pathlib import Path
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.lab import enter, holder, removal, state, users  # fmt: skip
 from crosscut.lab.plan import addresses  # fmt: skip
-from crosscut.lab.plan.plan import Plan, plan
+from crosscut.lab.plan.plan import LabPlan, plan
 from crosscut.lab.plan.unlike import differences
 from crosscut.lab.switch import process as switch_process  # fmt: skip
 from crosscut.lab.switch import program
@@ -89,7 +89,7 @@ def up(file: str, choices: Choices) -> state.Record:
             raise
 
 
-def _build(record: state.Record, made: Plan, document: dict[str, object], folder: Path) -> state.Record:
+def _build(record: state.Record, made: LabPlan, document: dict[str, object], folder: Path) -> state.Record:
     from crosscut.lab.kernel import build  # imports pyroute2
 
     start = time.monotonic()
@@ -167,7 +167,7 @@ def is_gone(name: str) -> bool:
         return True
 
 
-def plan_of(record: state.Record) -> Plan:
+def plan_of(record: state.Record) -> LabPlan:
     """The plan that a lab was built from."""
     switch = switch_choice.parse(record.switch)
     described = paths.parse(state.read_network(record.name))

@@ -35,7 +35,7 @@ class Vertex:
 
 
 @dataclass(frozen=True)
-class Edge:
+class DescribedLink:
     a: int
     b: int
     bits_per_second: float
@@ -50,7 +50,7 @@ class Graph:
     hosts: int
     """The first so many vertices."""
     vertices: tuple[Vertex, ...]
-    edges: tuple[Edge, ...]
+    edges: tuple[DescribedLink, ...]
     group_word: str
 
 
@@ -131,7 +131,7 @@ def _graph(document: Mapping[str, Any]) -> Graph:
         hosts=int(document["hosts"]),
         vertices=tuple(_vertices(document["vertices"])),
         edges=tuple(
-            Edge(
+            DescribedLink(
                 a=entry["a"],
                 b=entry["b"],
                 bits_per_second=_rate(entry["bits_per_second"]),

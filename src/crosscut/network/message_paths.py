@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from crosscut.base.errors import CrosscutError
 from crosscut.network import paths
-from crosscut.network.paths import Route, Ways
+from crosscut.network.paths import NextHops, Ways
 
 # The tables of all ways grow with hosts times switches.
 MOST_HOSTS = 1024
@@ -28,7 +28,7 @@ def of_file(file: str, *, by_tables: bool) -> Way | None:
 
 
 def of_tables(network: Ways) -> Way:
-    routes: dict[int, Route] = {}
+    routes: dict[int, NextHops] = {}
     for route in network.routes:  # of a host with several adapters by the first
         routes.setdefault(route.host, route)
     hops = {host: {hop.at: hop for hop in route.hops} for host, route in routes.items()}

@@ -61,7 +61,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Route:
+class NextHops:
     """All hosts' next hops to a host's adapter; adapter -1: a host that forwards, by whichever."""
 
     host: int
@@ -93,7 +93,7 @@ class Ways:
     hosts: tuple[Host, ...]
     switches: tuple[Switch, ...]
     edges: tuple[Edge, ...]
-    routes: tuple[Route, ...]
+    routes: tuple[NextHops, ...]
     segments: tuple[Segment, ...]
 
     def is_host(self, vertex: int) -> bool:
@@ -130,7 +130,7 @@ def parse(document: Mapping[str, Any]) -> Ways:
         switches=tuple(map(_switch, document["switches"])),
         edges=tuple(map(_edge, document["edges"])),
         routes=tuple(
-            Route(
+            NextHops(
                 entry["host"],
                 entry["adapter"],
                 tuple(Hop(at, lane // 2, after, entering) for at, lane, after, entering in entry["at"]),

@@ -63,7 +63,7 @@ _QUEUES = "queues"
 
 
 @dataclass(frozen=True)
-class Choice:
+class SwitchChoice:
     kind: str = KERNEL
     options: tuple[str, ...] = ()
     """Words for crosscut-switch."""
@@ -75,13 +75,13 @@ class Choice:
         return self.kind == KERNEL
 
 
-def parse(text: str) -> Choice:
+def parse(text: str) -> SwitchChoice:
     """UsageError names what was wrong."""
     kind, *settings = text.split(",")
     if kind not in (KERNEL, USER):
         raise UsageError(f"'{kind}' is no switch; {KERNEL} (buckets and bridges) or {USER} (crosscut-switch)")
     if kind == KERNEL:
-        return Choice(kind, queues=_queues(settings))
+        return SwitchChoice(kind, queues=_queues(settings))
     words: list[str] = []
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -93,10 +93,10 @@ def parse(text: str) -> Choice:
             words += [f"--{name}", _WORDS[name](value)]
         except UsageError as error:
             raise UsageError(f"'{setting}': {error}") from error
-    return Choice(kind, tuple(words))
+    return SwitchChoice(kind, tuple(words))
 
 
-def refuse_small_buffer(choice: Choice, frame_bytes: int) -> None:
+def refuse_small_buffer(choice: SwitchChoice, frame_bytes: int) -> None:
     """`frame_bytes`: of a full frame, with its header. Without room for one hardly anything passes."""
     if "--buffer" not in choice.options:
         return

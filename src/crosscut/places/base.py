@@ -131,7 +131,7 @@ class OneEach:
 
 
 @dataclass(frozen=True)
-class Condition:
+class PlaceCondition:
     usable: bool | None
     """None: nobody can say."""
     says: str
@@ -160,10 +160,10 @@ class Place(ABC):
         """None where it can be used here, else why not and what to do."""
         return None
 
-    def condition(self) -> Condition:
+    def condition(self) -> PlaceCondition:
         """As `crosscut doctor` tells it, which may ask other machines for some seconds."""
         reason = self.available()
-        return Condition(reason is None, self.help, reason or "")
+        return PlaceCondition(reason is None, self.help, reason or "")
 
     def runs(self, backend: str) -> bool:
         """True where ranks of this backend can be started."""

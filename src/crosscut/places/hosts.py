@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
-from crosscut.base.host_list import Host, Share, read_host_file, share_out
+from crosscut.base.host_list import HostEntry, Share, read_host_file, share_out
 from crosscut.places import mpi_programs
 from crosscut.places.base import (
     Launched,
@@ -92,7 +92,7 @@ class HostsPlace(Place):
         return line
 
 
-def local_first(hosts: Sequence[Host]) -> list[Host]:
+def local_first(hosts: Sequence[HostEntry]) -> list[HostEntry]:
     """`localhost` means this machine, and only while it is not reached from another one: so it is first."""
     return sorted(hosts, key=lambda host: host.name != "localhost")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from crosscut.base import units
 from crosscut.base.errors import CrosscutError, PlaceError, UsageError
-from crosscut.base.host_list import Host, Share, share_out
+from crosscut.base.host_list import HostEntry, Share, share_out
 from crosscut.network import description, switch_choice
 from crosscut.places import lab_mpi
 from crosscut.places.base import (
@@ -46,7 +46,7 @@ _MOST_FAULTS_TOLD = 4
 
 
 @dataclass(frozen=True)
-class Site:
+class SessionLab:
     """The lab of one session."""
 
     name: str
@@ -154,7 +154,7 @@ class LabPlace(Place):
 
 @dataclass(frozen=True)
 class _LabPrograms(MpiSite):
-    site: Site
+    site: SessionLab
     launch: MpiLaunch
 
     def find_launcher(self, named: str, program: Path | None) -> Launcher:
@@ -169,7 +169,7 @@ class _LabPrograms(MpiSite):
         return MpiCommand(tuple(map(str, command)), environment, len(shares))
 
 
-def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Site:
+def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> SessionLab:
     """The caller calls its `release`. Empty and 0: as the lab that is up, or as labs are by default."""
     from crosscut.lab import lifecycle, state, users
     from crosscut.network import paths, switch_choice
@@ -184,7 +184,7 @@ def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> Site:
         name = record.name
         release = lifecycle.taking_down(record)
     hosts = paths.parse(state.read_network(name)).hosts
-    return Site(name, state.folder(name), tuple(host.name for host in hosts), release, rails(hosts))
+    return SessionLab(name, state.folder(name), tuple(host.name for host in hosts), release, rails(hosts))
 
 
 def _refuse_other(there: state.Record, switch: str, dilation: float) -> None:
@@ -253,7 +253,7 @@ def spread(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
     in a simulation; 0: no host has two more than another, so that none is left out. UsageError: no room."""
     if not per_host:
         most = -(-ranks // len(hosts))
-        return share_out(ranks, [Host(host, most) for host in hosts])
+        return share_out(ranks, [HostEntry(host, most) for host in hosts])
     if ranks > (room := per_host * len(hosts)):
         raise UsageError(
             f"-n {ranks}: there are {len(hosts)} hosts, with {units.count(per_host, 'rank')} on each "
@@ -274,7 +274,7 @@ def _line(options: PlaceOptions, interfaces: str) -> dict[str, object]:
 _Started = tuple[list[str | Path], dict[str, object], Mapping[str, str] | None]
 
 
-def _tree(options: PlaceOptions, site: Site, shares: Sequence[Share]) -> _Started:
+def _tree(options: PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
     from crosscut.lab.plan import addresses
 
     script = str(site.enter)
@@ -287,7 +287,7 @@ def _tree(options: PlaceOptions, site: Site, shares: Sequence[Share]) -> _Starte
     return [script, shares[0].host, f"{core} node"], line, None
 
 
-def _mpi(options: PlaceOptions, site: Site, shares: Sequence[Share]) -> _Started:
+def _mpi(options: PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
     if options.mpi_executable is None:
         raise PlaceError("crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`")
     launcher = lab_mpi.launcher_of(options.launcher, options.mpi_executable)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base.errors import PlaceError, UsageError
-from crosscut.base.host_list import Host, share_out
+from crosscut.base.host_list import HostEntry, share_out
 from crosscut.places.base import MpiCommand, MpiLaunch, MpiSite, cores
 from crosscut.places.launchers import Launcher, environment_for, find_launcher, open_mpi_settings, stays_here
 
@@ -17,7 +17,7 @@ from crosscut.places.launchers import Launcher, environment_for, find_launcher, 
 @dataclass(frozen=True)
 class LauncherSite(MpiSite):
     launch: MpiLaunch
-    hosts: tuple[Host, ...] = ()
+    hosts: tuple[HostEntry, ...] = ()
     """Empty: wherever the launcher puts ranks."""
     default_launcher: str = ""
     is_here: bool = True

@@ -19,16 +19,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crosscut.base.errors import PlaceError, UsageError
-from crosscut.base.host_list import Host, share_out
+from crosscut.base.host_list import HostEntry, share_out
 from crosscut.base.job import Event
 from crosscut.places import mpi, mpi_programs
 from crosscut.places.base import (
-    Condition,
     Launched,
     MpiLaunch,
     MpiSite,
     OneEach,
     Place,
+    PlaceCondition,
     PlaceOptions,
     configuration,
     spawn,
@@ -89,7 +89,7 @@ def layout_in(found: Allocation, ranks: int) -> list[int]:
             f"{ranks} ranks do not fit this allocation: {len(slots)} nodes with {sum(slots)} cores; "
             "ask Slurm for more (--nodes, --ntasks-per-node) or give a smaller -n"
         )
-    hosts = [Host(str(node), count) for node, count in enumerate(slots) if count > 0]
+    hosts = [HostEntry(str(node), count) for node, count in enumerate(slots) if count > 0]
     return [share.count for share in share_out(ranks, hosts)]
 
 
@@ -180,25 +180,25 @@ class SlurmPlace(Place):
             return "there is no salloc here; start crosscut within an allocation"
         return None
 
-    def condition(self) -> Condition:
+    def condition(self) -> PlaceCondition:
         """The programs alone are no cluster: asks whether a controller answers."""
         if (reason := self.available()) is not None:
-            return Condition(False, self.help, reason)
+            return PlaceCondition(False, self.help, reason)
         try:
             said = subprocess.run(
                 ["scontrol", "ping"], capture_output=True, timeout=CONTROLLER_SECONDS, check=False
             )
         except OSError:
-            return Condition(None, self.help, "no scontrol here to ask whether a controller answers")
+            return PlaceCondition(None, self.help, "no scontrol here to ask whether a controller answers")
         except subprocess.TimeoutExpired:
             status, text = 1, f"no answer in {CONTROLLER_SECONDS} s"
         else:
             status, text = said.returncode, (said.stdout + said.stderr).decode("utf-8", "replace")
         if status == 0 and "UP" in text.split():
-            return Condition(True, self.help)
+            return PlaceCondition(True, self.help)
         # `scontrol ping` says "Slurmctld(primary) at host is DOWN", or what is wrong with the configuration.
         words = (text.strip().splitlines() or ["nothing"])[-1].strip()[:200]
-        return Condition(
+        return PlaceCondition(
             False,
             "installed, but no controller answers",
             f"'scontrol ping' says: {words}\nstart crosscut on a machine of the cluster, or ask who runs it",

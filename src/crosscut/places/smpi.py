@@ -48,7 +48,7 @@ _ELF = b"\x7fELF"
 
 
 @dataclass(frozen=True)
-class Program:
+class SimulatedProgram:
     """What is to be simulated."""
 
     path: Path
@@ -56,7 +56,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Settings:
+class SimulationSettings:
     """How it is to be simulated."""
 
     network: str
@@ -166,7 +166,7 @@ def compute_options(compute: str) -> tuple[str, ...]:
     return (f"smpi/host-speed:{scale * HOST_FLOPS:.17g}f",)
 
 
-def all_options(settings: Settings, network_options: Sequence[str]) -> tuple[str, ...]:
+def all_options(settings: SimulationSettings, network_options: Sequence[str]) -> tuple[str, ...]:
     """Of two of one name the later wins."""
     return (*network_options, *compute_options(settings.compute), *settings.options)
 
@@ -192,7 +192,7 @@ def links_simgrid(path: Path) -> bool:
     return False
 
 
-def prepared(program: Program, folder: Path) -> Program:
+def prepared(program: SimulatedProgram, folder: Path) -> SimulatedProgram:
     """A program that SMPI can run: as it is, or compiled into `folder` where it is a source file."""
     path = program.path.expanduser()
     if not path.exists() and path.name == str(path) and (found := shutil.which(path)):
@@ -200,7 +200,7 @@ def prepared(program: Program, folder: Path) -> Program:
     if not path.is_file():
         raise UsageError(f"{program.path}: there is no such program")
     if path.suffix.lower() in COMPILERS:
-        return Program(_compiled(path, folder), program.arguments)
+        return SimulatedProgram(_compiled(path, folder), program.arguments)
     try:
         fits = links_simgrid(path)
     except OSError as error:
@@ -211,7 +211,7 @@ def prepared(program: Program, folder: Path) -> Program:
             "smpicxx or smpif90 in place of mpicc, mpicxx or mpif90 (smpicc -O2 prog.c -o prog), or name its "
             f"source file here ({', '.join(sorted(COMPILERS))})"
         )
-    return Program(path.absolute(), program.arguments)
+    return SimulatedProgram(path.absolute(), program.arguments)
 
 
 def _compiled(source: Path, folder: Path) -> Path:
@@ -228,7 +228,7 @@ def _compiled(source: Path, folder: Path) -> Path:
     return target
 
 
-def rank_count(settings: Settings) -> int:
+def rank_count(settings: SimulationSettings) -> int:
     """Raises UsageError where a platform cannot have so many."""
     ranks = settings.ranks or network.ranks(settings.network, settings.ranks_per_host)
     if ranks > MOST_RANKS:
@@ -239,7 +239,7 @@ def rank_count(settings: Settings) -> int:
     return ranks
 
 
-def write_platform(settings: Settings, ranks: int, folder: Path) -> Platform:
+def write_platform(settings: SimulationSettings, ranks: int, folder: Path) -> Platform:
     """Into `folder`; one host of the platform for each rank."""
     platform = folder / "platform.xml"
     per_host = ["--ranks-per-host", str(settings.ranks_per_host)] if settings.ranks_per_host else []
@@ -248,7 +248,7 @@ def write_platform(settings: Settings, ranks: int, folder: Path) -> Platform:
     return Platform(platform, platform.with_name(platform.name + ".hosts"), tuple(options))
 
 
-def checked_words(program: Program, folder: Path) -> None:
+def checked_words(program: SimulatedProgram, folder: Path) -> None:
     """Raises UsageError for what would not reach the program as it is."""
     for word in program.arguments:
         if word.split() != [word] or word.startswith(("--cfg=", "--log=")):
@@ -260,7 +260,9 @@ def checked_words(program: Program, folder: Path) -> None:
         raise UsageError(f"TMPDIR: smpirun cannot read files in {folder}, for the blank in its name")
 
 
-def command(program: Program, settings: Settings, ranks: int, platform: Platform, folder: Path) -> list[str]:
+def command(
+    program: SimulatedProgram, settings: SimulationSettings, ranks: int, platform: Platform, folder: Path
+) -> list[str]:
     """The command line of smpirun."""
     options = (*all_options(settings, platform.options), "smpi/display-timing:yes")
     logs = (
@@ -309,7 +311,7 @@ def simulated_seconds(log: Path) -> float | None:
 
 
 def simulate(
-    program: Program, settings: Settings, folder: Path, output: IO[bytes] | None = None
+    program: SimulatedProgram, settings: SimulationSettings, folder: Path, output: IO[bytes] | None = None
 ) -> Simulated:
     """Runs a prepared program; what it prints goes to `output`, or where this process prints."""
     ranks = rank_count(settings)

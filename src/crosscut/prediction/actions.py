@@ -16,12 +16,12 @@ LARGEST = 2**31 - 1
 FIRST_OWN_TAG = 2**30
 
 
-class Damaged(Exception):
+class BadAction(Exception):
     """What is wrong with an action's parameters."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ActionShape:
     """What the checks of a whole trace need of an action."""
 
     amount: float = 0
@@ -33,7 +33,7 @@ class Shape:
     tag: int = 0
 
 
-def shape(name: bytes, parameters: Sequence[bytes], ranks: int) -> Shape:
+def shape(name: bytes, parameters: Sequence[bytes], ranks: int) -> ActionShape:
     """Raises Damaged."""
     return ACTIONS[name](parameters, ranks)
 
@@ -41,79 +41,79 @@ def shape(name: bytes, parameters: Sequence[bytes], ranks: int) -> Shape:
 def _count(word: bytes) -> int:
     if word.isdigit() and len(word) <= 10 and (value := int(word)) <= LARGEST:
         return value
-    raise Damaged("not a count from 0 to 2^31 - 1")
+    raise BadAction("not a count from 0 to 2^31 - 1")
 
 
 def _rank(word: bytes, ranks: int) -> int:
     if (value := _count(word)) >= ranks:
-        raise Damaged(f"of rank {value}, where there are {ranks}")
+        raise BadAction(f"of rank {value}, where there are {ranks}")
     return value
 
 
 def _tag(word: bytes) -> int:
     if (value := _count(word)) >= FIRST_OWN_TAG:
-        raise Damaged(f"tag {value}: those from {FIRST_OWN_TAG} on are taken for collective calls")
+        raise BadAction(f"tag {value}: those from {FIRST_OWN_TAG} on are taken for collective calls")
     return value
 
 
 def _needs(parameters: Sequence[bytes], least: int, optional: int) -> None:
     if not least <= len(parameters) <= least + optional:
         most = "" if not optional else f" or {least + optional}"
-        raise Damaged(
+        raise BadAction(
             f"{len(parameters)} numbers after its name, where {least}{most} belong (counts are of bytes, "
             "without datatypes)"
         )
 
 
-def _nothing(parameters: Sequence[bytes], ranks: int) -> Shape:  # noqa: ARG001
+def _nothing(parameters: Sequence[bytes], ranks: int) -> ActionShape:  # noqa: ARG001
     _needs(parameters, 0, 0)
-    return Shape()
+    return ActionShape()
 
 
-def _ignored(parameters: Sequence[bytes], ranks: int) -> Shape:  # noqa: ARG001
+def _ignored(parameters: Sequence[bytes], ranks: int) -> ActionShape:  # noqa: ARG001
     """Replaying does nothing with it."""
-    return Shape()
+    return ActionShape()
 
 
-def _amount(parameters: Sequence[bytes], ranks: int) -> Shape:  # noqa: ARG001
+def _amount(parameters: Sequence[bytes], ranks: int) -> ActionShape:  # noqa: ARG001
     _needs(parameters, 1, 0)
     try:
         value = float(parameters[0])
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise Damaged("not an amount from 0 on")
-    return Shape(value)
+        raise BadAction("not an amount from 0 on")
+    return ActionShape(value)
 
 
-def _message(parameters: Sequence[bytes], ranks: int) -> Shape:
+def _message(parameters: Sequence[bytes], ranks: int) -> ActionShape:
     _needs(parameters, 3, 0)
-    return Shape(_count(parameters[2]), partner=_rank(parameters[0], ranks), tag=_tag(parameters[1]))
+    return ActionShape(_count(parameters[2]), partner=_rank(parameters[0], ranks), tag=_tag(parameters[1]))
 
 
-def _wait(parameters: Sequence[bytes], ranks: int) -> Shape:
+def _wait(parameters: Sequence[bytes], ranks: int) -> ActionShape:
     _needs(parameters, 3, 0)
-    return Shape(
+    return ActionShape(
         partner=_rank(parameters[0], ranks), root=_rank(parameters[1], ranks), tag=_tag(parameters[2])
     )
 
 
-def _counts(counts: int, lists: int, *, rooted: bool) -> Callable[[Sequence[bytes], int], Shape]:
+def _counts(counts: int, lists: int, *, rooted: bool) -> Callable[[Sequence[bytes], int], ActionShape]:
     """So many counts, and lists of one count a rank; then perhaps a root."""
 
-    def check(parameters: Sequence[bytes], ranks: int) -> Shape:
+    def check(parameters: Sequence[bytes], ranks: int) -> ActionShape:
         expected = counts + lists * ranks
         _needs(parameters, expected, int(rooted))
         for word in parameters[:expected]:
             _count(word)
         if not rooted:
-            return Shape()
-        return Shape(root=_rank(parameters[expected], ranks) if len(parameters) > expected else 0)
+            return ActionShape()
+        return ActionShape(root=_rank(parameters[expected], ranks) if len(parameters) > expected else 0)
 
     return check
 
 
-ACTIONS: dict[bytes, Callable[[Sequence[bytes], int], Shape]] = {
+ACTIONS: dict[bytes, Callable[[Sequence[bytes], int], ActionShape]] = {
     b"init": _nothing,
     b"finalize": _nothing,
     b"comm_size": _ignored,

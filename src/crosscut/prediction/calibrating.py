@@ -15,7 +15,7 @@ from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.prediction import lowering, predicting, stream_replay, variants
-from crosscut.prediction.predicting import Asked
+from crosscut.prediction.predicting import PredictionRequest
 from crosscut.prediction.trace import Trace
 
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 50e-3
@@ -34,7 +34,9 @@ class Fitted:
     """For each message received, mean."""
 
 
-def fit(trace: Trace, asked: Asked, network: str, measured_seconds: float, folder: Path) -> Fitted:
+def fit(
+    trace: Trace, asked: PredictionRequest, network: str, measured_seconds: float, folder: Path
+) -> Fitted:
     """`network`: where it was traced. Raises CrosscutError, UsageError."""
     if asked.engine != predicting.OWN:
         raise UsageError(f"--traced-on: noise is fitted with --engine {predicting.OWN} alone")
@@ -45,7 +47,7 @@ def fit(trace: Trace, asked: Asked, network: str, measured_seconds: float, folde
 
     def replayed(noise: float) -> float:
         transport = dataclasses.replace(asked.transport, noise_seconds=noise)
-        job = stream_replay.Job(
+        job = stream_replay.ReplayJob(
             trace, index, network, asked.operations_per_second, asked.ranks_per_host, transport, asked.limits
         )
         return statistics.fmean(stream_replay.run(job, variants.AS_IT_IS).ended)
@@ -61,6 +63,6 @@ def fit(trace: Trace, asked: Asked, network: str, measured_seconds: float, folde
     return Fitted(network, measured_seconds, without, noise)
 
 
-def fitted(asked: Asked, found: Fitted) -> Asked:
+def fitted(asked: PredictionRequest, found: Fitted) -> PredictionRequest:
     transport = dataclasses.replace(asked.transport, noise_seconds=found.noise_seconds)
     return dataclasses.replace(asked, transport=transport)

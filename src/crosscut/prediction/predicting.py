@@ -30,7 +30,7 @@ PARTS = ("computing", "waiting", "latency", "bandwidth", "contention")
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictionRequest:
     networks: tuple[str, ...]
     operations_per_second: float
     """Of a processor where the trace was made."""
@@ -85,7 +85,7 @@ Told = Callable[[str], None]
 """Progress: what is replayed now."""
 
 
-def computing_seconds(trace: Trace, asked: Asked, scale: float = 1) -> tuple[float, ...]:
+def computing_seconds(trace: Trace, asked: PredictionRequest, scale: float = 1) -> tuple[float, ...]:
     each = asked.compute_scale * scale / asked.operations_per_second
     return tuple(
         operations * each + asleep
@@ -97,7 +97,7 @@ Replaying = Callable[[Variant], Replayed]
 """Of one network."""
 
 
-def predict(trace: Trace, asked: Asked, folder: Path, told: Told = lambda _: None) -> Predicted:
+def predict(trace: Trace, asked: PredictionRequest, folder: Path, told: Told = lambda _: None) -> Predicted:
     """`folder`: for the files of replays, with a name without blanks. Raises CrosscutError, UsageError."""
     replaying = _prepared(trace, asked, folder)
     computing = computing_seconds(trace, asked)
@@ -124,12 +124,12 @@ def predict(trace: Trace, asked: Asked, folder: Path, told: Told = lambda _: Non
     return Predicted(trace, computing, ideal, tuple(found), wall)
 
 
-def seconds(trace: Trace, asked: Asked, folder: Path) -> tuple[float, ...]:
+def seconds(trace: Trace, asked: PredictionRequest, folder: Path) -> tuple[float, ...]:
     """On each network, without what it goes into: one replay each. As `predict`."""
     return tuple(replayed(variants.AS_IT_IS).seconds for replayed in _prepared(trace, asked, folder))
 
 
-def _prepared(trace: Trace, asked: Asked, folder: Path) -> list[Replaying]:
+def _prepared(trace: Trace, asked: PredictionRequest, folder: Path) -> list[Replaying]:
     """All are prepared before any replay: what is wrong with the last is said first."""
     for network in asked.networks:
         check_room(trace, asked, network)
@@ -138,7 +138,7 @@ def _prepared(trace: Trace, asked: Asked, folder: Path) -> list[Replaying]:
     return [prepare(trace, asked, network, index, at) for at, network in enumerate(asked.networks)]
 
 
-def check_room(trace: Trace, asked: Asked, network: str) -> None:
+def check_room(trace: Trace, asked: PredictionRequest, network: str) -> None:
     if (room := networks.ranks(network, asked.ranks_per_host)) < trace.ranks:
         raise UsageError(
             f"{network}: has room for {units.count(room, 'rank')}, and the trace is of {trace.ranks}; more "
@@ -146,8 +146,8 @@ def check_room(trace: Trace, asked: Asked, network: str) -> None:
         )
 
 
-def _own(trace: Trace, asked: Asked, network: str, index: Path, _at: int) -> Replaying:
-    job = stream_replay.Job(
+def _own(trace: Trace, asked: PredictionRequest, network: str, index: Path, _at: int) -> Replaying:
+    job = stream_replay.ReplayJob(
         trace, index, network, asked.operations_per_second, asked.ranks_per_host,
         asked.transport, asked.limits,
     )  # fmt: skip
@@ -158,10 +158,10 @@ def _with_scale(variant: Variant, scale: float) -> Variant:
     return dataclasses.replace(variant, compute=variant.compute * scale)
 
 
-def _smpi(trace: Trace, asked: Asked, network: str, index: Path, at: int) -> Replaying:
+def _smpi(trace: Trace, asked: PredictionRequest, network: str, index: Path, at: int) -> Replaying:
     own = index.parent / f"network-{at}"
     own.mkdir()
-    settings = smpi.Settings(network, trace.ranks, asked.ranks_per_host)
+    settings = smpi.SimulationSettings(network, trace.ranks, asked.ranks_per_host)
     platform = smpi.write_platform(settings, trace.ranks, own)
 
     def replayed(variant: Variant) -> Replayed:

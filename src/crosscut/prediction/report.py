@@ -10,9 +10,9 @@ from crosscut.base import units
 from crosscut.places import smpi
 from crosscut.prediction import predicting, variants
 from crosscut.prediction.calibrating import Fitted
-from crosscut.prediction.predicting import PARTS, Asked, Predicted, Prediction
+from crosscut.prediction.predicting import PARTS, Predicted, Prediction, PredictionRequest
 from crosscut.prediction.replay import PROTOCOL
-from crosscut.prediction.source import Source
+from crosscut.prediction.source import ComputeSource
 from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 
 _WORDS = {
@@ -24,7 +24,9 @@ _WORDS = {
 }
 
 
-def tell(asked: Asked, predicted: Predicted, made: Source, noise: Fitted | None = None) -> None:
+def tell(
+    asked: PredictionRequest, predicted: Predicted, made: ComputeSource, noise: Fitted | None = None
+) -> None:
     screen = screen_for()
     trace = predicted.trace
     screen.title(f"{trace.index.parent.name or trace.index}: {units.count(trace.ranks, 'rank')}")
@@ -64,7 +66,7 @@ def _noise(noise: Fitted) -> str:
     )
 
 
-def _engine(asked: Asked) -> str:
+def _engine(asked: PredictionRequest) -> str:
     """What was taken for granted."""
     if asked.engine == predicting.SMPI:
         return "by SimGrid's SMPI: messages above 1 KiB wait for their receive"
@@ -89,7 +91,7 @@ def _times(screen: Screen, predicted: Predicted) -> None:
     screen.table(rows)
 
 
-def _what_if(screen: Screen, asked: Asked, predicted: Predicted) -> None:
+def _what_if(screen: Screen, asked: PredictionRequest, predicted: Predicted) -> None:
     if not asked.what_if:
         return
     screen.title("What if")
@@ -130,7 +132,7 @@ def _sentence(one: Prediction, first: Prediction) -> str:
 
 
 def as_json(
-    asked: Asked, predicted: Predicted, made: Source, noise: Fitted | None = None
+    asked: PredictionRequest, predicted: Predicted, made: ComputeSource, noise: Fitted | None = None
 ) -> dict[str, object]:
     trace = predicted.trace
     return {
@@ -157,13 +159,13 @@ def as_json(
     }
 
 
-def _engine_json(asked: Asked) -> dict[str, object]:
+def _engine_json(asked: PredictionRequest) -> dict[str, object]:
     if asked.engine == predicting.SMPI:
         return {"engine": asked.engine, "simgrid": smpi.version(), "options": [*PROTOCOL, *asked.options]}
     return {"engine": asked.engine, "transport": dataclasses.asdict(asked.transport)}
 
 
-def _network(asked: Asked, one: Prediction) -> dict[str, object]:
+def _network(asked: PredictionRequest, one: Prediction) -> dict[str, object]:
     return {
         "network": one.network,
         "seconds": one.seconds,

@@ -15,7 +15,7 @@ ENDS = frozenset({"MPI_Init", "MPI_Init_thread", "MPI_Finalize"})
 
 
 @dataclass(frozen=True)
-class Source:
+class ComputeSource:
     operations_per_second: float
     """That a second of computing counts for in the trace."""
     seconds: float | None
@@ -35,7 +35,7 @@ def _ends(found: program.Profile) -> npt.NDArray[np.float64]:
     return total
 
 
-def find(trace: Trace, flops: float | None) -> Source:
+def find(trace: Trace, flops: float | None) -> ComputeSource:
     """`flops`: as typed, or None. Raises UsageError where nobody says it."""
     folder = trace.index.parent
     about, seconds, inside, lacks = folder / program.ABOUT, None, None, ""
@@ -45,7 +45,7 @@ def find(trace: Trace, flops: float | None) -> Source:
         inside = float(np.mean(found.seconds - _ends(found)))
         lacks = tit.lacks(found)
     if flops is not None:
-        return Source(flops, seconds, inside, lacks)
+        return ComputeSource(flops, seconds, inside, lacks)
     made = program.read_about(folder).get("trace")
     if not isinstance(made, dict):
         raise UsageError(
@@ -57,4 +57,4 @@ def find(trace: Trace, flops: float | None) -> Source:
         raise UsageError(
             f"{about}: trace.flops_per_second is {rate!r}, which is no rate; say it with --flops"
         )
-    return Source(float(rate), seconds, inside, lacks)
+    return ComputeSource(float(rate), seconds, inside, lacks)

@@ -43,7 +43,7 @@ MPICH_TCP = Transport()
 
 
 @dataclass(frozen=True)
-class Job:
+class ReplayJob:
     """What is the same for all replays of a trace on one network."""
 
     trace: Trace
@@ -56,7 +56,7 @@ class Job:
     limits: Limits
 
 
-def run(job: Job, variant: Variant) -> Replayed:
+def run(job: ReplayJob, variant: Variant) -> Replayed:
     """Raises CrosscutError."""
     said = job.index.parent / "said"
     # A file is named as from here, and the replay runs elsewhere; names of the catalogue stay.
@@ -71,7 +71,7 @@ def run(job: Job, variant: Variant) -> Replayed:
     return Replayed(found["seconds"], time.perf_counter() - begin, tuple(found["ended"]))
 
 
-def _options(job: Job, variant: Variant) -> Iterator[str]:
+def _options(job: ReplayJob, variant: Variant) -> Iterator[str]:
     # Computing that takes no time is computing on a processor that is fast beyond measure.
     rate = job.operations_per_second / variant.compute if variant.compute > 0 else 1e30
     yield from ("--operations-per-second", f"{min(rate, 1e30):.17g}")

@@ -15,7 +15,7 @@ from typing import BinaryIO, NoReturn
 
 from crosscut.base.errors import UsageError, plainly
 from crosscut.places.smpi import MOST_RANKS
-from crosscut.prediction.actions import ACTIONS, COLLECTIVE, Damaged, Shape, shape
+from crosscut.prediction.actions import ACTIONS, COLLECTIVE, ActionShape, BadAction, shape
 from crosscut.profile import tit
 
 # The longest action is an all-to-all of MOST_RANKS blocks out and in: 20 digits each.
@@ -182,13 +182,13 @@ class _Reader:
             self._fail(f"there is no action {_shown(name)}")
         try:
             found = shape(name, parameters, self.whole.ranks)
-        except Damaged as error:
+        except BadAction as error:
             self._fail(f"{error}: {_shown(line)}")
         self.whole.actions += 1
         self._take(name, found)
         return name
 
-    def _take(self, name: bytes, found: Shape) -> None:
+    def _take(self, name: bytes, found: ActionShape) -> None:
         if name == b"compute":
             self.operations += found.amount
         elif name == b"sleep":
@@ -208,7 +208,7 @@ class _Reader:
         elif name == b"waitall":
             self.open.clear()
 
-    def _message(self, name: bytes, found: Shape) -> None:
+    def _message(self, name: bytes, found: ActionShape) -> None:
         sends = name.endswith(b"send")
         ends = (self.rank, found.partner) if sends else (found.partner, self.rank)
         channel = (*ends, found.tag)

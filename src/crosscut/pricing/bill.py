@@ -12,7 +12,7 @@ from crosscut.base.errors import UsageError
 from crosscut.pricing import buying
 from crosscut.pricing.amounts import Interval, total
 from crosscut.pricing.book import Book, Traits
-from crosscut.pricing.buying import Line, NoPrice
+from crosscut.pricing.buying import BillLine, NoPrice
 from crosscut.pricing.plant import Plant
 
 # Under which heading of a table of shares a kind of part is counted.
@@ -27,7 +27,7 @@ class Bill:
     network: str
     nodes: int
     currency: str
-    lines: tuple[Line, ...]
+    lines: tuple[BillLine, ...]
     """Of the network."""
     node: Interval | None
     """Price of one; None: nobody says."""
@@ -104,7 +104,7 @@ def own_prices(plant: Plant, node_price: Interval | None = None) -> Bill | None:
         )
     parts = (("switches", "switch"), ("ports", "switch"), ("cables", "cable"), ("adapters", "interface"))
     lines = [
-        Line(name, kind, 1, Interval(float(price[name]), float(price[name])), "its own file")
+        BillLine(name, kind, 1, Interval(float(price[name]), float(price[name])), "its own file")
         for name, kind in parts
         if float(price[name]) > 0
     ]

@@ -71,7 +71,7 @@ class Fits:
 
 
 @dataclass(frozen=True)
-class Step:
+class PriceStep:
     """A price that holds for networks of so many ports."""
 
     least: int
@@ -86,7 +86,7 @@ class Part:
     kind: str
     per: str
     """What it is bought for, one each; of a switch with `ports` or `slots` nothing: it is a box."""
-    steps: tuple[Step, ...]
+    steps: tuple[PriceStep, ...]
     fits: Fits
     ports: int = 0
     """Of a box or a module."""
@@ -101,7 +101,7 @@ class Part:
     def is_box(self) -> bool:
         return self.kind == "switch" and bool(self.ports or self.slots)
 
-    def step(self, ports: int) -> Step | None:
+    def step(self, ports: int) -> PriceStep | None:
         return next((step for step in self.steps if step.least <= ports <= step.most), None)
 
 
@@ -202,12 +202,12 @@ def _part(entry: Table, currency: str) -> Part:
     )
 
 
-def _steps(entry: Table, currency: str) -> tuple[Step, ...]:
+def _steps(entry: Table, currency: str) -> tuple[PriceStep, ...]:
     if ("price" in entry) == ("steps" in entry):
         entry.fail("price" if "price" in entry else "", "write either price or steps")
     if "price" in entry:
-        return (Step(0, MOST_PORTS, _price(entry, entry.values["price"], "price", currency)),)
-    found: list[Step] = []
+        return (PriceStep(0, MOST_PORTS, _price(entry, entry.values["price"], "price", currency)),)
+    found: list[PriceStep] = []
     for at, step in enumerate(entry.tables("steps"), 1):
         step.only(_STEP)
         before = found[-1].most if found else 0
@@ -219,7 +219,7 @@ def _steps(entry: Table, currency: str) -> tuple[Step, ...]:
         if "price" not in step:
             entry.fail("steps", f"step {at}: price: is missing")
         price = _price(entry, step.values["price"], "steps", currency)
-        found.append(Step(least, most, price, words.line(step, "note", "")))
+        found.append(PriceStep(least, most, price, words.line(step, "note", "")))
     if not found:
         entry.fail("steps", 'has no entry; write { up_to = 128, price = "850 USD" }')
     return tuple(found)

@@ -17,7 +17,7 @@ class NoPrice(UsageError):
 
 
 @dataclass(frozen=True)
-class Line:
+class BillLine:
     part: str
     kind: str
     count: float
@@ -33,7 +33,7 @@ class Line:
 Fitting = Sequence[tuple[Part, Book]]
 
 
-def others(plant: Plant, fitting: Fitting) -> Iterator[Line]:
+def others(plant: Plant, fitting: Fitting) -> Iterator[BillLine]:
     """Of what does the same the cheapest is bought; of software all."""
     same: dict[tuple[str, str], list[tuple[Part, Book]]] = {}
     for part, book in fitting:
@@ -45,13 +45,13 @@ def others(plant: Plant, fitting: Fitting) -> Iterator[Line]:
             yield line
 
 
-def by_unit(plant: Plant, parts: Fitting) -> list[Line]:
+def by_unit(plant: Plant, parts: Fitting) -> list[BillLine]:
     """Parts that are bought once for each node, adapter, cable…; NoPrice: none has a price at this size."""
     found = []
     for part, book in parts:
         if step := part.step(plant.ports):
             note = step.note or part.note
-            found.append(Line(part.name, part.kind, _count(plant, part.per), step.price, book.name, note))
+            found.append(BillLine(part.name, part.kind, _count(plant, part.per), step.price, book.name, note))
     if parts and not found:
         part, book = parts[0]
         there = ", ".join(f"{step.least:,} to {step.most:,}" for step in part.steps)
@@ -70,20 +70,20 @@ def _count(plant: Plant, per: str) -> int:
     return plant.wiring.trunk_cables + (plant.adapters if per == "cable" else 0)
 
 
-def cheapest(lines: Iterable[Line]) -> Line | None:
+def cheapest(lines: Iterable[BillLine]) -> BillLine | None:
     return min(lines, key=lambda line: line.cost.middle, default=None)
 
 
-def switches(plant: Plant, fitting: Fitting) -> list[Line]:
+def switches(plant: Plant, fitting: Fitting) -> list[BillLine]:
     """Bought by the port, or as boxes: for every switch of the design the cheapest that has its ports."""
     if not plant.has_switches:
         return []
     by_port = [(part, book) for part, book in fitting if part.kind == "switch" and not part.is_box]
     boxes = [(part, book) for part, book in fitting if part.is_box]
     modules = [(part, book) for part, book in fitting if part.kind == "module"]
-    offers: list[list[Line]] = []
+    offers: list[list[BillLine]] = []
     reasons: list[NoPrice] = []
-    ways: list[Callable[[], list[list[Line]]]] = []
+    ways: list[Callable[[], list[list[BillLine]]]] = []
     if by_port:
         ways.append(lambda: [[line] for line in by_unit(plant, by_port)])
     if boxes:
@@ -98,8 +98,8 @@ def switches(plant: Plant, fitting: Fitting) -> list[Line]:
     return min(offers, key=lambda lines: total(line.cost for line in lines).middle, default=[])
 
 
-def _boxes(plant: Plant, boxes: Fitting, modules: Fitting) -> list[Line]:
-    counts: dict[tuple[str, str], tuple[Line, float]] = {}
+def _boxes(plant: Plant, boxes: Fitting, modules: Fitting) -> list[BillLine]:
+    counts: dict[tuple[str, str], tuple[BillLine, float]] = {}
     for ports, switches in sorted(plant.wiring.switch_ports.items()):
         if not ports:
             continue
@@ -107,17 +107,19 @@ def _boxes(plant: Plant, boxes: Fitting, modules: Fitting) -> list[Line]:
             key = (line.book, line.part)
             before = counts[key][1] if key in counts else 0.0
             counts[key] = (line, before + line.count * switches)
-    return [Line(one.part, one.kind, count, one.each, one.book, one.note) for one, count in counts.values()]
+    return [
+        BillLine(one.part, one.kind, count, one.each, one.book, one.note) for one, count in counts.values()
+    ]
 
 
-def _box(plant: Plant, ports: int, boxes: Fitting, modules: Fitting) -> list[Line]:
-    offers: list[list[Line]] = []
+def _box(plant: Plant, ports: int, boxes: Fitting, modules: Fitting) -> list[BillLine]:
+    offers: list[list[BillLine]] = []
     most = 0
     for part, book in boxes:
         step = part.step(plant.ports)
         if step is None:
             continue
-        own = Line(part.name, part.kind, 1, step.price, book.name, step.note or part.note)
+        own = BillLine(part.name, part.kind, 1, step.price, book.name, step.note or part.note)
         if not part.slots:
             most = max(most, part.ports)
             offers += [[own]] if part.ports >= ports else []
@@ -129,7 +131,7 @@ def _box(plant: Plant, ports: int, boxes: Fitting, modules: Fitting) -> list[Lin
             most = max(most, part.slots * module.ports)
             needed = math.ceil(ports / module.ports)
             if needed <= part.slots:
-                cards = Line(module.name, module.kind, needed, its_step.price, its_book.name, module.note)
+                cards = BillLine(module.name, module.kind, needed, its_step.price, its_book.name, module.note)
                 offers.append([own, cards])
     if not offers:
         raise NoPrice(

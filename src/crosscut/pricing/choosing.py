@@ -33,7 +33,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Choice:
+class NetworkChoice:
     within: float
     """How much more time than the best is good enough: 0.1."""
     surely: tuple[str, ...]
@@ -66,7 +66,7 @@ def relative(scores: Sequence[Interval]) -> list[Interval]:
     return [one.times(1 / best) for one in scores]
 
 
-def choose(candidates: Sequence[Candidate], within: float) -> Choice:
+def choose(candidates: Sequence[Candidate], within: float) -> NetworkChoice:
     surely, perhaps = [], []
     for one in candidates:
         others = [other.score for other in candidates if other is not one]
@@ -79,7 +79,7 @@ def choose(candidates: Sequence[Candidate], within: float) -> Choice:
     # A middle that is good enough first, then by price.
     best = min(centre(one.score) for one in candidates)
     open_.sort(key=lambda one: (centre(one.score) > (1 + within) * best, one.price.middle, one.name))
-    return Choice(
+    return NetworkChoice(
         within,
         tuple(one.name for one in surely),
         tuple(one.name for one in perhaps),

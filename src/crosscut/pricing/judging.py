@@ -13,14 +13,14 @@ from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.bill import Bill
 from crosscut.pricing.book import Book
-from crosscut.pricing.choosing import Candidate, Choice, Standing
+from crosscut.pricing.choosing import Candidate, NetworkChoice, Standing
 from crosscut.pricing.mix import Mix
 from crosscut.pricing.performing import Told
 from crosscut.session.client import Listener
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCandidate:
     candidate: Candidate
     priced: Priced
     times: tuple[Interval, ...]
@@ -29,16 +29,16 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class MixJudgement:
     mix: Mix
     ranks: int
     currency: str
     with_nodes: bool
     """Prices are of network and nodes; else of the network."""
-    judged: tuple[Judged, ...]
-    choice: Choice
+    judged: tuple[JudgedCandidate, ...]
+    choice: NetworkChoice
 
-    def of(self, name: str) -> Judged:
+    def of(self, name: str) -> JudgedCandidate:
         return next(one for one in self.judged if one.candidate.name == name)
 
 
@@ -49,7 +49,7 @@ def judge(
     node_price: tuple[Interval, str] | None,
     listener: Listener,
     told: Told,
-) -> Judgement:
+) -> MixJudgement:
     """Raises UsageError where a candidate has no price or no such size: a front with a hole would mislead."""
     with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
         sites = performing.sites(files, mix, Path(folder))
@@ -83,12 +83,12 @@ def judge(
         for bill, price, score in zip(bills, prices, scores, strict=True)
     ]
     judged = tuple(
-        Judged(one, entry, tuple(own), choosing.standing(one, candidates))
+        JudgedCandidate(one, entry, tuple(own), choosing.standing(one, candidates))
         for one, entry, own in zip(candidates, priced, times, strict=True)
     )
     choice = choosing.choose(candidates, mix.within)
     with_nodes = all(bill.node is not None for bill in bills)
-    return Judgement(mix, sites[0].ranks, bills[0].currency, with_nodes, judged, choice)
+    return MixJudgement(mix, sites[0].ranks, bills[0].currency, with_nodes, judged, choice)
 
 
 def _prices(bills: Sequence[Bill]) -> list[Interval]:

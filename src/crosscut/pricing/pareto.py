@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from crosscut.pricing.amounts import amount
 from crosscut.pricing.choosing import Standing, centre
-from crosscut.pricing.judging import Judged, Judgement
+from crosscut.pricing.judging import JudgedCandidate, MixJudgement
 from crosscut.pricing.report_mix import ratio, sentence, what_would_decide
 from crosscut.reports.svg.chart import ticks
 
@@ -28,7 +28,7 @@ Scale = Callable[[float], float]
 Box = tuple[float, float, float, float]
 
 
-def svg(found: Judgement) -> str:
+def svg(found: MixJudgement) -> str:
     judged = sorted(found.judged, key=lambda one: one.candidate.price.middle)
     across, prices = _across(judged)
     up, low, high, is_log = _upward(found)
@@ -48,7 +48,7 @@ def svg(found: Judgement) -> str:
     ]) + "\n"  # fmt: skip
 
 
-def _across(judged: Sequence[Judged]) -> tuple[Scale, tuple[float, float]]:
+def _across(judged: Sequence[JudgedCandidate]) -> tuple[Scale, tuple[float, float]]:
     """From nothing, where that leaves the candidates apart."""
     dearest = max(one.candidate.price.high for one in judged) or 1.0
     cheapest = min(one.candidate.price.low for one in judged)
@@ -57,7 +57,7 @@ def _across(judged: Sequence[Judged]) -> tuple[Scale, tuple[float, float]]:
     return lambda value: LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT), (low, high)
 
 
-def _upward(found: Judgement) -> tuple[Scale, float, float, bool]:
+def _upward(found: MixJudgement) -> tuple[Scale, float, float, bool]:
     scores = [one.candidate.score for one in found.judged]
     low, high = min(one.low for one in scores), max(one.high for one in scores)
     high = max(high, 1.15 * (1 + found.mix.within))
@@ -72,7 +72,7 @@ def _upward(found: Judgement) -> tuple[Scale, float, float, bool]:
     return up, low, high, is_log
 
 
-def _head(found: Judgement) -> Iterator[str]:
+def _head(found: MixJudgement) -> Iterator[str]:
     yield _text(LEFT, 30, f"{found.mix.title}: time against price, {found.ranks:,} ranks", size=18, bold=True)
     said = f"{sentence(found)} {what_would_decide(found)}".strip()
     for at, line in enumerate(_wrapped(said, 132)[:3]):
@@ -89,7 +89,11 @@ def _wrapped(text: str, letters: int) -> list[str]:
 
 
 def _axes(
-    found: Judgement, across: Scale, prices: tuple[float, float], up: Scale, span: tuple[float, float, bool]
+    found: MixJudgement,
+    across: Scale,
+    prices: tuple[float, float],
+    up: Scale,
+    span: tuple[float, float, bool],
 ) -> Iterator[str]:
     floor, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     good = up(1 + found.mix.within)
@@ -114,7 +118,7 @@ def _axes(
     yield _text(20, middle, "time, as so many times the best's", anchor="middle", size=13, more=turned)
 
 
-def _stairs(judged: Sequence[Judged], across: Scale, up: Scale) -> list[tuple[float, float]]:
+def _stairs(judged: Sequence[JudgedCandidate], across: Scale, up: Scale) -> list[tuple[float, float]]:
     """For so much money, this is the least time: from above to the first, from the last on to the right."""
     on = [one.candidate for one in judged if one.standing is Standing.ON]
     corners: list[tuple[float, float]] = []
@@ -124,7 +128,7 @@ def _stairs(judged: Sequence[Judged], across: Scale, up: Scale) -> list[tuple[fl
     return [*corners, (WIDTH - RIGHT, corners[-1][1])] if corners else []
 
 
-def _front(judged: Sequence[Judged], across: Scale, up: Scale) -> Iterator[str]:
+def _front(judged: Sequence[JudgedCandidate], across: Scale, up: Scale) -> Iterator[str]:
     if corners := _stairs(judged, across, up):
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
         yield (
@@ -133,7 +137,7 @@ def _front(judged: Sequence[Judged], across: Scale, up: Scale) -> Iterator[str]:
         )
 
 
-def _point(one: Judged, across: Scale, up: Scale, chosen: bool) -> Iterator[str]:
+def _point(one: JudgedCandidate, across: Scale, up: Scale, chosen: bool) -> Iterator[str]:
     """A dot in the middle, bars from the least to the most."""
     price, score, colour = one.candidate.price, one.candidate.score, _COLOURS[one.standing]
     x, y = across(price.middle), up(centre(score))
@@ -150,7 +154,9 @@ def _bar(path: str, colour: str) -> str:
     return f'<path d="{path}" stroke="{colour}" stroke-width="2"/>'
 
 
-def _labels(judged: Sequence[Judged], currency: str, across: Scale, up: Scale, chosen: str) -> Iterator[str]:
+def _labels(
+    judged: Sequence[JudgedCandidate], currency: str, across: Scale, up: Scale, chosen: str
+) -> Iterator[str]:
     """Beside the dot where there is room: to the right, to the left, above, below."""
     corners = _stairs(judged, across, up)
     taken = [
@@ -171,7 +177,7 @@ def _labels(judged: Sequence[Judged], currency: str, across: Scale, up: Scale, c
 
 
 def _room(
-    x: float, y: float, one: Judged, currency: str, taken: Sequence[Box]
+    x: float, y: float, one: JudgedCandidate, currency: str, taken: Sequence[Box]
 ) -> tuple[Box, tuple[str, ...]]:
     """A free place, and what fits there: the name with its figures in one line, in two, or alone."""
     price, score = f"{amount(one.candidate.price)} {currency}", f"{ratio(one.candidate.score)} ×"
@@ -201,7 +207,7 @@ def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def _legend(judged: Sequence[Judged]) -> Iterator[str]:
+def _legend(judged: Sequence[JudgedCandidate]) -> Iterator[str]:
     x = float(LEFT)
     for standing in Standing:
         if any(one.standing is standing for one in judged):

@@ -31,7 +31,7 @@ Told = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Site:
+class SizedCandidate:
     """A candidate at the size of the mix."""
 
     plant: Plant
@@ -44,13 +44,13 @@ class Site:
         return self.plant.traits.name
 
 
-class Source(Protocol):
+class TimeSource(Protocol):
     """Where a time comes from. The seam for further ways to know it."""
 
-    def __call__(self, work: Work, site: Site, /) -> Interval: ...
+    def __call__(self, work: Work, site: SizedCandidate, /) -> Interval: ...
 
 
-def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[Site]:
+def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
     """Each with as many nodes as the mix's ranks take; NotResizable where a network has no such size."""
     plants = [plant(file, None) for file in dict.fromkeys(files)]
     each = {one.traits.name: _ranks_per_host(one) for one in plants}
@@ -62,7 +62,7 @@ def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[Site]:
     found = []
     for one in plants:
         sized = Plant(one.file, one.figures, math.ceil(ranks / each[one.traits.name]))
-        found.append(Site(sized, sized.description(folder), ranks))
+        found.append(SizedCandidate(sized, sized.description(folder), ranks))
     return found
 
 
@@ -70,7 +70,7 @@ def _ranks_per_host(one: Plant) -> int:
     return network.ranks(one.file) // one.own_nodes
 
 
-def times(mix: Mix, site: Site, sources: dict[str, Source]) -> list[Interval]:
+def times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> list[Interval]:
     """Of each work, in the mix's order."""
     found = []
     for work in mix.works:
@@ -86,14 +86,14 @@ def times(mix: Mix, site: Site, sources: dict[str, Source]) -> list[Interval]:
     return found
 
 
-def said(work: Work, site: Site) -> Interval:
+def said(work: Work, site: SizedCandidate) -> Interval:
     if site.name not in work.seconds:
         there = ", ".join(work.seconds)
         raise UsageError(f"{work.where}: '{work.name}' says nothing of {site.name}; it does of {there}")
     return work.seconds[site.name]
 
 
-def measured(work: Work, site: Site) -> Interval:
+def measured(work: Work, site: SizedCandidate) -> Interval:
     if site.name not in work.runs:
         there = ", ".join(work.runs)
         raise UsageError(f"{work.where}: '{work.name}' has no run of {site.name}; it has of {there}")
@@ -106,7 +106,7 @@ def measured(work: Work, site: Site) -> Interval:
     return of_run(run)
 
 
-def computed(work: Work, site: Site) -> Interval:
+def computed(work: Work, site: SizedCandidate) -> Interval:
     """A million million operations of HPL, from the fastest repetition to the slowest."""
     if site.name not in work.hpl:
         there = ", ".join(work.hpl)
@@ -140,13 +140,13 @@ def of_run(run: Run) -> Interval:
 
 
 @contextmanager
-def simulating(site: Site, mix: Mix, listener: Listener) -> Iterator[Source]:
+def simulating(site: SizedCandidate, mix: Mix, listener: Listener) -> Iterator[TimeSource]:
     """One session for all patterns of a candidate; it begins with the first."""
     launch = Launch(on=f"sim:{site.description}", backend="sim", ranks=site.ranks)
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
         open_: list[Session] = []
 
-        def source(work: Work, _site: Site) -> Interval:
+        def source(work: Work, _site: SizedCandidate) -> Interval:
             if not open_:
                 session = stack.enter_context(open_session(decide(core.load(), launch), listener))
                 stack.enter_context(session.interruptible())

@@ -13,7 +13,7 @@ from crosscut.prediction import trace as traces
 from crosscut.pricing import mix
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Mix, Work
-from crosscut.pricing.performing import Site, Source, in_doubt
+from crosscut.pricing.performing import SizedCandidate, TimeSource, in_doubt
 from crosscut.profile import tit
 
 
@@ -52,11 +52,11 @@ def _name(path: Path) -> str:
     return "".join(one if one.isprintable() else "?" for one in folder.name)
 
 
-def replaying(error_share: float) -> Source:
+def replaying(error_share: float) -> TimeSource:
     """One for all candidates: noise is fitted once for each trace."""
     fitted: dict[str, calibrating.Fitted] = {}
 
-    def replayed(work: Work, site: Site) -> Interval:
+    def replayed(work: Work, site: SizedCandidate) -> Interval:
         assert work.trace is not None
         trace = traces.read(work.trace)
         if trace.ranks != site.ranks:
@@ -68,7 +68,7 @@ def replaying(error_share: float) -> Source:
             made = source.find(trace, work.operations_per_second)
         except UsageError as error:
             raise UsageError(f"{work.where}: {error}; in a mix: operations_per_second = …") from error
-        asked = predicting.Asked((site.description,), made.operations_per_second)
+        asked = predicting.PredictionRequest((site.description,), made.operations_per_second)
         with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
             if work.traced_on:
                 if work.name not in fitted:
@@ -81,7 +81,11 @@ def replaying(error_share: float) -> Source:
 
 
 def _noise(
-    work: Work, trace: traces.Trace, asked: predicting.Asked, made: source.Source, folder: Path
+    work: Work,
+    trace: traces.Trace,
+    asked: predicting.PredictionRequest,
+    made: source.ComputeSource,
+    folder: Path,
 ) -> calibrating.Fitted:
     if made.inside_seconds is None:
         raise UsageError(

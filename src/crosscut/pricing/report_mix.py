@@ -7,12 +7,12 @@ from typing import Any
 from crosscut.base import units
 from crosscut.pricing.amounts import Interval, amount
 from crosscut.pricing.choosing import Standing, centre
-from crosscut.pricing.judging import Judged, Judgement
+from crosscut.pricing.judging import JudgedCandidate, MixJudgement
 from crosscut.pricing.report import interval
 from crosscut.reports.terminal.screen import Rows, Screen
 
 
-def sentence(found: Judgement) -> str:
+def sentence(found: MixJudgement) -> str:
     """`For this mix xibalba-e7-config1 is the cheapest within 10 % of the best: …`"""
     good = f"the cheapest within {100 * found.mix.within:g} % of the best"
     first = found.of(found.choice.contenders[0])
@@ -25,7 +25,7 @@ def sentence(found: Judgement) -> str:
     return f"For this mix {good} is {listed}: undecided. By the middles it is {names[0]}: {facts}."
 
 
-def _how_fast(one: Judged, found: Judgement) -> str:
+def _how_fast(one: JudgedCandidate, found: MixJudgement) -> str:
     others = [other.candidate.score for other in found.judged if other is not one]
     if all(one.candidate.score.high <= score.low for score in others):
         return "and none is faster"
@@ -34,7 +34,7 @@ def _how_fast(one: Judged, found: Judgement) -> str:
     return f"{ratio(one.candidate.score)} times the best's time"
 
 
-def what_would_decide(found: Judgement) -> str:
+def what_would_decide(found: MixJudgement) -> str:
     """Empty where it is decided."""
     if found.choice.decided:
         return ""
@@ -59,7 +59,7 @@ def time_of(time: Interval) -> str:
     return units.seconds(centre(time), 4 if time.exact else 3)
 
 
-def render(screen: Screen, found: Judgement) -> None:
+def render(screen: Screen, found: MixJudgement) -> None:
     screen.line(f"{found.mix.title}: {units.count(found.ranks, 'rank')}", "bold")
     what = "network and nodes" if found.with_nodes else "network"
     works = [f"?{work.name}" for work in found.mix.works]
@@ -81,7 +81,7 @@ def render(screen: Screen, found: Judgement) -> None:
             screen.line(line, "dim")
 
 
-def conditions(found: Judgement) -> list[str]:
+def conditions(found: MixJudgement) -> list[str]:
     """What the figures rest on."""
     kinds = {
         f"simulated, ratios of times off by up to {100 * found.mix.simulation_error:g} %": [
@@ -108,7 +108,7 @@ def conditions(found: Judgement) -> list[str]:
     return [*lines, *notes]
 
 
-def as_json(found: Judgement) -> dict[str, Any]:
+def as_json(found: MixJudgement) -> dict[str, Any]:
     return {
         "schema": {"name": "crosscut-price-mix", "version": 1},
         "title": found.mix.title,
@@ -126,7 +126,7 @@ def as_json(found: Judgement) -> dict[str, Any]:
     }
 
 
-def _one(one: Judged, found: Judgement) -> dict[str, Any]:
+def _one(one: JudgedCandidate, found: MixJudgement) -> dict[str, Any]:
     return {
         "network": one.candidate.name,
         "nodes": one.priced.nodes,

@@ -11,17 +11,17 @@ from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.pricing import pareto
 from crosscut.pricing.amounts import amount
 from crosscut.pricing.asking import Priced
-from crosscut.pricing.judging import Judged, Judgement
+from crosscut.pricing.judging import JudgedCandidate, MixJudgement
 from crosscut.pricing.report_mix import conditions, ratio, sentence, time_of, what_would_decide
 from crosscut.reports.html.markup import Markup, element, join
-from crosscut.reports.svg.chart import Axis, Mark
+from crosscut.reports.svg.chart import ChartAxis, Mark
 from crosscut.reports.svg.chart import svg as chart
 
 FORMS = (".svg", ".png", ".html")
 
 
 @dataclass(frozen=True)
-class Picture:
+class PricingPicture:
     title: str
     svg: str
     said: tuple[str, ...]
@@ -41,7 +41,7 @@ def check(path: Path, *, overwrite: bool) -> None:
         _png("<svg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/>")
 
 
-def write(path: Path, picture: Picture) -> None:
+def write(path: Path, picture: PricingPicture) -> None:
     """A file appears whole or not at all."""
     if path.suffix == ".png":
         content = _png(picture.svg)
@@ -66,10 +66,10 @@ def _png(svg: str) -> bytes:
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=1.5))
 
 
-def front(found: Judgement) -> Picture:
+def front(found: MixJudgement) -> PricingPicture:
     what = "network and nodes" if found.with_nodes else "network"
     works = [work.name for work in found.mix.works]
-    return Picture(
+    return PricingPicture(
         title=found.mix.title,
         svg=pareto.svg(found),
         said=(sentence(found), *filter(None, [what_would_decide(found)]), *conditions(found)),
@@ -78,7 +78,7 @@ def front(found: Judgement) -> Picture:
     )
 
 
-def _row(one: Judged) -> tuple[str, ...]:
+def _row(one: JudgedCandidate) -> tuple[str, ...]:
     price, score = amount(one.candidate.price), ratio(one.candidate.score)
     times = map(time_of, one.times)
     return one.candidate.name, f"{one.priced.nodes:,}", price, score, one.standing.value, *times
@@ -87,7 +87,7 @@ def _row(one: Judged) -> tuple[str, ...]:
 MOST_DOTS = 12
 
 
-def curves(priced: Sequence[Priced]) -> Picture:
+def curves(priced: Sequence[Priced]) -> PricingPicture:
     """Price of a node over the number of nodes; between two of them it is not known."""
     there = [one for one in priced if one.bill is not None]
     if not there:
@@ -112,10 +112,10 @@ def curves(priced: Sequence[Priced]) -> Picture:
     books = dict.fromkeys(book for one in there for book in one.books)
     said = tuple(f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books)
     title = "Price of the network for each node"
-    y = Axis(f"{currencies[0]} a node", steep, least=None if steep else 0.0)
-    return Picture(
+    y = ChartAxis(f"{currencies[0]} a node", steep, least=None if steep else 0.0)
+    return PricingPicture(
         title=title,
-        svg=chart(title, [line[:150] for line in said], marks, Axis("nodes", many), y),
+        svg=chart(title, [line[:150] for line in said], marks, ChartAxis("nodes", many), y),
         said=said,
         head=("network", "nodes", f"in all, {currencies[0]}", "a node"),
         rows=tuple(
@@ -141,7 +141,7 @@ th:first-child, td:first-child { text-align: left; }
 """
 
 
-def _page(picture: Picture) -> str:
+def _page(picture: PricingPicture) -> str:
     head = join(
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),

@@ -11,18 +11,18 @@ from crosscut.analysis.stats import intervals
 from crosscut.base.errors import UsageError, plainly
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Work
-from crosscut.pricing.performing import Site, Source
+from crosscut.pricing.performing import SizedCandidate, TimeSource
 from crosscut.workloads import applications
 from crosscut.workloads.applications import Result
 
 LARGEST_FILE_BYTES = 16 << 20
 
 
-def measured() -> Source:
+def measured() -> TimeSource:
     """One for all candidates: what they are compared by must be the same program and class on each."""
     known: dict[str, tuple[str, Path]] = {}
 
-    def source(work: Work, site: Site) -> Interval:
+    def source(work: Work, site: SizedCandidate) -> Interval:
         if site.name not in work.workload:
             there = ", ".join(work.workload)
             raise UsageError(f"{work.where}: '{work.name}' has no result of {site.name}; it has of {there}")

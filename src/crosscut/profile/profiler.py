@@ -29,7 +29,7 @@ ENDING_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandOutcome:
     """How the command ended."""
 
     status: int
@@ -95,7 +95,7 @@ def run(
     variables: Mapping[str, str],
     timeout_seconds: float | None,
     output: IO[bytes] | None = None,
-) -> Ran:
+) -> CommandOutcome:
     """Waits for the command's end; ends it after `timeout_seconds`, or when crosscut is interrupted."""
     began = time.monotonic()
     try:
@@ -118,7 +118,7 @@ def run(
     finally:
         signal.signal(signal.SIGTERM, before)
     status = process.returncode
-    return Ran(status if status >= 0 else 128 - status, time.monotonic() - began, stopped)
+    return CommandOutcome(status if status >= 0 else 128 - status, time.monotonic() - began, stopped)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -137,7 +137,9 @@ def _end(process: subprocess.Popen[bytes], gently: signal.Signals) -> None:
     process.wait()
 
 
-def write_about(folder: Path, command: Sequence[str], ran: Ran, trace: Mapping[str, object]) -> None:
+def write_about(
+    folder: Path, command: Sequence[str], ran: CommandOutcome, trace: Mapping[str, object]
+) -> None:
     """How the profile was made, beside it; by rename, so that it is whole or not there."""
     about = {
         "crosscut": crosscut.__version__,
@@ -152,7 +154,7 @@ def write_about(folder: Path, command: Sequence[str], ran: Ran, trace: Mapping[s
     staged.replace(folder / ABOUT)
 
 
-def complain(ran: Ran, words: str) -> None:
+def complain(ran: CommandOutcome, words: str) -> None:
     """Raises where the command did not end well; to be called when what there is has been shown."""
     if ran.stopped == "interrupted":
         raise Interrupted("interrupted; the profile is of what was done until then")

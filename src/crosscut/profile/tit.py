@@ -21,7 +21,7 @@ from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.profile.format import RankProfile
 from crosscut.profile.program import Profile
-from crosscut.profile.trace import CANCELLED, NO_ONE, Event, Kind, Pattern, events
+from crosscut.profile.trace import CANCELLED, NO_ONE, CollectivePattern, Event, EventKind, events
 
 LIST = "trace.txt"
 IN_FLIGHT = 4096
@@ -92,21 +92,23 @@ def lacks(profile: Profile) -> str:
 
 def _actions(one: RankProfile, source: Path, channels: _Channels, flops_per_tick: float) -> Iterator[str]:
     ends = {
-        event.serial: event for event in events(source, one.rank, one.ranks) if event.kind is Kind.COMPLETE
+        event.serial: event
+        for event in events(source, one.rank, one.ranks)
+        if event.kind is EventKind.COMPLETE
     }
-    writer = _Writer(one.rank, one.ranks, channels, ends)
+    writer = _ActionWriter(one.rank, one.ranks, channels, ends)
     yield "init"
     for event in events(source, one.rank, one.ranks):
         if (flops := event.ticks * flops_per_tick) >= _LEAST_FLOPS:
             yield f"compute {flops:.0f}"
         for line in writer.lines(event):
-            if event.bytes > LARGEST_BYTES and event.kind is not Kind.STEP:
+            if event.bytes > LARGEST_BYTES and event.kind is not EventKind.STEP:
                 raise UsageError(f"{source}: {event.bytes} bytes at once: SimGrid's format ends at 2 GiB")
             yield line
     yield "finalize"
 
 
-class _Writer:
+class _ActionWriter:
     """The actions of one rank's events."""
 
     def __init__(self, rank: int, ranks: int, channels: _Channels, ends: dict[int, Event]) -> None:
@@ -117,25 +119,25 @@ class _Writer:
 
     def lines(self, event: Event) -> Iterator[str]:
         match event.kind:
-            case Kind.SEND:
+            case EventKind.SEND:
                 if event.peer != self.rank:
                     yield f"send {event.peer} {self._tag(event, event.peer, sends=True)} {event.bytes}"
-            case Kind.RECEIVE:
+            case EventKind.RECEIVE:
                 if event.peer != self.rank:
                     tag = self._tag(event, event.peer, sends=False)
                     yield f"recv {event.peer} {tag} {_room(event.bytes)}"
-            case Kind.START_SEND:
+            case EventKind.START_SEND:
                 yield from self._start_send(event)
-            case Kind.START_RECEIVE:
+            case EventKind.START_RECEIVE:
                 yield from self._start_receive(event)
-            case Kind.COMPLETE:
+            case EventKind.COMPLETE:
                 if (waited := self.waited.pop(event.serial, None)) is not None:
                     yield waited
-            case Kind.STEP:
+            case EventKind.STEP:
                 yield from self._step(event)
-            case Kind.COLLECTIVE:
+            case EventKind.COLLECTIVE:
                 yield _collective(event, self.rank, self.ranks)
-            case Kind.END:
+            case EventKind.END:
                 pass
 
     def _tag(self, event: Event, peer: int, *, sends: bool, tag: int | None = None) -> int:
@@ -192,31 +194,36 @@ def _collective(event: Event, rank: int, ranks: int) -> str:
     if event.serial:
         return _varied(event, rank, ranks)
     simple = {
-        Pattern.BARRIER: "barrier",
-        Pattern.BROADCAST: f"bcast {count} {root}",
-        Pattern.REDUCE: f"reduce {count} 0 {root}",
-        Pattern.ALL_REDUCE: f"allreduce {count} 0",
-        Pattern.SCATTER: f"scatter {count} {count} {root}",
-        Pattern.GATHER: f"gather {count} {count} {root}",
-        Pattern.ALL_GATHER: f"allgather {count} {count}",
-        Pattern.ALL_TO_ALL: f"alltoall {count // ranks} {count // ranks}",
+        CollectivePattern.BARRIER: "barrier",
+        CollectivePattern.BROADCAST: f"bcast {count} {root}",
+        CollectivePattern.REDUCE: f"reduce {count} 0 {root}",
+        CollectivePattern.ALL_REDUCE: f"allreduce {count} 0",
+        CollectivePattern.SCATTER: f"scatter {count} {count} {root}",
+        CollectivePattern.GATHER: f"gather {count} {count} {root}",
+        CollectivePattern.ALL_GATHER: f"allgather {count} {count}",
+        CollectivePattern.ALL_TO_ALL: f"alltoall {count // ranks} {count // ranks}",
     }
     if event.tag not in simple:
         raise UsageError(f"rank {rank}: a collective call of pattern {event.tag}, which is none")
-    return simple[Pattern(event.tag)]
+    return simple[CollectivePattern(event.tag)]
 
 
 def _varied(event: Event, rank: int, ranks: int) -> str:
     """Blocks of different sizes; of a gather only the root has them."""
     blocks = event.numbers
-    expected = {Pattern.GATHER: ranks if event.peer == rank else 0, Pattern.ALL_GATHER: ranks,
-                Pattern.ALL_TO_ALL: 2 * ranks}  # fmt: skip
-    if len(blocks) != expected.get(Pattern(event.tag) if event.tag in set(Pattern) else Pattern.BARRIER, -1):
+    expected = {
+        CollectivePattern.GATHER: ranks if event.peer == rank else 0,
+        CollectivePattern.ALL_GATHER: ranks,
+        CollectivePattern.ALL_TO_ALL: 2 * ranks,
+    }
+    if len(blocks) != expected.get(
+        CollectivePattern(event.tag) if event.tag in set(CollectivePattern) else CollectivePattern.BARRIER, -1
+    ):
         raise UsageError(f"rank {rank}: {len(blocks)} blocks for a collective call of pattern {event.tag}")
-    if event.tag == Pattern.ALL_TO_ALL:
+    if event.tag == CollectivePattern.ALL_TO_ALL:
         out, into = blocks[:ranks], blocks[ranks:]
         return f"alltoallv {sum(out)} {_words(out)} {sum(into)} {_words(into)}"
-    if event.tag == Pattern.ALL_GATHER:
+    if event.tag == CollectivePattern.ALL_GATHER:
         return f"allgatherv {event.bytes} {_words(blocks)}"
     return f"gatherv {event.bytes} {_words(blocks or (0,) * ranks)} {event.peer}"
 

@@ -19,7 +19,7 @@ _RECORD = struct.Struct("<2H2iI4Q")
 _MOST_NUMBERS = 1 << 22
 
 
-class Kind(IntEnum):
+class EventKind(IntEnum):
     SEND = 1
     RECEIVE = 2
     START_SEND = 3
@@ -30,7 +30,7 @@ class Kind(IntEnum):
     END = 8
 
 
-class Pattern(IntEnum):
+class CollectivePattern(IntEnum):
     """Of collective calls (profiler/profile.h, enum pattern)."""
 
     BARRIER = 0
@@ -45,7 +45,7 @@ class Pattern(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    kind: Kind
+    kind: EventKind
     peer: int
     """World rank; of COLLECTIVE the root, of STEP to whom; -1: nobody, anybody."""
     tag: int
@@ -88,7 +88,7 @@ def _events(file: Path, stream: BinaryIO, rank: int, ranks: int) -> Iterator[Eve
         event, size = _event(file, stream, data, at, ranks)
         yield event
         at += size
-        if event.kind is Kind.END:
+        if event.kind is EventKind.END:
             if event.peer != 1:
                 raise UsageError(f"{file}: byte {at}: the rank called MPI_Abort; it cannot be replayed")
             if stream.read(1):
@@ -106,11 +106,11 @@ def _truncated(file: Path, at: int) -> UsageError:
 
 def _event(file: Path, stream: BinaryIO, data: bytes, at: int, ranks: int) -> tuple[Event, int]:
     number, _call, peer, tag, extra, group, count, serial, ticks = _RECORD.unpack(data)
-    if not Kind.SEND <= number <= Kind.END or extra > _MOST_NUMBERS:
+    if not EventKind.SEND <= number <= EventKind.END or extra > _MOST_NUMBERS:
         raise UsageError(f"{file}: byte {at}: no event (kind {number}, {extra} numbers)")
-    kind = Kind(number)
-    sources = (peer, tag) if kind is Kind.STEP else (peer,)
-    if kind is not Kind.END and not all(CANCELLED <= one < ranks for one in sources):
+    kind = EventKind(number)
+    sources = (peer, tag) if kind is EventKind.STEP else (peer,)
+    if kind is not EventKind.END and not all(CANCELLED <= one < ranks for one in sources):
         raise UsageError(f"{file}: byte {at}: of rank {max(sources)} of {ranks}")
     numbers: tuple[int, ...] = ()
     if extra:

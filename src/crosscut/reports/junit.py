@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from crosscut.analysis.compare.promises import Judged, Verdict
+from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.reports.words import check as words_check
@@ -17,7 +17,7 @@ _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def document(
-    spec: Spec, judged: Sequence[Judged], names: Sequence[str], cautions: Sequence[Caution] = ()
+    spec: Spec, judged: Sequence[PromiseVerdict], names: Sequence[str], cautions: Sequence[Caution] = ()
 ) -> str:
     count = {verdict: sum(one.verdict is verdict for one in judged) for verdict in Verdict}
     suites = ET.Element("testsuites")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crosscut import __version__
-from crosscut.analysis.compare.promises import Checked, Judged, Verdict
+from crosscut.analysis.compare.promises import Checked, PromiseVerdict, Verdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.base import units
@@ -68,7 +68,7 @@ def page(
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
 
 
-def _table(judged: Sequence[Judged], names: Sequence[str]) -> Markup:
+def _table(judged: Sequence[PromiseVerdict], names: Sequence[str]) -> Markup:
     heads = ("Promise", "Promised", "Measured", "Verdict", "Wrong by chance")
     rows = [
         element(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from crosscut.analysis.compare.comparing import Comparison
 from crosscut.analysis.compare.conditions import UntoldError
-from crosscut.analysis.compare.promises import Checked, Judged
+from crosscut.analysis.compare.promises import Checked, PromiseVerdict
 from crosscut.analysis.compare.spec import Promise, Spec
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
@@ -195,7 +195,7 @@ def _promise(of: Promise, known: Aliases) -> Promise:
     return replace(of, name=known.text(of.name), nodes=tuple(chosen))
 
 
-def judged(of: Sequence[Judged], known: Aliases) -> tuple[Judged, ...]:
+def judged(of: Sequence[PromiseVerdict], known: Aliases) -> tuple[PromiseVerdict, ...]:
     return tuple(
         replace(one, promise=_promise(one.promise, known), reason=known.text(one.reason)) for one in of
     )

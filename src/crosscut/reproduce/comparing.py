@@ -10,14 +10,14 @@ import numpy as np
 
 from crosscut.reproduce import joint, trusting
 from crosscut.reproduce.experiment import PLACES, Experiment, Series
-from crosscut.reproduce.quantities import QUANTITIES, UNITS, Kind, Values, scaled, unevenness
-from crosscut.reproduce.running import Measured
+from crosscut.reproduce.quantities import QUANTITIES, UNITS, Scaling, Values, scaled, unevenness
+from crosscut.reproduce.running import MeasuredSeries
 from crosscut.run.realm import Realm
 from crosscut.run.run import Run
 
 
 @dataclass(frozen=True)
-class Curve:
+class SeriesCurve:
     """All figures of a series at one place, as on the network itself, in the series' unit."""
 
     series: str
@@ -39,7 +39,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     series: str
     where: str
     x: float | None
@@ -82,7 +82,7 @@ class Summary:
     place: Realm
     against: str
     """`published` or `reckoned`"""
-    errors: tuple[tuple[float, Row], ...]
+    errors: tuple[tuple[float, ComparisonRow], ...]
     """Of the rows that count, without signs."""
     left_out: int
     """Rows that would count, had the machine not been their limit."""
@@ -102,14 +102,16 @@ class Summary:
         return max((error for error, _ in self.errors), default=math.nan)
 
     @property
-    def worst_row(self) -> Row | None:
+    def worst_row(self) -> ComparisonRow | None:
         return max(self.errors, key=lambda pair: pair[0])[1] if self.errors else None
 
 
-def curve(measured: Measured) -> Curve:
+def curve(measured: MeasuredSeries) -> SeriesCurve:
     series = measured.series
     if measured.values is not None:
-        return Curve(series.name, measured.place, _named(series), measured.values, limited=measured.limited)
+        return SeriesCurve(
+            series.name, measured.place, _named(series), measured.values, limited=measured.limited
+        )
     runs = [Run.open(path) for path in measured.runs]
     x: list[float] = []
     values: list[float] = []
@@ -135,7 +137,7 @@ def curve(measured: Measured) -> Curve:
         x = list(series.x)
     order = np.argsort(x, kind="stable") if not series.x else np.arange(len(x))
     routes, route_bytes = _routes(series, measured, runs)
-    return Curve(
+    return SeriesCurve(
         series.name, measured.place, tuple(x[i] for i in order), tuple(values[i] for i in order),
         routes, route_bytes, tuple(phase_x), tuple(phase_rates), tuple(uneven),
         tuple(limited[i] for i in order), tuple(phase_limited),
@@ -164,7 +166,7 @@ def _places_on_x(series: Series, run: Run, size: int) -> list[float]:
     return [0.0]
 
 
-def _scaled(series: Series, measured: Measured, run: Run, values: Values, size: int) -> Values:
+def _scaled(series: Series, measured: MeasuredSeries, run: Run, values: Values, size: int) -> Values:
     ratio = series.messages[size] / run.sizes_bytes[size]
     done = scaled(values, series.quantity.kind, measured.dilation, ratio)
     return np.asarray(done / UNITS[series.unit], dtype=np.float64)
@@ -174,11 +176,11 @@ _MOST_ROUTES = 20_000
 
 
 def _routes(
-    series: Series, measured: Measured, runs: Sequence[Run]
+    series: Series, measured: MeasuredSeries, runs: Sequence[Run]
 ) -> tuple[tuple[float, ...], tuple[int, ...]]:
     found: list[float] = []
     sizes: list[int] = []
-    is_rate = series.quantity.kind is not Kind.LATENCY
+    is_rate = series.quantity.kind is not Scaling.LATENCY
     unit = UNITS[series.unit if "/" in series.unit or not is_rate else "MiB/s"]
     for run in runs:
         if run.summarised or run.phase_summarised or len(found) > _MOST_ROUTES:
@@ -192,7 +194,7 @@ def _routes(
     return tuple(found[:_MOST_ROUTES]), tuple(sizes[:_MOST_ROUTES])
 
 
-def rows(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[Row]:
+def rows(experiment: Experiment, curves: Sequence[SeriesCurve]) -> Iterator[ComparisonRow]:
     by_name = {(one.series, one.place): one for one in curves}
     for series in experiment.series:
         lab, sim, here = (by_name.get((series.name, place)) for place in PLACES)
@@ -201,7 +203,7 @@ def rows(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[Row]:
             published = series.published[at] if series.published else None
             reckoned = series.reckoned[at] if series.reckoned else None
             is_named = len(wanted) > 1 or series.phases or series.x
-            yield Row(
+            yield ComparisonRow(
                 series.name, series.where, x if is_named else None, series.unit, published,
                 reckoned, _at(lab, x), _at(sim, x),
                 (published or reckoned) is not None and x not in series.outside_the_aim, series.note,
@@ -209,7 +211,7 @@ def rows(experiment: Experiment, curves: Sequence[Curve]) -> Iterator[Row]:
             )  # fmt: skip
 
 
-def _wanted(series: Series, found: Curve | None) -> tuple[float, ...]:
+def _wanted(series: Series, found: SeriesCurve | None) -> tuple[float, ...]:
     """Where on x the figures are: those that are published, else all that came out."""
     if series.x:
         return series.x
@@ -222,18 +224,18 @@ def _wanted(series: Series, found: Curve | None) -> tuple[float, ...]:
     return (0.0,) if not series.quantity.each_phase else found.x if found else ()
 
 
-def _at(found: Curve | None, x: float) -> float | None:
+def _at(found: SeriesCurve | None, x: float) -> float | None:
     if found is None or x not in found.x:
         return None
     value = found.values[found.x.index(x)]
     return value if math.isfinite(value) else None
 
 
-def _limited(found: Curve | None, x: float) -> bool:
+def _limited(found: SeriesCurve | None, x: float) -> bool:
     return found is not None and x in found.x and any(found.limited[found.x.index(x) :][:1])
 
 
-def summaries(experiment: Experiment, found: Sequence[Row]) -> Iterator[Summary]:
+def summaries(experiment: Experiment, found: Sequence[ComparisonRow]) -> Iterator[Summary]:
     """Of the rows with which an aim goes, for each place; those held against what was reckoned apart."""
     for place in (Realm.EMULATED, Realm.SIMULATED):
         for against in ("published", "reckoned"):

@@ -35,7 +35,7 @@ _PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PhaseOutcome:
     """Of one phase."""
 
     runs: tuple[Path, Path]
@@ -123,7 +123,7 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.communicate()
 
 
-def measure(lab: str, node: str, marks: Marks, run: Callable[[str], Path]) -> Outcome:
+def measure(lab: str, node: str, marks: Marks, run: Callable[[str], Path]) -> PhaseOutcome:
     """One phase. `run` measures it, and is told what to call that."""
     record = state.read(lab)
     without = run("alone")
@@ -137,7 +137,7 @@ def measure(lab: str, node: str, marks: Marks, run: Callable[[str], Path]) -> Ou
         during = marks.per_second()
         after = worker.alone()
     passing, routes = passing_through(record, node, Run.open(without))
-    return Outcome(
+    return PhaseOutcome(
         runs=(without, beside),
         computing_left=during / ((before + after) / 2),
         rate_left=_rate(beside) / _rate(without),

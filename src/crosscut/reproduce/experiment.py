@@ -10,7 +10,7 @@ from crosscut.base.errors import UsageError
 from crosscut.base.toml_fields import Table
 from crosscut.reproduce import application, settings
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
-from crosscut.reproduce.settings import Settings
+from crosscut.reproduce.settings import SeriesSettings
 from crosscut.run.realm import Realm
 
 FORMS = ("points", "phases", "histogram", "phase histogram", "scatter")
@@ -75,7 +75,7 @@ class Series:
     """Of `joint rate`: first and last of the ranks that receive behind one limit, for each (joint.py)."""
     dilation: float = 1.0
     """Of its lab."""
-    settings: Settings = field(default_factory=Settings)
+    settings: SeriesSettings = field(default_factory=SeriesSettings)
 
     @property
     def quantity(self) -> Quantity:
@@ -93,7 +93,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Picture:
+class ExperimentPicture:
     form: str
     title: str
     x: str
@@ -110,11 +110,11 @@ class Experiment:
     note: str
     mean_aim: float | None
     worst_aim: float | None
-    pictures: tuple[Picture, ...]
+    pictures: tuple[ExperimentPicture, ...]
     series: tuple[Series, ...]
 
     @property
-    def picture(self) -> Picture:
+    def picture(self) -> ExperimentPicture:
         """The first, whose axes name what the figures are by."""
         return self.pictures[0]
 
@@ -157,7 +157,7 @@ def read(path: Path) -> Experiment:
     )
 
 
-def _pictures(top: Table) -> tuple[Picture, ...]:
+def _pictures(top: Table) -> tuple[ExperimentPicture, ...]:
     """One as [picture], or several as [[picture]]."""
     several = isinstance(top.values.get("picture"), list)
     tables = top.tables("picture") if several else (top.table("picture"),)
@@ -166,11 +166,13 @@ def _pictures(top: Table) -> tuple[Picture, ...]:
     return tuple(_picture(table, top.text("title")) for table in tables)
 
 
-def _picture(table: Table, title: str) -> Picture:
+def _picture(table: Table, title: str) -> ExperimentPicture:
     table.only(("form", "title", "x", "y", "y_scale"))
     form = table.text("form", "points", FORMS)
     y_scale = table.text("y_scale", "linear", ("linear", "log"))
-    return Picture(form, table.text("title", title), table.text("x", ""), table.text("y", ""), y_scale)
+    return ExperimentPicture(
+        form, table.text("title", title), table.text("x", ""), table.text("y", ""), y_scale
+    )
 
 
 def _series(table: Table, repetitions: int, dilation: float) -> Series:

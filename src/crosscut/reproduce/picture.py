@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from crosscut.base import units
-from crosscut.reports.svg.chart import Axis, Mark, svg
-from crosscut.reproduce.comparing import Curve, Row
+from crosscut.reports.svg.chart import ChartAxis, Mark, svg
+from crosscut.reproduce.comparing import ComparisonRow, SeriesCurve
 from crosscut.reproduce.experiment import Experiment
 from crosscut.reproduce.report import NAMES
 from crosscut.run.realm import Realm
@@ -24,7 +24,9 @@ MOST_CROSSES = 6
 LIMITED = "emulated, machine was the limit"
 
 
-def write(experiment: Experiment, rows: Sequence[Row], curves: Sequence[Curve], folder: Path) -> list[Path]:
+def write(
+    experiment: Experiment, rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve], folder: Path
+) -> list[Path]:
     """`picture.svg`, `picture-2.svg` and so on."""
     return [
         _written(
@@ -51,7 +53,7 @@ def _subtitle(experiment: Experiment, also: str) -> list[str]:
     return [*lines[:1], also] if also else lines[:2]
 
 
-def _points(experiment: Experiment, rows: Sequence[Row], _curves: Sequence[Curve]) -> str:
+def _points(experiment: Experiment, rows: Sequence[ComparisonRow], _curves: Sequence[SeriesCurve]) -> str:
     """Published rings, emulated dots in them, simulated crosses (many: a line) on top, over the row's x."""
     marks = []
     for colour, series in enumerate(dict.fromkeys(row.series for row in rows)):
@@ -81,7 +83,9 @@ def _points(experiment: Experiment, rows: Sequence[Row], _curves: Sequence[Curve
     return _drawn(experiment, marks, _by_powers(experiment), experiment.picture.y_scale == "log")
 
 
-def _held(rows: Sequence[Row], values: Sequence[float | None]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _held(
+    rows: Sequence[ComparisonRow], values: Sequence[float | None]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
     there = [(row.x or 0.0, value) for row, value in zip(rows, values, strict=True) if value is not None]
     return tuple(x for x, _ in there), tuple(value for _, value in there)
 
@@ -95,10 +99,10 @@ def _drawn(
 ) -> str:
     picture = experiment.picture
     subtitle = _subtitle(experiment, also)
-    return svg(picture.title, subtitle, marks, Axis(picture.x, logs), Axis(picture.y, log_y, 0.0))
+    return svg(picture.title, subtitle, marks, ChartAxis(picture.x, logs), ChartAxis(picture.y, log_y, 0.0))
 
 
-def _phases(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
+def _phases(experiment: Experiment, _rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve]) -> str:
     """Each phase's rate over its number, a line for each series."""
     names = [series.name for series in experiment.series]
     drawn = [one for one in curves if one.phase_x]
@@ -116,26 +120,28 @@ def _phases(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve
     return _drawn(experiment, marks, log_y=experiment.picture.y_scale == "log")
 
 
-def _limited_phases(one: Curve) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _limited_phases(one: SeriesCurve) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return (
         tuple(compress(one.phase_x, one.phase_limited)),
         tuple(compress(one.phase_rates, one.phase_limited)),
     )
 
 
-def _histogram(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
+def _histogram(experiment: Experiment, _rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve]) -> str:
     """How many routes have which rate."""
     held = [one for one in curves if one.routes]
     return _counted(experiment, held, [one.routes for one in held])
 
 
-def _phase_histogram(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
+def _phase_histogram(
+    experiment: Experiment, _rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve]
+) -> str:
     """How many phases have which rate, of the slowest rank in each."""
     held = [one for one in curves if one.phase_rates]
     return _counted(experiment, held, [one.phase_rates for one in held])
 
 
-def _counted(experiment: Experiment, held: Sequence[Curve], rates: Sequence[Sequence[float]]) -> str:
+def _counted(experiment: Experiment, held: Sequence[SeriesCurve], rates: Sequence[Sequence[float]]) -> str:
     top = max((max(one) for one in rates), default=1.0)
     edges = np.linspace(0, top * 1.02, BINS + 1)
     marks = []
@@ -146,7 +152,7 @@ def _counted(experiment: Experiment, held: Sequence[Curve], rates: Sequence[Sequ
     return _drawn(experiment, marks, also=_limited_said(held))
 
 
-def _scatter(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curve]) -> str:
+def _scatter(experiment: Experiment, _rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve]) -> str:
     """Every message's time over its size, both by powers."""
     marks = [
         Mark(f"{one.series}, {NAMES[one.place]}", tuple(float(b) for b in one.route_bytes), one.routes,
@@ -157,7 +163,7 @@ def _scatter(experiment: Experiment, _rows: Sequence[Row], curves: Sequence[Curv
     return _drawn(experiment, marks, logs=True, log_y=True, also=_limited_said(curves))
 
 
-def _limited_said(curves: Sequence[Curve]) -> str:
+def _limited_said(curves: Sequence[SeriesCurve]) -> str:
     """Where marks are of many phases each, and cannot show which of them the machine limited."""
     limited = [one for one in curves if any(one.phase_limited)]
     counts = ", ".join(
@@ -167,7 +173,7 @@ def _limited_said(curves: Sequence[Curve]) -> str:
     return f"the machine, not the network, was the limit of {counts}" if counts else ""
 
 
-_FORMS: dict[str, Callable[[Experiment, Sequence[Row], Sequence[Curve]], str]] = {
+_FORMS: dict[str, Callable[[Experiment, Sequence[ComparisonRow], Sequence[SeriesCurve]], str]] = {
     "points": _points,
     "phases": _phases,
     "histogram": _histogram,

@@ -15,7 +15,7 @@ from crosscut.run.run import Run
 Values = NDArray[np.float64]
 
 
-class Kind(Enum):
+class Scaling(Enum):
     """How a figure changes where rates are divided, or messages are shorter than the paper's."""
 
     RATE = "rate"
@@ -32,7 +32,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Quantity:
-    kind: Kind
+    kind: Scaling
     each_phase: bool
     """One figure for each phase; else one of the whole run."""
     of: Callable[[Run, int], Values]
@@ -93,68 +93,72 @@ def _of_a_step(_run: Run, _size: int) -> Values:
 
 
 QUANTITIES = {
-    "median rate": Quantity(Kind.RATE, True, _median_rate, "median over all routes of a phase"),
-    "slowest rate": Quantity(Kind.RATE, True, _slowest_rate, "of the slowest route of a phase"),
-    "aggregate rate": Quantity(Kind.RATE, True, _aggregate_rate, "of all that a phase moves: its formula"),
+    "median rate": Quantity(Scaling.RATE, True, _median_rate, "median over all routes of a phase"),
+    "slowest rate": Quantity(Scaling.RATE, True, _slowest_rate, "of the slowest route of a phase"),
+    "aggregate rate": Quantity(Scaling.RATE, True, _aggregate_rate, "of all that a phase moves: its formula"),
     "phase rate": Quantity(
-        Kind.RATE, True, lambda run, size: run.sizes_bytes[size] / _slowest_seconds(run, size),
+        Scaling.RATE, True, lambda run, size: run.sizes_bytes[size] / _slowest_seconds(run, size),
         "a message over the time of the slowest rank",
     ),
-    "sum of rates": Quantity(Kind.RATE, True, _sum_of_rates, "of all routes, each at its own pace"),
+    "sum of rates": Quantity(Scaling.RATE, True, _sum_of_rates, "of all routes, each at its own pace"),
     "joint rate": Quantity(
-        Kind.RATE, True, _of_a_step,
+        Scaling.RATE, True, _of_a_step,
         "of all routes together while they fill what they share: what must have passed by a moment, at "
         "least, over the time until then",
         step="joint",
     ),
-    "median time": Quantity(Kind.LATENCY, True, _median_seconds, "median over all routes of a phase"),
+    "median time": Quantity(Scaling.LATENCY, True, _median_seconds, "median over all routes of a phase"),
     "median of all": Quantity(
-        Kind.RATE, False, lambda run, size: _one(float(np.nanmedian(run.message_rates(size).values))),
+        Scaling.RATE, False, lambda run, size: _one(float(np.nanmedian(run.message_rates(size).values))),
         "median over all routes of all phases",
     ),
     "time of all": Quantity(
-        Kind.LATENCY, False, lambda run, size: _one(float(np.nanmedian(run.message_seconds(size).values))),
+        Scaling.LATENCY, False, lambda run, size: _one(float(np.nanmedian(run.message_seconds(size).values))),
         "median time over all routes of all phases",
     ),
     "drop": Quantity(
-        Kind.SHARE, False, lambda run, size: _one(_drop(run, size)),
+        Scaling.SHARE, False, lambda run, size: _one(_drop(run, size)),
         "from the first phase to the middle one, as a share of the first", of_few_phases=True,
     ),
     "total seconds": Quantity(
-        Kind.TRANSFER, False, lambda run, size: _one(float(_slowest_seconds(run, size).sum())),
+        Scaling.TRANSFER, False, lambda run, size: _one(float(_slowest_seconds(run, size).sum())),
         "all phases, each as long as its slowest rank takes",
     ),
     "mean rate": Quantity(
-        Kind.RATE, False,
+        Scaling.RATE, False,
         lambda run, size: _one(float(np.mean(run.sizes_bytes[size] / _slowest_seconds(run, size)))),
         "mean over phases of a message over the time of the slowest rank",
     ),
     "worst phase": Quantity(
-        Kind.RATE, False,
+        Scaling.RATE, False,
         lambda run, size: _one(float(run.sizes_bytes[size] / _slowest_seconds(run, size).max())),
         "a message over the time of the slowest rank of the slowest phase", of_few_phases=True,
     ),
     "mean aggregate rate": Quantity(
-        Kind.RATE, False, lambda run, size: _one(float(_aggregate_rate(run, size).mean())),
+        Scaling.RATE, False, lambda run, size: _one(float(_aggregate_rate(run, size).mean())),
         "mean over phases of the pattern's own formula",
     ),
     "mean phase time": Quantity(
-        Kind.LATENCY, False, lambda run, size: _one(float(_slowest_seconds(run, size).mean())),
+        Scaling.LATENCY, False, lambda run, size: _one(float(_slowest_seconds(run, size).mean())),
         "mean over phases of the time of the slowest rank",
     ),
     "routes": Quantity(
-        Kind.COUNT, False, _of_a_step, "between all nodes, by the nodes that forward on the way", step="walk"
+        Scaling.COUNT, False, _of_a_step,
+        "between all nodes, by the nodes that forward on the way", step="walk"
     ),
     "computing left": Quantity(
-        Kind.SHARE, True, _of_a_step, "by the worker while the phase runs, as a share of what it did before",
+        Scaling.SHARE, True, _of_a_step,
+        "by the worker while the phase runs, as a share of what it did before",
         step="computing",
     ),
     "rate left": Quantity(
-        Kind.SHARE, True, _of_a_step, "of the slowest rank while the worker computes, as a share of without",
+        Scaling.SHARE, True, _of_a_step,
+        "of the slowest rank while the worker computes, as a share of without",
         step="computing",
     ),
     "time left": Quantity(
-        Kind.SHARE, False, _of_a_step, "of a workload's run, as a share of what `base` takes", step="workload"
+        Scaling.SHARE, False, _of_a_step,
+        "of a workload's run, as a share of what `base` takes", step="workload"
     ),
 }  # fmt: skip
 
@@ -164,18 +168,18 @@ UNITS = {
 }  # fmt: skip
 
 
-def fits(unit: str, kind: Kind) -> bool:
+def fits(unit: str, kind: Scaling) -> bool:
     """Whether figures of this kind can be in this unit."""
     if "/" in unit or unit in ("share", "routes"):
         return kind.value == {"share": "share", "routes": "count"}.get(unit, "rate")
-    return kind in (Kind.TRANSFER, Kind.LATENCY)
+    return kind in (Scaling.TRANSFER, Scaling.LATENCY)
 
 
-def scaled(values: Values, kind: Kind, dilation: float, message_ratio: float) -> Values:
+def scaled(values: Values, kind: Scaling, dilation: float, message_ratio: float) -> Values:
     """As on the network itself and with the paper's message, which is `message_ratio` times the one sent."""
-    if kind is Kind.RATE:
+    if kind is Scaling.RATE:
         return values * dilation
-    return values * (message_ratio / dilation) if kind is Kind.TRANSFER else values
+    return values * (message_ratio / dilation) if kind is Scaling.TRANSFER else values
 
 
 def unevenness(run: Run, size: int) -> Values:

@@ -12,10 +12,10 @@ import numpy as np
 from crosscut.base import units
 from crosscut.network import switch_words
 from crosscut.reports.terminal.screen import Rows, Screen
-from crosscut.reproduce.comparing import Curve, Row, Summary
+from crosscut.reproduce.comparing import ComparisonRow, SeriesCurve, Summary
 from crosscut.reproduce.experiment import PLACES, Experiment, Series
 from crosscut.reproduce.quantities import QUANTITIES
-from crosscut.reproduce.running import Measured
+from crosscut.reproduce.running import MeasuredSeries
 from crosscut.run.realm import Realm
 
 NAMES = {Realm.EMULATED: "emulated", Realm.SIMULATED: "simulated", Realm.HERE: "this machine"}
@@ -26,8 +26,8 @@ LIMITED_SAYS = "the machine was the limit, not the network"
 
 
 def render(
-    screen: Screen, experiment: Experiment, rows: Sequence[Row], found: Sequence[Summary],
-    measured: Sequence[Measured],
+    screen: Screen, experiment: Experiment, rows: Sequence[ComparisonRow], found: Sequence[Summary],
+    measured: Sequence[MeasuredSeries],
 ) -> None:  # fmt: skip
     screen.line(experiment.title, "bold")
     screen.line(experiment.source, "dim")
@@ -54,7 +54,7 @@ def sizes_on_x(series: Series) -> bool:
     return series.by_size and not series.x
 
 
-def places_on_x(experiment: Experiment, rows: Sequence[Row]) -> str:
+def places_on_x(experiment: Experiment, rows: Sequence[ComparisonRow]) -> str:
     """What the numbers `at` count, where they do not say it themselves."""
     numbered = {row.series for row in rows if row.x is not None}
     there = [one for one in experiment.series if one.name in numbered and not sizes_on_x(one)]
@@ -77,7 +77,7 @@ def shown_x(x: float, is_size: bool) -> str:
     return units.size(x) if is_size else np.format_float_positional(x, trim="-")
 
 
-def _table(rows: Sequence[Row], places: Sequence[Realm], of_sizes: Collection[str]) -> Rows:
+def _table(rows: Sequence[ComparisonRow], places: Sequence[Realm], of_sizes: Collection[str]) -> Rows:
     against = {"published": [row.published for row in rows], "reckoned": [row.reckoned for row in rows]}
     shown = [name for name, figures in against.items() if any(figures)]
     errors = ["error"] if shown else []
@@ -98,7 +98,7 @@ def _table(rows: Sequence[Row], places: Sequence[Realm], of_sizes: Collection[st
     return table
 
 
-def _at(row: Row, of_sizes: Collection[str]) -> str:
+def _at(row: ComparisonRow, of_sizes: Collection[str]) -> str:
     return "" if row.x is None else shown_x(row.x, row.series in of_sizes)
 
 
@@ -109,7 +109,7 @@ def _number(value: float | None, unit: str = "") -> str:
     return f"{number} {unit}" if unit and unit != "share" else number
 
 
-def _error(row: Row, value: float | None) -> str:
+def _error(row: ComparisonRow, value: float | None) -> str:
     error = row.error(value)
     return "" if error is None else f"{100 * error:+.1f} %" + ("" if row.in_aim else f" {OUTSIDE}")
 
@@ -137,7 +137,7 @@ def _summary(one: Summary, experiment: Experiment) -> str:
     return f"{text}; {left_out}" if one.left_out else text
 
 
-def conditions(measured: Sequence[Measured]) -> list[str]:
+def conditions(measured: Sequence[MeasuredSeries]) -> list[str]:
     """What is unlike the paper, in sentences."""
     lab = [one for one in measured if one.place is Realm.EMULATED]
     if not lab:
@@ -162,7 +162,7 @@ def conditions(measured: Sequence[Measured]) -> list[str]:
     return found
 
 
-def _switches(lab: Sequence[Measured]) -> Iterator[str]:
+def _switches(lab: Sequence[MeasuredSeries]) -> Iterator[str]:
     """Where it is not the plain one: a sentence for all, or one for each switch with its series."""
     by_words: dict[str, list[str]] = {}
     for one in lab:
@@ -172,7 +172,7 @@ def _switches(lab: Sequence[Measured]) -> Iterator[str]:
             yield f"emulated: {words}" + ("" if len(by_words) == 1 else f", of {', '.join(names)}")
 
 
-def _dilations(lab: Sequence[Measured]) -> Iterator[str]:
+def _dilations(lab: Sequence[MeasuredSeries]) -> Iterator[str]:
     """A sentence for all, or one for each factor with the series that it is of."""
     by_factor: dict[float, list[str]] = {}
     for one in lab:
@@ -184,8 +184,8 @@ def _dilations(lab: Sequence[Measured]) -> Iterator[str]:
 
 
 def as_json(
-    experiment: Experiment, rows: Sequence[Row], found: Sequence[Summary], curves: Sequence[Curve],
-    measured: Sequence[Measured],
+    experiment: Experiment, rows: Sequence[ComparisonRow], found: Sequence[Summary],
+    curves: Sequence[SeriesCurve], measured: Sequence[MeasuredSeries],
 ) -> dict[str, Any]:  # fmt: skip
     return {
         "experiment": experiment.name,

@@ -26,7 +26,7 @@ Told = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredSeries:
     """The runs of one series at one place; several where its phases do not follow one another."""
 
     series: Series
@@ -43,7 +43,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class How:
+class ReproduceOptions:
     """What was typed."""
 
     words: tuple[str, ...]
@@ -57,10 +57,10 @@ class How:
     """Of the lab, in place of the file's."""
 
 
-def measure(experiment: Experiment, place: Realm, how: How) -> list[Measured]:
+def measure(experiment: Experiment, place: Realm, how: ReproduceOptions) -> list[MeasuredSeries]:
     """All series at one place, in the file's order; those of one network share a lab."""
     wanted = [one for one in experiment.series if place in one.on]
-    found: dict[str, Measured] = {}
+    found: dict[str, MeasuredSeries] = {}
     for site in dict.fromkeys(_wanted_site(one, place, how) for one in wanted):
         there = [one for one in wanted if _wanted_site(one, place, how) == site]
         network, switch, dilation = site
@@ -72,23 +72,25 @@ def measure(experiment: Experiment, place: Realm, how: How) -> list[Measured]:
     return [replace(found[name], series=one) for name, one in by_name.items() if name in found]
 
 
-def _wanted_site(series: Series, place: Realm, how: How) -> tuple[str, str, float]:
+def _wanted_site(series: Series, place: Realm, how: ReproduceOptions) -> tuple[str, str, float]:
     """Network, switch, dilation: what a lab is built of."""
     dilation = (how.dilation or series.dilation) if place is Realm.EMULATED else 1.0
     return series.network, how.switch or series.settings.switch, dilation
 
 
-def _together(one: Measured, other: Measured) -> Measured:
+def _together(one: MeasuredSeries, other: MeasuredSeries) -> MeasuredSeries:
     """Of one series, with different numbers of ranks."""
     return replace(one, runs=one.runs + other.runs, seconds=one.seconds + other.seconds)
 
 
-def _at(series: list[Series], place: Realm, on: str, dilation: float, how: How) -> Iterator[Measured]:
+def _at(
+    series: list[Series], place: Realm, on: str, dilation: float, how: ReproduceOptions
+) -> Iterator[MeasuredSeries]:
     """All that there is to measure on one network."""
     for one in series:
         if one.quantity.step == "walk":
             how.told(f"{one.name} on {place}")
-            yield Measured(one, place, (), dilation, 0.0, steps.walk(one, on))
+            yield MeasuredSeries(one, place, (), dilation, 0.0, steps.walk(one, on))
         elif one.settings.application is not None:
             yield from _applied(one, place, on, how)
     for group in _sessions([one for one in series if one.pattern]):
@@ -101,7 +103,7 @@ def _at(series: list[Series], place: Realm, on: str, dilation: float, how: How) 
             how.told(f"left out: {', '.join(one.name for one in group)}: {error}")
 
 
-def _applied(series: Series, place: Realm, on: str, how: How) -> Iterator[Measured]:
+def _applied(series: Series, place: Realm, on: str, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
     how.told(f"{series.name} on {place}")
     kept = how.out / f"{_stem(series)}-{place}.json"
     try:
@@ -110,11 +112,11 @@ def _applied(series: Series, place: Realm, on: str, how: How) -> Iterator[Measur
         # Not every machine has SimGrid, or an MPI, or as many processors as are asked for.
         how.told(f"left out: {series.name}: {error}")
         return
-    yield Measured(series, place, (done.results,), 1.0, done.seconds, done.shares)
+    yield MeasuredSeries(series, place, (done.results,), 1.0, done.seconds, done.shares)
 
 
 @contextmanager
-def _site(network: str, switch: str, place: Realm, dilation: float, how: How) -> Iterator[str]:
+def _site(network: str, switch: str, place: Realm, dilation: float, how: ReproduceOptions) -> Iterator[str]:
     """What to write after `--on`; a lab is there inside, and gone after."""
     if place is not Realm.EMULATED:
         yield f"{place}:{network}" if place is Realm.SIMULATED else ""
@@ -141,7 +143,9 @@ def _sessions(series: list[Series]) -> list[list[Series]]:
     return [*groups.values()]
 
 
-def _group(group: list[Series], place: Realm, on: str, dilation: float, how: How) -> Iterator[Measured]:
+def _group(
+    group: list[Series], place: Realm, on: str, dilation: float, how: ReproduceOptions
+) -> Iterator[MeasuredSeries]:
     first = group[0]
     launch = Launch(
         on=on,
@@ -151,7 +155,7 @@ def _group(group: list[Series], place: Realm, on: str, dilation: float, how: How
     )
     decided = decide(core.load(), launch)
     marks = computing.Marks(how.listener)
-    known: dict[tuple[object, ...], list[computing.Outcome]] = {}
+    known: dict[tuple[object, ...], list[computing.PhaseOutcome]] = {}
     with ExitStack() as stack:
         session = stack.enter_context(open_session(decided, marks))
         stack.enter_context(session.interruptible())
@@ -169,8 +173,8 @@ def _group(group: list[Series], place: Realm, on: str, dilation: float, how: How
 
 
 def _computing(
-    session: Session, series: Series, lab: str, marks: computing.Marks, how: How
-) -> list[computing.Outcome]:
+    session: Session, series: Series, lab: str, marks: computing.Marks, how: ReproduceOptions
+) -> list[computing.PhaseOutcome]:
     """Phase by phase, without and with a worker that computes."""
     outcomes = []
     for phase in series.phases:
@@ -186,13 +190,13 @@ def _computing(
     return outcomes
 
 
-def _computed(series: Series, outcomes: list[computing.Outcome], dilation: float) -> Measured:
+def _computed(series: Series, outcomes: list[computing.PhaseOutcome], dilation: float) -> MeasuredSeries:
     is_work = series.quantity_name == "computing left"
     values = tuple(one.computing_left if is_work else one.rate_left for one in outcomes)
     runs = tuple(path for one in outcomes for path in one.runs)
     # Ranks that poll keep all cores busy by themselves: that is what is asked then.
     limited = tuple(one.limited and series.settings.wait != "poll" for one in outcomes)
-    return Measured(series, Realm.EMULATED, runs, dilation, 0.0, values, limited)
+    return MeasuredSeries(series, Realm.EMULATED, runs, dilation, 0.0, values, limited)
 
 
 def _stem(series: Series) -> str:
@@ -209,7 +213,9 @@ def _run(session: Session, job: Job) -> float:
     return outcome.elapsed_seconds
 
 
-def _series(session: Session, series: Series, place: Realm, dilation: float, how: How) -> Measured:
+def _series(
+    session: Session, series: Series, place: Realm, dilation: float, how: ReproduceOptions
+) -> MeasuredSeries:
     runs, seconds = [], 0.0
     stem = _stem(series) + (f"-{series.ranks}-ranks" if series.rank_counts else "")
     for at, phases in enumerate(series.phase_ranges() or (None,)):
@@ -217,10 +223,12 @@ def _series(session: Session, series: Series, place: Realm, dilation: float, how
         out = how.out / f"{stem}-{place}{tail}.zarr"
         seconds += _run(session, _job(series, place, phases, out, how))
         runs.append(out)
-    return Measured(series, place, tuple(runs), dilation, seconds)
+    return MeasuredSeries(series, place, tuple(runs), dilation, seconds)
 
 
-def _job(series: Series, place: Realm, phases: tuple[int, int] | None, out: Path, how: How) -> Job:
+def _job(
+    series: Series, place: Realm, phases: tuple[int, int] | None, out: Path, how: ReproduceOptions
+) -> Job:
     on_lab, is_live = place is Realm.EMULATED, place is not Realm.SIMULATED
     options: dict[str, object] = {"iterations": 1} | series.settings.options()
     if is_live:

@@ -17,7 +17,7 @@ _WAITS = ("auto", "block", "poll")
 
 
 @dataclass(frozen=True)
-class Settings:
+class SeriesSettings:
     backend: str = "tcp"
     """Of live places."""
     switch: str = switch_choice.KERNEL
@@ -33,13 +33,13 @@ class Settings:
         return {} if self.wait == "auto" else {"wait": self.wait}
 
 
-def read(table: Table) -> Settings:
+def read(table: Table) -> SeriesSettings:
     switch = table.text("switch", switch_choice.KERNEL)
     try:
         switch_choice.parse(switch)
     except UsageError as error:
         table.fail("switch", str(error))
-    return Settings(
+    return SeriesSettings(
         backend=table.text("backend", "tcp", _BACKENDS),
         switch=switch,
         wait=table.text("wait", "auto", _WAITS),
@@ -48,13 +48,13 @@ def read(table: Table) -> Settings:
     )
 
 
-def check(table: Table, settings: Settings, places: tuple[Realm, ...], step: str) -> None:
+def check(table: Table, settings: SeriesSettings, places: tuple[Realm, ...], step: str) -> None:
     """What does not go together."""
     if (step == "computing") != bool(settings.worker):
         table.fail("worker", "names a node, and goes with 'computing left' and 'rate left' alone")
     if settings.worker and places != (Realm.EMULATED,):
         table.fail("on", 'a worker computes on a node of a lab: on = "lab"')
-    if Realm.SIMULATED in places and settings != Settings(
+    if Realm.SIMULATED in places and settings != SeriesSettings(
         switch=settings.switch, application=settings.application
     ):
         table.fail("on", "neither 'backend' nor 'wait' nor 'worker' goes with the simulator")

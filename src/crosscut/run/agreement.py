@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from crosscut.base.regular_file import open_regular
 from crosscut.run.files import Problem, Shard, read_rows
-from crosscut.run.format import MEASURED, UNMEASURED, Damaged, Group, chunk_path
+from crosscut.run.format import MEASURED, UNMEASURED, DamagedRun, RunGroup, chunk_path
 
 Mask = NDArray[np.bool_]
 
@@ -94,7 +94,7 @@ class SizeSamples:
         return absent & np.asarray(there.any(axis=-1))
 
 
-def open_size(group: Group, size_index: int) -> SizeSamples:
+def open_size(group: RunGroup, size_index: int) -> SizeSamples:
     status, samples = None, {}
     for array in group.arrays.values():
         if not array.known.sharded:
@@ -107,7 +107,7 @@ def open_size(group: Group, size_index: int) -> SizeSamples:
     return SizeSamples(status, samples, _peers(group), "message_lost_bytes" in group.arrays)
 
 
-def lost_chunks(group: Group) -> Iterator[Problem]:
+def lost_chunks(group: RunGroup) -> Iterator[Problem]:
     """Chunks that were counted or are called measured, and are not there. Quick also for large runs: reads
     indices, and status only where an index lacks something; `fsck` reads all.
 
@@ -165,16 +165,16 @@ def _readable(shard: Shard) -> Readable | None:
     return Readable(shard, chunks)
 
 
-def read_repetitions_done(group: Group) -> NDArray[np.int64] | None:
+def read_repetitions_done(group: RunGroup) -> NDArray[np.int64] | None:
     """[size, phase], or None where the file is not whole."""
     array = group.arrays["repetitions_done"]
     try:
         return read_rows(group, array, range(array.shape[0])).astype(np.int64)
-    except Damaged:
+    except DamagedRun:
         return None
 
 
-def _peers(group: Group) -> NDArray[np.int32] | None:
+def _peers(group: RunGroup) -> NDArray[np.int32] | None:
     """[phase, rank, slot], or None where it is not stored whole."""
     array = group.arrays.get("peer")
     if array is None:

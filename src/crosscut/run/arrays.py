@@ -17,7 +17,7 @@ from xarray.core import indexing
 
 from crosscut.base import memory
 from crosscut.run.files import Box, read_rows, shards
-from crosscut.run.format import ArrayMetadata, Group
+from crosscut.run.format import ArrayMetadata, RunGroup
 
 _DIMENSIONS = ("size", "phase")
 _COORDINATES = ("node", "peer", "bytes")
@@ -28,7 +28,7 @@ _COPIES = 5
 class StoredArray(BackendArray):
     """An array on disk that xarray indexes as if it were in memory; only the part asked for is read."""
 
-    def __init__(self, group: Group, array: ArrayMetadata) -> None:
+    def __init__(self, group: RunGroup, array: ArrayMetadata) -> None:
         self._group = group
         self._array = array
         self.shape = array.shape
@@ -72,7 +72,7 @@ def _hull(wanted: range) -> range:
     return range(least, greatest + 1)
 
 
-def open_dataset(group: Group) -> xr.Dataset:
+def open_dataset(group: RunGroup) -> xr.Dataset:
     """All arrays that the format knows, by name and dimension."""
     named = group.attributes.get("coordinates")
     words = named.split() if isinstance(named, str) else []

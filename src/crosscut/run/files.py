@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crosscut.base import memory, units
 from crosscut.base.errors import plainly
 from crosscut.base.regular_file import open_regular
-from crosscut.run.format import ArrayMetadata, Damaged, Group, chunk_path
+from crosscut.run.format import ArrayMetadata, DamagedRun, RunGroup, chunk_path
 
 MISSING = np.uint64(2**64 - 1)
 # Index entries looked at together, and bad chunks of a file told one by one.
@@ -125,7 +125,7 @@ class Shard:
                             file, chunk, [p * i for p, i in zip(place, inner, strict=True)], box, into
                         )
         except ValueError as error:
-            raise Damaged(f"{self.path}: {error}") from error
+            raise DamagedRun(f"{self.path}: {error}") from error
 
     def _read_part(
         self, file: BinaryIO, chunk: int, corner: list[int], box: Box, into: NDArray[np.generic]
@@ -146,10 +146,10 @@ class Shard:
 
     def _read_chunk(self, file: BinaryIO, chunk: int, into: NDArray[np.generic]) -> None:
         if not read_into(file, self.offset(chunk), into):
-            raise Damaged(f"{self.path}: chunk {chunk} lies beyond the file's end")
+            raise DamagedRun(f"{self.path}: chunk {chunk} lies beyond the file's end")
 
 
-def read_rows(group: Group, array: ArrayMetadata, rows: range) -> NDArray[np.generic]:
+def read_rows(group: RunGroup, array: ArrayMetadata, rows: range) -> NDArray[np.generic]:
     """Rows (along the first dimension) of an array that is one chunk; Damaged where the file lacks them."""
     dtype = np.dtype(array.known.dtype).newbyteorder("<")
     shape = (len(rows), *array.shape[1:])
@@ -160,9 +160,9 @@ def read_rows(group: Group, array: ArrayMetadata, rows: range) -> NDArray[np.gen
         with open_regular(path) as file:
             whole = read_into(file, rows.start * row_bytes, values)
     except OSError as error:
-        raise Damaged(f"cannot read {path}: {plainly(error)}") from error
+        raise DamagedRun(f"cannot read {path}: {plainly(error)}") from error
     if not whole:
-        raise Damaged(f"{path} is shorter than the array '{array.name}'")
+        raise DamagedRun(f"{path} is shorter than the array '{array.name}'")
     return values
 
 
@@ -177,7 +177,7 @@ def read_into(file: BinaryIO, offset: int, into: NDArray[np.generic]) -> bool:
     return True
 
 
-def shards(group: Group, array: ArrayMetadata, sizes: range | None = None) -> Iterator[tuple[int, Shard]]:
+def shards(group: RunGroup, array: ArrayMetadata, sizes: range | None = None) -> Iterator[tuple[int, Shard]]:
     """Those of an array that have a file, with the index of their size; all sizes unless some are named."""
     for size_index in sizes if sizes is not None else range(array.extent("size")):
         path = chunk_path(group.path, array, size_index)
@@ -185,7 +185,7 @@ def shards(group: Group, array: ArrayMetadata, sizes: range | None = None) -> It
             yield size_index, Shard(path, array)
 
 
-def _whole_array_problem(group: Group, array: ArrayMetadata) -> Problem | None:
+def _whole_array_problem(group: RunGroup, array: ArrayMetadata) -> Problem | None:
     path = chunk_path(group.path, array)
     expected = math.prod(array.chunk) * np.dtype(array.known.dtype).itemsize
     derived = array.name in ("iterations", "repetitions_done")
@@ -207,7 +207,7 @@ def _whole_array_problem(group: Group, array: ArrayMetadata) -> Problem | None:
     return None
 
 
-def file_problems(group: Group) -> Iterator[Problem]:
+def file_problems(group: RunGroup) -> Iterator[Problem]:
     """What lengths and indices alone can show; quick also for large runs."""
     root = Path(os.path.realpath(group.path))
     for array in group.arrays.values():

@@ -9,7 +9,7 @@ from typing import Literal
 
 from crosscut.base.errors import UsageError
 from crosscut.run.files import Problem
-from crosscut.run.format import Group
+from crosscut.run.format import RunGroup
 
 # From the run to a file of an array with five dimensions, and one more.
 _LEVELS = 8
@@ -47,7 +47,7 @@ def refuse_links(path: Path) -> None:
             raise UsageError(f"{file} is {what}: nothing is written to such a run; remove it first")
 
 
-def strangers(group: Group) -> Iterator[Problem]:
+def strangers(group: RunGroup) -> Iterator[Problem]:
     """What other readers of Zarr could take for part of the run, and what leads out of it."""
     document = group.path / "zarr.json"
     consolidated = group.document["consolidated_metadata"]
@@ -73,7 +73,7 @@ def _foreign_metadata(file: tuple[str, ...]) -> bool:
     return file[-1].startswith(".z") or (file[-1] == "zarr.json" and len(file) > 2)
 
 
-def _belongs(group: Group, folder: tuple[str, ...]) -> bool:
+def _belongs(group: RunGroup, folder: tuple[str, ...]) -> bool:
     """True for the run and its arrays' own folders: `status`, `status/c`, `status/c/0`."""
     if not folder:
         return True

@@ -97,7 +97,7 @@ class ArrayMetadata:
 
 
 @dataclass(frozen=True)
-class Group:
+class RunGroup:
     path: Path
     attributes: Mapping[str, object]
     arrays: Mapping[str, ArrayMetadata]
@@ -125,7 +125,7 @@ class Group:
         return self.arrays["phase_status" if self.phase_summaries else "status"]
 
 
-class Damaged(CrosscutError):
+class DamagedRun(CrosscutError):
     """A run whose files do not say what they must."""
 
 
@@ -134,16 +134,16 @@ def load_json(path: Path) -> Mapping[str, object]:
     try:
         with open_regular(path) as file:
             if os.fstat(file.fileno()).st_size > LARGEST_METADATA_BYTES:
-                raise Damaged(
+                raise DamagedRun(
                     f"{path} has more than {LARGEST_METADATA_BYTES >> 20} MiB; metadata is far smaller"
                 )
             value = json.loads(file.read())
     except OSError as error:
-        raise Damaged(f"cannot read {path}: {plainly(error)}") from error
+        raise DamagedRun(f"cannot read {path}: {plainly(error)}") from error
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"{path} is damaged: {plainly(error)}") from error
+        raise DamagedRun(f"{path} is damaged: {plainly(error)}") from error
     if not isinstance(value, dict):
-        raise Damaged(f"{path} is damaged: it holds no JSON object")
+        raise DamagedRun(f"{path} is damaged: it holds no JSON object")
     return value
 
 
@@ -151,7 +151,7 @@ def _member(value: Mapping[str, object], path: Path, *keys: str) -> Mapping[str,
     for key in keys:
         found = value.get(key)
         if not isinstance(found, dict):
-            raise Damaged(
+            raise DamagedRun(
                 f"{path}: member '{key}' is missing or no object; this is no run of crosscut, or damaged"
             )
         value = found
@@ -252,13 +252,13 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
         for dimension, extent in zip(array.known.dimensions, array.shape, strict=True):
             other, owner = extents.setdefault(dimension, (extent, f"array '{array.name}'"))
             if extent != other:
-                raise Damaged(
+                raise DamagedRun(
                     f"{path}/zarr.json is damaged: '{array.name}' has {extent} along '{dimension}', "
                     f"{owner} {other}"
                 )
     phase_bytes = 8 * math.prod(extents.get(dimension, (1, ""))[0] for dimension in ("rank", "slot"))
     if phase_bytes > LARGEST_PHASE_BYTES:
-        raise Damaged(
+        raise DamagedRun(
             f"{path}/zarr.json is damaged: a phase has {phase_bytes:,} bytes of samples; a run has at most "
             f"{LARGEST_PHASE_BYTES:,}"
         )
@@ -266,14 +266,14 @@ def _check_together(arrays: Mapping[str, ArrayMetadata], path: Path) -> None:
         cut = {a.inner[a.known.dimensions.index(dimension)] for a in arrays.values()
                if a.inner and dimension in a.known.dimensions}  # fmt: skip
         if len(cut) > 1:
-            raise Damaged(f"{path}/zarr.json is damaged: arrays are not cut at the same {dimension}s")
+            raise DamagedRun(f"{path}/zarr.json is damaged: arrays are not cut at the same {dimension}s")
     missing = [name for name, known in ARRAYS.items() if known.required and name not in arrays]
     kept = max(_SAMPLES, key=lambda names: sum(name in arrays for name in names))
     missing += [name for name in kept if name not in arrays]
     if missing:
-        raise Damaged(f"{path}: the run has no array '{missing[0]}'")
+        raise DamagedRun(f"{path}: the run has no array '{missing[0]}'")
     if "phase_status" in arrays and "status" in arrays:
-        raise Damaged(f"{path}: the run has both 'status' and 'phase_status'; only one can be true")
+        raise DamagedRun(f"{path}: the run has both 'status' and 'phase_status'; only one can be true")
 
 
 def _no_run(path: Path) -> str:
@@ -296,7 +296,7 @@ def runs_in(directory: Path) -> list[Path]:
     return sorted(f.parent for f in directory.glob("*/zarr.json") if f.parent.name not in ARRAYS)
 
 
-def read_group(path: Path) -> Group:
+def read_group(path: Path) -> RunGroup:
     """The run's metadata; UsageError where it is no run that can be read here, Damaged where it is broken."""
     if not path.is_dir():
         raise UsageError(f"{path}: " + ("a run is a directory" if path.exists() else "no such directory"))
@@ -311,9 +311,9 @@ def read_group(path: Path) -> Group:
         try:
             arrays[name] = parse_array(name, found[name])
         except ValueError as error:
-            raise Damaged(f"{path}/zarr.json: array '{name}': {plainly(error)}") from error
+            raise DamagedRun(f"{path}/zarr.json: array '{name}': {plainly(error)}") from error
     _check_together(arrays, path)
-    return Group(path, attributes, {name: arrays[name] for name in ARRAYS if name in arrays}, document)
+    return RunGroup(path, attributes, {name: arrays[name] for name in ARRAYS if name in arrays}, document)
 
 
 def chunk_path(path: Path, array: ArrayMetadata, size_index: int = 0) -> Path:

@@ -20,8 +20,8 @@ from crosscut.run.format import (
     MEASURED,
     SKIPPED,
     UNMEASURED,
-    Damaged,
-    Group,
+    DamagedRun,
+    RunGroup,
     chunk_path,
     load_json,
     read_group,
@@ -70,7 +70,7 @@ def check(path: Path) -> Report:
         return Report(path, "unknown", (_lost_root(path),), (), {})
     try:
         group = read_group(path)
-    except Damaged as error:
+    except DamagedRun as error:
         problem = Problem(
             path / "zarr.json", str(error), "the run cannot be read; copy zarr.json from a backup"
         )
@@ -107,7 +107,7 @@ def _lost_root(path: Path) -> Problem:
     return Problem(path / "zarr.json", "is lost", lost)
 
 
-def _notes(group: Group) -> Iterator[str]:
+def _notes(group: RunGroup) -> Iterator[str]:
     path = group.path
     if is_being_written(path):
         yield "the run is being written now"
@@ -124,7 +124,7 @@ def _notes(group: Group) -> Iterator[str]:
         yield "the run holds summaries of phases in place of samples of ranks; cells are phases"
 
 
-def metadata_problems(group: Group) -> Iterator[Problem]:
+def metadata_problems(group: RunGroup) -> Iterator[Problem]:
     """Each array carries the metadata that the group repeats inline."""
     consolidated = group.document["consolidated_metadata"]
     assert isinstance(consolidated, dict)
@@ -134,11 +134,11 @@ def metadata_problems(group: Group) -> Iterator[Problem]:
         try:
             if load_json(file) != consolidated["metadata"][name]:
                 yield Problem(file, "does not say what the group's zarr.json says of it", lost)
-        except Damaged as error:
+        except DamagedRun as error:
             yield Problem(file, str(error), lost)
 
 
-def _size_problems(group: Group, size_index: int, cells: dict[str, int]) -> Iterator[Problem]:
+def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> Iterator[Problem]:
     """Whether everything that is called measured is there; counts the cells of each status."""
     size = open_size(group, size_index)
     for chunk, status in size.status_chunks():
@@ -155,7 +155,7 @@ def _size_problems(group: Group, size_index: int, cells: dict[str, int]) -> Iter
             yield Problem(lacking.shard.path, f"{what} {count} cells that are called measured", AGAIN, chunk)
 
 
-def _count_problems(group: Group) -> Iterator[Problem]:
+def _count_problems(group: RunGroup) -> Iterator[Problem]:
     """Status that was lost altogether looks like status that never was, but for the count of repetitions."""
     counts = read_repetitions_done(group)
     if counts is None:

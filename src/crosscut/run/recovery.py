@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from crosscut.run.format import ARRAYS, SCHEMA_NAME, SCHEMA_VERSION, Damaged, load_json
+from crosscut.run.format import ARRAYS, SCHEMA_NAME, SCHEMA_VERSION, DamagedRun, load_json
 
 LOST = "pattern, job and hosts are lost"
 
@@ -53,6 +53,6 @@ def why_not(path: Path) -> str:
     """Why the root cannot be rebuilt; empty: it can."""
     try:
         rebuilt(path)
-    except Damaged as error:
+    except DamagedRun as error:
         return str(error)
     return ""

@@ -19,7 +19,7 @@ from crosscut.run import fsck, recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import MISSING, Shard
 from crosscut.run.folder import refuse_links, unfinished
-from crosscut.run.format import SKIPPED, UNMEASURED, Group, chunk_path, read_group
+from crosscut.run.format import SKIPPED, UNMEASURED, RunGroup, chunk_path, read_group
 
 
 def repair(path: Path) -> list[str]:
@@ -40,13 +40,13 @@ def repair(path: Path) -> list[str]:
         raise CrosscutError(f"cannot repair {error.filename or path}: {error.strerror}") from error
 
 
-def _remove_unfinished(group: Group) -> Iterator[str]:
+def _remove_unfinished(group: RunGroup) -> Iterator[str]:
     for left in unfinished(group.path):
         left.unlink()
         yield f"removed {left}"
 
 
-def _write_metadata(group: Group) -> Iterator[str]:
+def _write_metadata(group: RunGroup) -> Iterator[str]:
     consolidated = group.document["consolidated_metadata"]
     assert isinstance(consolidated, dict)
     for problem in fsck.metadata_problems(group):
@@ -56,7 +56,7 @@ def _write_metadata(group: Group) -> Iterator[str]:
         yield f"wrote {problem.file}"
 
 
-def _write_counts(group: Group) -> Iterator[str]:
+def _write_counts(group: RunGroup) -> Iterator[str]:
     """`iterations` and `repetitions_done` grow back: the core finds the first, and counts the second."""
     for name in ("iterations", "repetitions_done"):
         array = group.arrays[name]
@@ -76,7 +76,7 @@ def _beginning(path: Path, most_bytes: int) -> bytes:
         return file.read(most_bytes)
 
 
-def _lower_counts(group: Group) -> Iterator[str]:
+def _lower_counts(group: RunGroup) -> Iterator[str]:
     """No more repetitions may be counted than there are."""
     counts = read_repetitions_done(group)
     if counts is None:
@@ -91,7 +91,7 @@ def _lower_counts(group: Group) -> Iterator[str]:
         yield f"{path}: {int((lowered != counts).sum())} counts are now lower"
 
 
-def _reopen(group: Group) -> Iterator[str]:
+def _reopen(group: RunGroup) -> Iterator[str]:
     """A run that lacks something is not complete: it shall be shown as unfinished, and resumed."""
     if group.state != "complete":
         return
@@ -103,7 +103,7 @@ def _reopen(group: Group) -> Iterator[str]:
     yield "the run is now stopped, no longer complete: go on with 'crosscut run --resume'"
 
 
-def _repair_size(group: Group, size_index: int) -> Iterator[str]:
+def _repair_size(group: RunGroup, size_index: int) -> Iterator[str]:
     for array in group.arrays.values():
         if array.known.sharded:
             yield from _hide_bad_chunks(Shard(chunk_path(group.path, array, size_index), array))

@@ -21,7 +21,7 @@ from crosscut.run import implied
 from crosscut.run.agreement import lost_chunks
 from crosscut.run.arrays import open_dataset
 from crosscut.run.files import file_problems
-from crosscut.run.format import LARGEST, MEASURED, STATISTICS, Damaged, Group, read_group
+from crosscut.run.format import LARGEST, MEASURED, STATISTICS, DamagedRun, RunGroup, read_group
 
 _PROBLEMS_SHOWN = 3
 
@@ -39,7 +39,7 @@ class Run:
         group = read_group(path)
         found = chain(file_problems(group), lost_chunks(group))
         if problems := [str(problem) for problem in islice(found, _PROBLEMS_SHOWN)]:
-            raise Damaged("\n".join([f"the run is damaged, see 'crosscut fsck {path}':", *problems]))
+            raise DamagedRun("\n".join([f"the run is damaged, see 'crosscut fsck {path}':", *problems]))
         dataset = open_dataset(group)
         if "peer" not in dataset and "rank" in dataset.sizes:
             slots = _slots(group)
@@ -148,7 +148,7 @@ class Run:
         return _divide(self.dataset["credited_bytes"].isel(size=size_index), slowest.where(complete))
 
 
-def _slots(group: Group) -> int:
+def _slots(group: RunGroup) -> int:
     """Samples that a rank has in a phase, at most."""
     for name in ("message_seconds", "message_summary"):
         if name in group.arrays:

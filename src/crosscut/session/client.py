@@ -27,7 +27,7 @@ Listener = Callable[[Event], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """How a job ended."""
 
     out: Path
@@ -128,7 +128,7 @@ class Session:
                     raise SessionError(_failure(event) or "a rank was lost")
         raise AssertionError("the stream of events ends by an exception")
 
-    def run(self, job: Job) -> Outcome:
+    def run(self, job: Job) -> JobOutcome:
         """Measures; returns when the job's run is closed. Raises what the session refused or lost."""
         added = self._launched.attributes()
         if added:
@@ -174,7 +174,7 @@ class Session:
                 error.args = (f"{error}\n  {remark}",)
             raise
 
-    def _follow(self, job: Job) -> Outcome:
+    def _follow(self, job: Job) -> JobOutcome:
         """Takes the job's events until its run is closed."""
         collected = _Collected()
         try:
@@ -185,7 +185,7 @@ class Session:
             nodes = [*collected.lost_nodes, *([ended.node] if ended.node else [])]
             raise RanksLost(text, tuple(nodes)) from ended
 
-    def _outcome_of(self, job: Job, collected: _Collected) -> Outcome:
+    def _outcome_of(self, job: Job, collected: _Collected) -> JobOutcome:
         for event in self._events():
             kind = event["event"]
             if kind == "warning":
@@ -352,9 +352,9 @@ def _failure(event: Event) -> str | None:
     return None
 
 
-def _outcome(job: Job, event: Event, collected: _Collected) -> Outcome:
+def _outcome(job: Job, event: Event, collected: _Collected) -> JobOutcome:
     elapsed = event.get("elapsed", 0.0)
-    return Outcome(
+    return JobOutcome(
         out=job.out,
         state=str(event.get("state", "failed")),
         elapsed_seconds=float(elapsed) if isinstance(elapsed, int | float) else 0.0,

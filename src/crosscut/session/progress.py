@@ -137,7 +137,7 @@ class Plain(LogLines):
             self._print(f"{self._title}  {shown}  done")
 
 
-class Bar(TerminalBar):
+class ProgressBar(TerminalBar):
     """A bar a job, with notices above it."""
 
     def __init__(self, console: Console) -> None:
@@ -182,4 +182,4 @@ def reporter(quiet: bool, stream: TextIO | None = None) -> Reporter:
     if quiet:
         return Quiet(stream)
     console = terminal_of(stream)
-    return Plain(stream) if console is None else Bar(console)
+    return Plain(stream) if console is None else ProgressBar(console)

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from crosscut.base.errors import RanksLost, UsageError
 from crosscut.base.job import Job
 from crosscut.places.base import PlaceOptions
-from crosscut.session.client import Listener, Outcome
+from crosscut.session.client import JobOutcome, Listener
 from crosscut.session.measure import Decided
 
 MOST_RESTARTS = 3
@@ -26,10 +26,10 @@ class Restartable(Protocol):
 
 
 # Measures a job once; whether a signal asked for an end.
-Once = Callable[[Job, Decided], tuple[Outcome, bool]]
+Once = Callable[[Job, Decided], tuple[JobOutcome, bool]]
 
 
-def measure(job: Job, decided: Decided, once: Once, listener: Listener) -> tuple[Outcome, bool]:
+def measure(job: Job, decided: Decided, once: Once, listener: Listener) -> tuple[JobOutcome, bool]:
     """By one session, or by several where ranks are lost and that is tolerated. Who was lost is a failure of
     the outcome all the same: a script must notice."""
     failures: list[str] = []

@@ -124,7 +124,7 @@ class WorkloadError(CrosscutError):
 
 
 @dataclass(frozen=True)
-class Figure:
+class WorkloadFigure:
     """What a workload measures besides its time."""
 
     name: str
@@ -150,11 +150,11 @@ class Result:
     verified: bool
     communication_seconds: tuple[float, float, float]
     """Of the rank with least, of the median one, and of the one with most."""
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[WorkloadFigure, ...] = ()
 
 
 @dataclass(frozen=True)
-class Row:
+class ScalingRow:
     """Runs of one workload and class on so many ranks."""
 
     results: tuple[Result, ...]
@@ -188,23 +188,24 @@ class Row:
         return all(result.verified for result in self.results)
 
     @property
-    def figures(self) -> tuple[Figure, ...]:
+    def figures(self) -> tuple[WorkloadFigure, ...]:
         """Medians of the runs."""
         by_kind: dict[tuple[str, str, str], list[float]] = {}
         for one in (figure for result in self.results for figure in result.figures):
             by_kind.setdefault((one.name, one.unit, one.at), []).append(one.value)
         return tuple(
-            Figure(name, statistics.median(values), unit, at) for (name, unit, at), values in by_kind.items()
+            WorkloadFigure(name, statistics.median(values), unit, at)
+            for (name, unit, at), values in by_kind.items()
         )
 
 
 @dataclass(frozen=True)
-class Curve:
+class ScalingCurve:
     """Runs of one workload and class over numbers of ranks, as far as they came."""
 
     workload: Workload
     problem_class: str
-    rows: tuple[Row, ...]
+    rows: tuple[ScalingRow, ...]
     failed: tuple[int, ...] = ()
     """Numbers of ranks on which a run ended without a result."""
 
@@ -225,7 +226,7 @@ class Curve:
         return tuple(sorted({*(row.first.ranks for row in self.rows), *self.failed}))
 
 
-def speed_up(row: Row, base: Row) -> float:
+def speed_up(row: ScalingRow, base: ScalingRow) -> float:
     """Against the fewest ranks that were run, which count as that many times one."""
     return base.first.ranks * base.seconds / row.seconds if row.seconds > 0 else math.nan
 
@@ -359,11 +360,13 @@ def _result(value: Mapping[str, object]) -> Result:
     )
 
 
-def _figures(listed: object) -> tuple[Figure, ...]:
+def _figures(listed: object) -> tuple[WorkloadFigure, ...]:
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
         raise TypeError("figures is no list of objects")
     return tuple(
-        Figure(str(one["name"]), _number(one, "value", least=-math.inf), str(one["unit"]), str(one["at"]))
+        WorkloadFigure(
+            str(one["name"]), _number(one, "value", least=-math.inf), str(one["unit"]), str(one["at"])
+        )
         for one in listed
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from crosscut.base import units
 from crosscut.reports.terminal.screen import Rows, Screen
-from crosscut.workloads.applications import Figure, Row
+from crosscut.workloads.applications import ScalingRow, WorkloadFigure
 
 _SHOWN: dict[str, Callable[[float], str]] = {
     "s": units.seconds,
@@ -19,7 +19,7 @@ _SHOWN: dict[str, Callable[[float], str]] = {
 _GAP = 3
 
 
-def show(screen: Screen, rows: Sequence[Row]) -> None:
+def show(screen: Screen, rows: Sequence[ScalingRow]) -> None:
     """A column for each number of ranks, and as many tables as it takes; figures that have several places get
     a table for each number."""
     single = [one for row in rows for one in row.figures if not one.at]
@@ -50,7 +50,7 @@ def _fitting(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
     return groups
 
 
-def _show_places(screen: Screen, row: Row, *, many: bool) -> None:
+def _show_places(screen: Screen, row: ScalingRow, *, many: bool) -> None:
     placed = [one for one in row.figures if one.at]
     if not placed:
         return
@@ -63,11 +63,11 @@ def _show_places(screen: Screen, row: Row, *, many: bool) -> None:
     screen.table(table)
 
 
-def _find(row: Row, name: str, at: str) -> str:
+def _find(row: ScalingRow, name: str, at: str) -> str:
     return next((_shown(one) for one in row.figures if (one.name, one.at) == (name, at)), "")
 
 
-def _shown(figure: Figure) -> str:
+def _shown(figure: WorkloadFigure) -> str:
     shown = _SHOWN.get(figure.unit)
     if shown:
         return shown(figure.value)

@@ -88,8 +88,10 @@ def _simulated(where: Where, network: str, folder: Path) -> Runner:
     smpi.compute_options(where.compute)
 
     def run(workload: Workload, problem_class: str, ranks: int) -> Result:
-        settings = smpi.Settings(network, ranks, where.ranks_per_host, where.compute, _ASKING)
-        program = smpi.Program(_compiled(workload), ("--class", problem_class, "--json", *where.options))
+        settings = smpi.SimulationSettings(network, ranks, where.ranks_per_host, where.compute, _ASKING)
+        program = smpi.SimulatedProgram(
+            _compiled(workload), ("--class", problem_class, "--json", *where.options)
+        )
         printed = folder / "printed"
         with printed.open("wb") as output:
             done = smpi.simulate(program, settings, folder, output)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from crosscut.base import units
-from crosscut.reports.terminal.plot import Columns, column_plot
+from crosscut.reports.terminal.plot import PlotColumns, column_plot
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.workloads import figures
-from crosscut.workloads.applications import CLASSES, NPB_SOURCE, Curve, Row, Workload, speed_up
+from crosscut.workloads.applications import CLASSES, NPB_SOURCE, ScalingCurve, ScalingRow, Workload, speed_up
 
 # Of a curve that is drawn, and how many lines it takes.
 FEWEST_POINTS, HEIGHT = 3, 8
@@ -33,7 +33,7 @@ def _group(screen: Screen, title: str, members: Sequence[Workload]) -> None:
     screen.table(rows)
 
 
-def curve(screen: Screen, workload: Workload, problem_class: str, rows: Sequence[Row]) -> None:
+def curve(screen: Screen, workload: Workload, problem_class: str, rows: Sequence[ScalingRow]) -> None:
     first = rows[0].first
     screen.title(f"{workload.name.upper()}, class {problem_class}: {first.size}")
     repeated = any(row.deviation_seconds is not None for row in rows)
@@ -57,11 +57,11 @@ def curve(screen: Screen, workload: Workload, problem_class: str, rows: Sequence
     figures.show(screen, rows)
 
 
-def _plot(screen: Screen, rows: Sequence[Row]) -> None:
+def _plot(screen: Screen, rows: Sequence[ScalingRow]) -> None:
     """The relative deviation of a time is, to first order, that of the speed-up."""
     median = np.array([speed_up(row, rows[0]) for row in rows])
     spread = np.array([(row.deviation_seconds or 0) / row.seconds if row.seconds > 0 else 0 for row in rows])
-    columns = Columns([row.first.ranks for row in rows], median * (1 - spread), median * (1 + spread))
+    columns = PlotColumns([row.first.ranks for row in rows], median * (1 - spread), median * (1 + spread))
     lines = column_plot(
         columns, unit=(1.0, ""), width=screen.half, height=HEIGHT, glyphs=screen.glyphs, x_label="ranks"
     )
@@ -69,7 +69,7 @@ def _plot(screen: Screen, rows: Sequence[Row]) -> None:
     screen.show(screen.drawing(lines))
 
 
-def summary(screen: Screen, curves: Sequence[Curve], elapsed_seconds: float) -> None:
+def summary(screen: Screen, curves: Sequence[ScalingCurve], elapsed_seconds: float) -> None:
     """What ran, and whether all of it came to the right result."""
     screen.title("What ran")
     table = Rows("<workload", "<class", "<ranks", "runs", "<verified")

@@ -12,7 +12,7 @@ from crosscut.analysis.compare import conditions
 from crosscut.analysis.compare.matching import Match, match, on_phases
 from crosscut.analysis.figures import samples
 from crosscut.analysis.figures.route_class import Groups
-from crosscut.analysis.figures.series import Columns, Family, Subject, columns
+from crosscut.analysis.figures.series import Family, SampleColumns, Subject, columns
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.shift import Shift, shift
@@ -22,7 +22,7 @@ from crosscut.run.run import Run
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComparisonSettings:
     error_rate: float = 0.01
     """Probability of any change told, where there is none."""
     matters: float = 0.03
@@ -31,7 +31,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Change:
+class Difference:
     subject: Subject
     first: float
     """Median rate, bytes per second."""
@@ -48,9 +48,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    changes: tuple[Change, ...]
+    changes: tuple[Difference, ...]
     """Those that matter, the broadest first."""
-    classes: tuple[Change, ...]
+    classes: tuple[Difference, ...]
     """Every class of routes, changed or not."""
     tests: int
     repetitions: tuple[int, int]
@@ -66,7 +66,7 @@ class Comparison:
         return any(change.worse for change in self.changes)
 
 
-def compare(first: Run, second: Run, groups: Groups, asked: Asked) -> Comparison:
+def compare(first: Run, second: Run, groups: Groups, asked: ComparisonSettings) -> Comparison:
     matched = match(first, second)
     _refuse_limited(first, second, matched)
     one, other = _both(first, second, matched, groups)
@@ -113,10 +113,10 @@ def _refuse_limited(first: Run, second: Run, matched: Match) -> None:
     raise conditions.UntoldError(whose, conditions.differences(both))
 
 
-def _both(first: Run, second: Run, matched: Match, groups: Groups) -> tuple[Columns, Columns]:
+def _both(first: Run, second: Run, matched: Match, groups: Groups) -> tuple[SampleColumns, SampleColumns]:
     same = np.arange(first.ranks)
     node = first.node_indices
-    parts: tuple[list[Columns], list[Columns]] = ([], [])
+    parts: tuple[list[SampleColumns], list[SampleColumns]] = ([], [])
     for size in matched.sizes_bytes:
         phases = conditions.unlimited((first, second), size, matched.phases)
         if not len(phases):
@@ -127,15 +127,15 @@ def _both(first: Run, second: Run, matched: Match, groups: Groups) -> tuple[Colu
     return _joined(parts[0]), _joined(parts[1])
 
 
-def _joined(parts: Sequence[Columns]) -> Columns:
+def _joined(parts: Sequence[SampleColumns]) -> SampleColumns:
     rows = max(len(part.values) for part in parts)
     padded = [
         np.pad(part.values, ((0, rows - len(part.values)), (0, 0)), constant_values=np.nan) for part in parts
     ]
-    return Columns(tuple(s for part in parts for s in part.subjects), np.concatenate(padded, axis=1))
+    return SampleColumns(tuple(s for part in parts for s in part.subjects), np.concatenate(padded, axis=1))
 
 
-def _common(one: Columns, other: Columns) -> tuple[Columns, Columns]:
+def _common(one: SampleColumns, other: SampleColumns) -> tuple[SampleColumns, SampleColumns]:
     """The subjects that both have measured, in one order."""
     there = {
         subject: at for at, subject in enumerate(other.subjects) if np.isfinite(other.values[:, at]).any()
@@ -143,8 +143,8 @@ def _common(one: Columns, other: Columns) -> tuple[Columns, Columns]:
     kept = [at for at, s in enumerate(one.subjects) if s in there and np.isfinite(one.values[:, at]).any()]
     subjects = tuple(one.subjects[at] for at in kept)
     return (
-        Columns(subjects, one.values[:, kept]),
-        Columns(subjects, other.values[:, [there[subject] for subject in subjects]]),
+        SampleColumns(subjects, one.values[:, kept]),
+        SampleColumns(subjects, other.values[:, [there[subject] for subject in subjects]]),
     )
 
 
@@ -158,7 +158,7 @@ def _noiseless(run: Run) -> bool:
     return isinstance(clock, dict) and clock.get("name") == "virtual"
 
 
-def _independent(rows: Floats, found: Columns, run: Run, notes: list[str]) -> Floats:
+def _independent(rows: Floats, found: SampleColumns, run: Run, notes: list[str]) -> Floats:
     """Repetitions, or means of as many neighbours as depend on each other: the test takes them to be
     exchangeable, which those of a drifting host are not."""
     classes = [at for at, subject in enumerate(found.subjects) if subject.family is Family.CLASS] or [0]
@@ -198,14 +198,14 @@ def _enough(first: Run, second: Run, one: int, other: int, error_rate: float) ->
 
 
 def _changes(
-    subjects: Sequence[Subject], one: Floats, other: Floats, doubt: Floats, asked: Asked
-) -> list[Change]:
+    subjects: Sequence[Subject], one: Floats, other: Floats, doubt: Floats, asked: ComparisonSettings
+) -> list[Difference]:
     found = []
     for at, subject in enumerate(subjects):
         if subject.family is not Family.CLASS and doubt[at] > asked.error_rate:
             continue
         found.append(
-            Change(
+            Difference(
                 subject=subject,
                 first=math.exp(float(np.median(one[:, at]))),
                 second=math.exp(float(np.median(other[:, at]))),
@@ -216,10 +216,10 @@ def _changes(
     return found
 
 
-def _explain(told: Sequence[Change], matters: float) -> list[Change]:
+def _explain(told: Sequence[Difference], matters: float) -> list[Difference]:
     """A node that changed as all did, a route that changed as its node or its class did, say nothing new."""
     classes = {(c.subject.size_bytes, c.subject.name): c for c in told if c.subject.family is Family.CLASS}
-    ends: dict[tuple[int, Family, int], Change] = {
+    ends: dict[tuple[int, Family, int], Difference] = {
         (c.subject.size_bytes, c.subject.family, rank): c
         for c in told if c.subject.family in (Family.OUT, Family.IN)
         for rank in c.subject.ranks
@@ -228,7 +228,7 @@ def _explain(told: Sequence[Change], matters: float) -> list[Change]:
     found = []
     for change in told:
         subject, size = change.subject, change.subject.size_bytes
-        causes: list[Change | None] = []
+        causes: list[Difference | None] = []
         if subject.family is Family.ROUTE:
             causes = [
                 ends.get((size, Family.OUT, subject.ranks[0])), ends.get((size, Family.IN, subject.ranks[1])),
@@ -243,7 +243,7 @@ def _explain(told: Sequence[Change], matters: float) -> list[Change]:
     return found
 
 
-def _alike(cause: Change, change: Change, matters: float) -> bool:
+def _alike(cause: Difference, change: Difference, matters: float) -> bool:
     """Changed to the same side, and not much further."""
     same_side = cause.worse == change.worse
     return same_side and abs(change.shift.middle) <= abs(cause.shift.middle) + max(2 * matters, 0.1)

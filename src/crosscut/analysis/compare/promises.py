@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.compare.spec import Kind, Promise, Spec
+from crosscut.analysis.compare.spec import Promise, PromiseKind, Spec
 from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures import samples, summary
 from crosscut.analysis.figures.route_class import NO_GROUPS, WITHIN_NODE, Groups, members
@@ -40,7 +40,7 @@ class Quantities:
 
 
 @dataclass(frozen=True)
-class Judged:
+class PromiseVerdict:
     promise: Promise
     verdict: Verdict
     doubt: float
@@ -59,7 +59,9 @@ class Judged:
     """What was measured and not looked at, and why; empty: nothing."""
 
 
-def judge(promise: Promise, runs: Sequence[Run], groups: Mapping[str, Groups], error_rate: float) -> Judged:
+def judge(
+    promise: Promise, runs: Sequence[Run], groups: Mapping[str, Groups], error_rate: float
+) -> PromiseVerdict:
     """`error_rate`: of this verdict. Repetitions of all runs that measured it, in their order."""
     taken = [run for run in runs if measures(run, promise)]
     if not taken:
@@ -67,7 +69,8 @@ def judge(promise: Promise, runs: Sequence[Run], groups: Mapping[str, Groups], e
             promise, f"no run of {promise.pattern} at {units.size(promise.size_bytes)} with these parameters"
         )
     if any(
-        run.summarised or (run.phase_summarised and promise.kind not in (Kind.BISECTION, Kind.PHASE))
+        run.summarised
+        or (run.phase_summarised and promise.kind not in (PromiseKind.BISECTION, PromiseKind.PHASE))
         for run in taken
     ):
         return _nothing(promise, "the run keeps summaries in place of repetitions")
@@ -109,7 +112,7 @@ def quantities(promise: Promise, run: Run, groups: Groups) -> Quantities:
     """What the emulating machine limited is no quantity of the network: as if it were not measured."""
     limited = machine.limited_phases(run.attributes, promise.size_bytes)
     taken = samples.voided(samples.load(run.dataset, run.size_index(promise.size_bytes)), limited)
-    if promise.kind in (Kind.BISECTION, Kind.PHASE):
+    if promise.kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
         moved = summary.moved_bytes(taken) if not taken.of_phases else taken.bytes[:, 0, 0]
         with np.errstate(divide="ignore"):
             return Quantities(tuple((-int(p),) for p in taken.phase), moved / summary.phase_seconds(taken))
@@ -127,11 +130,11 @@ def _of_routes(promise: Promise, run: Run, taken: Samples, groups: Groups) -> Qu
         mine &= chosen[found.source] | chosen[found.destination]
     source, destination, logs = found.source[mine], found.destination[mine], found.logs[:, mine]
     routes = tuple(zip(source.tolist(), destination.tolist(), strict=True))
-    if promise.kind is Kind.ROUTE:
+    if promise.kind is PromiseKind.ROUTE:
         return Quantities(routes, np.exp(logs))
-    if promise.kind is Kind.LATENCY:
+    if promise.kind is PromiseKind.LATENCY:
         return Quantities(routes, promise.size_bytes / np.exp(logs))
-    if promise.kind is Kind.SPREAD:
+    if promise.kind is PromiseKind.SPREAD:
         return Quantities(((),) if routes else (), _spread(logs))
     columns, labels = [], []
     for number in np.unique(node):
@@ -155,7 +158,7 @@ def _spread(logs: Floats) -> Floats:
     return np.where(there, (high - low) / middle, np.nan)[:, None]
 
 
-def _judged(promise: Promise, found: Quantities, error_rate: float) -> Judged:
+def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVerdict:
     values = found.values
     finite = np.isfinite(values)
     meets: NDArray[np.bool_] = np.asarray(
@@ -175,7 +178,7 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> Judged:
     order = np.argsort(medians if promise.at_least else -medians, kind="stable")
     # Of one alone only what is beyond doubt among all of them.
     sure = broken >= needed + math.log(values.shape[1])
-    return Judged(
+    return PromiseVerdict(
         promise=promise, verdict=verdict, doubt=sequential.doubt(log_evidence),
         repetitions=int(finite.sum(axis=0).max()), quantities=values.shape[1], worst=float(medians[order[0]]),
         middle=float(np.nanmedian(medians)), broken=tuple(found.labels[at] for at in order if sure[at]),
@@ -183,13 +186,13 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> Judged:
     )  # fmt: skip
 
 
-def _nothing(promise: Promise, reason: str) -> Judged:
-    return Judged(promise, Verdict.UNDECIDED, 1.0, 0, 0, math.nan, math.nan, (), (), reason)
+def _nothing(promise: Promise, reason: str) -> PromiseVerdict:
+    return PromiseVerdict(promise, Verdict.UNDECIDED, 1.0, 0, 0, math.nan, math.nan, (), (), reason)
 
 
 @dataclass(frozen=True)
 class Checked:
-    judged: tuple[Judged, ...]
+    judged: tuple[PromiseVerdict, ...]
     runs: tuple[Run, ...]
 
 

@@ -18,7 +18,7 @@ LARGEST_FILE_BYTES = 1 << 20
 Value = TypeVar("Value")
 
 
-class Kind(Enum):
+class PromiseKind(Enum):
     """What a promise is about: one quantity for each thing of its kind."""
 
     BISECTION = "bisection"
@@ -29,9 +29,9 @@ class Kind(Enum):
     SPREAD = "spread"
 
 
-PATTERNS = {Kind.BISECTION: "bisection", Kind.LATENCY: "pingpong"}
+PATTERNS = {PromiseKind.BISECTION: "bisection", PromiseKind.LATENCY: "pingpong"}
 DEFAULT_PATTERN = "aapc"
-_AT_LEAST = (Kind.BISECTION, Kind.PHASE, Kind.ROUTE, Kind.NODE)
+_AT_LEAST = (PromiseKind.BISECTION, PromiseKind.PHASE, PromiseKind.ROUTE, PromiseKind.NODE)
 _TOP = {"title", "link_rate", "error_rate", "promise"}
 _PROMISE = {
     "name",
@@ -50,7 +50,7 @@ _PROMISE = {
 @dataclass(frozen=True)
 class Promise:
     name: str
-    kind: Kind
+    kind: PromiseKind
     pattern: str
     size_bytes: int
     bound: float
@@ -103,7 +103,7 @@ def parse(text: str, path: Path) -> Spec:
     except RecursionError as error:
         raise UsageError(f"{path}: {plainly(error)}") from error
     lines = toml_lines.lines(text)
-    top = _Table(document, path, lines, "", 0)
+    top = _SpecTable(document, path, lines, "", 0)
     top.only(_TOP)
     link_rate = top.parsed("link_rate", parse_rate, 0.0)
     error_rate = top.parsed("error_rate", units.parse_fraction, 0.01)
@@ -112,7 +112,9 @@ def parse(text: str, path: Path) -> Spec:
     entries = document.get("promise", [])
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise UsageError(f"{path}: it promises nothing; write a table [[promise]] for each")
-    found = tuple(_promise(_Table(e, path, lines, "promise", at), link_rate) for at, e in enumerate(entries))
+    found = tuple(
+        _promise(_SpecTable(e, path, lines, "promise", at), link_rate) for at, e in enumerate(entries)
+    )
     names = [promise.name for promise in found]
     for promise in found:
         if names.count(promise.name) > 1:
@@ -123,7 +125,7 @@ def parse(text: str, path: Path) -> Spec:
 
 
 @dataclass(frozen=True)
-class _Table:
+class _SpecTable:
     values: Mapping[str, Any]
     path: Path
     lines: toml_lines.Lines
@@ -158,19 +160,19 @@ class _Table:
             raise UsageError(f"{self.path}:{self.line(key)}: {key}: {error}") from error
 
 
-def _promise(table: _Table, link_rate: float) -> Promise:
+def _promise(table: _SpecTable, link_rate: float) -> Promise:
     table.only(_PROMISE)
-    kinds = ", ".join(f'"{kind.value}"' for kind in Kind)
-    if table.values.get("kind") not in [kind.value for kind in Kind]:
+    kinds = ", ".join(f'"{kind.value}"' for kind in PromiseKind)
+    if table.values.get("kind") not in [kind.value for kind in PromiseKind]:
         raise table.wrong("kind", f"write one of {kinds}")
-    kind = Kind(table.values["kind"])
+    kind = PromiseKind(table.values["kind"])
     bound_key, other = ("at_least", "at_most") if kind in _AT_LEAST else ("at_most", "at_least")
     if other in table.values:
         raise table.wrong(other, f"of a {kind.value} one promises {bound_key}")
     if bound_key not in table.values:
         raise table.wrong(bound_key, f"of a {kind.value} one promises {bound_key}")
     parse_bound = {
-        Kind.LATENCY: units.parse_seconds, Kind.SPREAD: units.parse_fraction
+        PromiseKind.LATENCY: units.parse_seconds, PromiseKind.SPREAD: units.parse_fraction
     }.get(kind, lambda text: _rate_or_share(text, link_rate))  # fmt: skip
     bound = table.parsed(bound_key, parse_bound, 0.0)
     if bound <= 0:
@@ -181,9 +183,9 @@ def _promise(table: _Table, link_rate: float) -> Promise:
     routes = table.parsed("routes", str, "")
     if routes and routes not in CLASSES:
         raise table.wrong("routes", f"write one of {', '.join(CLASSES)}")
-    if routes and kind in (Kind.BISECTION, Kind.PHASE):
+    if routes and kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
         raise table.wrong("routes", f'a {kind.value} is all of its routes; promise it of kind "route"')
-    size = table.parsed("size", units.parse_bytes, 1 if kind is Kind.LATENCY else 1_000_000)
+    size = table.parsed("size", units.parse_bytes, 1 if kind is PromiseKind.LATENCY else 1_000_000)
     return Promise(
         name=table.parsed("name", str, f"{kind.value} {table.index + 1}"),
         kind=kind,
@@ -199,14 +201,14 @@ def _promise(table: _Table, link_rate: float) -> Promise:
     )
 
 
-def _said(key: str, written: str, kind: Kind, bound: float) -> str:
+def _said(key: str, written: str, kind: PromiseKind, bound: float) -> str:
     """`at least 80% of link_rate = 10.0 MB/s`"""
     share = kind in _AT_LEAST and "%" in written
     what = f"{written.partition('of')[0].strip()} of link_rate = {units.rate(bound)}" if share else written
     return f"{key.replace('_', ' ')} {what}"
 
 
-def _parameters(table: _Table) -> dict[str, str]:
+def _parameters(table: _SpecTable) -> dict[str, str]:
     value = table.values.get("parameters", {})
     if not isinstance(value, dict) or not all(isinstance(v, str | int) for v in value.values()):
         raise table.wrong("parameters", 'a table of the pattern\'s own, such as { pairs = "all" }')
@@ -215,7 +217,7 @@ def _parameters(table: _Table) -> dict[str, str]:
     }
 
 
-def _names(table: _Table) -> tuple[str, ...]:
+def _names(table: _SpecTable) -> tuple[str, ...]:
     value = table.values.get("nodes", [])
     if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
         raise table.wrong("nodes", 'a list of names, such as ["n00*", "login"]')

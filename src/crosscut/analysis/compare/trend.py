@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.compare import conditions
-from crosscut.analysis.compare.comparing import Asked
+from crosscut.analysis.compare.comparing import ComparisonSettings
 from crosscut.analysis.compare.matching import match, on_phases
 from crosscut.analysis.figures import samples
 from crosscut.analysis.figures.route_class import Groups
-from crosscut.analysis.figures.series import Columns, Subject, columns
+from crosscut.analysis.figures.series import SampleColumns, Subject, columns
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.stats.permutation import Columns as Ways
@@ -47,7 +47,7 @@ class Trend:
     """Median after it over median before, less 1."""
     step_doubt: float
 
-    def told(self, asked: Asked) -> str:
+    def told(self, asked: ComparisonSettings) -> str:
         """`step`, `trend` or nothing: what is beyond chance and large enough; of both the clearer."""
         of_step = self.step_doubt <= asked.error_rate / 2 and abs(self.step) >= asked.matters
         of_trend = self.doubt <= asked.error_rate / 2 and abs(self.change) >= asked.matters
@@ -55,7 +55,7 @@ class Trend:
             return "step" if self._step_fits_better() else "trend"
         return "step" if of_step else "trend" if of_trend else ""
 
-    def worse(self, asked: Asked) -> bool:
+    def worse(self, asked: ComparisonSettings) -> bool:
         return {"step": self.step < 0, "trend": self.change < 0}.get(self.told(asked), False)
 
     def _step_fits_better(self) -> bool:
@@ -77,7 +77,7 @@ class Trends:
     notes: tuple[str, ...]
 
 
-def trends(runs: Sequence[Run], groups: Groups, asked: Asked) -> tuple[Trends, tuple[Run, ...]]:
+def trends(runs: Sequence[Run], groups: Groups, asked: ComparisonSettings) -> tuple[Trends, tuple[Run, ...]]:
     """Classes of routes and nodes; the runs in the order of their dates, without those of which the machine
     limited everything."""
     runs, said = _believed(runs)
@@ -149,7 +149,7 @@ def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], F
             if not len(believed[size]):
                 continue
             taken = samples.load(on_phases(run, believed[size]), run.size_index(size))
-            part: Columns = columns(
+            part: SampleColumns = columns(
                 taken, matched.ranks, first.node_indices, groups, single=run.phase_summarised
             )
             for at, subject in enumerate(part.subjects):
@@ -165,7 +165,9 @@ def _values(runs: Sequence[Run], groups: Groups) -> tuple[tuple[Subject, ...], F
     return subjects, np.array([[table[s] for s in subjects] for table in tables]), tuple(notes)
 
 
-def _tested(subjects: Sequence[Subject], values: Floats, days: Floats, asked: Asked) -> list[Trend]:
+def _tested(
+    subjects: Sequence[Subject], values: Floats, days: Floats, asked: ComparisonSettings
+) -> list[Trend]:
     ways, drawn = permutation.orders(len(days), asked.seed)
     as_it_was = np.arange(len(days))[None, :]
     kendall, pettitt = _kendall(values, as_it_was)[0], _pettitt(values, as_it_was)[:, 0]

@@ -25,7 +25,7 @@ LARGEST_INTERVAL_SHARE = 0.2
 _SIZES_NAMED = 4
 
 
-class Kind(Enum):
+class CautionKind(Enum):
     UNFINISHED = "unfinished"
     FAILED_RANKS = "failed ranks"
     FEW_REPETITIONS = "few repetitions"
@@ -47,7 +47,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Caution:
-    kind: Kind
+    kind: CautionKind
     text: str
     advice: str = ""
 
@@ -68,7 +68,7 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
         phases = _counted(skewed, lambda samples: skewed_phases(samples, skew_seconds))
         found.append(
             Caution(
-                Kind.SKEW,
+                CautionKind.SKEW,
                 f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median): more than 5 % of "
                 f"{phases} at {_sizes(skewed)}",
                 "longer messages or more --iterations",
@@ -76,19 +76,19 @@ def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
         )
     if any(samples.summarised for samples in shown):
         found.append(
-            Caution(Kind.SUMMARISED, "medians only, no intervals: raw samples exceeded --raw-budget")
+            Caution(CautionKind.SUMMARISED, "medians only, no intervals: raw samples exceeded --raw-budget")
         )
     if any(samples.of_phases for samples in shown):
         found.append(
             Caution(
-                Kind.SUMMARISED,
+                CautionKind.SUMMARISED,
                 "phases only, no routes and no single ranks: their samples exceeded --raw-budget",
             )
         )
     if few := [samples for samples in shown if _too_few(samples)]:
         found.append(
             Caution(
-                Kind.FEW_REPETITIONS,
+                CautionKind.FEW_REPETITIONS,
                 f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases at {_sizes(few)}: "
                 "no 95 % interval",
                 f"--repetitions {FEWEST_FOR_INTERVAL} or more",
@@ -104,7 +104,7 @@ def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
         return []
     return [
         Caution(
-            Kind.WIDE_INTERVALS,
+            CautionKind.WIDE_INTERVALS,
             f"the 95 % interval of {_counted(wide, wide_phases)} at {_sizes(wide)} is wider than "
             f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median",
             "more --repetitions, or --interval 5%",
@@ -119,7 +119,7 @@ def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
     ends = ", ".join(f"{end.label} (after {units.percent(end.share)} of their time)" for end in early)
     return [
         Caution(
-            Kind.CONGESTION_ENDED,
+            CautionKind.CONGESTION_ENDED,
             f"congestors ended before the victims in {ends}: the slowdown is understated",
             "a larger --load, or fewer --pings and --messages",
         )
@@ -137,7 +137,7 @@ def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:
     most = "more than 5 % of the time of" if known else "no time at all passed in"
     return [
         Caution(
-            Kind.COARSE_CLOCK,
+            CautionKind.COARSE_CLOCK,
             f"{known}{most} {units.percent(share)} of the messages at {_sizes(coarse)}",
             "more --iterations, so that one sample is many messages, or longer messages",
         )
@@ -161,7 +161,7 @@ def of_summaries(summarised: bool, interval: float, repetitions: int) -> list[Ca
         return []
     return [
         Caution(
-            Kind.INTERVAL_IGNORED,
+            CautionKind.INTERVAL_IGNORED,
             f"--interval {100 * interval:g}% was not applied: with summaries in place of raw samples every "
             f"phase is repeated {repetitions} times, whatever its interval",
             "a larger --raw-budget",
@@ -214,7 +214,7 @@ def of_nodes(
     shown = ", ".join(crowded[:3]) + (f" and {len(crowded) - 3} more" if len(crowded) > 3 else "")
     return [
         Caution(
-            Kind.OVERSUBSCRIBED,
+            CautionKind.OVERSUBSCRIBED,
             f"more ranks than cores on {shown}: times include waiting for a core",
             "fewer ranks a node for the network alone",
         )
@@ -252,7 +252,7 @@ def of_emulations(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> li
     found = []
     if len(seen) < len(sessions):
         found.append(
-            Caution(Kind.NOT_WATCHED, "whether this machine limited the emulated network is not known")
+            Caution(CautionKind.NOT_WATCHED, "whether this machine limited the emulated network is not known")
         )
     if seen:
         found += _of_cores(shown, seen)
@@ -266,7 +266,7 @@ def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[C
         phases = _counted(bad, lambda samples: _limited_phases(samples, sessions))
         found.append(
             Caution(
-                Kind.MACHINE_LIMITED,
+                CautionKind.MACHINE_LIMITED,
                 f"cores of this machine were busy during {phases} at {_sizes(bad)}: these times are the "
                 "machine's, not the network's",
                 machine.ADVICE,
@@ -276,7 +276,7 @@ def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[C
     if switch > LARGEST_SWITCH_SHARE:
         found.append(
             Caution(
-                Kind.MACHINE_LIMITED,
+                CautionKind.MACHINE_LIMITED,
                 f"crosscut-switch used {units.percent(switch)} of its core: what it carried "
                 "was limited by this machine, not by the network",
                 "fewer nodes, or crosscut lab up --dilate",
@@ -287,7 +287,7 @@ def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[C
         phases = _counted(bad, lambda samples: skewed_phases(samples, late))
         found.append(
             Caution(
-                Kind.MACHINE_LATE,
+                CautionKind.MACHINE_LATE,
                 f"this machine's timers were late by {units.seconds(late, 2)}: more than 5 % of {phases} at "
                 f"{_sizes(bad)}",
                 "longer messages, fewer nodes, or a quieter machine",
@@ -307,7 +307,7 @@ def _of_reference(about: Emulation) -> list[Caution]:
         return []
     return [
         Caution(
-            Kind.MACHINE_CHANGED,
+            CautionKind.MACHINE_CHANGED,
             f"a pair of nodes without load had {units.rate(before)} before the run, "
             f"{units.rate(after)} after",
             "the machine was not the same: measure again",

@@ -22,7 +22,7 @@ CABLE_SECONDS_A_METRE = 5e-9
 
 
 @dataclass(frozen=True)
-class Line:
+class ExpectationLine:
     what: str
     arithmetic: str
     value: str
@@ -44,7 +44,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Expected:
-    lines: tuple[Line, ...]
+    lines: tuple[ExpectationLine, ...]
     route_bytes_per_second: float
     bisection_bytes_per_second: float
     """Per rank with one rank a host; NaN: no network file."""
@@ -56,12 +56,12 @@ class Expected:
 def expect(
     adapter: Adapter, path: Path, *, timestamps: bool, loopback_seconds: float, cable_metres: float
 ) -> Expected:
-    lines: list[Line] = []
+    lines: list[ExpectationLine] = []
     link, limit = _link(adapter, path, lines)
     payload = _payload(adapter, path, timestamps, lines)
     rate = link * payload / 8
     lines.append(
-        Line(
+        ExpectationLine(
             "rate of a route",
             f"{units.bit_rate(link)} / 8 × {payload:.4f}",
             units.rate(rate),
@@ -72,7 +72,7 @@ def expect(
     if math.isfinite(pcie) and pcie < rate:
         rate, limit = pcie, "PCI Express"
         lines.append(
-            Line(
+            ExpectationLine(
                 "rate of a route",
                 "the smaller of the two",
                 units.rate(rate),
@@ -84,7 +84,7 @@ def expect(
         full = path.bisection_bits_per_second * payload / 8
         bisection = min(rate, full)
         lines.append(
-            Line(
+            ExpectationLine(
                 "half to half, each host",
                 f"{units.bit_rate(path.bisection_bits_per_second)} / 8 × {payload:.4f}",
                 units.rate(full),
@@ -100,11 +100,11 @@ def expect(
     )
 
 
-def _link(adapter: Adapter, path: Path, lines: list[Line]) -> tuple[float, str]:
+def _link(adapter: Adapter, path: Path, lines: list[ExpectationLine]) -> tuple[float, str]:
     link, limit = adapter.bits_per_second, f"the link of {adapter.name}"
     if math.isfinite(link):
         lines.append(
-            Line(
+            ExpectationLine(
                 f"link of {adapter.name}",
                 "as negotiated, or as given",
                 units.bit_rate(link),
@@ -113,27 +113,34 @@ def _link(adapter: Adapter, path: Path, lines: list[Line]) -> tuple[float, str]:
         )
     port = path.host_link_bits_per_second
     if math.isfinite(port):
-        lines.append(Line("switch port", "rate of a host's link", units.bit_rate(port), path.name))
+        lines.append(ExpectationLine("switch port", "rate of a host's link", units.bit_rate(port), path.name))
         if not link <= port:
             link, limit = port, "the switch's port"
     return link, limit
 
 
-def _payload(adapter: Adapter, path: Path, timestamps: bool, lines: list[Line]) -> float:
+def _payload(adapter: Adapter, path: Path, timestamps: bool, lines: list[ExpectationLine]) -> float:
     if math.isfinite(path.efficiency):
-        lines.append(Line("payload's share", "as the network says", f"{path.efficiency:.4f}", path.name))
+        lines.append(
+            ExpectationLine("payload's share", "as the network says", f"{path.efficiency:.4f}", path.name)
+        )
         return path.efficiency
     headers = 20 + 20 + (12 if timestamps else 0)
     mtu = adapter.mtu_bytes
     share = (mtu - headers) / (mtu + FRAMING_BYTES)
     stamp = " + 12 (timestamps, RFC 7323)" if timestamps else ""
-    lines.append(Line("payload's share", f"({mtu} − {headers}) / ({mtu} + {FRAMING_BYTES})", f"{share:.4f}",
-                      f"IPv4 20 (RFC 791) + TCP 20 (RFC 9293){stamp}; framing {FRAMING_BYTES} (IEEE "
-                      "802.3)"))  # fmt: skip
+    lines.append(
+        ExpectationLine(
+            "payload's share",
+            f"({mtu} − {headers}) / ({mtu} + {FRAMING_BYTES})",
+            f"{share:.4f}",
+            f"IPv4 20 (RFC 791) + TCP 20 (RFC 9293){stamp}; framing {FRAMING_BYTES} (IEEE 802.3)",
+        )
+    )
     return share
 
 
-def _pcie(adapter: Adapter, lines: list[Line]) -> float:
+def _pcie(adapter: Adapter, lines: list[ExpectationLine]) -> float:
     if not (math.isfinite(adapter.pcie_gigatransfers) and adapter.pcie_lanes):
         return math.nan
     # 8b/10b up to 5 GT/s, 128b/130b from 8 on; from 64 on flits, about as good.
@@ -141,7 +148,7 @@ def _pcie(adapter: Adapter, lines: list[Line]) -> float:
     share = PCIE_PAYLOAD_BYTES / (PCIE_PAYLOAD_BYTES + PCIE_OVERHEAD_BYTES)
     rate = adapter.pcie_gigatransfers * 1e9 * adapter.pcie_lanes * coding * share / 8
     lines.append(
-        Line(
+        ExpectationLine(
             "PCI Express",
             f"{adapter.pcie_gigatransfers:g} GT/s × {adapter.pcie_lanes} × {shown} × {PCIE_PAYLOAD_BYTES} / "
             f"{PCIE_PAYLOAD_BYTES + PCIE_OVERHEAD_BYTES} / 8",
@@ -152,31 +159,31 @@ def _pcie(adapter: Adapter, lines: list[Line]) -> float:
     return rate
 
 
-def _latency(link: float, path: Path, loopback: float, metres: float) -> tuple[list[Line], float]:
+def _latency(link: float, path: Path, loopback: float, metres: float) -> tuple[list[ExpectationLine], float]:
     wire = SMALLEST_ON_WIRE_BYTES * 8 / link
     hops = path.switches + 1
     cable = metres * hops * CABLE_SECONDS_A_METRE
     total = loopback + hops * wire + cable
     return [
-        Line(
+        ExpectationLine(
             "both ends' software",
             "half a round trip of 1 B over loopback, measured now",
             units.seconds(loopback),
             "TCP of this machine",
         ),
-        Line(
+        ExpectationLine(
             "frames on the wire",
             f"{hops} × {SMALLEST_ON_WIRE_BYTES} B × 8 / {units.bit_rate(link)}",
             units.seconds(hops * wire),
             "smallest frame, IEEE 802.3; a switch that stores and forwards sends it anew",
         ),
-        Line(
+        ExpectationLine(
             "cables",
             f"{hops} × {metres:g} m × 5 ns/m",
             units.seconds(cable),
             "about two thirds of the speed of light",
         ),
-        Line(
+        ExpectationLine(
             "latency, at least",
             "the sum",
             units.seconds(total),

@@ -36,7 +36,7 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Figure:
+class HopLatency:
     """Seconds, with a 95 % interval; NaN bounds where each class has but one route."""
 
     seconds: float
@@ -57,11 +57,11 @@ class Class:
 @dataclass(frozen=True)
 class ByHops:
     size_bytes: int
-    ends: Figure
+    ends: HopLatency
     """Both ends and the cables: of a way without any switch, by the line."""
-    a_switch: Figure | None
+    a_switch: HopLatency | None
     """None where all ways have as many."""
-    a_host: Figure | None
+    a_host: HopLatency | None
     """That forwards."""
     classes: tuple[Class, ...]
 
@@ -97,17 +97,17 @@ def by_hops(routes: Routes, nodes: NDArray[np.int64], lengths: Lengths, size_byt
     )
 
 
-def _figures(design: Floats, groups: list[Floats], counts: NDArray[np.int64]) -> list[Figure]:
+def _figures(design: Floats, groups: list[Floats], counts: NDArray[np.int64]) -> list[HopLatency]:
     """One for each column of the design."""
     weight = np.sqrt(counts)[:, None]
     solve = np.linalg.pinv(design * weight) * weight.T  # [column, class], for medians of classes
     found = solve @ np.array([float(np.median(group)) for group in groups])
     if max(len(group) for group in groups) < 2:
-        return [Figure(float(value), np.nan, np.nan) for value in found]
+        return [HopLatency(float(value), np.nan, np.nan) for value in found]
     random = np.random.default_rng(_SEED)
     drawn = np.stack([
         np.median(group[random.integers(0, len(group), (RESAMPLES, len(group)))], axis=1) for group in groups
     ])  # fmt: skip
     tail = 100 * (1 - CONFIDENCE) / 2
     low, high = np.percentile(solve @ drawn, (tail, 100 - tail), axis=1)
-    return [Figure(*map(float, values)) for values in zip(found, low, high, strict=True)]
+    return [HopLatency(*map(float, values)) for values in zip(found, low, high, strict=True)]

@@ -26,7 +26,7 @@ ADEQUATE = 0.1
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearFit:
     """t = alpha + m / beta, over all sizes."""
 
     alpha_seconds: float
@@ -49,7 +49,7 @@ class LogGP:
     """Of half round trips L + 2 o; of a stream g."""
     seconds_per_byte: float
     """G, between the two largest octaves."""
-    line: Line
+    line: LinearFit
 
 
 def loggp(size_bytes: list[int], seconds: Floats) -> LogGP | None:
@@ -86,7 +86,7 @@ def _fitted(sizes: Floats, times: Floats) -> tuple[float, float]:
     return float(found[0]), float(found[1])
 
 
-def line(size_bytes: Floats, seconds: Floats) -> Line | None:
+def line(size_bytes: Floats, seconds: Floats) -> LinearFit | None:
     """Through single messages of any sizes, as those under load are; None where a line says nothing."""
     there = (seconds > SHORTEST_SECONDS) & (seconds < LONGEST_SECONDS) & (size_bytes >= 0)
     sizes, times = size_bytes[there], seconds[there]
@@ -95,11 +95,11 @@ def line(size_bytes: Floats, seconds: Floats) -> Line | None:
     return _line(sizes, times)
 
 
-def _line(sizes: Floats, times: Floats) -> Line:
+def _line(sizes: Floats, times: Floats) -> LinearFit:
     alpha, per_byte = _fitted(sizes, times)
     misfit = np.abs(times / np.maximum(alpha + per_byte * sizes, 1e-12) - 1)
     worst = int(np.argmax(misfit))
-    return Line(alpha, per_byte, float(np.median(misfit)), float(misfit[worst]), int(sizes[worst]))
+    return LinearFit(alpha, per_byte, float(np.median(misfit)), float(misfit[worst]), int(sizes[worst]))
 
 
 @dataclass(frozen=True)

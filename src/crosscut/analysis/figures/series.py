@@ -92,13 +92,15 @@ def median(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Columns:
+class SampleColumns:
     subjects: tuple[Subject, ...]
     values: Floats
     """[repetition, subject]"""
 
 
-def columns(samples: Samples, ranks: Ints, node: Ints, groups: Groups, *, single: bool = True) -> Columns:
+def columns(
+    samples: Samples, ranks: Ints, node: Ints, groups: Groups, *, single: bool = True
+) -> SampleColumns:
     """All of one size. `node`: of each rank, in the numbering that `ranks` leads to; `single`: phases and
     routes, too."""
     subjects: list[Subject] = []
@@ -124,7 +126,7 @@ def columns(samples: Samples, ranks: Ints, node: Ints, groups: Groups, *, single
         ]
         parts.append(found.logs)
     rows = samples.rank_seconds.shape[0]
-    return Columns(tuple(subjects), np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0)))
+    return SampleColumns(tuple(subjects), np.concatenate(parts, axis=1) if parts else np.zeros((rows, 0)))
 
 
 def _classes(

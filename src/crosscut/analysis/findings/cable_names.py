@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from crosscut.analysis.findings import ports as port_findings
-from crosscut.analysis.findings.kinds import Place
+from crosscut.analysis.findings.kinds import CabledParts
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Group, Structure
 from crosscut.cabling.model import Cabling, Port, Trunk
@@ -89,7 +89,7 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
     what = _with_names(finding.what, aliases)
     places: list[str] = []
     ports: list[Port] = []
-    if finding.kind.place is Place.HOSTS:
+    if finding.kind.place is CabledParts.HOSTS:
         hosts = list(dict.fromkeys(finding.hosts))
         ports = [port for host in hosts for port in cabling.of_host(host)]
         for host in hosts[:PLACES_SHOWN]:
@@ -109,7 +109,7 @@ def _told(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> 
 
 def _trunks(finding: Finding, aliases: Mapping[str, _Alias], cabling: Cabling) -> list[Trunk]:
     """Cables that a slow trunk can be: of the group's switches to others, or to the second group's."""
-    if finding.kind.place is not Place.TRUNKS or not finding.groups or finding.groups[0] not in aliases:
+    if finding.kind.place is not CabledParts.TRUNKS or not finding.groups or finding.groups[0] not in aliases:
         return []
     mine = set(aliases[finding.groups[0]].switches)
     other = (

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crosscut.analysis.findings.deviations import Deviations
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats import permutation
 from crosscut.analysis.stats.doubt import FALSE_ALARMS
@@ -39,7 +39,7 @@ _ROUTES_NAMED = 4
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     subject: int
     """Number of the series."""
     at: int
@@ -50,7 +50,7 @@ class Change:
     is_step: bool
 
 
-def changes(values: Floats, seed: int = 1) -> list[Change]:
+def changes(values: Floats, seed: int = 1) -> list[LevelChange]:
     """Of series [repetition, series]; those with gaps are left out. Adjusted for all of them."""
     if len(values) < FEWEST_REPETITIONS or not values.size:
         return []
@@ -97,7 +97,7 @@ def _highest(values: Floats, ways: Integers) -> Floats:
     return found
 
 
-def _change(subject: int, series: Floats, doubt: float) -> Change:
+def _change(subject: int, series: Floats, doubt: float) -> LevelChange:
     count = len(series)
     as_it_was = np.arange(count)[None, :]
     cut = max(_cuts(count), key=lambda at: float(_across(series[:, None], as_it_was, at)[0, 0]))
@@ -107,7 +107,7 @@ def _change(subject: int, series: Floats, doubt: float) -> Change:
     off_step = np.abs(series - level).sum()
     off_line = np.abs(series - (start + slope * np.arange(count))).sum()
     is_step = bool(off_step <= off_line)
-    return Change(subject, cut, after - before if is_step else slope * (count - 1), doubt, is_step)
+    return LevelChange(subject, cut, after - before if is_step else slope * (count - 1), doubt, is_step)
 
 
 def _line(series: Floats) -> tuple[float, float]:
@@ -125,7 +125,7 @@ def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[
     told = [_of_all(one, found.repetitions) for one in together]
     ends = [(Direction.OUT, rest.source), (Direction.IN, rest.destination)]
     by_end = np.concatenate([rest.of_ends(end, ranks) for _, end in ends], axis=1)
-    by_rank: dict[int, list[tuple[Direction, Change]]] = {}
+    by_rank: dict[int, list[tuple[Direction, LevelChange]]] = {}
     for one in changes(by_end):
         by_rank.setdefault(one.subject % ranks, []).append((ends[one.subject // ranks][0], one))
     if len(by_rank) > max(2, ranks // 8):
@@ -143,7 +143,7 @@ def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[
     ]
 
 
-def _when(one: Change, repetitions: int) -> str:
+def _when(one: LevelChange, repetitions: int) -> str:
     """`from repetition 9 of 20 on at 61 % of the rate before`"""
     share = 100 * math.exp(one.change)
     if one.is_step:
@@ -151,9 +151,9 @@ def _when(one: Change, repetitions: int) -> str:
     return f"from one repetition to the next, and at the end of {repetitions} at {share:.0f} % of the first"
 
 
-def _of_all(one: Change, repetitions: int) -> Finding:
+def _of_all(one: LevelChange, repetitions: int) -> Finding:
     return Finding(
-        Kind.STEP, f"all messages change at once: {_when(one, repetitions)}",
+        FindingKind.STEP, f"all messages change at once: {_when(one, repetitions)}",
         effect=Effect(math.exp(one.change)), false_alarm=one.doubt,
         advice="something began or ended there: other traffic, a power limit, a route that moved; measure "
         "again, and compare: crosscut compare",
@@ -161,13 +161,13 @@ def _of_all(one: Change, repetitions: int) -> Finding:
 
 
 def _of_host(
-    rank: int, seen: Sequence[tuple[Direction, Change]], repetitions: int, name: Callable[[int], str]
+    rank: int, seen: Sequence[tuple[Direction, LevelChange]], repetitions: int, name: Callable[[int], str]
 ) -> Finding:
     worst_direction, worst = max(seen, key=lambda entry: abs(entry[1].change))
     direction = Direction.BOTH if len(seen) > 1 else worst_direction
     verb = {Direction.OUT: "sends", Direction.IN: "receives", Direction.BOTH: "sends and receives"}[direction]
     return Finding(
-        Kind.STEP if worst.is_step else Kind.DRIFT,
+        FindingKind.STEP if worst.is_step else FindingKind.DRIFT,
         f"{name(rank)} changes while it is measured, and others do not: "
         f"it {verb} {_when(worst, repetitions)}",
         ranks=(rank,), hosts=(name(rank),), direction=direction, effect=Effect(math.exp(worst.change)),
@@ -178,10 +178,10 @@ def _of_host(
 
 
 def _of_route(
-    one: Change, source: int, destination: int, repetitions: int, name: Callable[[int], str]
+    one: LevelChange, source: int, destination: int, repetitions: int, name: Callable[[int], str]
 ) -> Finding:
     return Finding(
-        Kind.STEP if one.is_step else Kind.DRIFT,
+        FindingKind.STEP if one.is_step else FindingKind.DRIFT,
         f"{name(source)} to {name(destination)} changes while it is measured, and its hosts do not: it runs "
         f"{_when(one, repetitions)}",
         ranks=(source, destination), hosts=(name(source), name(destination)),
@@ -191,11 +191,13 @@ def _of_route(
     )  # fmt: skip
 
 
-def _many_hosts(by_rank: dict[int, list[tuple[Direction, Change]]], name: Callable[[int], str]) -> Finding:
+def _many_hosts(
+    by_rank: dict[int, list[tuple[Direction, LevelChange]]], name: Callable[[int], str]
+) -> Finding:
     ranks = tuple(sorted(by_rank))
     few = ", ".join(name(rank) for rank in ranks[:6]) + (" …" if len(ranks) > 6 else "")
     return Finding(
-        Kind.STEP,
+        FindingKind.STEP,
         f"{units.count(len(ranks), 'host')} change while they are measured, each at its time: {few}",
         ranks=ranks, hosts=tuple(name(rank) for rank in ranks),
         false_alarm=max(one.doubt for seen in by_rank.values() for _, one in seen),
@@ -203,10 +205,11 @@ def _many_hosts(by_rank: dict[int, list[tuple[Direction, Change]]], name: Callab
     )  # fmt: skip
 
 
-def _many_routes(found: Sequence[Change], of: int) -> Finding:
+def _many_routes(found: Sequence[LevelChange], of: int) -> Finding:
     return Finding(
-        Kind.STEP, f"{len(found):,} of {units.count(of, 'message')} change while they are measured, and no "
-        "single host does",
+        FindingKind.STEP,
+        f"{len(found):,} of {units.count(of, 'message')} change while they are measured, and no single host "
+        "does",
         false_alarm=max(one.doubt for one in found),
         advice="other traffic comes and goes, or ways move: measure when nothing else runs",
     )  # fmt: skip

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from crosscut.analysis.findings.kinds import Kind, Place
+from crosscut.analysis.findings.kinds import CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
 
@@ -132,7 +132,7 @@ def tied(found: Sequence[Finding], by_node: Mapping[str, Gained], nodes: Sequenc
     told, spoken = [], set()
     for finding in found:
         ends = {nodes[rank] for rank in (*finding.ranks, *(end for route in finding.routes for end in route))}
-        of_hosts = finding.kind.place is Place.HOSTS
+        of_hosts = finding.kind.place is CabledParts.HOSTS
         here = {name: telling[name] for name in telling if name in ends} if of_hosts else {}
         spoken |= set(here)
         said = "; ".join(f"{name}'s counters: {node.words()}" for name, node in here.items())
@@ -155,7 +155,7 @@ def _alone(telling: Mapping[str, Gained], nodes: Sequence[str]) -> list[Finding]
         ranks = tuple(rank for rank, node_name in enumerate(nodes) if node_name == name)
         what = f"{name} counted while the run lasted what others did not: {told}"
         if told:
-            found.append(Finding(Kind.COUNTED, what, ranks, (name,), advice=_ADVICE))
+            found.append(Finding(FindingKind.COUNTED, what, ranks, (name,), advice=_ADVICE))
     return found if len(found) <= MOST_FINDINGS else [_together(found)]
 
 
@@ -167,4 +167,4 @@ def _together(found: Sequence[Finding]) -> Finding:
         f"retransmissions than others: {few}"
     )
     ranks = tuple(rank for finding in found for rank in finding.ranks)
-    return Finding(Kind.COUNTED, what, ranks, hosts, advice=_ADVICE)
+    return Finding(FindingKind.COUNTED, what, ranks, hosts, advice=_ADVICE)

@@ -20,7 +20,7 @@ from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.series import median as of_rows
 from crosscut.analysis.figures.summary import phase_seconds
 from crosscut.analysis.findings.deviations import Deviations
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED
 from crosscut.analysis.stats.intervals import Floats
@@ -183,13 +183,13 @@ def _words(dips: Dips) -> str:
 
 def _of_all(dips: Dips) -> Finding:
     return Finding(
-        Kind.PERIODIC, f"all messages dip {_words(dips)}", effect=Effect(dips.share), false_alarm=dips.doubt,
-        advice=_ADVICE,
+        FindingKind.PERIODIC, f"all messages dip {_words(dips)}", effect=Effect(dips.share),
+        false_alarm=dips.doubt, advice=_ADVICE,
     )  # fmt: skip
 
 
 def _of_host(rank: int, dips: Dips, doubt: float, name: Callable[[int], str]) -> Finding:
     return Finding(
-        Kind.PERIODIC, f"{name(rank)} dips {_words(dips)}, and others do not", ranks=(rank,),
+        FindingKind.PERIODIC, f"{name(rank)} dips {_words(dips)}, and others do not", ranks=(rank,),
         hosts=(name(rank),), effect=Effect(dips.share), false_alarm=doubt, advice=_ADVICE,
     )  # fmt: skip

@@ -12,7 +12,7 @@ class Sort(Enum):
     NOTHING = "there is nothing to tell"
 
 
-class Place(Enum):
+class CabledParts(Enum):
     """What a list of cables adds to a finding."""
 
     NONE = "none"
@@ -20,27 +20,27 @@ class Place(Enum):
     TRUNKS = "which cables the trunk is"
 
 
-class Kind(Enum):
+class FindingKind(Enum):
     """A line each, in the order in which findings are told: name in JSON (docs/reference/findings.md),
     sort, the pictures that prove it in a report (best first), and what a list of cables adds."""
 
-    SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), Place.HOSTS
-    SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), Place.TRUNKS
-    SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), Place.HOSTS
-    UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), Place.HOSTS
-    STEP = "step", Sort.CHANGE, ("phase-histogram", "phases"), Place.HOSTS
-    PERIODIC = "periodic dips", Sort.CHANGE, ("phase-histogram", "phases"), Place.HOSTS
-    COUNTED = "counted errors", Sort.FAULT, ("routes", "ranks"), Place.HOSTS
-    DRIFT = "drift", Sort.CHANGE, ("phases",), Place.HOSTS
-    GROUPS = "groups", Sort.DESIGN, ("structure", "routes"), Place.NONE
-    SHARED_LIMIT = "shared limit", Sort.DESIGN, ("structure", "phases", "routes"), Place.NONE
-    NOTHING = "nothing found", Sort.NOTHING, ("routes", "phases"), Place.NONE
+    SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), CabledParts.HOSTS
+    SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), CabledParts.TRUNKS
+    SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), CabledParts.HOSTS
+    UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
+    STEP = "step", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
+    PERIODIC = "periodic dips", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
+    COUNTED = "counted errors", Sort.FAULT, ("routes", "ranks"), CabledParts.HOSTS
+    DRIFT = "drift", Sort.CHANGE, ("phases",), CabledParts.HOSTS
+    GROUPS = "groups", Sort.DESIGN, ("structure", "routes"), CabledParts.NONE
+    SHARED_LIMIT = "shared limit", Sort.DESIGN, ("structure", "phases", "routes"), CabledParts.NONE
+    NOTHING = "nothing found", Sort.NOTHING, ("routes", "phases"), CabledParts.NONE
 
     sort: Sort
     proofs: tuple[str, ...]
-    place: Place
+    place: CabledParts
 
-    def __new__(cls, name: str, sort: Sort, proofs: tuple[str, ...], place: Place) -> Kind:
+    def __new__(cls, name: str, sort: Sort, proofs: tuple[str, ...], place: CabledParts) -> FindingKind:
         kind = object.__new__(cls)
         kind._value_ = name
         kind.sort, kind.proofs, kind.place = sort, proofs, place
@@ -57,5 +57,5 @@ class Kind(Enum):
         return self.sort in (Sort.FAULT, Sort.CHANGE)
 
 
-ORDER = {kind: rank for rank, kind in enumerate(Kind)}
-BY_NAME = {kind.value: kind for kind in Kind}
+ORDER = {kind: rank for rank, kind in enumerate(FindingKind)}
+BY_NAME = {kind.value: kind for kind in FindingKind}

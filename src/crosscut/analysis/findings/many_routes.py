@@ -15,7 +15,7 @@ import xarray as xr
 from crosscut.analysis.figures import samples as samples_module
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
 from crosscut.analysis.findings.slow_routes import crowds, only_in_crowds
@@ -140,7 +140,7 @@ def _finding(
     size = Effect(*(math.exp(float(slowness[at]) + side * 1.96 * noise) for side in (0, -1, 1)))
     way_back = "as is the way back" if both else "the way back is sound"
     return Finding(
-        kind=Kind.SLOW_ROUTE,
+        kind=FindingKind.SLOW_ROUTE,
         what=f"{names[source]} to {names[destination]} runs at {size.text()} of what both ends reach; "
         f"{way_back if len(back) else 'way back not measured'}",
         ranks=(source, destination), hosts=(names[source], names[destination]),

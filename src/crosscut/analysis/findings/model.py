@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
-from crosscut.analysis.findings.kinds import BY_NAME, Kind
+from crosscut.analysis.findings.kinds import BY_NAME, FindingKind
 from crosscut.analysis.structure.model import Structure, number_in, number_out
 from crosscut.base.errors import UsageError
 
@@ -40,7 +40,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Finding:
-    kind: Kind
+    kind: FindingKind
     what: str
     """A sentence for people, names and figures included."""
     ranks: tuple[int, ...] = ()

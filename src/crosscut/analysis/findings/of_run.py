@@ -24,7 +24,7 @@ from crosscut.analysis.findings import (
     slow_trunks,
     stability,
 )
-from crosscut.analysis.findings.kinds import ORDER, Kind
+from crosscut.analysis.findings.kinds import ORDER, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.infer import Inferred
@@ -44,7 +44,7 @@ Load = Callable[[xr.Dataset, int], Samples]
 
 def machine_only(limited: str) -> Finding:
     """`limited`: what the emulating machine did (machine.limited)."""
-    return Finding(Kind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
+    return Finding(FindingKind.NOTHING, f"{machine.NOTHING_TOLD}: {limited}", advice=machine.ADVICE)
 
 
 def find(run: Run, size_index: int | None = None) -> list[Finding]:
@@ -72,7 +72,7 @@ def look(
     observed = of_samples(samples)
     if observed.phases < FEWEST_PHASES or len(observed) < 2 * run.ranks:
         few = Finding(
-            Kind.NOTHING, "too few phases to tell hosts and limits apart", advice="crosscut run aapc"
+            FindingKind.NOTHING, "too few phases to tell hosts and limits apart", advice="crosscut run aapc"
         )
         return counters.tied([few], counters.gained(run.attributes), run.node_names), None
     inferred = infer.infer(observed)
@@ -139,7 +139,7 @@ def _nothing(noise: float) -> Finding:
     hidden = -math.expm1(-_FAR * noise)
     noisy = noise > _NOISY
     return Finding(
-        Kind.NOTHING,
+        FindingKind.NOTHING,
         "nothing stands out: every host reaches the same rate under this load, within "
         f"{100 * noise:.1f} % of noise"
         + (f", which would hide a route that loses less than {100 * hidden:.0f} %" if noisy else ""),

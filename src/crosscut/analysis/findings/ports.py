@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.cabling import switch_counters
 from crosscut.cabling.model import Cabling, Port, Trunk
@@ -40,7 +40,7 @@ def alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
         to = ", ".join([*hosts, *others])
         found.append(
             Finding(
-                Kind.COUNTED,
+                FindingKind.COUNTED,
                 f"switch {switch} port {port}{f' (to {to})' if to else ''} counted between the two lists "
                 f"what other ports did not: {switch_counters.words(counted)}",
                 hosts=hosts, advice=_ADVICE,
@@ -50,7 +50,7 @@ def alone(spoken: Sequence[str], cabling: Cabling) -> list[Finding]:
         return found
     few = ", ".join(f"{switch} port {port}" for switch, port in list(cabling.counted)[:MOST_FINDINGS])
     what = f"{len(found)} ports of switches counted errors on the wire between the two lists: {few}, …"
-    return [Finding(Kind.COUNTED, what, advice=_ADVICE)]
+    return [Finding(FindingKind.COUNTED, what, advice=_ADVICE)]
 
 
 def ends(trunk: Trunk) -> tuple[Place, Place]:

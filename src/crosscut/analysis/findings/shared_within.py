@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Effect, Finding
 from crosscut.analysis.structure.infer import group_name
 from crosscut.analysis.structure.located import Located
@@ -48,7 +48,7 @@ def _of_all(located: Located, known: Sequence[Limit]) -> Finding:
         "all share something that is full: a switch, or where several ranks run on a host its adapter or "
         "processors; which hosts share it these phases do not tell"
     )
-    return Finding(Kind.SHARED_LIMIT, what, effect=Effect(share), advice=_ADVICE if known else advice)
+    return Finding(FindingKind.SHARED_LIMIT, what, effect=Effect(share), advice=_ADVICE if known else advice)
 
 
 def _of_parts(reach: Reach, alike: Sequence[Limit], sizes: dict[str, int], everybody: int) -> Finding:
@@ -60,7 +60,7 @@ def _of_parts(reach: Reach, alike: Sequence[Limit], sizes: dict[str, int], every
     hosts = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
     times = f", {len(alike)} times" if len(alike) > 1 else ""
     return Finding(
-        Kind.SHARED_LIMIT,
+        FindingKind.SHARED_LIMIT,
         f"shared limit: what {hosts} hosts of one switch or chip {_OF_HOSTS[reach]} together{times}: "
         f"{units.rate(float(np.median(rates)))}{spread}",
         groups=tuple(limit.groups[0] for limit in alike), advice=_ADVICE,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
@@ -124,7 +124,7 @@ def _host(
         + ("send" if direction is Direction.OUT else "receive")
     )
     return Finding(
-        kind=Kind.SLOW_HOST,
+        kind=FindingKind.SLOW_HOST,
         what=f"{name(rank)} {words}{beside.words(rank)}",
         ranks=(rank,),
         hosts=(name(rank),),
@@ -156,7 +156,7 @@ def _consequence(milder: _End, rank: int) -> str:
 def _crowded(ranks: Sequence[int], name: Names) -> Finding:
     listed = ", ".join(name(rank) for rank in ranks[:6]) + (" …" if len(ranks) > 6 else "")
     return Finding(
-        kind=Kind.SHARED_LIMIT,
+        kind=FindingKind.SHARED_LIMIT,
         what=f"{len(ranks)} hosts never reach the rate of the others under this load ({listed}): their "
         f"links carry "
         "others' messages too, or they are of another kind",
@@ -211,7 +211,7 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     doubtful += _listed("not told of which, each behind a slow cable of its own:", inferred.unplaced, name)
     return [
         Finding(
-            kind=Kind.GROUPS,
+            kind=FindingKind.GROUPS,
             what=f"{count} groups of {each} hosts: within a group messages are fast, between groups they "
             f"share "
             f"limits{doubtful}",

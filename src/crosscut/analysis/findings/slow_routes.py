@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS, Names, numbers, some_routes
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
@@ -67,7 +67,7 @@ def crowds(met: Observed, share: float) -> Finding:
     times = f"in {len(phases)} phases" if len(phases) > 1 else "in one phase"
     everything = np.ones(len(met), bool)
     return Finding(
-        kind=Kind.SHARED_LIMIT,
+        kind=FindingKind.SHARED_LIMIT,
         what=f"{times} up to {counts.max()} routes at once ran at about {100 * share:.0f} % of what their "
         "ends reach, and none of them is slow by itself: they meet at a limit that was met too seldom to be "
         "placed",
@@ -100,7 +100,7 @@ def _route(
         "as is the way back" if both else "the way back is sound" if back.any() else "way back not measured"
     )
     return Finding(
-        kind=Kind.SLOW_ROUTE,
+        kind=FindingKind.SLOW_ROUTE,
         what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach; "
              f"{back_words}",
         ranks=route, hosts=(name(source), name(destination)), routes=(route,),

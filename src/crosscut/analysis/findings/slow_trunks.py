@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, outliers_below
 from crosscut.analysis.structure.infer import Inferred, group_name
@@ -123,7 +123,7 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred) -
         words += ", where the others have no limit that shows"
     direction = {Reach.LEAVING: Direction.OUT, Reach.ENTERING: Direction.IN}.get(capacity.reach)
     return Finding(
-        kind=Kind.SLOW_TRUNK, what=words, ranks=members,
+        kind=FindingKind.SLOW_TRUNK, what=words, ranks=members,
         groups=tuple(group_name(number) for number in capacity.groups), direction=direction,
         effect=effect, false_alarm=max(doubt, SMALLEST_CLAIMED), phases=capacity.phases[:64],
         advice="look for a cable of the trunk that is down, or that came up at a lower speed",
@@ -155,7 +155,7 @@ def shared(inferred: Inferred) -> list[Finding]:
         what = where(alike[0]) if len(alike) == 1 else f"{_each(reach)}, {len(alike)} times"
         found.append(
             Finding(
-                kind=Kind.SHARED_LIMIT,
+                kind=FindingKind.SHARED_LIMIT,
                 what=f"shared limit: {what}: {units.rate(middle)}{spread}",
                 groups=tuple(sorted({group_name(n) for capacity in alike for n in capacity.groups})),
                 false_alarm=doubt,

@@ -10,7 +10,7 @@ import numpy as np
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import changes, dips
 from crosscut.analysis.findings.deviations import Deviations, deviations
-from crosscut.analysis.findings.kinds import Kind
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail
 from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats
@@ -33,7 +33,7 @@ def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True
     changed = changes.findings(found, samples.ranks, name)
     regular = dips.findings(samples, found, name) if timed else []
     told = {rank for one in (*changed, *regular) for rank in one.ranks}
-    stepped = any(one.kind is Kind.STEP and not one.ranks for one in changed)
+    stepped = any(one.kind is FindingKind.STEP and not one.ranks for one in changed)
     return [
         *(one for one in unstable(samples, found, name) if not told & set(one.ranks)),
         *changed,
@@ -71,7 +71,7 @@ def _unstable(
     slow = int((middle < DEEP).sum())
     of_them = f"; slow in {slow} of {found.repetitions} repetitions" if slow else ""
     return Finding(
-        kind=Kind.UNSTABLE,
+        kind=FindingKind.UNSTABLE,
         what=f"{name} is unstable: the same messages vary {ratio:.1f} times as much as others'{of_them}",
         ranks=(rank,),
         hosts=(name,),
@@ -129,7 +129,7 @@ def drift(found: Deviations) -> list[Finding]:
     word = "faster" if change > 0 else "slower"
     return [
         Finding(
-            kind=Kind.DRIFT,
+            kind=FindingKind.DRIFT,
             what=f"all messages become {word} while they are measured: the last third of "
             f"{units.count(count, 'repetition')} runs at {100 * math.exp(change):.0f} % of the first",
             effect=Effect(math.exp(change)),

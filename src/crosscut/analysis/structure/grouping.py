@@ -81,20 +81,20 @@ def _beta(slow: Integers, total: Integers, of_slow: Floats, of_fast: Floats, of_
 
 
 @dataclass(frozen=True)
-class _Table:
+class _BlockTable:
     slow: Integers
     total: Integers
     blocks: _Blocks
 
     @classmethod
-    def of(cls, slow: Integers, total: Integers) -> _Table:
+    def of(cls, slow: Integers, total: Integers) -> _BlockTable:
         return cls(slow, total, _Blocks(slow, total))
 
 
 def group(slow: Integers, total: Integers) -> Grouping:
     """`slow`, `total`: [source, destination] how often the route was slow, and was measured."""
     ranks = len(slow)
-    table = _Table.of(slow, total)
+    table = _BlockTable.of(slow, total)
     one = np.zeros(ranks, np.int64)
     alone = _likelihood(table, one)
     best, best_value = one, alone
@@ -149,7 +149,7 @@ def merged_where_fast(slow: Integers, total: Integers, found: Grouping, most_slo
         if share[a, b] > most_slow:
             break
         labels = renumbered(np.where(labels == b, a, labels))
-    table = _Table.of(slow, total)
+    table = _BlockTable.of(slow, total)
     return Grouping(
         labels, _confidence(table, labels), _likelihood(table, labels),
         found.log_likelihood_of_one_group,
@@ -163,7 +163,7 @@ def slow_within(slow: Integers, total: Integers, labels: Integers) -> float:
     return float(np.trace(s) / max(int(np.trace(n)), 1))
 
 
-def _starts(table: _Table) -> list[Integers]:
+def _starts(table: _BlockTable) -> list[Integers]:
     """The likeliest cuts of the tree of likeness."""
     levels = _linkage_levels(_likeness(table.slow, table.total))
     valued = [(_likelihood(table, labels), index) for index, labels in enumerate(levels)]
@@ -217,7 +217,7 @@ def _linkage_levels(score: Floats) -> list[Integers]:
     return levels
 
 
-def _likelihood(table: _Table, labels: Integers) -> float:
+def _likelihood(table: _BlockTable, labels: Integers) -> float:
     # A prior that spends a rank's choice among the groups there are.
     groups = int(labels.max()) + 1
     s, n = counts(table.slow, labels, groups), counts(table.total, labels, groups)
@@ -226,7 +226,7 @@ def _likelihood(table: _Table, labels: Integers) -> float:
     return float(between.sum() - np.trace(between) + within.sum() - len(labels) * np.log(groups))
 
 
-def _climb(table: _Table, start: Integers) -> Integers:
+def _climb(table: _BlockTable, start: Integers) -> Integers:
     labels = start.copy()
     for _ in range(_MOST_SWEEPS):
         moved = _move_ranks(table, labels)
@@ -258,7 +258,7 @@ def _gains_from(
 class _Moving:
     """Tallies of a table, kept up to date while ranks move."""
 
-    def __init__(self, table: _Table, labels: Integers, groups: int) -> None:
+    def __init__(self, table: _BlockTable, labels: Integers, groups: int) -> None:
         self._blocks = table.blocks
         self._slow, self._total = (Tallies(values, labels, groups) for values in (table.slow, table.total))
 
@@ -289,7 +289,7 @@ class _Moving:
         self._total.move(rank, here, there)
 
 
-def _move_ranks(table: _Table, labels: Integers) -> bool:
+def _move_ranks(table: _BlockTable, labels: Integers) -> bool:
     """Moves each rank where it is likeliest; changes `labels`. Whether any moved."""
     groups = int(labels.max()) + 2  # one is empty: a rank may leave for a group of its own
     moving = _Moving(table, labels, groups)
@@ -306,7 +306,7 @@ def _move_ranks(table: _Table, labels: Integers) -> bool:
     return any_moved
 
 
-def _merge_groups(table: _Table, labels: Integers) -> Integers | None:
+def _merge_groups(table: _BlockTable, labels: Integers) -> Integers | None:
     """The best merge of two groups, where one raises the likelihood."""
     groups = int(labels.max()) + 1
     if groups < 2:
@@ -337,7 +337,7 @@ def _merge_gains(blocks: _Blocks, s: Integers, n: Integers, a: int) -> Floats:
     return found
 
 
-def _confidence(table: _Table, labels: Integers) -> Floats:
+def _confidence(table: _BlockTable, labels: Integers) -> Floats:
     gains = _Moving(table, labels, int(labels.max()) + 1).all_gains(labels)
     over = gains - gains[np.arange(len(labels)), labels][:, None]
     return np.asarray(1 / np.exp(np.minimum(over, _MOST_DOUBT)).sum(axis=1), np.float64)

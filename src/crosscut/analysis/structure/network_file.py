@@ -13,7 +13,7 @@ from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 
 def text(structure: Structure, source: str) -> str:
     """TOML. `source`: what it was measured by, for people."""
-    writer = _Writer(structure)
+    writer = _NetworkWriter(structure)
     lines = [
         f"title = {_quoted('Inferred: ' + writer.summary())}",
         f"source = {_quoted(f'{source}, {datetime.now(UTC):%Y-%m-%d}')}",
@@ -28,7 +28,7 @@ def text(structure: Structure, source: str) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-class _Writer:
+class _NetworkWriter:
     """Each innermost group is a switch with its hosts; groups of groups and the whole are switches above."""
 
     def __init__(self, structure: Structure) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK
 from crosscut.cli.doctor import probes
-from crosscut.cli.doctor.probes import Finding
+from crosscut.cli.doctor.probes import Fact
 from crosscut.reports.terminal.glyphs import ASCII
 from crosscut.reports.terminal.screen import Screen, screen_for
 
@@ -39,14 +39,14 @@ def execute(args: argparse.Namespace) -> int:
     return EXIT_OK if core_works else EXIT_FAILED
 
 
-def _mark(screen: Screen, finding: Finding) -> Text:
+def _mark(screen: Screen, finding: Fact) -> Text:
     marks = ("ok", "--", "") if screen.glyphs is ASCII else ("✓", "✗", "·")
     if finding.good is None:
         return Text(marks[2], style="dim")
     return Text(marks[0], style="green") if finding.good else Text(marks[1], style="yellow")
 
 
-def _draw(screen: Screen, findings: list[Finding]) -> None:
+def _draw(screen: Screen, findings: list[Fact]) -> None:
     for section, group in groupby(findings, key=lambda finding: finding.section):
         screen.title(section)
         grid = Table.grid(padding=(0, 2, 0, 0))

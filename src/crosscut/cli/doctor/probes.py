@@ -23,7 +23,7 @@ FEWEST_DESCRIPTORS = 4096
 
 
 @dataclass(frozen=True)
-class Finding:
+class Fact:
     """One fact. `good`: True fine, False something is missing, None neither: a fact to know."""
 
     section: str
@@ -55,16 +55,16 @@ def _read(path: str) -> str | None:
         return None
 
 
-def probe_core() -> list[Finding]:
+def probe_core() -> list[Fact]:
     """The measuring core and its backends."""
     try:
         known = core.load()
     except CrosscutError as error:
-        return [Finding("core", "crosscut-core", "not usable", False, str(error))]
-    found = [Finding("core", "crosscut-core", f"{known.executable} ({known.version})", True)]
+        return [Fact("core", "crosscut-core", "not usable", False, str(error))]
+    found = [Fact("core", "crosscut-core", f"{known.executable} ({known.version})", True)]
     if known.mpi_executable is None:
         found.append(
-            Finding(
+            Fact(
                 "core",
                 "crosscut-core-mpi",
                 "not built",
@@ -74,10 +74,10 @@ def probe_core() -> list[Finding]:
             )
         )
     else:
-        found.append(Finding("core", "crosscut-core-mpi", str(known.mpi_executable), True))
+        found.append(Fact("core", "crosscut-core-mpi", str(known.mpi_executable), True))
     for backend in known.backends:
         value = backend.summary if not backend.unavailable else "cannot be used"
-        found.append(Finding("backends", backend.name, value, not backend.unavailable, backend.unavailable))
+        found.append(Fact("backends", backend.name, value, not backend.unavailable, backend.unavailable))
     return found
 
 
@@ -103,15 +103,15 @@ def _version(launcher: Path) -> str | None:
     return " ".join(next((line for line in lines if any(map(str.isdigit, line))), "").split()) or None
 
 
-def probe_mpi() -> list[Finding]:
+def probe_mpi() -> list[Fact]:
     """Launchers and their versions, compilers."""
     found = []
     for launcher in mpi_launchers():
         version = _version(launcher) or "gives no version"
-        found.append(Finding("mpi", launcher.name, f"{launcher}: {version}", True))
+        found.append(Fact("mpi", launcher.name, f"{launcher}: {version}", True))
     if not found:
         found.append(
-            Finding(
+            Fact(
                 "mpi",
                 "mpiexec",
                 "none on PATH or beside this Python",
@@ -121,7 +121,7 @@ def probe_mpi() -> list[Finding]:
         )
     compiler = shutil.which("mpicxx") or shutil.which("mpicxx_abi", path=str(Path(sys.executable).parent))
     found.append(
-        Finding(
+        Fact(
             "mpi",
             "mpicxx",
             compiler or "none",
@@ -140,24 +140,24 @@ def clock_cost_seconds(reads: int = 20_000) -> float:
     return (time.perf_counter() - start) / reads
 
 
-def probe_clock() -> list[Finding]:
+def probe_clock() -> list[Fact]:
     """Resolution, cost, and the kernel's source of time (without vDSO each reading is a system call)."""
     resolution = time.clock_getres(time.CLOCK_MONOTONIC)
     found = [
-        Finding(
+        Fact(
             "clock",
             "resolution",
             units.seconds(resolution, 2),
             resolution <= 1e-6,
             "" if resolution <= 1e-6 else "too coarse for short messages",
         ),
-        Finding("clock", "cost", f"at most {units.seconds(clock_cost_seconds(), 2)} a reading"),
+        Fact("clock", "cost", f"at most {units.seconds(clock_cost_seconds(), 2)} a reading"),
     ]
     source = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     if source is not None:
         fast = source in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
         found.append(
-            Finding(
+            Fact(
                 "clock",
                 "source",
                 source,
@@ -168,23 +168,23 @@ def probe_clock() -> list[Finding]:
     return found
 
 
-def probe_machine() -> list[Finding]:
+def probe_machine() -> list[Fact]:
     """Cores, memory, limits."""
     usable, there = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     enough = hard == resource.RLIM_INFINITY or hard >= FEWEST_DESCRIPTORS
     found = [
-        Finding("machine", "kernel", f"{platform.system()} {platform.release()} {platform.machine()}"),
-        Finding(
+        Fact("machine", "kernel", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        Fact(
             "machine",
             "cores",
             f"{usable} usable of {there}",
             usable >= 2,
             "" if usable >= 2 else "two ranks will share a core",
         ),
-        Finding("machine", "memory", f"{memory:.1f} GiB"),
-        Finding(
+        Fact("machine", "memory", f"{memory:.1f} GiB"),
+        Fact(
             "machine",
             "open files",
             f"{soft} (hard limit {hard})",
@@ -196,7 +196,7 @@ def probe_machine() -> list[Finding]:
     if governor is not None:
         steady = governor == "performance"
         found.append(
-            Finding(
+            Fact(
                 "machine",
                 "frequency",
                 f"governor {governor}",
@@ -207,16 +207,16 @@ def probe_machine() -> list[Finding]:
     return found
 
 
-def probe_permissions() -> list[Finding]:
+def probe_permissions() -> list[Fact]:
     """What an emulated cluster needs: root, or user namespaces."""
     root = os.geteuid() == 0
-    found = [Finding("permissions", "root", "yes" if root else "no")]
+    found = [Fact("permissions", "root", "yes" if root else "no")]
     works = _first_line("unshare", "-Urn", "echo", "works")
     if works is not None:
-        found.append(Finding("permissions", "user namespaces", "work", True))
+        found.append(Fact("permissions", "user namespaces", "work", True))
     else:
         found.append(
-            Finding(
+            Fact(
                 "permissions",
                 "user namespaces",
                 "do not work",
@@ -228,13 +228,11 @@ def probe_permissions() -> list[Finding]:
         )
     tools = [name for name in ("ip", "tc") if shutil.which(name) is None]
     if tools:
-        found.append(
-            Finding("permissions", "tools", f"no {' and no '.join(tools)}", None, "package iproute2")
-        )
+        found.append(Fact("permissions", "tools", f"no {' and no '.join(tools)}", None, "package iproute2"))
     return found
 
 
-def probe_lab() -> list[Finding]:
+def probe_lab() -> list[Fact]:
     """Whether an emulated cluster can be built here, tried on one node, and how it would be held."""
     from crosscut.lab import lifecycle, trial
     from crosscut.lab.switch import program as user_switch
@@ -244,39 +242,39 @@ def probe_lab() -> list[Finding]:
         reason = trial.failure()
     how = "as root" if os.geteuid() == 0 else "without root, in a user namespace"
     if reason is not None:
-        return [Finding("lab", "crosscut lab", "cannot be built", False, reason)]
-    found = [Finding("lab", "crosscut lab", f"can be built, {how}", True)]
+        return [Fact("lab", "crosscut lab", "cannot be built", False, reason)]
+    found = [Fact("lab", "crosscut lab", f"can be built, {how}", True)]
     without = user_switch.unavailable()
     carried = "cannot carry one" if without else "can carry one"
-    found.append(Finding("lab", "lab --switch user", carried, not without, without))
+    found.append(Fact("lab", "lab --switch user", carried, not without, without))
     if not trial.delays():
         advice = "latencies of a network file are left out, which status and runs say"
-        found.append(Finding("lab", "delays", "this kernel has no netem", None, advice))
+        found.append(Fact("lab", "delays", "this kernel has no netem", None, advice))
     return found
 
 
-def probe_places() -> list[Finding]:
+def probe_places() -> list[Fact]:
     """Where ranks can be started, and the programs that it takes."""
     from crosscut.places import all_places
 
     found = []
     for place in all_places():
         there = place.condition()
-        found.append(Finding("places", place.name, there.says, there.usable, there.advice))
+        found.append(Fact("places", place.name, there.says, there.usable, there.advice))
     for program in ("ssh", "sshd", "srun", "sbatch"):
         path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
         what = f"{path}: the client; no host was asked" if path and program == "ssh" else path
-        found.append(Finding("places", program, what or "not installed", None if path is None else True))
+        found.append(Fact("places", program, what or "not installed", None if path is None else True))
     return found
 
 
-def probe_simulation() -> list[Finding]:
+def probe_simulation() -> list[Fact]:
     """What real MPI programs on described networks need; crosscut's own simulator needs nothing."""
     missing = smpi.unavailable()
     found = [
-        Finding("simulation", "simgrid", smpi.version() or "gives no version", True)
+        Fact("simulation", "simgrid", smpi.version() or "gives no version", True)
         if missing is None
-        else Finding("simulation", "simgrid", "not installed: no crosscut simulate", None, missing)
+        else Fact("simulation", "simgrid", "not installed: no crosscut simulate", None, missing)
     ]
     try:
         player = smpi.engine_unavailable()
@@ -284,26 +282,24 @@ def probe_simulation() -> list[Finding]:
         return found  # without a core, of which is said enough
     name, usable = "--engine smpi", player is None
     found.append(
-        Finding(
-            "simulation", name, "can be used" if usable else "cannot be used", usable or None, player or ""
-        )
+        Fact("simulation", name, "can be used" if usable else "cannot be used", usable or None, player or "")
     )
     return found
 
 
-def probe_tcp() -> list[Finding]:
+def probe_tcp() -> list[Fact]:
     """Settings of the kernel's TCP that change what is measured."""
     folder = "/proc/sys/net/ipv4/"
     found = []
     control = _read(folder + "tcp_congestion_control")
     if control is None:
-        return [Finding("tcp", "settings", f"cannot read {folder}", None)]
+        return [Fact("tcp", "settings", f"cannot read {folder}", None)]
     others = _read(folder + "tcp_available_congestion_control") or "?"
-    found.append(Finding("tcp", "congestion control", f"{control} (available: {others})"))
+    found.append(Fact("tcp", "congestion control", f"{control} (available: {others})"))
     idle = _read(folder + "tcp_slow_start_after_idle")
     if idle is not None:
         found.append(
-            Finding(
+            Fact(
                 "tcp",
                 "slow start after idle",
                 "on" if idle == "1" else "off",
@@ -317,11 +313,11 @@ def probe_tcp() -> list[Finding]:
     for name, path in (("send buffer", "tcp_wmem"), ("receive buffer", "tcp_rmem")):
         if (value := _read(folder + path)) is not None:
             sizes = [units.size(int(word)) for word in value.split() if word.isdigit()]
-            found.append(Finding("tcp", name, f"{' / '.join(sizes)} (least, first, most)"))
+            found.append(Fact("tcp", name, f"{' / '.join(sizes)} (least, first, most)"))
     return found
 
 
-PROBES: tuple[Callable[[], list[Finding]], ...] = (
+PROBES: tuple[Callable[[], list[Fact]], ...] = (
     probe_core,
     probe_places,
     probe_mpi,
@@ -334,6 +330,6 @@ PROBES: tuple[Callable[[], list[Finding]], ...] = (
 )
 
 
-def examine() -> list[Finding]:
+def examine() -> list[Fact]:
     """Everything, in the order in which it is shown."""
     return [finding for probe in PROBES for finding in probe()]

@@ -12,7 +12,7 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.parsing.parser import quantity
 from crosscut.lab import describe, lifecycle, state
 from crosscut.lab.walk import walk
-from crosscut.lab.walk.walk import Route, Walked
+from crosscut.lab.walk.walk import Walked, WalkedPath
 
 # More are counted, and all of them are in --json.
 _MOST_SHOWN = 20
@@ -118,7 +118,7 @@ def show(lab: str, walked: Walked, *, every: bool) -> None:
         screen.line("every route goes as the tables of its nodes were computed")
 
 
-def _print_some(screen: Any, routes: Sequence[Route], style: str) -> None:
+def _print_some(screen: Any, routes: Sequence[WalkedPath], style: str) -> None:
     for one in routes[:_MOST_SHOWN]:
         screen.line(f"  {walk.sentence(one)}", style)
     if len(routes) > _MOST_SHOWN:

@@ -9,7 +9,7 @@ from typing import Any
 
 from crosscut.base import spelling
 from crosscut.base.errors import UsageError
-from crosscut.lab.faults.fault import Fault, Kind
+from crosscut.lab.faults.fault import Fault, FaultKind
 from crosscut.lab.faults.kinds.compute import Compute
 from crosscut.lab.faults.kinds.dead import Dead
 from crosscut.lab.faults.kinds.flap import Flap
@@ -19,16 +19,16 @@ from crosscut.lab.faults.kinds.miswire import Miswire
 from crosscut.lab.faults.kinds.mtu import Mtu
 from crosscut.lab.faults.kinds.slow import Slow
 from crosscut.lab.faults.kinds.swap import Swap
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.plan.plan import LabPlan
 
 # In the order of the help.
-KINDS: tuple[Kind, ...] = (
+KINDS: tuple[FaultKind, ...] = (
     Slow(), HalfDuplex(), Flap(), Loss(), Dead(), Mtu(), Compute(), Swap(), Miswire(),
 )  # fmt: skip
 NAMES = tuple(kind.name for kind in KINDS)
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> FaultKind:
     return next(kind for kind in KINDS if kind.name == name)
 
 
@@ -44,7 +44,7 @@ def from_json(entry: Mapping[str, Any]) -> Fault:
     return Fault(**{**known, "nodes": tuple(known["nodes"])})
 
 
-def for_switch(faults: Iterable[Fault], made: Plan) -> str:
+def for_switch(faults: Iterable[Fault], made: LabPlan) -> str:
     """What crosscut-switch is told: a bad cable a line."""
     lines = (line for fault in faults for line in kind_of(fault.kind).lines(fault, made))
     return "".join(json.dumps(line) + "\n" for line in lines)
@@ -63,7 +63,7 @@ def names_with(member: str) -> list[str]:
     return [kind.name for kind in KINDS if member in kind.options]
 
 
-def check(fault: Fault, made: Plan, *, in_kernel: bool = True) -> None:
+def check(fault: Fault, made: LabPlan, *, in_kernel: bool = True) -> None:
     """UsageError for what cannot be planted in this lab, with the reason. Not `in_kernel`: crosscut-switch
     carries it."""
     kind = kind_of(fault.kind)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from crosscut.base.errors import UsageError
-from crosscut.lab.plan.plan import Cable, End, Plan
+from crosscut.lab.plan.plan import Cable, End, LabPlan
 
 DIRECTIONS = ("both", "in", "out")
 
@@ -54,7 +54,7 @@ class Fault:
         return {"both": "both directions", "in": "to it", "out": "from it"}[self.direction]
 
 
-class Kind(ABC):
+class FaultKind(ABC):
     """A kind of fault: one file in `kinds/` and one line in `catalogue.KINDS`.
 
     What touches the kernel runs in a child process, which may enter other namespaces."""
@@ -74,24 +74,24 @@ class Kind(ABC):
     def says(self, fault: Fault) -> str:
         """What is wrong now, in a clause."""
 
-    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+    def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         """UsageError for what this lab cannot have. Not `in_kernel`: crosscut-switch carries it."""
 
     def cabled(self, nodes: Sequence[str]) -> frozenset[str]:
         """Nodes whose cables it touches: no second fault may touch them."""
         return frozenset(nodes)
 
-    def plant(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         """In the kernel. `folder`: the lab's."""
 
-    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         """In the kernel: everything as the plan has it, the worker having ended."""
 
-    def work(self, made: Plan, folder: Path, fault: Fault) -> Callable[[], None]:
+    def work(self, made: LabPlan, folder: Path, fault: Fault) -> Callable[[], None]:
         """What the worker calls and never returns from; everything is opened beforehand."""
         raise NotImplementedError(f"{self.name} has no worker")
 
-    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+    def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         """What crosscut-switch is told; nothing of what is `of_node`."""
         return iter(())
 
@@ -100,7 +100,7 @@ def cable_line(fault: Fault) -> Line:
     return {"host": fault.node, "adapter": fault.one_adapter}
 
 
-def cable_of(made: Plan, node: str, adapter: int) -> tuple[Cable, End, End]:
+def cable_of(made: LabPlan, node: str, adapter: int) -> tuple[Cable, End, End]:
     """The cable of a node's adapter, its end there, and its far end."""
     host = made.hosts.index(node)
     for cable in made.cables_of(host):
@@ -110,11 +110,11 @@ def cable_of(made: Plan, node: str, adapter: int) -> tuple[Cable, End, End]:
     raise UsageError(f"{node} has no cable at adapter {adapter}")
 
 
-def port_of(made: Plan, fault: Fault, node: str) -> End:
+def port_of(made: LabPlan, fault: Fault, node: str) -> End:
     return cable_of(made, node, fault.one_adapter)[2]
 
 
-def ends(made: Plan, node: str, adapters: Iterable[int], direction: str = "both") -> Iterator[End]:
+def ends(made: LabPlan, node: str, adapters: Iterable[int], direction: str = "both") -> Iterator[End]:
     """Where to shape: what comes to a node leaves by the far end of its cable."""
     for adapter in adapters:
         _, near, far = cable_of(made, node, adapter)
@@ -124,7 +124,7 @@ def ends(made: Plan, node: str, adapters: Iterable[int], direction: str = "both"
             yield far
 
 
-def check_port(fault: Fault, made: Plan, *, in_kernel: bool, moves: bool = False) -> None:
+def check_port(fault: Fault, made: LabPlan, *, in_kernel: bool, moves: bool = False) -> None:
     """UsageError where a node's cable has no port of a switch. `moves`: the cable goes to another port."""
     for node in fault.nodes:
         if port_of(made, fault, node).host is not None and (in_kernel or moves):

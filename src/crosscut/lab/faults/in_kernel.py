@@ -10,7 +10,7 @@ from typing import NoReturn
 from crosscut.lab import enter
 from crosscut.lab.faults.fault import Fault
 from crosscut.lab.kernel import namespaces
-from crosscut.lab.plan.plan import End, Plan
+from crosscut.lab.plan.plan import End, LabPlan
 from crosscut.lab.plan.shaping import Bucket
 
 
@@ -18,12 +18,12 @@ def go_to_fabric(folder: Path) -> None:
     namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
 
 
-def go_to(made: Plan, folder: Path, end: End) -> None:
+def go_to(made: LabPlan, folder: Path, end: End) -> None:
     pinned = folder / enter.FABRIC if end.host is None else folder / "net" / made.hosts[end.host]
     namespaces.enter(pinned, namespaces.NEW_NET)
 
 
-def shape(made: Plan, folder: Path, end: End, bucket: Bucket | None) -> None:
+def shape(made: LabPlan, folder: Path, end: End, bucket: Bucket | None) -> None:
     """Without a bucket: as it was built."""
     from crosscut.lab.kernel import build
     from crosscut.lab.kernel import links as kernel
@@ -36,7 +36,7 @@ def shape(made: Plan, folder: Path, end: End, bucket: Bucket | None) -> None:
             build.shape_end(here, made, end, bucket)
 
 
-def nothing(made: Plan, end: End) -> Bucket:
+def nothing(made: LabPlan, end: End) -> Bucket:
     """The end's own rate, and room for no frame."""
     return made.bucket(min(end.bits_per_second, 1e9), end.name).shut()
 

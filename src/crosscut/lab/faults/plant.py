@@ -14,7 +14,7 @@ from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.lab import enter, holder, lifecycle, removal, state
 from crosscut.lab.faults.catalogue import as_json, check, for_switch, from_json, kind_of
 from crosscut.lab.faults.fault import Fault
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.plan.plan import LabPlan
 from crosscut.lab.switch import process
 from crosscut.network import switch_choice
 
@@ -77,7 +77,7 @@ def _faults(record: state.Record) -> list[Fault]:
     return [from_json(entry) for entry in record.faults]
 
 
-def _tell_switch(record: state.Record, made: Plan, folder: Path, faults: Iterable[Fault]) -> None:
+def _tell_switch(record: state.Record, made: LabPlan, folder: Path, faults: Iterable[Fault]) -> None:
     if not process.runs(record):
         raise CrosscutError(f"lab {record.name} has no switch any more; crosscut lab down {record.name}")
     process.set_faults(record, folder, for_switch(faults, made))

@@ -16,7 +16,7 @@ from crosscut.lab.enter import FABRIC
 from crosscut.lab.kernel import bulk, namespaces
 from crosscut.lab.kernel.links import Kernel, gather_received, index_of
 from crosscut.lab.plan import addresses
-from crosscut.lab.plan.plan import Capacity, End, IpRoute, Neighbour, Plan
+from crosscut.lab.plan.plan import End, IpRoute, LabPlan, Neighbour, SwitchCapacity
 from crosscut.lab.plan.shaping import Bucket
 
 OfHost = TypeVar("OfHost", Neighbour, IpRoute)
@@ -41,22 +41,22 @@ _SPACES = {"net": namespaces.NEW_NET, "uts": namespaces.NEW_UTS, "ipc": namespac
 
 
 @dataclass(frozen=True)
-class Site:
+class LabInConstruction:
     """A lab under construction, and descriptors of its network namespaces."""
 
-    plan: Plan
+    plan: LabPlan
     fabric: int
     nodes: tuple[int, ...]
 
 
-def build(plan: Plan, folder: Path) -> None:
+def build(plan: LabPlan, folder: Path) -> None:
     """Everything, or an exception: then the caller removes what is pinned."""
     spaces(plan, folder)
     switches(plan, folder)
     nodes(plan, folder, shaped=True)
 
 
-def spaces(plan: Plan, folder: Path) -> None:
+def spaces(plan: LabPlan, folder: Path) -> None:
     """Namespaces of the switches and of every node, pinned, with names and settings. Without adapters: these
     come from `switches`, or from a program that is the network (user_switch.py)."""
     for kind in (*_SPACES, "shm"):
@@ -73,7 +73,7 @@ def spaces(plan: Plan, folder: Path) -> None:
         set_kernel(SETTINGS | (_FORWARDING if host in plan.forwarding else {}))
 
 
-def switches(plan: Plan, folder: Path) -> None:
+def switches(plan: LabPlan, folder: Path) -> None:
     """Bridges, cables, capacities, and the databases by which frames find their way."""
     with contextlib.ExitStack() as stack:
         site = _site(plan, folder, stack)
@@ -92,7 +92,7 @@ def switches(plan: Plan, folder: Path) -> None:
                     _wires(node, site, host)
 
 
-def nodes(plan: Plan, folder: Path, *, shaped: bool) -> None:
+def nodes(plan: LabPlan, folder: Path, *, shaped: bool) -> None:
     """Adapters, which are there by now: addresses, neighbours, routes; `shaped`: their own buckets."""
     neighbours, routes = _by_host(plan.neighbours), _by_host(plan.routes)
     with contextlib.ExitStack() as stack:
@@ -106,14 +106,14 @@ def nodes(plan: Plan, folder: Path, *, shaped: bool) -> None:
             bulk.send(bulk.route(index[one.adapter], one.to, one.via) for one in routes[host])
 
 
-def _site(plan: Plan, folder: Path, stack: contextlib.ExitStack) -> Site:
+def _site(plan: LabPlan, folder: Path, stack: contextlib.ExitStack) -> LabInConstruction:
     # A descriptor for each node; the kernel's sockets need a few more.
     least = len(plan.hosts) + 64
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < least:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(least, hard), hard))
     opened = [stack.enter_context(namespaces.opened(folder / "net" / name)) for name in plan.hosts]
-    return Site(plan, stack.enter_context(namespaces.opened(folder / FABRIC)), tuple(opened))
+    return LabInConstruction(plan, stack.enter_context(namespaces.opened(folder / FABRIC)), tuple(opened))
 
 
 def _by_host(items: Sequence[OfHost]) -> dict[int, list[OfHost]]:
@@ -137,7 +137,7 @@ def bridge_name(number: int) -> str:
     return f"s{number}"
 
 
-def _cables(fabric: Kernel, site: Site) -> None:
+def _cables(fabric: Kernel, site: LabInConstruction) -> None:
     """Those with an end at a switch; a wire between two hosts never sees the switches' namespace."""
     for cable in site.plan.cables:
         port, other = (cable.a, cable.b) if cable.a.host is None else (cable.b, cable.a)
@@ -146,11 +146,11 @@ def _cables(fabric: Kernel, site: Site) -> None:
             fabric.add_pair(port.name, other.name, there, site.plan.frames.mtu_bytes, site.plan.segments)
 
 
-def _ports(plan: Plan) -> Iterator[End]:
+def _ports(plan: LabPlan) -> Iterator[End]:
     return (end for cable in plan.cables for end in cable.ends if end.host is None)
 
 
-def _shape_ports(fabric: Kernel, plan: Plan) -> None:
+def _shape_ports(fabric: Kernel, plan: LabPlan) -> None:
     bridges = [index_of(bridge_name(number)) for number in range(len(plan.bridges))]
     for end in _ports(plan):
         index = index_of(end.name)
@@ -158,7 +158,7 @@ def _shape_ports(fabric: Kernel, plan: Plan) -> None:
         shape_end(fabric, plan, end)
 
 
-def shape_end(kernel: Kernel, plan: Plan, end: End, bucket: Bucket | None = None) -> None:
+def shape_end(kernel: Kernel, plan: LabPlan, end: End, bucket: Bucket | None = None) -> None:
     """Without a bucket: as the plan has it. In this process's network namespace."""
     index = index_of(end.name)
     if bucket is None and math.isinf(end.bits_per_second):
@@ -172,11 +172,11 @@ def shape_end(kernel: Kernel, plan: Plan, end: End, bucket: Bucket | None = None
             _take_turns(kernel, plan, index, bucket)
 
 
-def _take_turns(kernel: Kernel, plan: Plan, index: int, bucket: Bucket) -> None:
+def _take_turns(kernel: Kernel, plan: LabPlan, index: int, bucket: Bucket) -> None:
     kernel.take_turns(index, bucket, len(plan.hosts), plan.frames.bundle_bytes(plan.segments))
 
 
-def _share(fabric: Kernel, plan: Plan) -> None:
+def _share(fabric: Kernel, plan: LabPlan) -> None:
     """Switches' own capacities, and links of which both directions share one rate."""
     for number, capacity in enumerate(plan.capacities):
         bucket = plan.bucket(capacity.bits_per_second, capacity.name)
@@ -191,14 +191,14 @@ def _share(fabric: Kernel, plan: Plan) -> None:
             share_directions(fabric, plan, ports[0])
 
 
-def _medium(kernel: Kernel, plan: Plan, name: str, bucket: Bucket) -> int:
+def _medium(kernel: Kernel, plan: LabPlan, name: str, bucket: Bucket) -> int:
     index = kernel.add_medium(name, bucket)
     if plan.serves_in_turn(None):
         _take_turns(kernel, plan, index, bucket)
     return index
 
 
-def _pass(fabric: Kernel, port: str, number: int, capacity: Capacity) -> None:
+def _pass(fabric: Kernel, port: str, number: int, capacity: SwitchCapacity) -> None:
     index = index_of(port)
     fabric.add_hooks(index)
     fabric.redirect(index, entering=True, medium=index_of(f"in{number}"))
@@ -206,7 +206,7 @@ def _pass(fabric: Kernel, port: str, number: int, capacity: Capacity) -> None:
         fabric.redirect(index, entering=False, medium=index_of(f"out{number}"))
 
 
-def pass_switches(fabric: Kernel, plan: Plan, port: str, place: str) -> None:
+def pass_switches(fabric: Kernel, plan: LabPlan, port: str, place: str) -> None:
     """A port that was put in the place of another (or back in its own) passes the switch that is there."""
     if any(port in capacity.ports for capacity in plan.capacities):
         with contextlib.suppress(CrosscutError):  # it may be without, from an exchange before
@@ -216,7 +216,7 @@ def pass_switches(fabric: Kernel, plan: Plan, port: str, place: str) -> None:
             _pass(fabric, port, number, capacity)
 
 
-def share_directions(kernel: Kernel, plan: Plan, end: End) -> None:
+def share_directions(kernel: Kernel, plan: LabPlan, end: End) -> None:
     """Both directions of a cable pass one bucket, at this end of it."""
     index = index_of(end.name)
     medium = _medium(kernel, plan, f"h{end.name}", plan.bucket(end.bits_per_second, end.name))
@@ -225,7 +225,7 @@ def share_directions(kernel: Kernel, plan: Plan, end: End) -> None:
     kernel.redirect(index, entering=False, medium=medium)
 
 
-def _wires(node: Kernel, site: Site, host: int) -> None:
+def _wires(node: Kernel, site: LabInConstruction, host: int) -> None:
     """From this host to others, made at their `a` end."""
     for cable in site.plan.cables_of(host):
         a, b = cable.ends
@@ -237,7 +237,7 @@ def _wires(node: Kernel, site: Site, host: int) -> None:
                 share_directions(node, site.plan, a)
 
 
-def _node(node: Kernel, plan: Plan, host: int, *, shaped: bool) -> None:
+def _node(node: Kernel, plan: LabPlan, host: int, *, shaped: bool) -> None:
     """Adapters with addresses, up and shaped."""
     node.change(1, state="up")  # lo
     for adapter in range(plan.adapters[host]):

@@ -49,7 +49,7 @@ class Cable:
 
 
 @dataclass(frozen=True)
-class Capacity:
+class SwitchCapacity:
     """A switch's own: what passes these ports goes through one bucket (each way, unless `is_through`)."""
 
     name: str
@@ -84,14 +84,14 @@ class IpRoute:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LabPlan:
     hosts: tuple[str, ...]
     adapters: tuple[int, ...]
     """How many each host has."""
     forwarding: frozenset[int]
     bridges: tuple[str, ...]
     cables: tuple[Cable, ...]
-    capacities: tuple[Capacity, ...]
+    capacities: tuple[SwitchCapacity, ...]
     entries: tuple[Entry, ...]
     neighbours: tuple[Neighbour, ...]
     routes: tuple[IpRoute, ...]
@@ -114,7 +114,9 @@ class Plan:
         return [cable for cable in self.cables if host in (cable.a.host, cable.b.host)]
 
 
-def plan(ways: Ways, dilation: float = 1.0, *, shaped: bool = True, queues: Queues = Queues.ROUTERS) -> Plan:
+def plan(
+    ways: Ways, dilation: float = 1.0, *, shaped: bool = True, queues: Queues = Queues.ROUTERS
+) -> LabPlan:
     """UsageError for what cannot be built here, with the reason. Not `shaped`: a program is the network, and
     what buckets cannot do does not matter."""
     _check(ways)
@@ -124,7 +126,7 @@ def plan(ways: Ways, dilation: float = 1.0, *, shaped: bool = True, queues: Queu
     capacities = tuple(_capacities(ways, cables, dilation))
     rates += [capacity.bits_per_second for capacity in capacities]
     frames = shaping.frames(ways.mtu, ways.framing, ways.efficiency)
-    made = Plan(
+    made = LabPlan(
         hosts=tuple(host.name for host in ways.hosts),
         adapters=tuple(len(host.adapters) for host in ways.hosts),
         forwarding=frozenset(i for i, host in enumerate(ways.hosts) if host.forwards != "no"),
@@ -168,7 +170,7 @@ def _check(ways: Ways) -> None:
             raise UsageError(f"{ways.file}: {host.name}: a host's name has at most 63 characters")
 
 
-def _check_rates(ways: Ways, made: Plan) -> None:
+def _check_rates(ways: Ways, made: LabPlan) -> None:
     for cable in made.cables:
         for end in cable.ends:
             if not math.isinf(end.bits_per_second):
@@ -224,7 +226,7 @@ def _bridge_names(ways: Ways, bridge: tuple[int, ...]) -> tuple[str, ...]:
     return tuple("+".join(names[number]) for number in sorted(names))
 
 
-def _capacities(ways: Ways, cables: tuple[Cable, ...], dilation: float) -> Iterator[Capacity]:
+def _capacities(ways: Ways, cables: tuple[Cable, ...], dilation: float) -> Iterator[SwitchCapacity]:
     for index, switch in enumerate(ways.switches):
         if math.isinf(switch.capacity_bits_per_second):
             continue
@@ -235,7 +237,7 @@ def _capacities(ways: Ways, cables: tuple[Cable, ...], dilation: float) -> Itera
                 if end.vertex == vertex and (switch.is_through or other.host is not None):
                     ports.append(end.name)
         rate = switch.capacity_bits_per_second / dilation
-        yield Capacity(switch.name, rate, switch.is_through, tuple(ports))
+        yield SwitchCapacity(switch.name, rate, switch.is_through, tuple(ports))
 
 
 def _entries(ways: Ways, cables: dict[int, Cable]) -> Iterator[Entry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crosscut.base import units
-from crosscut.lab.plan.plan import Plan, host_bits_per_second
+from crosscut.lab.plan.plan import LabPlan, host_bits_per_second
 from crosscut.network.paths import Ways
 
 # 32 nodes of 100 Mbit/s, all sending and receiving, kept two cores of a virtual machine half busy.
@@ -14,7 +14,7 @@ MOST_BITS_PER_SECOND_OF_A_CORE = 3e9
 MOST_BITS_PER_SECOND_OF_USER_SWITCH = 1.6e9
 
 
-def differences(ways: Ways, made: Plan, cores: int, *, in_kernel: bool = True) -> tuple[str, ...]:
+def differences(ways: Ways, made: LabPlan, cores: int, *, in_kernel: bool = True) -> tuple[str, ...]:
     """`in_kernel`: bridges and buckets carry it; else crosscut-switch."""
     of_switch = (*_of_latencies(ways), *_of_ways(ways)) if in_kernel else ()
     of_routers = () if in_kernel else _of_routers(ways)
@@ -64,7 +64,7 @@ def _of_ways(ways: Ways) -> Iterator[str]:
         )
 
 
-def _of_speed(made: Plan, cores: int, in_kernel: bool) -> Iterator[str]:
+def _of_speed(made: LabPlan, cores: int, in_kernel: bool) -> Iterator[str]:
     if made.dilation != 1:
         yield f"all rates are divided by {made.dilation:g}; what does not depend on rates is not stretched"
     total = host_bits_per_second(made.cables)

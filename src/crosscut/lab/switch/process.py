@@ -19,7 +19,7 @@ from typing import Any
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import enter, removal, state
 from crosscut.lab.plan import addresses
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.plan.plan import LabPlan
 from crosscut.lab.switch.program import (
     ANSWER_SECONDS,
     READY_SECONDS,
@@ -35,7 +35,7 @@ _POLL_SECONDS = 0.005
 _WORDS_KEPT_BYTES = 4096
 
 
-def start(record: state.Record, folder: Path, made: Plan, network: Path) -> state.Process:
+def start(record: state.Record, folder: Path, made: LabPlan, network: Path) -> state.Process:
     """Waits until all adapters are there; UserSwitchError has the program's own words."""
     (folder / _TAPS).write_text(taps_list(_taps(made, folder)), encoding="ascii")
     (folder / _FAULTS).write_text("", encoding="utf-8")
@@ -61,7 +61,7 @@ def start(record: state.Record, folder: Path, made: Plan, network: Path) -> stat
     return process
 
 
-def _taps(made: Plan, folder: Path) -> list[Tap]:
+def _taps(made: LabPlan, folder: Path) -> list[Tap]:
     return [
         Tap(
             host,

@@ -34,7 +34,7 @@ _ENDS = {
 
 
 @dataclass(frozen=True)
-class Route:
+class WalkedPath:
     """Nodes by their names, an adapter beyond the first as `n3/eth1`."""
 
     source: str
@@ -65,11 +65,11 @@ class Route:
 
 @dataclass(frozen=True)
 class Walked:
-    routes: tuple[Route, ...]
+    routes: tuple[WalkedPath, ...]
     seconds: float
 
     @property
-    def unlike(self) -> list[Route]:
+    def unlike(self) -> list[WalkedPath]:
         """Went another way, or did not arrive."""
         return [one for one in self.routes if not one.is_as_computed and one.end != probing.NOT_WALKED]
 
@@ -165,10 +165,10 @@ def nothing_to_walk(network: Ways, source: str, to: str) -> str:
 def _routes(
     expected: Mapping[Probe[int], tuple[str, ...]], found: Mapping[Probe[int], Way], nodes: Sequence[str],
     names: Mapping[str, str],
-) -> Iterator[Route]:  # fmt: skip
+) -> Iterator[WalkedPath]:  # fmt: skip
     for probe, way in sorted(expected.items(), key=lambda pair: (pair[0].source, names[pair[0].to])):
         hops = found[probe].hops
-        yield Route(
+        yield WalkedPath(
             source=nodes[probe.source],
             to=names[probe.to],
             computed=tuple(names[address] for address in way),
@@ -194,7 +194,7 @@ def _walk(
         return probing.walk(sockets, wanted, time.monotonic() + seconds)
 
 
-def sentence(one: Route) -> str:
+def sentence(one: WalkedPath) -> str:
     """n0 → n1 → n2, and where it went another way, or nowhere, the computed one."""
     text = " → ".join([one.source, *one.found])
     if one.is_as_computed:

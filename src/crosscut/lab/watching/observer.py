@@ -33,7 +33,7 @@ class Observer:
     ranks_per_host: int
     _watcher: subprocess.Popen[str] | None = field(init=False, default=None)
     _begin: float = field(init=False, default=0.0)
-    _marks: list[trust.Mark] = field(init=False, default_factory=list)
+    _marks: list[trust.ProgressMark] = field(init=False, default_factory=list)
     _before: dict[str, object] = field(init=False, default_factory=dict)
     _measured_at: float = field(init=False, default=-1e9)
     _switch: Mapping[str, Any] = field(init=False, default_factory=dict)
@@ -55,7 +55,7 @@ class Observer:
         if event["event"] == "progress":
             numbers = [event.get(key) for key in ("size", "phase", "repetition")]
             size, phase, repetition = (number if isinstance(number, int) else 0 for number in numbers)
-            self._marks.append(trust.Mark(time.monotonic(), size, phase, repetition))
+            self._marks.append(trust.ProgressMark(time.monotonic(), size, phase, repetition))
         elif event["event"] == "finished" and self._watcher is not None:
             with contextlib.suppress(CrosscutError):  # what was measured is worth more than its judgement
                 self._record(Path(str(event["out"])))

@@ -18,7 +18,7 @@ from crosscut.base.errors import CrosscutError
 from crosscut.lab import holder, state
 from crosscut.lab.kernel import namespaces
 from crosscut.lab.plan import addresses
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.plan.plan import LabPlan
 
 _TIMEOUT_SECONDS = 2.0
 _PINGS = 40
@@ -32,7 +32,7 @@ _STREAM_MOST_SECONDS = 0.6
 _SEND_BYTES, _RECEIVE_BYTES = 16_384, 1 << 18
 
 
-def pair(made: Plan, faults: tuple[Mapping[str, object], ...]) -> tuple[int, int]:
+def pair(made: LabPlan, faults: tuple[Mapping[str, object], ...]) -> tuple[int, int]:
     """The first two hosts that no fault is planted on; else the first two."""
     broken: set[object] = set()
     for fault in faults:
@@ -43,7 +43,7 @@ def pair(made: Plan, faults: tuple[Mapping[str, object], ...]) -> tuple[int, int
     return first, second
 
 
-def measure(record: state.Record, made: Plan, hosts: tuple[int, int]) -> dict[str, object]:
+def measure(record: state.Record, made: LabPlan, hosts: tuple[int, int]) -> dict[str, object]:
     """Round trip of a byte and rate of a stream, or why there is none."""
     try:
         return holder.inside(record, partial(_measure, made, state.folder(record.name), hosts))
@@ -51,7 +51,7 @@ def measure(record: state.Record, made: Plan, hosts: tuple[int, int]) -> dict[st
         return {"error": str(error)}
 
 
-def _measure(made: Plan, folder: Path, hosts: tuple[int, int]) -> dict[str, object]:
+def _measure(made: LabPlan, folder: Path, hosts: tuple[int, int]) -> dict[str, object]:
     # The hosts' first addresses; a host that forwards has no other.
     where = [folder / "net" / made.hosts[host] for host in hosts]
     with contextlib.ExitStack() as stack:

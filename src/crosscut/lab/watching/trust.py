@@ -37,7 +37,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Mark:
+class ProgressMark:
     """The session said that it has measured up to here."""
 
     at: float
@@ -98,7 +98,7 @@ def limited_share(windows: Sequence[Window], begin: float, end: float) -> float:
     return busy(marked, begin, end)
 
 
-def passed(before: Mark | None, after: Mark, first: int, last: int) -> set[int]:
+def passed(before: ProgressMark | None, after: ProgressMark, first: int, last: int) -> set[int]:
     """Phases that were measured between two marks. Repetitions follow each other, phases in each."""
     if before is None or before.size != after.size:
         # How long the one before went on is not known.
@@ -113,7 +113,7 @@ def passed(before: Mark | None, after: Mark, first: int, last: int) -> set[int]:
 
 
 def limited_phases(
-    seen: Seen, begin: float, marks: Sequence[Mark], first: int, last: int
+    seen: Seen, begin: float, marks: Sequence[ProgressMark], first: int, last: int
 ) -> dict[int, set[int]]:
     """By size, those that this machine limited."""
     times: dict[tuple[int, int], _Time] = defaultdict(_Time)

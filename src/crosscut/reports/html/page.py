@@ -21,10 +21,10 @@ from crosscut.cabling.model import Cabling
 from crosscut.reports.html import assets, method, story, tables, verdicts
 from crosscut.reports.html.markup import Markup, data, element, join, tight
 from crosscut.reports.html.pictures import conditions, run_pictures, sizes
-from crosscut.reports.html.pictures.picture import Picture, Series
-from crosscut.reports.html.pictures.sizes import Choice
+from crosscut.reports.html.pictures.picture import Picture, RunAtSize
+from crosscut.reports.html.pictures.sizes import SizeChoice
 from crosscut.reports.html.story import Told
-from crosscut.reports.html.verdicts import Judgement
+from crosscut.reports.html.verdicts import SpecJudgement
 from crosscut.reports.view import View
 from crosscut.reports.words import about, costs
 from crosscut.reports.words.sentences import of_digest
@@ -44,12 +44,12 @@ class Found:
 class Chapter:
     """Everything the page says of one run."""
 
-    series: Series
+    series: RunAtSize
     digests: Sequence[Digest]
     told: Sequence[Told]
     cautions: Sequence[Caution]
     pictures: Sequence[Picture]
-    choice: Choice
+    choice: SizeChoice
 
     @property
     def view(self) -> View:
@@ -62,7 +62,7 @@ def render(
     size_bytes: int | None = None,
     found: Mapping[Path, Found] | None = None,
     cabling: Cabling | None = None,
-    judgement: Judgement | None = None,
+    judgement: SpecJudgement | None = None,
 ) -> str:
     """The whole file. Runs of which nothing is measured are refused: there would be nothing to show."""
     names = distinct_names(views)
@@ -115,7 +115,7 @@ def _chapter(
     digests = run_pictures.digests(view)
     if not digests:
         raise UsageError(f"{view.path}: nothing is measured yet, so there is nothing to report")
-    series = Series(label, view, _chosen(view, digests, size_bytes))
+    series = RunAtSize(label, view, _chosen(view, digests, size_bytes))
     found = _sought(series) if given is None else given
     if cabling is not None:
         found = Found(*cable_names.named(found.findings, found.structure, cabling))
@@ -135,18 +135,22 @@ def _chapter(
 
 
 def _choice(
-    shown: Series, digests: Sequence[Digest], name: str, known: Structure | None, promises: Sequence[Promise]
-) -> Choice:
+    shown: RunAtSize,
+    digests: Sequence[Digest],
+    name: str,
+    known: Structure | None,
+    promises: Sequence[Promise],
+) -> SizeChoice:
     of_size = {digest.size_bytes: digest for digest in digests}
 
     def draw(size: int) -> list[Picture]:
-        one = Series(shown.name, shown.view, of_size[size])
+        one = RunAtSize(shown.name, shown.view, of_size[size])
         return verdicts.marked(run_pictures.details(one, name, known), promises, one)
 
     return sizes.choice(name, shown.digest.size_bytes, of_size, shown.view.ranks, draw)
 
 
-def _choices_together(chapters: Sequence[Chapter]) -> list[Choice]:
+def _choices_together(chapters: Sequence[Chapter]) -> list[SizeChoice]:
     """Sizes that all runs have, where all are shown at one of them."""
     chosen = {chapter.series.digest.size_bytes for chapter in chapters}
     if len(chapters) < 2 or len(chosen) > 1:
@@ -155,7 +159,7 @@ def _choices_together(chapters: Sequence[Chapter]) -> list[Choice]:
 
     def draw(size: int) -> list[Picture]:
         runs = zip(chapters, there, strict=True)
-        same = [Series(chapter.series.name, chapter.view, digests[size]) for chapter, digests in runs]
+        same = [RunAtSize(chapter.series.name, chapter.view, digests[size]) for chapter, digests in runs]
         return run_pictures.side_by_side(same, "together", sweeps=False)
 
     # No heat map is among them: a rank takes no more room than a few numbers.
@@ -163,7 +167,7 @@ def _choices_together(chapters: Sequence[Chapter]) -> list[Choice]:
     return [sizes.choice("together", chosen.pop(), common, 1, draw)]
 
 
-def _sought(series: Series) -> Found:
+def _sought(series: RunAtSize) -> Found:
     """What the run itself tells."""
     view = series.view
     index = view.sizes.index(series.digest.size_bytes)
@@ -193,7 +197,7 @@ def _title(chapters: Sequence[Chapter]) -> str:
     return f"{units.count(len(chapters), 'run')} side by side · crosscut"
 
 
-def _opening(chapters: Sequence[Chapter], judgement: Judgement | None) -> Markup:
+def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Markup:
     """Verdicts, where anything was promised. Else of one run its first sentence heads the page; of several
     each is told by name."""
     if judgement is not None:
@@ -230,7 +234,7 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
     return element("ol", entries, class_="findings")
 
 
-def _judged(chapters: Sequence[Chapter], judgement: Judgement) -> Markup:
+def _judged(chapters: Sequence[Chapter], judgement: SpecJudgement) -> Markup:
     """What was promised, then what else is the case."""
     one = chapters[0]
     alone = len(chapters) == 1

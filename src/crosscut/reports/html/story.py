@@ -12,7 +12,7 @@ from crosscut.analysis.findings.kinds import Sort
 from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
-from crosscut.reports.html.pictures.picture import Picture, Series
+from crosscut.reports.html.pictures.picture import Picture, RunAtSize
 from crosscut.reports.words import figures
 
 # From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
@@ -30,7 +30,7 @@ class Told:
     warns: bool = False
 
 
-def told(found: Sequence[Finding], one: Series, sentences: Sequence[str]) -> list[Told]:
+def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> list[Told]:
     """What warns first; then the shape of the phases and what explains it; then the terminal's sentences."""
     warnings = [_of_finding(finding) for finding in found if finding.kind.warns]
     explained = [_of_finding(finding) for finding in found if finding.kind.sort is Sort.DESIGN]
@@ -75,7 +75,7 @@ def _sentence(words: str) -> str:
     return start + words[1:] + ("" if words.endswith(".") else ".")
 
 
-def _shape(one: Series) -> str:
+def _shape(one: RunAtSize) -> str:
     """Whether all phases are alike; where not, how many fall short, and how far. A phase falls short where
     even the upper end of its interval is below the lower end of the fastest one's."""
     rates = one.digest.rates

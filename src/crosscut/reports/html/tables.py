@@ -12,7 +12,7 @@ from crosscut.analysis.figures.pingpong import Sweep
 from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, join, table
-from crosscut.reports.html.pictures.picture import Series
+from crosscut.reports.html.pictures.picture import RunAtSize
 from crosscut.reports.view import View
 from crosscut.reports.words import costs, figures
 
@@ -59,7 +59,7 @@ def _cells(figure: figures.Figure | None) -> tuple[str, str]:
     return f"{median} {unit[1]}", interval
 
 
-def slowest_routes(one: Series) -> Markup:
+def slowest_routes(one: RunAtSize) -> Markup:
     routes = one.digest.routes
     order = routes.slowest(SLOWEST_ROUTES)
     if len(order) == 0:
@@ -79,11 +79,11 @@ def slowest_routes(one: Series) -> Markup:
     return table(head, rows, words=frozenset({0, 1}), caption=caption)
 
 
-def _size(one: Series) -> str:
+def _size(one: RunAtSize) -> str:
     return units.size(one.digest.size_bytes)
 
 
-def phases(one: Series) -> Markup:
+def phases(one: RunAtSize) -> Markup:
     rates = one.digest.formula if one.by_formula else one.digest.rates
     there = np.nonzero(np.isfinite(rates.median))[0]
     if len(there) < 2:

@@ -6,40 +6,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from crosscut.analysis.compare.promises import Judged, Verdict
-from crosscut.analysis.compare.spec import Kind, Promise, Spec
+from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
+from crosscut.analysis.compare.spec import Promise, PromiseKind, Spec
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
-from crosscut.reports.html.pictures.picture import Picture, Series
+from crosscut.reports.html.pictures.picture import Picture, RunAtSize
 from crosscut.reports.words import check as words_check
 
 _RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
 _SIGNS = {Verdict.FAIL: "✗ broken", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ kept"}
 _ORDER = [Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS]
 # Which pictures prove a promise of a kind, best first.
-_PROOFS: dict[Kind, tuple[str, ...]] = {
-    Kind.BISECTION: ("phases", "phase-histogram"),
-    Kind.PHASE: ("phases", "phase-histogram"),
-    Kind.ROUTE: ("routes", "route-histogram"),
-    Kind.NODE: ("routes", "ranks"),
-    Kind.LATENCY: ("sweep-time", "routes"),
-    Kind.SPREAD: ("route-histogram", "curve"),
+_PROOFS: dict[PromiseKind, tuple[str, ...]] = {
+    PromiseKind.BISECTION: ("phases", "phase-histogram"),
+    PromiseKind.PHASE: ("phases", "phase-histogram"),
+    PromiseKind.ROUTE: ("routes", "route-histogram"),
+    PromiseKind.NODE: ("routes", "ranks"),
+    PromiseKind.LATENCY: ("sweep-time", "routes"),
+    PromiseKind.SPREAD: ("route-histogram", "curve"),
 }
 # In which the bound is a line: its place is on the axis y, or on x.
-_LINES_Y: dict[str, tuple[Kind, ...]] = {
-    "phases": (Kind.PHASE, Kind.BISECTION), "sweep-time": (Kind.LATENCY,),
+_LINES_Y: dict[str, tuple[PromiseKind, ...]] = {
+    "phases": (PromiseKind.PHASE, PromiseKind.BISECTION), "sweep-time": (PromiseKind.LATENCY,),
 }  # fmt: skip
-_LINES_X: dict[str, tuple[Kind, ...]] = {
-    "route-histogram": (Kind.ROUTE,), "curve": (Kind.ROUTE,), "phase-histogram": (Kind.PHASE, Kind.BISECTION),
+_LINES_X: dict[str, tuple[PromiseKind, ...]] = {
+    "route-histogram": (PromiseKind.ROUTE,), "curve": (PromiseKind.ROUTE,),
+    "phase-histogram": (PromiseKind.PHASE, PromiseKind.BISECTION),
 }  # fmt: skip
 # A bound further away than so many widths of a histogram would leave nothing of it to see.
 _WIDTHS_AWAY = 8
 
 
 @dataclass(frozen=True)
-class Judgement:
+class SpecJudgement:
     spec: Spec
-    judged: tuple[Judged, ...]
+    judged: tuple[PromiseVerdict, ...]
     names: tuple[str, ...]
     """[rank] of the run with the most ranks."""
     measured_by: Mapping[str, Path] = field(default_factory=dict)
@@ -50,12 +51,12 @@ class Judgement:
         return [one.promise for one in self.judged if self.measured_by.get(one.promise.name) == path]
 
 
-def headline(judgement: Judgement) -> str:
+def headline(judgement: SpecJudgement) -> str:
     worst = min((one.verdict for one in judgement.judged), key=_ORDER.index)
     return f"{_RESULT[worst]}: {words_check.sentence(judgement.judged)}."
 
 
-def section(judgement: Judgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
+def section(judgement: SpecJudgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
     """Broken promises first; `pictures` of each run."""
     ordered = sorted(judgement.judged, key=lambda one: _ORDER.index(one.verdict))
     return element(
@@ -72,7 +73,9 @@ def section(judgement: Judgement, pictures: Mapping[Path, Sequence[Picture]]) ->
     )
 
 
-def _entry(one: Judged, judgement: Judgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
+def _entry(
+    one: PromiseVerdict, judgement: SpecJudgement, pictures: Mapping[Path, Sequence[Picture]]
+) -> Markup:
     promise, names = one.promise, judgement.names
     said = words_check.notes(one, names)
     if chance := words_check.chance(one):
@@ -93,7 +96,7 @@ def _entry(one: Judged, judgement: Judgement, pictures: Mapping[Path, Sequence[P
     )  # fmt: skip
 
 
-def _measured(one: Judged, names: Sequence[str]) -> str:
+def _measured(one: PromiseVerdict, names: Sequence[str]) -> str:
     return one.reason or f"measured {words_check.measured(one, names)}"
 
 
@@ -117,12 +120,12 @@ def _ending(picture: Picture) -> str:
     return picture.name.partition("-")[2]
 
 
-def marked(pictures: Sequence[Picture], promises: Sequence[Promise], one: Series) -> list[Picture]:
+def marked(pictures: Sequence[Picture], promises: Sequence[Promise], one: RunAtSize) -> list[Picture]:
     """Pictures of a run at a size, with lines at what was promised of just that."""
     return [_marked(picture, promises, one) for picture in pictures]
 
 
-def _marked(picture: Picture, promises: Sequence[Promise], one: Series) -> Picture:
+def _marked(picture: Picture, promises: Sequence[Promise], one: RunAtSize) -> Picture:
     ending = _ending(picture)
     kinds = _LINES_Y.get(ending, ()) + _LINES_X.get(ending, ())
     lines = [

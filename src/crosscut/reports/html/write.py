@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crosscut.analysis.compare import promises
-from crosscut.analysis.compare.promises import Judged
+from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.compare.spec import read as read_spec
 from crosscut.analysis.findings import of_run
@@ -17,13 +17,15 @@ from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.cabling.model import Cabling
 from crosscut.reports import redaction
 from crosscut.reports.html.page import Found, render
-from crosscut.reports.html.verdicts import Judgement
+from crosscut.reports.html.verdicts import SpecJudgement
 from crosscut.reports.json import verdicts as verdicts_file
 from crosscut.reports.view import View, open_view
 from crosscut.run.run import Run
 
 
-def judged(spec: Spec, views: Sequence[View], verdicts: Sequence[Judged] | None = None) -> Judgement:
+def judged(
+    spec: Spec, views: Sequence[View], verdicts: Sequence[PromiseVerdict] | None = None
+) -> SpecJudgement:
     """Verdicts as they were reached; without any those of `crosscut check` on these runs."""
     runs = [Run(view.path, view.dataset) for view in views]
     found = tuple(verdicts) if verdicts is not None else promises.verdicts(spec, runs).judged
@@ -33,10 +35,10 @@ def judged(spec: Spec, views: Sequence[View], verdicts: Sequence[Judged] | None 
         for promise in spec.promises
         if any(promises.measures(run, promise) for run in runs)
     }
-    return Judgement(spec, found, of_run.rank_names(largest), seen)
+    return SpecJudgement(spec, found, of_run.rank_names(largest), seen)
 
 
-def _judgement(views: Sequence[View], spec: Path | None, verdicts: Path | None) -> Judgement | None:
+def _judgement(views: Sequence[View], spec: Path | None, verdicts: Path | None) -> SpecJudgement | None:
     if verdicts is not None:
         promised, found = verdicts_file.read(verdicts, max(view.ranks for view in views))
         return judged(promised, views, found)
@@ -47,7 +49,7 @@ def _judgement(views: Sequence[View], spec: Path | None, verdicts: Path | None) 
 class _Shown:
     views: Sequence[View]
     found: Mapping[Path, Found]
-    judgement: Judgement | None
+    judgement: SpecJudgement | None
 
 
 def _without_names(of: _Shown) -> _Shown:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from crosscut.analysis.compare.promises import Judged
+from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.reports.words import check as words_check
@@ -17,7 +17,7 @@ SCHEMA = {"name": "crosscut-check", "version": 1}
 
 
 def document(
-    spec: Spec, judged: Sequence[Judged], names: Sequence[str], cautions: Sequence[Caution] = ()
+    spec: Spec, judged: Sequence[PromiseVerdict], names: Sequence[str], cautions: Sequence[Caution] = ()
 ) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
@@ -32,7 +32,7 @@ def cautions_json(found: Sequence[Caution]) -> list[dict[str, str]]:
     return [{"kind": one.kind.value, "text": one.text, "advice": one.advice} for one in found]
 
 
-def _promise(one: Judged, names: Sequence[str]) -> dict[str, Any]:
+def _promise(one: PromiseVerdict, names: Sequence[str]) -> dict[str, Any]:
     promise = one.promise
     return {
         "name": promise.name,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from crosscut.analysis.compare.comparing import Asked, Change, Comparison
+from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
 from crosscut.analysis.compare.conditions import UntoldError
 from crosscut.analysis.compare.trend import Trends
 from crosscut.analysis.figures.series import Subject
@@ -15,7 +15,7 @@ SCHEMA = {"name": "crosscut-comparison", "version": 1}
 
 
 def document(
-    comparison: Comparison, asked: Asked, names: Sequence[str], found: Trends | None = None
+    comparison: Comparison, asked: ComparisonSettings, names: Sequence[str], found: Trends | None = None
 ) -> dict[str, Any]:
     value: dict[str, Any] = {
         "schema": SCHEMA,
@@ -56,7 +56,7 @@ def untold(error: UntoldError) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _change(change: Change, names: Sequence[str]) -> dict[str, Any]:
+def _change(change: Difference, names: Sequence[str]) -> dict[str, Any]:
     return _subject(change.subject, names) | {
         "before_bytes_per_second": change.first,
         "after_bytes_per_second": change.second,

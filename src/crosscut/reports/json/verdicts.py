@@ -10,18 +10,18 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeVar
 
-from crosscut.analysis.compare.promises import Judged, Verdict
-from crosscut.analysis.compare.spec import Kind, Promise, Spec
+from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
+from crosscut.analysis.compare.spec import Promise, PromiseKind, Spec
 from crosscut.base.errors import UsageError, plainly
 from crosscut.reports.json.check import SCHEMA
 
 LARGEST_FILE_BYTES = 1 << 28
 Member = TypeVar("Member", bound=Enum)
 # A route's two ranks; a node's ranks, -1 behind them where it receives; a phase's number, negated; nothing.
-_LABEL_RANKS = {Kind.ROUTE: 2, Kind.LATENCY: 2}
+_LABEL_RANKS = {PromiseKind.ROUTE: 2, PromiseKind.LATENCY: 2}
 
 
-def read(path: Path, ranks: int) -> tuple[Spec, tuple[Judged, ...]]:
+def read(path: Path, ranks: int) -> tuple[Spec, tuple[PromiseVerdict, ...]]:
     """`ranks`: of the largest of the runs that it is shown with."""
     try:
         if path.stat().st_size > LARGEST_FILE_BYTES:
@@ -100,7 +100,7 @@ class _Table:
         return dict(found)
 
 
-def _judged(table: _Table, ranks: int) -> Judged:
+def _judged(table: _Table, ranks: int) -> PromiseVerdict:
     promise = _promise(table)
     broken = table.get("broken_labels")
     if not isinstance(broken, list):
@@ -110,7 +110,7 @@ def _judged(table: _Table, ranks: int) -> Judged:
         raise table.wrong("doubt", "between 0 and 1")
     reason = table.text("reason") if table.get("reason") is not None else ""
     worst = () if reason else _label(table, "worst_label", table.get("worst_label"), promise.kind, ranks)
-    return Judged(
+    return PromiseVerdict(
         promise=promise,
         verdict=table.one_of("verdict", Verdict),
         doubt=doubt,
@@ -132,24 +132,24 @@ def _promise(table: _Table) -> Promise:
     if not 0 < share < 1:
         raise table.wrong("of_the_time", "between 0 and 1")
     return Promise(
-        name=table.text("name"), kind=table.one_of("kind", Kind), pattern=table.text("pattern"),
+        name=table.text("name"), kind=table.one_of("kind", PromiseKind), pattern=table.text("pattern"),
         size_bytes=max(table.count("size_bytes"), 1), bound=bound, said=table.text("promised"),
         parameters=table.parameters("parameters"), routes=table.text("routes"), nodes=table.texts("nodes"),
         of_the_time=share,
     )  # fmt: skip
 
 
-def _label(table: _Table, key: str, value: object, kind: Kind, ranks: int) -> tuple[int, ...]:
+def _label(table: _Table, key: str, value: object, kind: PromiseKind, ranks: int) -> tuple[int, ...]:
     """Of ranks that the runs have."""
     if not isinstance(value, list) or not all(type(part) is int for part in value):
         raise table.wrong(key, "a list of ranks")
     label = tuple(value)
-    if kind is Kind.SPREAD:
+    if kind is PromiseKind.SPREAD:
         fits = label == ()
-    elif kind in (Kind.BISECTION, Kind.PHASE):
+    elif kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
         fits = len(label) == 1 and label[0] <= 0
     else:
-        inner = label[:-1] if kind is Kind.NODE and label[-1:] == (-1,) else label
+        inner = label[:-1] if kind is PromiseKind.NODE and label[-1:] == (-1,) else label
         fits = len(inner) == _LABEL_RANKS.get(kind, max(len(inner), 1))
         fits = fits and all(rank >= 0 for rank in inner)
         if fits and max(inner) >= ranks:

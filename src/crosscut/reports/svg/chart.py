@@ -35,7 +35,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     label: str
     is_log: bool = False
     least: float | None = None
@@ -56,7 +56,7 @@ class _Scale:
         return self.start + (at - low) / (high - low) * (self.end - self.start)
 
 
-def svg(title: str, subtitle: Sequence[str], marks: Sequence[Mark], x: Axis, y: Axis) -> str:
+def svg(title: str, subtitle: Sequence[str], marks: Sequence[Mark], x: ChartAxis, y: ChartAxis) -> str:
     across = _scale([v for mark in marks for v in _edges(mark)], x, LEFT, WIDTH - RIGHT)
     up = _scale([v for mark in marks for v in mark.y], y, HEIGHT - BOTTOM, TOP)
     parts = [
@@ -79,7 +79,7 @@ def _edges(mark: Mark) -> Iterator[float]:
         yield value + mark.bar
 
 
-def _scale(values: Sequence[float], axis: Axis, start: float, end: float) -> _Scale:
+def _scale(values: Sequence[float], axis: ChartAxis, start: float, end: float) -> _Scale:
     finite = [value for value in values if math.isfinite(value) and (value > 0 or not axis.is_log)]
     low, high = (min(finite), max(finite)) if finite else (1.0, 2.0)
     if axis.is_log:
@@ -104,13 +104,15 @@ def ticks(low: float, high: float, is_log: bool) -> list[float]:
     return [step * at for at in range(first, math.floor(high / step) + 1)]
 
 
-def _own_ticks(marks: Sequence[Mark], x: Axis) -> list[float]:
+def _own_ticks(marks: Sequence[Mark], x: ChartAxis) -> list[float]:
     """Few numbers that were chosen, as ranks or sizes, are named themselves; empty: they are many."""
     own = sorted({value for mark in marks for value in mark.x if value > 0})
     return own if x.is_log and 2 <= len(own) <= _MOST_OWN_TICKS else []
 
 
-def _axes(across: _Scale, up: _Scale, x: Axis, y: Axis, across_ticks: Sequence[float]) -> Iterator[str]:
+def _axes(
+    across: _Scale, up: _Scale, x: ChartAxis, y: ChartAxis, across_ticks: Sequence[float]
+) -> Iterator[str]:
     for value in ticks(up.low, up.high, up.is_log):
         at = up(value)
         yield f'<path d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}" stroke="{_GRID}"/>'

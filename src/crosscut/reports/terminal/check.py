@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from crosscut.analysis.compare.comparing import Asked, Comparison
-from crosscut.analysis.compare.promises import Judged, Verdict
+from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings
+from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.base import units
@@ -19,7 +19,7 @@ _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.UNDECIDED: "
 
 
 def render(
-    screen: Screen, spec: Spec, judged: Sequence[Judged], names: Sequence[str],
+    screen: Screen, spec: Spec, judged: Sequence[PromiseVerdict], names: Sequence[str],
     cautions: Sequence[Caution] = (), planted: Sequence[str] = (),
 ) -> None:  # fmt: skip
     worst = max((one.verdict for one in judged), key=[Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL].index)
@@ -51,7 +51,11 @@ def warn(screen: Screen, cautions: Sequence[Caution]) -> None:
 
 
 def render_quick(
-    screen: Screen, found: Comparison, asked: Asked, names: Sequence[str], drain: Sequence[tuple[str, str]]
+    screen: Screen,
+    found: Comparison,
+    asked: ComparisonSettings,
+    names: Sequence[str],
+    drain: Sequence[tuple[str, str]],
 ) -> None:
     terminal_compare.render_conditions(screen, found.conditions)
     terminal_compare.render(screen, found, asked, names)

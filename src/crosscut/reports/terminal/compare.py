@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crosscut.analysis.compare.comparing import Asked, Change, Comparison
+from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, Difference
 from crosscut.analysis.compare.conditions import UntoldError
 from crosscut.analysis.compare.trend import Trend, Trends
 from crosscut.analysis.figures.series import Family
@@ -28,7 +28,7 @@ def render_conditions(screen: Screen, said: Sequence[str]) -> None:
         screen.line()
 
 
-def render(screen: Screen, found: Comparison, asked: Asked, names: Sequence[str]) -> None:
+def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: Sequence[str]) -> None:
     several = len({change.subject.size_bytes for change in found.classes}) > 1
     news = [change for change in found.changes if change.explained_by is None]
     _headline(screen, found, asked, news, names)
@@ -59,7 +59,11 @@ def render(screen: Screen, found: Comparison, asked: Asked, names: Sequence[str]
 
 
 def _headline(
-    screen: Screen, found: Comparison, asked: Asked, news: Sequence[Change], names: Sequence[str]
+    screen: Screen,
+    found: Comparison,
+    asked: ComparisonSettings,
+    news: Sequence[Difference],
+    names: Sequence[str],
 ) -> None:
     if not found.changes:
         screen.line(f"Nothing changed by {units.percent(asked.matters)} or more beyond the noise.", "bold")
@@ -77,7 +81,7 @@ def _headline(
     screen.line(said + text[:1].upper() + text[1:], "bold yellow" if worse else "bold green")
 
 
-def _routes(news: Sequence[Change], names: Sequence[str]) -> list[str]:
+def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
     routes = sorted((c for c in news if c.subject.family is Family.ROUTE), key=lambda c: c.shift.middle)
     said = [
         f"{words.subject(c.subject, names)}: {words.percent(c.shift.middle)} ({words.from_to(c)})"
@@ -110,7 +114,7 @@ def chance(doubt: float) -> str:
     return "no" if doubt == 0 else f"{doubt:.1g}" if doubt < 0.095 else f"{doubt:.2f}"
 
 
-def _how(found: Comparison, asked: Asked) -> str:
+def _how(found: Comparison, asked: ComparisonSettings) -> str:
     if found.computed:
         return f"{units.count(found.tests, 'figure')} compared; both runs were computed without noise."
     one, other = found.repetitions
@@ -124,7 +128,7 @@ def _how(found: Comparison, asked: Asked) -> str:
     )
 
 
-def render_trend(screen: Screen, found: Trends, asked: Asked, names: Sequence[str]) -> None:
+def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names: Sequence[str]) -> None:
     told = [trend for trend in found.series if trend.told(asked)]
     if told:
         worst = max(told, key=lambda t: abs(t.step if t.told(asked) == "step" else t.change))
@@ -164,7 +168,7 @@ def render_trend(screen: Screen, found: Trends, asked: Asked, names: Sequence[st
     )  # fmt: skip
 
 
-def _sentence(trend: Trend, found: Trends, asked: Asked, names: Sequence[str]) -> str:
+def _sentence(trend: Trend, found: Trends, asked: ComparisonSettings, names: Sequence[str]) -> str:
     name = words.subject(trend.subject, names)
     if trend.told(asked) == "step":
         return (

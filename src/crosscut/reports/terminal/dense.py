@@ -14,7 +14,7 @@ from crosscut.analysis.stats import binning
 from crosscut.analysis.stats.intervals import Floats, Medians, medians
 from crosscut.base import units
 from crosscut.reports.terminal import size_table, steady
-from crosscut.reports.terminal.plot import Columns, column_plot, histogram_plot
+from crosscut.reports.terminal.plot import PlotColumns, column_plot, histogram_plot
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, text
 from crosscut.reports.words import about, figures
@@ -91,7 +91,7 @@ def phases(screen: Screen, samples: Samples, rates: Medians) -> None:
     high = np.where(np.isfinite(rates.high), rates.high, rates.median)[there]
     unit = units.rate_unit(float(np.nanmax(high)))
     lines = column_plot(
-        Columns(numbers.tolist(), low, high), unit=unit, width=screen.width, height=PLOT_HEIGHT,
+        PlotColumns(numbers.tolist(), low, high), unit=unit, width=screen.width, height=PLOT_HEIGHT,
         glyphs=screen.glyphs, x_label="phase",
     )  # fmt: skip
     if lines:

@@ -12,7 +12,7 @@ from crosscut.reports.terminal.screen import Rows, Screen
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredValue:
     what: str
     value: float
     expected: float
@@ -24,7 +24,7 @@ class Measured:
         return self.value / self.expected
 
 
-def render(screen: Screen, adapter: str, found: Expected, measured: Sequence[Measured]) -> None:
+def render(screen: Screen, adapter: str, found: Expected, measured: Sequence[MeasuredValue]) -> None:
     half = (
         f"; half to half {units.rate(found.bisection_bytes_per_second)}"
         if math.isfinite(found.bisection_bytes_per_second)

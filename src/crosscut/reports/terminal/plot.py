@@ -16,7 +16,7 @@ from crosscut.reports.terminal.glyphs import Glyphs
 
 
 @dataclass(frozen=True)
-class Columns:
+class PlotColumns:
     """What a column plot shows: one column an `x`, filled to `low` and shaded on to `high`."""
 
     x: Sequence[int]
@@ -24,13 +24,13 @@ class Columns:
     high: Floats
 
 
-def binned(columns: Columns, most: int) -> Columns:
+def binned(columns: PlotColumns, most: int) -> PlotColumns:
     """At most `most` columns: neighbours share one, from the least `low` to the greatest `high`."""
     if len(columns.x) <= most:
         return columns
     edges = np.linspace(0, len(columns.x), most + 1).astype(int)
     spans = list(itertools.pairwise(edges))
-    return Columns(
+    return PlotColumns(
         x=[columns.x[first] for first, _ in spans],
         low=np.array([_finite(columns.low[first:last]).min(initial=np.inf) for first, last in spans]),
         high=np.array([_finite(columns.high[first:last]).max(initial=-np.inf) for first, last in spans]),
@@ -58,7 +58,7 @@ def _column(low: float, high: float, top: float, height: int, glyphs: Glyphs) ->
 
 
 def column_plot(
-    columns: Columns, *, unit: tuple[float, str], width: int, height: int, glyphs: Glyphs, x_label: str
+    columns: PlotColumns, *, unit: tuple[float, str], width: int, height: int, glyphs: Glyphs, x_label: str
 ) -> list[str]:
     """Columns over a labelled axis; no wider than `width`."""
     finite = _finite(columns.high)

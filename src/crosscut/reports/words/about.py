@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from crosscut.analysis.figures import cautions
-from crosscut.analysis.figures.cautions import Caution, Kind
+from crosscut.analysis.figures.cautions import Caution, CautionKind
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.slowdown import early_ends
 from crosscut.base import units
@@ -179,7 +179,7 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
         caution
         for caution in cautions.of_samples(shown, skew_seconds(view))
         # Every repetition of a simulation is the same.
-        if not (is_simulated(view.attributes) and caution.kind is Kind.FEW_REPETITIONS)
+        if not (is_simulated(view.attributes) and caution.kind is CautionKind.FEW_REPETITIONS)
     ]
     if not has_virtual_clock(view.attributes):
         found += cautions.of_clock(shown, clock_step_seconds(view))
@@ -191,10 +191,12 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     elif view.shape is not Shape.LOADED:  # whose figures are of single messages, not of phases
         found += cautions.of_intervals(shown)
     if costly := costs.far_off(view, costs.effort_of(view)):
-        found.append(Caution(Kind.PROCESSOR_TIME, costly, costs.ADVICE))
+        found.append(Caution(CautionKind.PROCESSOR_TIME, costly, costs.ADVICE))
     if text(view.attributes, "backend", "name") == "null":
         found.append(
-            Caution(Kind.NOTHING_MOVED, "the backend null moves nothing: these are crosscut's own costs")
+            Caution(
+                CautionKind.NOTHING_MOVED, "the backend null moves nothing: these are crosscut's own costs"
+            )
         )
     return found
 
@@ -211,20 +213,20 @@ def _state(view: View) -> list[Caution]:
         share = float((view.status == 1).mean())
         found.append(
             Caution(
-                Kind.UNFINISHED,
+                CautionKind.UNFINISHED,
                 f"{reason}; {units.percent(share)} of its cells are measured",
                 "" if view.state == "recovered" else f"crosscut run --resume {view.path}",
             )
         )
     lost = [
         Caution(
-            Kind.FAILED_RANKS,
+            CautionKind.FAILED_RANKS,
             f"rank {dig(entry, 'rank')} on {dig(entry, 'node')} was lost: {dig(entry, 'reason')}",
         )
         for entry in items(view.attributes, "failed_ranks")
     ]
     forced = [
-        Caution(Kind.RESUMED_ELSEWHERE, f"resumed by force: {dig(entry, 'differences')}")
+        Caution(CautionKind.RESUMED_ELSEWHERE, f"resumed by force: {dig(entry, 'differences')}")
         for entry in items(view.attributes, "resumed")
         if dig(entry, "forced") is True
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from crosscut.analysis.compare.comparing import Change
+from crosscut.analysis.compare.comparing import Difference
 from crosscut.analysis.figures.series import Family, Subject
 from crosscut.base import units
 
@@ -41,12 +41,12 @@ def signed(share: float) -> str:
     return f"{'+' if value > 0 else '−' if value < 0 else ''}{abs(value):.{digits}f} %"
 
 
-def interval(change: Change) -> str:
+def interval(change: Difference) -> str:
     low, high = change.shift.low, change.shift.high
     return f"[{percent(low)} … {percent(high)}]" if math.isfinite(low + high) else ""
 
 
-def from_to(change: Change) -> str:
+def from_to(change: Difference) -> str:
     unit = units.rate_unit(max(change.first, change.second))
     return f"{units.number(change.first, unit)} → {units.number(change.second, unit)} {unit[1]}"
 

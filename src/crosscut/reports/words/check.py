@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from crosscut.analysis.compare.promises import Judged, Verdict
-from crosscut.analysis.compare.spec import Kind, Promise
+from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
+from crosscut.analysis.compare.spec import Promise, PromiseKind
 from crosscut.base import units
 
 BROKEN_NAMED = 8
@@ -15,9 +15,9 @@ BROKEN_NAMED = 8
 def label(promise: Promise, of: Sequence[int], names: Sequence[str]) -> str:
     if not of:
         return "all routes"
-    if promise.kind in (Kind.BISECTION, Kind.PHASE):
+    if promise.kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
         return f"phase {-of[0]}"
-    if promise.kind is Kind.NODE:
+    if promise.kind is PromiseKind.NODE:
         return f"{names[of[0]].partition(':')[0]} {'in' if of[-1] < 0 else 'out'}"
     return f"{names[of[0]]} → {names[of[1]]}"
 
@@ -25,27 +25,27 @@ def label(promise: Promise, of: Sequence[int], names: Sequence[str]) -> str:
 def figure(promise: Promise, value: float) -> str:
     if not math.isfinite(value):
         return "–"
-    if promise.kind is Kind.LATENCY:
+    if promise.kind is PromiseKind.LATENCY:
         return units.seconds(value)
-    return units.percent(value) if promise.kind is Kind.SPREAD else units.rate(value)
+    return units.percent(value) if promise.kind is PromiseKind.SPREAD else units.rate(value)
 
 
 def what(promise: Promise) -> str:
     """`every route between groups, 1 MB, aapc`"""
     noun = {
-        Kind.BISECTION: "rate of each rank, in every cut into halves",
-        Kind.PHASE: "rate of each rank, in every phase",
-        Kind.ROUTE: "every route",
-        Kind.NODE: "every node, out and in",
-        Kind.LATENCY: "latency of every pair",
-        Kind.SPREAD: "spread of routes (5th to 95th percentile over median)",
+        PromiseKind.BISECTION: "rate of each rank, in every cut into halves",
+        PromiseKind.PHASE: "rate of each rank, in every phase",
+        PromiseKind.ROUTE: "every route",
+        PromiseKind.NODE: "every node, out and in",
+        PromiseKind.LATENCY: "latency of every pair",
+        PromiseKind.SPREAD: "spread of routes (5th to 95th percentile over median)",
     }[promise.kind]
     words = [noun, promise.routes, f"of {', '.join(promise.nodes)}" if promise.nodes else ""]
     often = "" if promise.of_the_time == 0.5 else f", {units.percent(promise.of_the_time)} of the time"
     return f"{' '.join(filter(None, words))}; {promise.pattern}, {units.size(promise.size_bytes)}{often}"
 
 
-def measured(one: Judged, names: Sequence[str]) -> str:
+def measured(one: PromiseVerdict, names: Sequence[str]) -> str:
     """`worst 9.87 MB/s (n003 → n007), middle 11.8 MB/s`"""
     if one.reason:
         return one.reason
@@ -56,7 +56,7 @@ def measured(one: Judged, names: Sequence[str]) -> str:
     return f"worst {worst} ({where}), middle {figure(one.promise, one.middle)}, of {one.quantities:,}"
 
 
-def broken(one: Judged, names: Sequence[str]) -> str:
+def broken(one: PromiseVerdict, names: Sequence[str]) -> str:
     if not one.broken:
         return ""
     named = ", ".join(label(one.promise, of, names) for of in one.broken[:BROKEN_NAMED])
@@ -64,7 +64,7 @@ def broken(one: Judged, names: Sequence[str]) -> str:
     return f"beyond doubt: {named}" + (f" and {more:,} more" if more > 0 else "")
 
 
-def sentence(judged: Sequence[Judged]) -> str:
+def sentence(judged: Sequence[PromiseVerdict]) -> str:
     count = {verdict: sum(one.verdict is verdict for one in judged) for verdict in Verdict}
     if count[Verdict.FAIL]:
         return f"{count[Verdict.FAIL]} of {units.count(len(judged), 'promise')} broken"
@@ -73,23 +73,23 @@ def sentence(judged: Sequence[Judged]) -> str:
     return "All promises are kept" if len(judged) > 1 else "The promise is kept"
 
 
-def chance(one: Judged) -> str:
+def chance(one: PromiseVerdict) -> str:
     if one.verdict is Verdict.UNDECIDED:
         return ""
     return f"{one.doubt:.1g}" if one.doubt >= 1e-12 else "< 1e-12"
 
 
-def left_out(one: Judged) -> str:
+def left_out(one: PromiseVerdict) -> str:
     """What was not looked at, unless the verdict's reason says so."""
     return f"{one.left_out}, which are left out" if one.left_out and not one.reason else ""
 
 
-def notes(one: Judged, names: Sequence[str]) -> list[str]:
+def notes(one: PromiseVerdict, names: Sequence[str]) -> list[str]:
     """Below a verdict."""
     return [said for said in (broken(one, names), left_out(one), undecided(one)) if said]
 
 
-def undecided(one: Judged) -> str:
+def undecided(one: PromiseVerdict) -> str:
     """What to do about it."""
     if one.verdict is not Verdict.UNDECIDED or one.reason:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from crosscut.analysis.figures import cautions
-from crosscut.analysis.figures.cautions import Caution, Kind
+from crosscut.analysis.figures.cautions import Caution, CautionKind
 from crosscut.reports.view import View
 from crosscut.reports.words import about
 from crosscut.reports.words.trust import emulations
@@ -17,7 +17,7 @@ def of_runs(runs: Sequence[Run], sizes_bytes: Iterable[int]) -> list[Caution]:
     """Of what was promised at these sizes; none where no run is of a lab. The first of each kind stands for
     those of all runs."""
     sizes = frozenset(sizes_bytes)
-    found: dict[tuple[Kind, str], list[Caution]] = {}
+    found: dict[tuple[CautionKind, str], list[Caution]] = {}
     for run in runs:
         for one in _of_run(View(run.path, run.dataset, run.attributes), sizes):
             found.setdefault((one.kind, one.advice), []).append(one)

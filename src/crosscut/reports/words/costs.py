@@ -9,7 +9,7 @@ import numpy as np
 
 from crosscut.analysis.figures import hops, path_lengths, summary
 from crosscut.analysis.figures.effort import Effort, efforts
-from crosscut.analysis.figures.hops import ByHops, Figure
+from crosscut.analysis.figures.hops import ByHops, HopLatency
 from crosscut.base import units
 from crosscut.reports.view import View, text
 from crosscut.run.shape import Shape
@@ -51,13 +51,13 @@ def hops_sentence(found: ByHops) -> str:
     return f"{', '.join(parts)}; both ends take {figure(found.ends)} ({units.size(found.size_bytes)})"
 
 
-def _shows(one: Figure, found: ByHops) -> bool:
+def _shows(one: HopLatency, found: ByHops) -> bool:
     """More than none by its interval; and more than rounding, where it has no width."""
     least = one.low if math.isfinite(one.low) else one.seconds
     return least > SMALLEST_SHARE * abs(found.ends.seconds)
 
 
-def figure(one: Figure) -> str:
+def figure(one: HopLatency) -> str:
     shown = units.seconds(one.seconds)
     if not math.isfinite(one.low):
         return shown
@@ -90,7 +90,7 @@ def hops_json(found: ByHops | None) -> dict[str, object] | None:
     }
 
 
-def _figure_json(one: Figure | None) -> dict[str, float | None] | None:
+def _figure_json(one: HopLatency | None) -> dict[str, float | None] | None:
     if one is None:
         return None
     return {

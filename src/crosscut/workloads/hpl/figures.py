@@ -10,7 +10,7 @@ from crosscut.workloads.hpl.output import Solution
 
 
 @dataclass(frozen=True)
-class Row:
+class HplRow:
     """Repetitions of one system, solved in one way."""
 
     solutions: tuple[Solution, ...]
@@ -49,15 +49,15 @@ class Row:
         return all(one.passed for one in self.solutions)
 
 
-def rows(solutions: Sequence[Solution]) -> list[Row]:
+def rows(solutions: Sequence[Solution]) -> list[HplRow]:
     """By order, grid, block and broadcast, in the order in which they came first."""
     found: dict[tuple[int, int, int, int, str], list[Solution]] = {}
     for one in solutions:
         key = (one.order, one.rows, one.columns, one.block, one.broadcast)
         found.setdefault(key, []).append(one)
-    return [Row(tuple(own)) for own in found.values()]
+    return [HplRow(tuple(own)) for own in found.values()]
 
 
-def best(found: Sequence[Row]) -> Row:
+def best(found: Sequence[HplRow]) -> HplRow:
     """With the highest median: the mean of luck is no result, nor is its best."""
     return max(found, key=lambda row: row.flops_per_second)

@@ -33,7 +33,7 @@ THRESHOLD = 16.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class HplInput:
     order: int
     """N: of the matrix."""
     blocks: tuple[int, ...]
@@ -153,7 +153,7 @@ def free_bytes(file: Path = Path("/proc/meminfo")) -> int:
     raise CrosscutError(f"{file}: no MemAvailable there; give -N in place of --memory")
 
 
-def input_file(asked: Asked) -> str:
+def input_file(asked: HplInput) -> str:
     """Repetitions as further broadcasts, all in turn, so that drift of the machine meets all alike. hpcc's
     other benchmarks cannot be left out; PTRANS takes sizes from the same lines."""
     broadcasts = [BROADCASTS.index(name) for name in asked.broadcasts] * asked.repeat

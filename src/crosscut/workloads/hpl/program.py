@@ -20,13 +20,13 @@ INSTALL = (
 
 
 @dataclass(frozen=True)
-class Program:
+class HplProgram:
     path: Path
     mpi: str
     """As `mpi_library.linked_with` names it."""
 
 
-def find() -> Program:
+def find() -> HplProgram:
     """PlaceError where there is none."""
     named = os.environ.get(VARIABLE)
     path = named or shutil.which(NAME)
@@ -34,7 +34,7 @@ def find() -> Program:
         raise PlaceError(f"{VARIABLE}={named}: there is no such program; unset it or correct it")
     if not path:
         raise PlaceError(f"hpcc is not here; {INSTALL}{VARIABLE}")
-    return Program(Path(path).absolute(), mpi_library.linked_with(Path(path)))
+    return HplProgram(Path(path).absolute(), mpi_library.linked_with(Path(path)))
 
 
 def unavailable() -> str | None:
@@ -46,6 +46,6 @@ def unavailable() -> str | None:
     return None
 
 
-def launcher_for(program: Program, named: str) -> Launcher:
+def launcher_for(program: HplProgram, named: str) -> Launcher:
     """The one named, else of the MPI that it is linked with."""
     return mpi_library.launcher_for(program.path, program.mpi, named)

@@ -7,10 +7,10 @@ from typing import Any
 from crosscut.base import units
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.workloads.hpl import figures
-from crosscut.workloads.hpl.figures import Row
+from crosscut.workloads.hpl.figures import HplRow
 from crosscut.workloads.hpl.input import BROADCAST_NAMES, THRESHOLD
 from crosscut.workloads.hpl.output import Rings, Solution, Spread
-from crosscut.workloads.hpl.run import Ran
+from crosscut.workloads.hpl.run import HplRun
 
 SCHEMA = {"name": "crosscut-hpl", "version": 1}
 
@@ -23,7 +23,7 @@ def flops(rate: float) -> str:
     return f"{rate:.3g} Flop/s"
 
 
-def render(screen: Screen, ran: Ran) -> None:
+def render(screen: Screen, ran: HplRun) -> None:
     found = figures.rows(ran.output.solutions)
     first = found[0].first
     screen.title(
@@ -45,7 +45,7 @@ def render(screen: Screen, ran: Ran) -> None:
         screen.line(f"a residual is {THRESHOLD:g} or more, or no number: its rate counts for nothing", "red")
 
 
-def _table(screen: Screen, found: list[Row]) -> None:
+def _table(screen: Screen, found: list[HplRow]) -> None:
     repeated = any(len(row.solutions) > 1 for row in found)
     headings = ["<broadcast", "block", "time", *(["deviation"] if repeated else []), "GFlop/s", "residual"]
     table = Rows(*headings, "<verified")
@@ -78,7 +78,7 @@ def _rings(screen: Screen, rings: Rings) -> None:
     screen.table(table)
 
 
-def as_json(ran: Ran) -> dict[str, Any]:
+def as_json(ran: HplRun) -> dict[str, Any]:
     best = figures.best(figures.rows(ran.output.solutions))
     return {
         "schema": SCHEMA,

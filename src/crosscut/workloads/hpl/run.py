@@ -15,7 +15,7 @@ from crosscut.places import all_places, ready_place, typed_as
 from crosscut.places.base import STDERR_LINES_KEPT, MpiCommand, MpiLaunch, Place
 from crosscut.workloads.applications import WorkloadError
 from crosscut.workloads.hpl import output, program
-from crosscut.workloads.hpl.input import INPUT, OUTPUT, Asked, input_file
+from crosscut.workloads.hpl.input import INPUT, OUTPUT, HplInput, input_file
 from crosscut.workloads.hpl.output import Output
 
 _TOO_FEW = "Need at least"
@@ -26,7 +26,7 @@ _ALONE = (
 
 
 @dataclass(frozen=True)
-class Where:
+class HplWhere:
     on: str = "local"
     launcher: str = ""
     launcher_arguments: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Where:
 
 
 @dataclass(frozen=True)
-class Ran:
+class HplRun:
     on: str
     hosts: int
     """On which ranks were; 0: nobody says."""
@@ -53,7 +53,7 @@ def places() -> list[str]:
     return [typed_as(place) for place in all_places() if place.starts_mpi]
 
 
-def run(asked: Asked, where: Where) -> Ran:
+def run(asked: HplInput, where: HplWhere) -> HplRun:
     """Raises WorkloadError where hpcc fails; a residual above the threshold is for the caller to refuse."""
     place, argument = ready_place(where.on, starts_mpi, "HPL runs")
     if where.keep is not None and where.keep.exists():
@@ -67,7 +67,7 @@ def run(asked: Asked, where: Where) -> Ran:
         command = site.command(launcher, asked.ranks, [str(hpcc.path)], folder)
         (folder / INPUT).write_text(input_file(asked), encoding="ascii")
         complained = _run(command, where, folder)
-        return Ran(where.on, command.hosts, _result(asked, where, folder / OUTPUT, complained))
+        return HplRun(where.on, command.hosts, _result(asked, where, folder / OUTPUT, complained))
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def _folder(above: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def _run(command: MpiCommand, where: Where, folder: Path) -> str:
+def _run(command: MpiCommand, where: HplWhere, folder: Path) -> str:
     """What it and its launcher said: its result is in a file."""
     try:
         done = process_group.run(command.words, command.environment, where.time_limit_seconds, folder)
@@ -97,7 +97,7 @@ def _run(command: MpiCommand, where: Where, folder: Path) -> str:
     return text
 
 
-def _result(asked: Asked, where: Where, file: Path, complained: str) -> Output:
+def _result(asked: HplInput, where: HplWhere, file: Path, complained: str) -> Output:
     if where.keep is not None and file.is_file():
         try:
             shutil.copyfile(file, where.keep)

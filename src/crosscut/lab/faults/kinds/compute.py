@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from crosscut.lab.faults.fault import Fault, Kind
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.faults.fault import Fault, FaultKind
+from crosscut.lab.plan.plan import LabPlan
 
 
-class Compute(Kind):
+class Compute(FaultKind):
     name = "compute"
     help = "a process of the node computes all the time, also while the node forwards"
     of_node = True
@@ -22,7 +22,7 @@ class Compute(Kind):
     def cabled(self, nodes: Sequence[str]) -> frozenset[str]:
         return frozenset()
 
-    def work(self, made: Plan, folder: Path, fault: Fault) -> Callable[[], None]:
+    def work(self, made: LabPlan, folder: Path, fault: Fault) -> Callable[[], None]:
         return compute
 
 

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from crosscut.lab.faults import in_kernel as kernels
-from crosscut.lab.faults.fault import Fault, Kind, Line, ends
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.faults.fault import Fault, FaultKind, Line, ends
+from crosscut.lab.plan.plan import LabPlan
 
 
-def adapters(made: Plan, fault: Fault) -> Iterable[int]:
+def adapters(made: LabPlan, fault: Fault) -> Iterable[int]:
     """All of the node, unless one is named."""
     number = made.hosts.index(fault.node)
     return range(made.adapters[number]) if fault.adapter is None else [fault.adapter]
 
 
-class Dead(Kind):
+class Dead(FaultKind):
     name = "dead"
     help = "nothing gets to the node or away from it, though its link is up (a node that hangs)"
     options = ("adapter",)
@@ -24,14 +24,14 @@ class Dead(Kind):
     def says(self, fault: Fault) -> str:
         return f"nothing gets to {fault.names(adapter=fault.adapter is not None)[0]} or away from it"
 
-    def plant(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         for end in ends(made, fault.node, adapters(made, fault)):
             kernels.shape(made, folder, end, kernels.nothing(made, end))
 
-    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         for end in ends(made, fault.node, adapters(made, fault)):
             kernels.shape(made, folder, end, None)
 
-    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+    def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         for adapter in adapters(made, fault):
             yield {"host": fault.node, "adapter": adapter, "lose": "both"}

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from crosscut.lab.faults import in_kernel as kernels
-from crosscut.lab.faults.fault import Fault, Kind, Line, cable_line, check_port, check_times, port_of
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.faults.fault import Fault, FaultKind, Line, cable_line, check_port, check_times, port_of
+from crosscut.lab.plan.plan import LabPlan
 
 
-class Flap(Kind):
+class Flap(FaultKind):
     name = "flap"
     help = "the node's link goes down and comes back, again and again"
     options = ("adapter", "seconds", "every")
@@ -19,11 +19,11 @@ class Flap(Kind):
     def says(self, fault: Fault) -> str:
         return f"the link of {fault.names()[0]} is down for {fault.seconds:g} s every {fault.every:g} s"
 
-    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+    def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         check_times(fault)
         check_port(fault, made, in_kernel=in_kernel)
 
-    def work(self, made: Plan, folder: Path, fault: Fault) -> Callable[[], None]:
+    def work(self, made: LabPlan, folder: Path, fault: Fault) -> Callable[[], None]:
         from crosscut.lab.kernel import links as kernel
 
         port, fabric = kernel.index_of(port_of(made, fault, fault.node).name), kernel.Kernel()
@@ -31,13 +31,13 @@ class Flap(Kind):
             fault, lambda: fabric.change(port, state="down"), lambda: fabric.change(port, state="up")
         )
 
-    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         from crosscut.lab.kernel import links as kernel
 
         kernels.go_to_fabric(folder)
         with kernel.Kernel() as fabric:
             fabric.change(kernel.index_of(port_of(made, fault, fault.node).name), state="up")
 
-    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+    def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         times = {"seconds": fault.seconds, "every": fault.every}
         yield cable_line(fault) | times | {"lose": "both", "carrier": True}

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.lab.faults import in_kernel as kernels
-from crosscut.lab.faults.fault import Fault, Kind, Line, cable_line, cable_of, check_port, port_of
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.faults.fault import Fault, FaultKind, Line, cable_line, cable_of, check_port, port_of
+from crosscut.lab.plan.plan import LabPlan
 
 
-class HalfDuplex(Kind):
+class HalfDuplex(FaultKind):
     name = "half-duplex"
     help = "both directions of the node's cable share one rate, as on a hub (no collisions)"
     options = ("adapter",)
@@ -19,7 +19,7 @@ class HalfDuplex(Kind):
     def says(self, fault: Fault) -> str:
         return f"both directions of the cable of {fault.names()[0]} share one rate"
 
-    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+    def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         check_port(fault, made, in_kernel=in_kernel)
         cable, _, port = cable_of(made, fault.node, fault.one_adapter)
         if cable.half_duplex:
@@ -30,7 +30,7 @@ class HalfDuplex(Kind):
                 "passes a port once; in a lab of --switch user it can be planted"
             )
 
-    def plant(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         from crosscut.lab.kernel import build
         from crosscut.lab.kernel import links as kernel
 
@@ -38,7 +38,7 @@ class HalfDuplex(Kind):
         with kernel.Kernel() as fabric:
             build.share_directions(fabric, made, port_of(made, fault, fault.node))
 
-    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         from crosscut.lab.kernel import links as kernel
 
         kernels.go_to_fabric(folder)
@@ -47,5 +47,5 @@ class HalfDuplex(Kind):
             fabric.remove_hooks(kernel.index_of(port))
             fabric.remove(kernel.index_of(f"h{port}"))
 
-    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+    def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         yield cable_line(fault) | {"half_duplex": True}

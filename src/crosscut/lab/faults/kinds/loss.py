@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from crosscut.lab.faults import in_kernel as kernels
-from crosscut.lab.faults.fault import Fault, Kind, Line, cable_line, check_times, ends
-from crosscut.lab.plan.plan import End, Plan
+from crosscut.lab.faults.fault import Fault, FaultKind, Line, cable_line, check_times, ends
+from crosscut.lab.plan.plan import End, LabPlan
 from crosscut.lab.plan.shaping import Bucket
 
 
-class Loss(Kind):
+class Loss(FaultKind):
     name = "loss"
     help = "bursts in which every frame to and from the node is lost"
     options = ("adapter", "seconds", "every", "direction")
@@ -23,10 +23,10 @@ class Loss(Kind):
             f"{fault.way}"
         )
 
-    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+    def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         check_times(fault)
 
-    def work(self, made: Plan, folder: Path, fault: Fault) -> Callable[[], None]:
+    def work(self, made: LabPlan, folder: Path, fault: Fault) -> Callable[[], None]:
         from crosscut.lab.kernel import build
         from crosscut.lab.kernel import links as kernel
 
@@ -47,10 +47,10 @@ class Loss(Kind):
             fault, lambda: shape(lambda end: kernels.nothing(made, end)), lambda: shape(whole)
         )
 
-    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         for end in ends(made, fault.node, [fault.one_adapter], fault.direction):
             kernels.shape(made, folder, end, None)
 
-    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+    def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         times = {"seconds": fault.seconds, "every": fault.every}
         yield cable_line(fault) | times | {"lose": fault.direction, "carrier": False}

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.lab.faults import in_kernel as kernels
-from crosscut.lab.faults.fault import Fault, Kind, cable_of
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.faults.fault import Fault, FaultKind, cable_of
+from crosscut.lab.plan.plan import LabPlan
 
 SMALLEST_BYTES = 68  # RFC 791: every IPv4 link carries as many
 
 
-class Mtu(Kind):
+class Mtu(FaultKind):
     name = "mtu"
     help = "the node's adapter has a smaller MTU than all others"
     options = ("adapter", "bytes")
@@ -21,19 +21,19 @@ class Mtu(Kind):
     def says(self, fault: Fault) -> str:
         return f"the adapter of {fault.names()[0]} has an MTU of {fault.bytes} bytes"
 
-    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+    def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         if not SMALLEST_BYTES <= fault.bytes < made.frames.mtu_bytes:
             most = made.frames.mtu_bytes - 1
             raise UsageError(f"an MTU of {fault.bytes} is no fault; from {SMALLEST_BYTES} to {most} bytes")
 
-    def plant(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         _set_mtu(made, folder, fault, fault.bytes)
 
-    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         _set_mtu(made, folder, fault, made.frames.mtu_bytes)
 
 
-def _set_mtu(made: Plan, folder: Path, fault: Fault, mtu: int) -> None:
+def _set_mtu(made: LabPlan, folder: Path, fault: Fault, mtu: int) -> None:
     from crosscut.lab.kernel import links as kernel
 
     near = cable_of(made, fault.node, fault.one_adapter)[1]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.lab.faults import in_kernel as kernels
-from crosscut.lab.faults.fault import Fault, Kind, Line, cable_line, ends
-from crosscut.lab.plan.plan import Plan
+from crosscut.lab.faults.fault import Fault, FaultKind, Line, cable_line, ends
+from crosscut.lab.plan.plan import LabPlan
 
 
-class Slow(Kind):
+class Slow(FaultKind):
     name = "slow"
     help = "the node's cable carries a share of its rate (a bad connector, a port of lower speed)"
     options = ("adapter", "share", "direction")
@@ -19,18 +19,18 @@ class Slow(Kind):
     def says(self, fault: Fault) -> str:
         return f"the cable of {fault.names()[0]} carries {100 * fault.share:.4g} % of its rate, {fault.way}"
 
-    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+    def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         if not 0 < fault.share < 1:
             raise UsageError(f"a share of {fault.share:g} is no fault; between 0 and 100 %")
 
-    def plant(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         for end in ends(made, fault.node, [fault.one_adapter], fault.direction):
             left = made.bucket(end.bits_per_second * fault.share, end.name)
             kernels.shape(made, folder, end, left)
 
-    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         for end in ends(made, fault.node, [fault.one_adapter], fault.direction):
             kernels.shape(made, folder, end, None)
 
-    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+    def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         yield cable_line(fault) | {w: fault.share for w in ("in", "out") if fault.direction in (w, "both")}

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from crosscut.lab.faults import in_kernel as kernels
-from crosscut.lab.faults.fault import Fault, Kind, Line, cable_line, check_port, port_of
+from crosscut.lab.faults.fault import Fault, FaultKind, Line, cable_line, check_port, port_of
 from crosscut.lab.kernel import bulk
 from crosscut.lab.plan import addresses
-from crosscut.lab.plan.plan import Entry, Plan
+from crosscut.lab.plan.plan import Entry, LabPlan
 
 
-class Swap(Kind):
+class Swap(FaultKind):
     name = "swap"
     help = "two nodes' cables are exchanged: each sits in the other's place"
     nodes = 2
@@ -21,21 +21,21 @@ class Swap(Kind):
     def says(self, fault: Fault) -> str:
         return f"the cables of {' and '.join(fault.names())} are exchanged"
 
-    def check(self, fault: Fault, made: Plan, *, in_kernel: bool) -> None:
+    def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         check_port(fault, made, in_kernel=in_kernel, moves=True)
 
-    def plant(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         _exchange(made, folder, fault, exchanged=True)
 
-    def lift(self, made: Plan, folder: Path, fault: Fault) -> None:
+    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
         _exchange(made, folder, fault, exchanged=False)
 
-    def lines(self, fault: Fault, made: Plan) -> Iterator[Line]:
+    def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         for here, there in (fault.nodes, fault.nodes[::-1]):
             yield cable_line(fault) | {"host": here, "at": there, "known": True}
 
 
-def _exchange(made: Plan, folder: Path, fault: Fault, *, exchanged: bool) -> None:
+def _exchange(made: LabPlan, folder: Path, fault: Fault, *, exchanged: bool) -> None:
     """Ports of two nodes change places: bridge, switch capacity, and where other switches send frames."""
     from crosscut.lab.kernel import build
     from crosscut.lab.kernel import links as kernel
@@ -53,7 +53,7 @@ def _exchange(made: Plan, folder: Path, fault: Fault, *, exchanged: bool) -> Non
     bulk.send(bulk.forwarding(kernel.index_of(entry.port), entry.mac) for entry in others)
 
 
-def exchanged_entries(made: Plan, ports: tuple[str, str], macs: tuple[str, str]) -> tuple[Entry, ...]:
+def exchanged_entries(made: LabPlan, ports: tuple[str, str], macs: tuple[str, str]) -> tuple[Entry, ...]:
     """The databases of switches that were told of the exchange: frames for one node go where those for the
     other went, and at the last switch leave by the node's own port."""
     port = dict(zip(ports, reversed(ports), strict=True))

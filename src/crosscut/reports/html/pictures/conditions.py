@@ -10,13 +10,13 @@ import numpy as np
 from crosscut.analysis.figures.hops import ByHops
 from crosscut.analysis.figures.slowdown import Slowdown
 from crosscut.base import units
-from crosscut.reports.html.pictures.picture import Axis, Picture, Series, rate_axis, time_axis
+from crosscut.reports.html.pictures.picture import Axis, Picture, RunAtSize, rate_axis, time_axis
 from crosscut.reports.words import costs
 
 MOST_BARS = 40
 
 
-def of_streams(one: Series, name: str) -> Picture | None:
+def of_streams(one: RunAtSize, name: str) -> Picture | None:
     """Aggregate rate of each phase; marks: its slowest, median and fastest stream."""
     rates = one.digest.formula if one.by_formula else one.digest.rates
     there = np.nonzero(np.isfinite(rates.median))[0][:MOST_BARS]

@@ -14,7 +14,7 @@ from crosscut.reports.html.pictures.picture import (
     LOGARITHMIC,
     Axis,
     Picture,
-    Series,
+    RunAtSize,
     far_apart,
     rate_axis,
     repeated,
@@ -25,11 +25,11 @@ MOST_BINS = 40
 CURVE_POINTS = 200
 
 
-def of_routes(series: Sequence[Series], name: str) -> Picture | None:
+def of_routes(series: Sequence[RunAtSize], name: str) -> Picture | None:
     return _histogram([(one.name, _finite(one.digest.routes.rates.median)) for one in series], name, "route")
 
 
-def of_phases(series: Sequence[Series], name: str) -> Picture | None:
+def of_phases(series: Sequence[RunAtSize], name: str) -> Picture | None:
     found = [(one.digest.formula if one.by_formula else one.digest.rates).median for one in series]
     named = [(one.name, _finite(values)) for one, values in zip(series, found, strict=True)]
     return _histogram(named, name, "phase")
@@ -98,7 +98,7 @@ def _caption(shown: Sequence[tuple[str, Floats]], noun: str) -> str:
     return "\n".join(parts)
 
 
-def curve(series: Sequence[Series], name: str) -> Picture | None:
+def curve(series: Sequence[RunAtSize], name: str) -> Picture | None:
     """A step curve through quantiles: at every point, the share of routes that are no faster."""
     shown = [(one.name, np.sort(_finite(one.digest.routes.rates.median))) for one in series]
     shown = [(label, values) for label, values in shown if len(values) >= FEWEST]

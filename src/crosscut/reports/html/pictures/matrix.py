@@ -13,7 +13,7 @@ from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.model import Structure
 from crosscut.base import units
-from crosscut.reports.html.pictures.picture import Axis, Picture, Series
+from crosscut.reports.html.pictures.picture import Axis, Picture, RunAtSize
 from crosscut.reports.words import figures
 
 # Levels 1 to LEVELS; 0 is a route that was not measured. With fewer a large page compresses better.
@@ -22,7 +22,7 @@ FEWEST_ROUTES = 2
 LEAST_FILLED = 0.05  # of all cells: fewer are specks, better read in the table
 
 
-def picture(one: Series, name: str, structure: Structure | None = None) -> Picture | None:
+def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Picture | None:
     routes = one.digest.routes
     if len(routes.source) < max(FEWEST_ROUTES, LEAST_FILLED * one.view.ranks**2):
         return None
@@ -89,7 +89,7 @@ def packed(cells: NDArray[np.uint8]) -> str:
     return base64.b64encode(zlib.compress(cells.tobytes(), 6)).decode("ascii")
 
 
-def orders(one: Series, structure: Structure | None) -> list[dict[str, object]]:
+def orders(one: RunAtSize, structure: Structure | None) -> list[dict[str, object]]:
     """Ways to number rows and columns: which rank comes at each place, and where a group ends."""
     ranks = np.arange(one.view.ranks)
     found: list[dict[str, object]] = [{"label": "by rank", "rank_at": None, "ends": [], "names": []}]
@@ -109,7 +109,7 @@ def _order(label: str, groups: NDArray[np.int64], names: Sequence[str]) -> dict[
     return {"label": label, "rank_at": rank_at, "ends": ends, "names": list(names)}
 
 
-def _caption(one: Series, routes: Routes) -> str:
+def _caption(one: RunAtSize, routes: Routes) -> str:
     worst = figures.extreme(routes.rates)
     assert worst is not None  # some route has a rate
     source, destination = int(routes.source[worst]), int(routes.destination[worst])

@@ -16,7 +16,7 @@ from crosscut.reports.html.pictures.picture import (
     LOGARITHMIC,
     Axis,
     Picture,
-    Series,
+    RunAtSize,
     far_apart,
     rate_axis,
     repeated,
@@ -33,7 +33,7 @@ _AXES = {
 }
 
 
-def picture(series: Sequence[Series], name: str) -> Picture | None:
+def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
     """None where no run has two phases with a rate."""
     shown = [one for one in series if np.isfinite(_rates(one).median).sum() >= FEWEST]
     if not shown:
@@ -83,11 +83,11 @@ def picture(series: Sequence[Series], name: str) -> Picture | None:
     )
 
 
-def _rates(one: Series) -> Medians:
+def _rates(one: RunAtSize) -> Medians:
     return one.digest.formula if one.by_formula else one.digest.rates
 
 
-def positions(one: Series) -> tuple[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def positions(one: RunAtSize) -> tuple[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
     """(what the axis counts, where each phase is on it); by the pattern's own phase numbers where labels tell
     nothing else."""
     found = [_NUMBERED.fullmatch(label) for label in one.view.labels(one.samples)]
@@ -98,14 +98,14 @@ def positions(one: Series) -> tuple[str, np.ndarray[tuple[int], np.dtype[np.int6
     return words.pop(), at
 
 
-def _legend(shown: Sequence[Series]) -> list[str]:
+def _legend(shown: Sequence[RunAtSize]) -> list[str]:
     """Of one run there is room for its messages."""
     if len(shown) > 1 or shown[0].by_formula or not np.isfinite(shown[0].digest.messages).any():
         return []
     return ["Shaded: from the slowest to the fastest message of a phase; dotted: its median message."]
 
 
-def _caption(one: Series, named: bool) -> str:
+def _caption(one: RunAtSize, named: bool) -> str:
     rates = _rates(one)
     worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
     assert worst is not None  # there are two phases with a rate

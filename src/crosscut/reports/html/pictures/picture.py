@@ -81,7 +81,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Series:
+class RunAtSize:
     """One run at one size, for pictures that lay several over each other."""
 
     name: str

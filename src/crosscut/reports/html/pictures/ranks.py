@@ -13,7 +13,7 @@ from crosscut.reports.html.pictures.picture import (
     LOGARITHMIC,
     Axis,
     Picture,
-    Series,
+    RunAtSize,
     far_apart,
     rate_axis,
     repeated,
@@ -22,7 +22,7 @@ from crosscut.reports.html.pictures.picture import (
 FEWEST = 3
 
 
-def picture(series: Sequence[Series], name: str) -> Picture | None:
+def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
     shown = [one for one in series if np.isfinite(one.digest.rank_rates.median).sum() >= FEWEST]
     if not shown:
         return None
@@ -54,7 +54,7 @@ def picture(series: Sequence[Series], name: str) -> Picture | None:
     )
 
 
-def _caption(one: Series, ranks: NDArray[np.int64], rates: Floats, named: bool) -> str:
+def _caption(one: RunAtSize, ranks: NDArray[np.int64], rates: Floats, named: bool) -> str:
     worst, middle = int(np.argmin(rates)), float(np.median(rates))
     slowest = float(rates[worst])
     if slowest >= 0.99 * middle:

@@ -20,14 +20,14 @@ from crosscut.reports.html.pictures import (  # fmt: skip
     structure,
     sweep,
 )
-from crosscut.reports.html.pictures.picture import Picture, Series
+from crosscut.reports.html.pictures.picture import Picture, RunAtSize
 from crosscut.reports.view import View
 from crosscut.run.shape import Shape
 
-Drawer = Callable[[Series, str, Structure | None], list[Picture]]
+Drawer = Callable[[RunAtSize, str, Structure | None], list[Picture]]
 
 
-def pictures(one: Series, name: str, known: Structure | None = None) -> list[Picture]:
+def pictures(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
     """Of one run, its details at the size of `one`; `name` begins the name of each."""
     draw = _dense if one.samples.of_phases else _DRAWERS[one.view.shape]
     found = draw(one, name, known)
@@ -38,7 +38,7 @@ def pictures(one: Series, name: str, known: Structure | None = None) -> list[Pic
     return found
 
 
-def details(one: Series, name: str, known: Structure | None = None) -> list[Picture]:
+def details(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
     """Of the size of `one` alone: what differs where another is looked at."""
     if one.samples.of_phases:
         return _dense(one, name, known)
@@ -51,7 +51,7 @@ def _there(*found: Picture | None) -> list[Picture]:
     return [picture for picture in found if picture is not None]
 
 
-def _dense(one: Series, name: str, known: Structure | None) -> list[Picture]:
+def _dense(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
     alone = [one]
     return _there(
         phases.picture(alone, f"{name}-phases"),
@@ -63,19 +63,19 @@ def _dense(one: Series, name: str, known: Structure | None) -> list[Picture]:
     )
 
 
-def _sweep(one: Series, name: str, known: Structure | None) -> list[Picture]:
+def _sweep(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
     measured = [one.view.samples(index) for index in one.view.measured_sizes()]
     found = sweep.pictures([(one.name, pingpong.sweep(measured))], f"{name}-sweep")
     return [*found, *_there(matrix.picture(one, f"{name}-routes", known))]
 
 
-def _loaded(one: Series, name: str, _known: Structure | None) -> list[Picture]:
+def _loaded(one: RunAtSize, name: str, _known: Structure | None) -> list[Picture]:
     measured = [one.view.samples(index) for index in one.view.measured_sizes()]
     # No matrix: its messages differ in size from route to route.
     return _there(cloud.picture(*messages(measured), f"{name}-cloud"))
 
 
-def _victims(one: Series, name: str, _known: Structure | None) -> list[Picture]:
+def _victims(one: RunAtSize, name: str, _known: Structure | None) -> list[Picture]:
     found = []
     for index in one.view.measured_sizes():
         samples = one.view.samples(index)
@@ -86,7 +86,7 @@ def _victims(one: Series, name: str, _known: Structure | None) -> list[Picture]:
     return _there(*found)
 
 
-def _streams(one: Series, name: str, known: Structure | None) -> list[Picture]:
+def _streams(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
     alone = [one]
     return _there(
         conditions.of_streams(one, f"{name}-streams"),
@@ -104,7 +104,7 @@ _DRAWERS: dict[Shape, Drawer] = {
 }
 
 
-def side_by_side(series: Sequence[Series], name: str, *, sweeps: bool = True) -> list[Picture]:
+def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True) -> list[Picture]:
     """Several runs in one picture: each kind of picture over the runs that have it. `sweeps`: those over all
     sizes as well, which no choice of a size changes."""
     if len(series) < 2:

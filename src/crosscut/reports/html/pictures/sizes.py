@@ -17,7 +17,7 @@ MOST_SIZES = 24
 
 
 @dataclass(frozen=True)
-class Choice:
+class SizeChoice:
     """What one run, or several laid over each other, can be looked at by size."""
 
     group: str
@@ -30,11 +30,11 @@ class Choice:
 
 def choice(
     group: str, chosen: int, there: Iterable[int], ranks: int, draw: Callable[[int], Sequence[Picture]]
-) -> Choice:
+) -> SizeChoice:
     """`draw`: the pictures of a size."""
     others = sorted(size for size in set(there) if size != chosen)
     kept = offered(others, ranks)
-    return Choice(group, chosen, {size: draw(size) for size in kept}, len(others) - len(kept))
+    return SizeChoice(group, chosen, {size: draw(size) for size in kept}, len(others) - len(kept))
 
 
 def offered(others: Sequence[int], ranks: int) -> list[int]:
@@ -47,7 +47,7 @@ def offered(others: Sequence[int], ranks: int) -> list[int]:
     return [others[at] for at in np.linspace(0, len(others), most, endpoint=False).astype(int)]
 
 
-def as_json(choices: Sequence[Choice], shown: Sequence[Picture]) -> dict[str, object]:
+def as_json(choices: Sequence[SizeChoice], shown: Sequence[Picture]) -> dict[str, object]:
     """By figure: its group, and all its sizes in order, each with its picture; null: the one shown first."""
     found: dict[str, object] = {}
     for one in choices:
@@ -79,7 +79,7 @@ def _labels(sizes: Sequence[int]) -> dict[int, str]:
     return {size: units.count(size, "byte") if label in twice else label for size, label in rounded.items()}
 
 
-def note(one: Choice) -> Markup:
+def note(one: SizeChoice) -> Markup:
     """Of sizes for which the page has no room."""
     if not one.left_out:
         return Markup("")
