@@ -14,6 +14,7 @@ PYTEST_ARGUMENTS ?=
 TEST_PROCESSES ?= $(JOBS)
 FLAKY_RUNS ?= 10
 TRUTH_ARGUMENTS ?=
+DIST ?= dist
 ACTIONLINT_VERSION := 1.7.7
 
 VENV := .venv
@@ -71,13 +72,15 @@ $(MADE)/test-tools $(MADE)/lint-tools $(MADE)/docs-tools: $(MADE)/%-tools: $(MAD
 	@touch $@
 
 # Without build isolation: the RUNPATH and the headers are those of the mpich in .venv. The tests of the core are
-# configured in the same build folder but built by `make test` alone. The installation is editable: a changed Python
-# file needs no `make`.
+# configured in the same build folder but built by `make test` alone. `make wheel` shares the folder.
+BUILD_SETTINGS := --no-build-isolation --no-deps --config-settings=build-dir=$(BUILD) \
+    --config-settings=cmake.define.CROSSCUT_TESTS=ON --config-settings=cmake.define.CROSSCUT_MPI=ON \
+    --config-settings=build.targets=crosscut-programs
+
+# The installation is editable: a changed Python file needs no `make`.
 $(MADE)/install: $(MADE)/build-tools $(CORE_SOURCES) pyproject.toml
 	@echo "make: building crosscut (about four minutes on two cores; much less when little has changed)"
-	@$(PIP_INSTALL) --no-build-isolation --no-deps --force-reinstall --config-settings=build-dir=$(BUILD) \
-	    --config-settings=cmake.define.CROSSCUT_TESTS=ON --config-settings=cmake.define.CROSSCUT_MPI=ON \
-	    --config-settings=build.targets=crosscut-programs --editable .
+	@$(PIP_INSTALL) --force-reinstall $(BUILD_SETTINGS) --editable .
 	@touch $@
 
 test-core: install  ## Test the core alone (ctest)
@@ -154,8 +157,8 @@ npb-b: install  ## Run and verify the NAS benchmarks, class B, on 4 ranks (2 GB 
 messages: install  ## Count the messages of six NAS benchmarks, class B on 16 ranks, and write docs/reference/lobosco.md (6 minutes)
 	PYTHONPATH=. $(BIN)/python -m benchmarks.messages
 
-wheel: $(MADE)/build-tools  ## Build a wheel into dist
-	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+wheel: $(MADE)/build-tools  ## Build a wheel into DIST (dist), with crosscut-core-mpi; reuses what `make install` compiled
+	$(PIP) wheel --quiet $(BUILD_SETTINGS) --wheel-dir $(DIST) .
 
 clean:  ## Remove what make has made
 	rm -rf $(VENV) build dist
