@@ -174,7 +174,7 @@ def test_a_network_without_latency_is_not_searched_by_it():
     search.learn(np.array([rate for phase in phases for rate in _of_modules(phase)]))  # messages of a byte
     search.propose()
     assert not search.asks_latency
-    assert search._near is None
+    assert search.state.near is None
 
 
 def _of_modules(phase):

@@ -15,7 +15,7 @@ from tiers import long, seeds
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
-from crosscut.analysis.search.few import Few
+from crosscut.analysis.search.reference_pairs import ReferencePairs
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import subgroups
@@ -202,10 +202,9 @@ def test_leaning_phases_have_all_of_one_part_and_each_rank_once() -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 9, 64])
-def test_the_few_are_beside_what_was_to_be_measured_and_of_other_hosts(ranks: int) -> None:
-    few = Few(ranks, np.random.default_rng(1))
+def test_reference_pairs_are_other_hosts_than_suspects_of_the_same_phase(ranks: int) -> None:
     suspects = [[(0, 1), (1, 0)]] if ranks > 1 else []
-    made = few.beside(suspects)
+    made, _ = ReferencePairs(ranks).added_to(suspects, np.random.default_rng(1), apart=False)
     mine = [route for phase in made for route in phase if route not in [(0, 1), (1, 0)]]
     used = [rank for route in mine for rank in route]
     assert len(used) == len(set(used))
@@ -213,13 +212,13 @@ def test_the_few_are_beside_what_was_to_be_measured_and_of_other_hosts(ranks: in
     assert len(mine) == (min(4, max(1, ranks // 8)) if ranks >= 4 else 0)
 
 
-def test_the_few_are_by_themselves_where_others_are_many_even_if_all_are_suspects() -> None:
+def test_reference_pairs_have_a_phase_of_their_own_beside_many_even_if_all_are_suspects() -> None:
     suspects = [[(rank, (rank + 1) % 8) for rank in range(8)]]
-    few, alone = Few(8, np.random.default_rng(1)), [0.5] * 8
-    made = few.beside(suspects, apart=True)
+    made, pairs = ReferencePairs(8).added_to(suspects, np.random.default_rng(1), apart=True)
+    alone = [0.5] * 8
     assert [len(phase) for phase in made] == [8, 1]
     rates = np.array([*alone, 1.0])
-    left = few.learn(of_phases(8, made, rates, 20), 20)
-    assert few.asked
-    assert few.rate == 1.0
+    left, pairs = pairs.learn(of_phases(8, made, rates, 20), 20)
+    assert pairs.done
+    assert pairs.rate == 1.0
     assert left.rate.tolist() == alone  # also where the pair is among them

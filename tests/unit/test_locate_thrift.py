@@ -9,8 +9,7 @@ import pytest
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import HOST_RATE
 
-from crosscut.analysis.search import filling
-from crosscut.analysis.search.suspects import Suspects
+from crosscut.analysis.search import filling, suspects
 from crosscut.analysis.structure import idle
 from crosscut.analysis.structure.infer import infer
 from crosscut.analysis.structure.limits import Capacity
@@ -90,8 +89,9 @@ def test_a_host_that_was_fast_within_its_group_is_not_measured_alone():
     def slow(observed):
         return np.log(observed.rate / HOST_RATE) < -0.1
 
-    assert Suspects(16, random).phases(seen, slow, inferred, forwarded=False) == []
-    (phase,) = Suspects(16, random).phases(seen.where(seen.source != 5), slow, inferred, forwarded=False)
+    nobody, without = suspects.nobody(16), seen.where(seen.source != 5)
+    assert nobody.ask(seen, slow, inferred, random, forwarded=False)[0] == []
+    (phase,), _ = nobody.ask(without, slow, inferred, random, forwarded=False)
     assert {rank for rank, _ in phase[::2]} == {5}
 
 

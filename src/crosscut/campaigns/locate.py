@@ -16,7 +16,8 @@ from crosscut.analysis.figures.limited import limited_phases
 from crosscut.analysis.findings import counters
 from crosscut.analysis.findings.counters import Gained
 from crosscut.analysis.findings.of_run import FEWEST_PHASES, rank_names
-from crosscut.analysis.search.search import SURE, Search
+from crosscut.analysis.search.search import Search
+from crosscut.analysis.search.thresholds import CONFIDENCE
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.observed import Route
@@ -43,7 +44,7 @@ class LocateOptions:
     most_phases: int
     seed: int
     metadata: Mapping[str, object]
-    confidence: float = SURE
+    confidence: float = CONFIDENCE
     """Of every rank being in its group: less is measured where less is asked for."""
     least_phases: int = 0
     """Permutations where nothing is slow; 0: as many as there are doublings of the ranks."""

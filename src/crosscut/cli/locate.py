@@ -146,7 +146,7 @@ def _measured(
     args: argparse.Namespace, given: dict[str, Any]
 ) -> tuple[list[Finding], Structure | None, Sequence[str], bool]:
     from crosscut.analysis.findings import counters, of_run
-    from crosscut.analysis.search.search import SURE
+    from crosscut.analysis.search.thresholds import CONFIDENCE
     from crosscut.campaigns import locate as locating
 
     known = core.load()
@@ -156,7 +156,7 @@ def _measured(
     how = locating.LocateOptions(
         size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
         most_phases=given.get("most_phases", 0), least_phases=given.get("least_phases", 0), seed=args.seed,
-        confidence=given.get("confidence", SURE), most_seconds=given.get("time_limit", math.inf),
+        confidence=given.get("confidence", CONFIDENCE), most_seconds=given.get("time_limit", math.inf),
         metadata={"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks},
     )  # fmt: skip
 

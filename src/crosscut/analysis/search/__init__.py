@@ -1,1 +1,1 @@
-"""The active search: what to measure next."""
+"""The active search: what to measure next, until limits and faults are known. README.md shows its stages."""

@@ -7,26 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crosscut.analysis.search import thresholds
 from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred
 from crosscut.analysis.structure.limits import Capacity
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.unshared import unshared
 
-# As many as the estimate needs; each with another number of messages, for that a total stays the same
-# whatever passes is what makes it a limit.
-_LOADS = (1.0, 0.75, 0.9)
-# Than the middle of its kind: a trunk that holds others back.
-_SLOWER = 0.8
-_LINKS = (Reach.LEAVING, Reach.ENTERING)
-# Of what hosts can send: no trunk with a limit carries it.
-_NEARLY_ALL = 0.85
-# From so many groups on, each sends to two others in a tour.
-_MANY_GROUPS = 6
-# Limits that one bad trunk has, both ways.
-_LONE = 2
-# Everybody at first: a trunk that carries nearly all that its hosts send is full only then.
-_TOUR_LOADS = (1.0, 0.9)
+_TRUNKS = (Reach.LEAVING, Reach.ENTERING)
 
 
 def tours(
@@ -42,9 +30,9 @@ def tours(
     shifts = 1 + random.permutation(len(groups) - 1)
     found = []
     for number in range(count):
-        load = _TOUR_LOADS[number % len(_TOUR_LOADS)]
+        load = thresholds.TOUR_LOADS[number % len(thresholds.TOUR_LOADS)]
         # Of few groups the same would meet in every phase, and what one holds back look like a limit.
-        halves = (0, 1) if len(groups) >= _MANY_GROUPS else (0, 0)
+        halves = (0, 1) if len(groups) >= thresholds.MANY_GROUPS else (0, 0)
         two = [int(shifts[(len(set(halves)) * number + half) % len(shifts)]) for half in halves]
         found.append(_tour(groups, two, load, labels, random))
     return found
@@ -74,7 +62,11 @@ def missing(
 ) -> list[list[Route]]:
     """Phases that fill limits of which others of their kind are known; none, where none is missing.
     `toured`: all trunks were loaded at once."""
-    if toured and len(found.capacities) <= _LONE and found.explained >= WELL_EXPLAINED:
+    if (
+        toured
+        and len(found.capacities) <= thresholds.LIMITS_OF_ONE_TRUNK
+        and found.explained >= WELL_EXPLAINED
+    ):
         # Those without a limit have none below what their hosts send.
         return []
     labels = found.grouping.labels
@@ -99,9 +91,9 @@ def has_slow_trunks(found: Inferred) -> bool:
 
 def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:
     """Groups whose trunk is not known to be slower than others'."""
-    links = [c for c in capacities if c.reach in _LINKS]
+    links = [c for c in capacities if c.reach in _TRUNKS]
     middle = float(np.median([c.bytes_per_second for c in links])) if links else 0.0
-    slow = {c.groups[0] for c in links if c.bytes_per_second < _SLOWER * middle}
+    slow = {c.groups[0] for c in links if c.bytes_per_second < thresholds.SLOWER_TRUNK * middle}
     return [group for group in range(int(labels.max()) + 1) if group not in slow]
 
 
@@ -117,7 +109,7 @@ def carrying(observed: Observed, labels: Integers, nominal: float) -> frozenset[
     for reach, ends in ((Reach.LEAVING, source), (Reach.ENTERING, destination)):
         totals = np.zeros((len(numbers), len(size)))
         np.add.at(totals, (phase, ends[across]), observed.rate[across])
-        full = totals.max(axis=0, initial=0.0) >= _NEARLY_ALL * most
+        full = totals.max(axis=0, initial=0.0) >= thresholds.NEARLY_ALL * most
         found += [(reach, int(group)) for group in np.nonzero(full)[0]]
     return frozenset(found)
 
@@ -134,10 +126,10 @@ def phases(
         pairs = [(a, b) for a in range(groups) for b in range(groups) if a != b]
         missing = [pair for pair in pairs if (Reach.BETWEEN, pair) not in known]
         return _between(missing, labels, random)
-    if any(capacity.reach in _LINKS for capacity in capacities):
+    if any(capacity.reach in _TRUNKS for capacity in capacities):
         missing_links = [
             (reach, group)
-            for reach in _LINKS
+            for reach in _TRUNKS
             for group in range(groups)
             if (reach, (group,)) not in known and (reach, group) not in unlimited
         ]
@@ -162,7 +154,8 @@ def _between(
                 receivers.add(b)
         left = [pair for pair in left if pair not in together]
         found += [
-            [route for a, b in together for route in _from_to(a, b, load, labels, random)] for load in _LOADS
+            [route for a, b in together for route in _from_to(a, b, load, labels, random)]
+            for load in thresholds.LOADS
         ]
     return found
 
@@ -181,13 +174,13 @@ def _links(
     trunk is known to be slower than others' stay out, for they would hold the rest back."""
     able = sound(capacities, labels)
     found: list[list[Route]] = []
-    for reach in _LINKS:
+    for reach in _TRUNKS:
         left = [group for kind, group in missing if kind is reach]
         while left:
             most = max(1, (len(able) - 1) // 3)
             few, left = left[:most], left[most:]
             many = [group for group in able if group not in few]
-            for load in _LOADS if many else ():
+            for load in thresholds.LOADS if many else ():
                 routes = _few_to_many(few, many, load, labels, random)
                 found.append(routes if reach is Reach.LEAVING else [(b, a) for a, b in routes])
     return found

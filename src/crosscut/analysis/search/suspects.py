@@ -1,99 +1,106 @@
-"""Hosts that may be slow by themselves: measured alone, and again those that were slow then as well."""
+"""Hosts that may be slow by themselves: measured alone, and once more if they were slow alone.
+
+All suspects are measured at once, each with a sound host of its group. The method is our own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crosscut.analysis.search import thresholds
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
-from crosscut.analysis.structure.observed import Observed, Route, joined, nothing
+from crosscut.analysis.structure.observed import Integers, Observed, Route, joined, nothing
 
 Slow = Callable[[Observed], NDArray[np.bool_]]
 """[message] whether it is slow against what an ordinary host reaches."""
 
-RETESTS = 2
-# Of a rank's messages: all, but for one that rounding lets pass.
-_ALWAYS = 0.99
 
-
+@dataclass(frozen=True)
 class Suspects:
-    """Keeps what suspects were measured to do alone."""
+    measured: Observed
+    """Messages of suspects and of their partners."""
+    out: Floats
+    """[rank] bytes per second that a suspect sent alone; NaN: it was none."""
+    back: Floats
+    """[rank] the same, received."""
+    ranks: frozenset[int] = frozenset()
+    cleared: frozenset[int] = frozenset()
+    """Suspects that were fast alone. They partner nobody: their own limit would show in the other's rate."""
+    times: int = 0
+    """Phases that were proposed."""
 
-    def __init__(self, ranks: int, random: np.random.Generator) -> None:
-        self._ranks, self._random = ranks, random
-        self.measured = nothing(ranks)
-        """Messages of suspects and of their partners."""
-        self._suspects: set[int] = set()
-        self._cleared: set[int] = set()
-        """Suspects that were fast alone: as partners of others they would be told by those."""
-        self._times = 0
-        self.out, self.back = np.full(ranks, np.nan), np.full(ranks, np.nan)
-        """[rank] bytes per second that a suspect sent, and received, alone; NaN: it was none."""
-
-    def learn(self, seen: Observed) -> None:
+    def learn(self, seen: Observed) -> Suspects:
         """Partners are sound, so what is slow is the suspect."""
-        self.measured = joined(self.measured, seen)
-        for ends, known in ((self.measured.source, self.out), (self.measured.destination, self.back)):
-            for rank in self._suspects:
-                rates = self.measured.rate[ends == rank]
+        measured, known = joined(self.measured, seen), []
+        for ends, before in ((measured.source, self.out), (measured.destination, self.back)):
+            after = before.copy()
+            for rank in self.ranks:
+                rates = measured.rate[ends == rank]
                 if len(rates):
-                    known[rank] = float(np.median(rates))
+                    after[rank] = float(np.median(rates))
+            known.append(after)
+        return replace(self, measured=measured, out=known[0], back=known[1])
 
-    def phases(
-        self, seen: Observed, slow: Slow, inferred: Inferred | None, *, forwarded: bool
-    ) -> list[list[Route]]:
-        """What to measure next; none: no host is suspected any more. `forwarded`: hosts may be busy with
+    def ask(
+        self, seen: Observed, slow: Slow, inferred: Inferred | None, random: np.random.Generator, *,
+        forwarded: bool,
+    ) -> tuple[list[list[Route]], Suspects]:  # fmt: skip
+        """Phases to measure next; none: no host is suspected any more. `forwarded`: hosts may be busy with
         others' messages, unless all stay within their group."""
-        self._times += 1
-        if self._times > RETESTS:
-            return []
-        if self._times == 1:
-            self._suspects = _suspected(seen, slow(seen), None if forwarded else inferred)
-        else:  # who was fast once is not looked at again
+        if self.times >= thresholds.RETESTS:
+            return [], self
+        if not self.times:
+            asked = replace(self, ranks=_suspected(seen, slow(seen), None if forwarded else inferred))
+        else:  # a suspect that was fast once is not measured again
             again = self.measured.where(slow(self.measured))
-            ends = set(again.source.tolist()) | set(again.destination.tolist())
-            self._cleared |= self._suspects - ends
-            self._suspects &= ends
-        labels = inferred.grouping.labels if inferred else np.zeros(self._ranks, np.int64)
-        phase = self._exchanges(labels, within_only=forwarded)
-        return [phase] if phase else []
+            still = self.ranks & ({*again.source.tolist()} | {*again.destination.tolist()})
+            asked = replace(self, ranks=still, cleared=self.cleared | (self.ranks - still))
+        labels = inferred.grouping.labels if inferred else np.zeros(seen.ranks, np.int64)
+        phase = asked.exchanges(labels, random, within_only=forwarded)
+        return [phase] if phase else [], replace(asked, times=self.times + 1)
 
-    def _exchanges(self, labels: NDArray[np.int64], *, within_only: bool) -> list[Route]:
-        """Each with a sound host of its own group, both ways at once. So few messages have the network for
+    def exchanges(self, labels: Integers, random: np.random.Generator, *, within_only: bool) -> list[Route]:
+        """Each with a sound host of its own group, both ways at once. So few messages have the network to
         themselves; where suspects are many, within groups at least."""
-        everybody = self._random.permutation(self._ranks).tolist()
-        partners = [rank for rank in everybody if rank not in self._suspects | self._cleared]
+        everybody = random.permutation(len(labels)).tolist()
+        partners = [rank for rank in everybody if rank not in self.ranks | self.cleared]
         routes: list[Route] = []
-        for suspect in sorted(self._suspects):
+        for suspect in sorted(self.ranks):
             near = [partner for partner in partners if labels[partner] == labels[suspect]]
             if not partners or (not near and within_only):
-                continue  # through hosts that forward it would tell of them
+                continue  # a path through hosts that forward would tell of those
             partner = near[0] if near else partners[0]
             partners.remove(partner)
             routes += [(suspect, partner), (partner, suspect)]
         return routes
 
     def known(self, within: Observed, slow: Slow, nominal: float) -> tuple[Floats, Floats]:
-        """[rank] what it sends, and receives, by itself: as measured alone, or `nominal` where it was as fast
-        as everybody within its group; NaN: not known."""
+        """[rank] bytes per second that it sends, and receives, alone: as measured, or `nominal` where it was
+        as fast as everybody within its group; NaN: not known."""
         fast = within.where(~slow(within))
         found = []
         for ends, alone in ((fast.source, self.out), (fast.destination, self.back)):
-            sound = np.where(np.isin(np.arange(self._ranks), ends), nominal, np.nan)
+            sound = np.where(np.isin(np.arange(len(alone)), ends), nominal, np.nan)
             found.append(np.where(np.isfinite(alone), alone, sound))
         return found[0], found[1]
 
 
-def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | None) -> set[int]:
+def nobody(ranks: int) -> Suspects:
+    return Suspects(nothing(ranks), np.full(ranks, np.nan), np.full(ranks, np.nan))
+
+
+def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | None) -> frozenset[int]:
     """Ranks at the ends of slow messages that nothing else explains."""
     suspects: set[int] = set()
     for ends in (seen.source, seen.destination):
         times = np.bincount(ends, minlength=seen.ranks)
         share = np.bincount(ends, weights=slow, minlength=seen.ranks) / np.maximum(times, 1)
-        suspects |= set(np.nonzero((times > 0) & (share > _ALWAYS))[0].tolist())
+        suspects |= set(np.nonzero((times > 0) & (share > thresholds.ALWAYS))[0].tolist())
     if len(suspects) > max(2, seen.ranks // 3):  # a limit that they share, or the few whom all of them met
         suspects = _met_by_all(seen.where(slow))
     if inferred is not None:
@@ -102,7 +109,7 @@ def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | Non
         beyond = set(np.setdiff1d(inferred.out_suspects, fast.source).tolist())
         beyond |= set(np.setdiff1d(inferred.in_suspects, fast.destination).tolist())
         suspects |= beyond if len(beyond) <= seen.ranks // 3 else set()
-    return suspects
+    return frozenset(suspects)
 
 
 def _met_by_all(slow: Observed) -> set[int]:

@@ -8,8 +8,8 @@ from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import HOST_RATE, Truth
 from benchmarks.truth.score import adjusted_rand
 
-from crosscut.analysis.search import pursuing
-from crosscut.analysis.search.pursuing import Pursuit
+from crosscut.analysis.search import orders, rare_limits
+from crosscut.analysis.search.rare_limits import RareLimit
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.observed import Observed, of_phases
@@ -79,8 +79,8 @@ def seen(slow_routes: int, ranks: int = 64) -> tuple[Observed, np.ndarray[tuple[
 
 
 def test_nine_slow_routes_of_one_phase_are_a_company_and_two_are_chance():
-    assert pursuing.company(*seen(2)) is None
-    found = pursuing.company(*seen(9))
+    assert rare_limits.slow_together(*seen(2)) is None
+    found = rare_limits.slow_together(*seen(9))
     assert found is not None
     assert (found.phase, found.sources.tolist()) == (3, list(range(9)))
     assert found.destinations.tolist() == list(range(4, 13))
@@ -90,28 +90,27 @@ def test_as_many_slow_messages_in_different_phases_are_no_company():
     observed, _ = seen(0)
     slow = np.zeros(len(observed), bool)
     slow[::43] = True  # nine
-    assert pursuing.company(observed, slow) is None
+    assert rare_limits.slow_together(observed, slow) is None
 
 
 def test_a_company_that_is_not_slow_again_is_forgotten():
     observed, slow = seen(9)
-    pursuit = Pursuit(64, np.random.default_rng(1))
-    pursuit.notice(observed, slow)
-    assert pursuit.on
-    phases = pursuit.phases(observed, slow, 4)
+    suspicion = RareLimit().notice(observed, slow)
+    assert suspicion.on
+    phases, asked = suspicion.ask(observed, slow, 4, np.random.default_rng(1))
     again = of_phases(64, [*([[]] * 6), *phases], np.ones(64 * len(phases)))
     both = Observed(64, *(np.concatenate([getattr(one, name) for one in (observed, again)])
                           for name in ("phase", "source", "destination", "rate")))  # fmt: skip
-    pursuit.notice(both, np.concatenate([slow, np.zeros(len(again), bool)]))
-    assert not pursuit.on
-    assert pursuit.phases(observed, slow, 4) == []
+    given_up = asked.notice(both, np.concatenate([slow, np.zeros(len(again), bool)]))
+    assert not given_up.on
+    assert given_up.ask(observed, slow, 4, np.random.default_rng(1)) == ([], given_up)
 
 
 @pytest.mark.parametrize("most", [0, 4])
 @pytest.mark.parametrize("turn", range(6))
 def test_in_phases_that_concentrate_everybody_sends_once_and_groups_send_as_a_whole(turn, most):
     labels = np.repeat([0, 1, 2], [5, 5, 9])
-    routes = pursuing.concentrated(labels, turn, most, np.random.default_rng(turn))
+    routes = rare_limits.concentrated(labels, turn, most, np.random.default_rng(turn))
     for ends in zip(*routes, strict=True):
         assert len(set(ends)) == len(ends)
     assert all(source != destination for source, destination in routes)
@@ -129,23 +128,23 @@ def test_who_is_slow_towards_a_group_that_others_fill_joins_the_other():
     full = [(0, 6), (1, 7), (4, 8), (12, 9), (2, 10), (3, 13)]
     seen = of_phases(16, [[], full, [(0, 6), (5, 7)]], np.ones(8))
     slow = np.array([True, True, True, False, True, False, False, False])
-    found = pursuing.joined(labels, seen, slow)
+    found = rare_limits.joined(labels, seen, slow)
     assert (found[4], found[10]) == (0, 1)
     assert found[[5, 12, 13]].tolist() == [2, 2, 2]
 
 
 def test_who_was_in_the_same_phase_by_chance_is_of_no_company():
-    found = pursuing.Company(0, np.arange(4), np.arange(8, 12))
-    routes = pursuing.again(found, 16, 3, np.random.default_rng(1))
+    found = rare_limits.SlowTogether(0, np.arange(4), np.arange(8, 12))
+    routes = rare_limits.again(found, 16, 3, np.random.default_rng(1))
     seen = of_phases(16, [[], *routes], np.ones(3 * 16))
     slow = np.isin(seen.source, [0, 1, 2]) & np.isin(seen.destination, [8, 9, 10])
-    kept = pursuing.steady(found, seen, slow)
+    kept = rare_limits.steady(found, seen, slow)
     assert (kept.sources.tolist(), kept.destinations.tolist()) == ([0, 1, 2], [8, 9, 10])
 
 
 def test_nearly_in_order_ranks_send_to_about_their_distance_and_never_the_same_way_twice():
     random = np.random.default_rng(2)
-    first, second = (pursuing.nearly_in_order(64, 16, random) for _ in range(2))
+    first, second = (orders.nearly_in_order(64, 16, random) for _ in range(2))
     assert len(set(first) & set(second)) < 20
     assert all(9 <= (d - s) % 64 <= 23 for s, d in first)
     for ends in zip(*first, strict=True):
@@ -153,8 +152,8 @@ def test_nearly_in_order_ranks_send_to_about_their_distance_and_never_the_same_w
 
 
 def test_the_company_sends_again_in_other_orders_and_back():
-    found = pursuing.Company(0, np.arange(4), np.arange(8, 12))
-    phases = pursuing.again(found, 16, 3, np.random.default_rng(1))
+    found = rare_limits.SlowTogether(0, np.arange(4), np.arange(8, 12))
+    phases = rare_limits.again(found, 16, 3, np.random.default_rng(1))
     assert len({route for routes in phases for route in routes if route[0] < 4}) == 12
     for routes in phases:
         assert {d for s, d in routes if s < 4} == {8, 9, 10, 11}
@@ -165,6 +164,6 @@ def test_the_company_sends_again_in_other_orders_and_back():
 def test_the_order_of_numbers_is_believed_where_far_more_is_slow_in_it():
     slow = np.repeat([False, True, False], [60, 30, 30])
     ordered = np.repeat([False, True], [60, 60])
-    assert pursuing.numbered_so(slow, ordered)
-    assert not pursuing.numbered_so(slow, ~ordered)
-    assert not pursuing.numbered_so(slow, np.ones(120, bool))
+    assert orders.numbered_so(slow, ordered)
+    assert not orders.numbered_so(slow, ~ordered)
+    assert not orders.numbered_so(slow, np.ones(120, bool))

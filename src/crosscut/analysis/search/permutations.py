@@ -1,0 +1,125 @@
+"""Stage 1: everybody sends by a permutation, until slow hosts or groups show.
+
+Ranks are numbered at random and no route is measured twice; all N - 1 permutations would be an all-to-all
+(AAPC; Kurmann, Rauch and Stricker 2003, section 4.2.2). Which routes are slow together tells groups. Three
+other kinds of phases help: short messages (latency.py), ranks in the order of their numbers (orders.py), and
+routes that repeat a suspicion (rare_limits.py). Hands on groups and limits, or groups that latency told.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crosscut.analysis.findings import slow_messages
+from crosscut.analysis.search import orders, thresholds
+from crosscut.analysis.search.state import Asked, Phase, Sent, State
+from crosscut.analysis.search.trunks import Missing, Trunks
+from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, infer
+
+
+@dataclass(frozen=True)
+class Permutations:
+    ordered: tuple[int, ...] | None = None
+    """Phases in the order of numbers that were not judged yet; None: not asked yet."""
+    judged: int = 0
+    """Phases measured when groups were last inferred."""
+    last_labels: tuple[int, ...] = ()
+    """[rank] its group then."""
+    name: str = "permutations"
+
+    def ask(self, state: State, random: np.random.Generator) -> Asked:
+        stage = self
+        if state.used:
+            stage, state = stage.noticed(state)
+            stage, state, settled = stage.settled(state)
+            if settled:
+                return Asked([], state.explained(), Missing())
+            if state.rare.on or not state.quiet:
+                phases, near, latency = state.latency.ask(
+                    state.full, state.measured, random, first=state.rare.on
+                )
+                state = replace(state, latency=latency)
+                if near is not None:
+                    return Asked([], replace(state, near=near, by_latency=True, sure=True), Trunks())
+                if phases:
+                    return Asked(phases, state, stage, Sent.SHORT)
+        return stage.everybody(state, random)
+
+    def everybody(self, state: State, random: np.random.Generator) -> Asked:
+        blurred = state.inferred is not None and _blurred(state)
+        # Batches grow with what is known: inferring then takes longer than measuring.
+        count = max(thresholds.BATCH, state.measured // thresholds.PHASES_PER_BATCH)
+        if not state.used:
+            count = thresholds.FIRST_PERMUTATIONS
+        if blurred:
+            count = thresholds.MORE_WHERE_BLURRED
+        count = min(count, state.spare, len(state.distances))
+        if count <= 0:
+            return Asked([], state.explained(), Missing())
+        if state.rare.on:
+            phases, rare = state.rare.ask(state.full, state.slow(state.full), count, random)
+            return Asked(phases, replace(state, rare=rare), self)
+        if state.used and self.ordered is None and state.quiet:
+            phases = orders.in_order(state.ranks, count)
+            return Asked(phases, state, replace(self, ordered=_numbers(state, phases)))
+        groups = state.inferred.grouping.labels if state.inferred is not None and blurred else None
+        return Asked(*orders.permutations(state, count, random, groups), self)
+
+    def noticed(self, state: State) -> tuple[Permutations, State]:
+        """Looks for limits that permutations seldom fill: in the order of the ranks' numbers many routes are
+        slow, or a few routes are slow together."""
+        stage, slow = self, state.slow(state.full) & ~slow_messages.of_slow_hosts(state.full)
+        if self.ordered:
+            by_number = orders.numbered_so(slow, np.isin(state.full.phase, self.ordered))
+            stage, state = replace(self, ordered=()), replace(state, by_number=by_number)
+        return stage, replace(state, rare=state.rare.notice(state.full, slow))
+
+    def settled(self, state: State) -> tuple[Permutations, State, bool]:
+        """True if more of the same would tell nothing new."""
+        if not state.rare.on and state.quiet:
+            if state.least_phases:
+                enough = state.measured >= state.least_phases
+            else:
+                # Two permutations name slow hosts; limits that few permutations fill take some more.
+                named = bool(slow_messages.of_slow_hosts(state.full).any())
+                enough = named or state.used >= math.ceil(math.log2(state.ranks))
+            return self, replace(state, sure=True), enough
+        blurred, state = _blurred(state), replace(state, sure=False)
+        fewest = thresholds.FEWEST_WHERE_BLURRED if blurred else thresholds.FEWEST_FOR_GROUPS
+        if state.measured < fewest or state.measured == self.judged:
+            return self, state, False
+        found = infer(state.full, thorough=False)
+        labels = tuple(found.grouping.labels.tolist())
+        stage, state = (
+            replace(self, judged=state.measured, last_labels=labels),
+            replace(state, inferred=found),
+        )
+        if state.rare.on and not state.rare.settled:
+            return stage, state, False
+        same, unsure = labels == self.last_labels, found.grouping.confidence <= state.confidence
+        if blurred and same and _vouched(found, float(unsure.mean())):
+            return stage, replace(state, near=found.grouping, sure=True), True
+        sure = same and not unsure.any() and found.grouping.count > 1
+        enough = found.explained > WELL_EXPLAINED or state.measured >= state.budget // 2
+        return stage, replace(state, sure=sure), sure and enough
+
+
+def _blurred(state: State) -> bool:
+    """Permutations are asked before more short messages."""
+    return not state.rare.on and state.latency.blurred(state.measured)
+
+
+def _vouched(found: Inferred, unsure: float) -> bool:
+    """Limits vouch for ranks of which routes tell too little: with one rank in a wrong group, totals would
+    not be constant. Slow hosts must all be placed. `unsure`: share of ranks."""
+    slow_hosts = len(found.out_suspects) + len(found.in_suspects) + len(found.unplaced)
+    constant = unsure < thresholds.FEW_UNSURE and found.explained > thresholds.SURELY_EXPLAINED
+    slow = found.grouping.count > 2 and found.slow_share > thresholds.MOSTLY_SLOW
+    return constant and slow and not slow_hosts
+
+
+def _numbers(state: State, phases: list[Phase]) -> tuple[int, ...]:
+    return tuple(range(state.used, state.used + len(phases)))

@@ -1,0 +1,233 @@
+"""Limits that permutations seldom fill: how they are suspected, confirmed, and then filled.
+
+A link between two groups that carries nearly all that permutations send over it shows in few of them: by
+chance more routes than usual lead from the one group to the other, and these alone are slow. The same hosts
+then send to each other in other orders. If they are slow again, groups send to each other as a whole; a rank
+that joins the slow routes belongs to the group, and a group that parts was several.
+
+The method is our own. Chance is bounded by Boole's inequality (`_log_chance`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.search import thresholds
+from crosscut.analysis.structure.observed import Integers, Observed, Route
+from crosscut.analysis.structure.unshared import unshared
+
+Slow = NDArray[np.bool_]
+"""[message]"""
+
+
+@dataclass(frozen=True)
+class SlowTogether:
+    """Routes of one phase that were slower together."""
+
+    phase: int
+    sources: Integers
+    destinations: Integers
+
+
+@dataclass(frozen=True)
+class RareLimit:
+    """A suspicion: asked again, then confirmed and filled, or given up."""
+
+    found: SlowTogether | None = None
+    asked: bool = False
+    confirmed: bool = False
+    refuted: tuple[int, ...] = ()
+    """Phases whose slow routes were chance, or were of several limits at once."""
+    turn: int = 0
+    """Phases that concentrate on the limit."""
+    unchanged: int = 0
+    """Of these, phases since groups last changed."""
+    most: int = 0
+    """Routes that just fill the link."""
+    labels: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
+    """[rank] group, when last asked."""
+
+    @property
+    def on(self) -> bool:
+        return self.found is not None
+
+    @property
+    def settled(self) -> bool:
+        """Each group has sent to each other as a whole, and within itself, since groups changed."""
+        return self.confirmed and self.unchanged >= thresholds.ENOUGH
+
+    def notice(self, seen: Observed, slow: Slow) -> RareLimit:
+        """`seen`: all that was measured; `slow`: without messages of hosts that are slow by themselves."""
+        if self.found is None:
+            tried = len(self.refuted) >= thresholds.MOST_REFUTED
+            if tried or not len(seen) or slow.mean() > thresholds.RARE:
+                return self
+            fresh = ~np.isin(seen.phase, self.refuted)
+            return replace(self, found=slow_together(seen.where(fresh), slow[fresh]))
+        if not self.asked or self.confirmed:
+            return self
+        most = fill_barely(self.found, seen)
+        if slow_again(self.found, seen, slow):
+            return replace(self, confirmed=True, most=most, found=steady(self.found, seen, slow))
+        return replace(self, found=None, asked=False, most=most, refuted=(*self.refuted, self.found.phase))
+
+    def ask(
+        self, seen: Observed, slow: Slow, count: int, random: np.random.Generator
+    ) -> tuple[list[list[Route]], RareLimit]:
+        """Phases to measure next, `count` at most."""
+        if self.found is None:
+            return [], self
+        if not self.asked:
+            phases = again(self.found, seen.ranks, min(count, thresholds.TIMES_AGAIN), random)
+            return phases, replace(self, asked=True)
+        labels = joined(_of(self.found, seen.ranks), seen, slow)
+        most = self.most if self.unchanged < thresholds.ALL_TRIED else 0
+        turns = range(self.turn, self.turn + count)
+        phases = [concentrated(labels, turn, most, random) for turn in turns]
+        unchanged = count + (self.unchanged if np.array_equal(labels, self.labels) else 0)
+        return phases, replace(self, turn=self.turn + count, unchanged=unchanged, labels=labels)
+
+
+def slow_together(seen: Observed, slow: Slow) -> SlowTogether | None:
+    """The slow routes of the phase that has fewest, among phases with more than chance explains: few are most
+    likely of one limit. None if no phase has."""
+    if not slow.any():
+        return None
+    numbers, phase = np.unique(seen.phase, return_inverse=True)
+    count, total = np.bincount(phase[slow], minlength=len(numbers)), np.bincount(phase)
+    doubt = math.log(len(numbers)) - math.log(thresholds.BY_CHANCE)
+    sure = [
+        at for at, some in enumerate(count.tolist()) if some and doubt + _log_chance(some, int(total[at])) < 0
+    ]
+    if not sure:
+        return None
+    at = min(sure, key=lambda one: int(count[one]))
+    mine = slow & (phase == at)
+    return SlowTogether(int(numbers[at]), seen.source[mine], seen.destination[mine])
+
+
+def _log_chance(slow: int, total: int) -> float:
+    """Upper bound of the logarithm of the probability that so many of `total` messages are slow by chance:
+    the expected number of such choices (Boole's inequality)."""
+    choices = math.lgamma(total + 1) - math.lgamma(slow + 1) - math.lgamma(total - slow + 1)
+    return choices + slow * math.log(thresholds.SLOW_BY_CHANCE)
+
+
+def _later(found: SlowTogether, seen: Observed) -> Slow:
+    """[message] True for those between the same hosts in later phases."""
+    later = (seen.phase > found.phase) & np.isin(seen.source, found.sources)
+    return later & np.isin(seen.destination, found.destinations)
+
+
+def slow_again(found: SlowTogether, seen: Observed, slow: Slow) -> bool:
+    later = _later(found, seen)
+    return bool(later.any() and slow[later].mean() > thresholds.SLOW_AGAIN)
+
+
+def steady(found: SlowTogether, seen: Observed, slow: Slow) -> SlowTogether:
+    """Without hosts that were mostly fast later: they were slow in the same phase by chance."""
+    later = _later(found, seen)
+    kept = []
+    for ends, mine in ((seen.source, found.sources), (seen.destination, found.destinations)):
+        total = np.bincount(ends[later], minlength=seen.ranks)
+        again_slow = np.bincount(ends[later], weights=slow[later], minlength=seen.ranks)
+        kept.append(mine[(again_slow >= thresholds.SLOW_AGAIN * total)[mine]])
+    return SlowTogether(found.phase, kept[0], kept[1])
+
+
+def joined(labels: Integers, seen: Observed, slow: Slow) -> Integers:
+    """[rank] 0 and 1: the groups; 2: all others. A rank joins a group if it was mostly slow to the other
+    group, or from it, in phases in which that group's messages were slow as well."""
+    labels = labels.copy()
+    while True:
+        for_it, against = np.zeros((2, seen.ranks)), np.zeros((2, seen.ranks))
+        of_source, of_destination = labels[seen.source], labels[seen.destination]
+        for one, other in ((0, 1), (1, 0)):
+            known = (of_source == one) & (of_destination == other)
+            count = np.bincount(seen.phase[known], minlength=int(seen.phase.max()) + 1)
+            were = np.bincount(seen.phase[known], weights=slow[known], minlength=len(count))
+            full = ((count >= 2) & (were > thresholds.SLOW_AGAIN * count))[seen.phase]
+            for mine, ends, group in (
+                (full & (of_source == 2) & (of_destination == other), seen.source, one),
+                (full & (of_source == one) & (of_destination == 2), seen.destination, other),
+            ):
+                np.add.at(for_it[group], ends[mine & slow], 1)
+                np.add.at(against[group], ends[mine & ~slow], 1)
+        more = for_it - against
+        joins = (labels == 2) & (more.max(axis=0) > 0)
+        if not joins.any():
+            return labels
+        labels[joins] = more.argmax(axis=0)[joins]
+
+
+def again(found: SlowTogether, ranks: int, count: int, random: np.random.Generator) -> list[list[Route]]:
+    """The same hosts send to each other in other orders, and back unless one is on both sides; all others
+    send among themselves."""
+    there, here = found.sources, found.destinations
+    both_ways = not np.isin(there, here).any()
+    made = []
+    for shift in range(1, count + 1):
+        routes = pairs_of(there, np.roll(here, shift))
+        routes += pairs_of(here, np.roll(there, shift)) if both_ways else []
+        made.append(completed(routes, ranks, random))
+    return made
+
+
+def fill_barely(found: SlowTogether, seen: Observed) -> int:
+    """The most of these routes that are not slow together: one more, and all are."""
+    later = _later(found, seen)
+    if not later.any():
+        return 0
+    alone = unshared(seen)
+    totals = np.bincount(seen.phase[later], weights=seen.rate[later])
+    flows = float(np.median(totals[totals > 0])) / alone.nominal
+    return math.floor(flows / math.exp(min(alone.threshold, thresholds.LOG_SLOW)))
+
+
+def concentrated(labels: Integers, turn: int, most: int, random: np.random.Generator) -> list[Route]:
+    """In turn: groups send as a whole, each to another or within itself; and, more often, all known groups
+    (the last has ranks of no known group) send to each other so many routes (`most`; 0: never) that one
+    more fills the link. The other ranks send to each other; those that are slow show where they belong."""
+    groups = int(labels.max()) + 1
+    members = [random.permutation(np.nonzero(labels == group)[0]) for group in range(groups)]
+    known = list(range(groups - 1))
+    routes: list[Route] = []
+    if most and turn % thresholds.TURNS < thresholds.TURNS - 1:
+        shift = 1 + turn // thresholds.TURNS % (len(known) - 1)
+        for at, group in enumerate(known):
+            pairs = pairs_of(members[group], members[known[(at + shift) % len(known)]])
+            routes += pairs[: most + (len(pairs) >= most + thresholds.SPARE)]
+        return completed(routes, len(labels), random)
+    shift = (turn // thresholds.TURNS if most else turn) % groups
+    for group, mine in enumerate(members):
+        routes += pairs_of(mine, np.roll(mine, 1) if shift == 0 else members[(group + shift) % groups])
+    return completed(routes, len(labels), random)
+
+
+def pairs_of(sources: Integers, destinations: Integers) -> list[Route]:
+    """As many as the smaller side has; none with itself."""
+    ends = zip(sources.tolist(), destinations.tolist(), strict=False)
+    return [(source, destination) for source, destination in ends if source != destination]
+
+
+def completed(routes: list[Route], ranks: int, random: np.random.Generator) -> list[Route]:
+    """With everybody who does not send yet, each to somebody who does not receive yet."""
+    senders, receivers = (
+        random.permutation(np.setdiff1d(np.arange(ranks), [route[end] for route in routes])) for end in (0, 1)
+    )
+    for at in np.nonzero(senders == receivers)[0].tolist():
+        other = (at + 1) % len(receivers)  # differs: nobody is there twice
+        receivers[[at, other]] = receivers[[other, at]]
+    return routes + pairs_of(senders, receivers)
+
+
+def _of(found: SlowTogether, ranks: int) -> Integers:
+    """Labels: who sent, who received, and all others."""
+    labels = np.full(ranks, 2)
+    labels[found.destinations] = 1
+    labels[found.sources] = 0
+    return labels

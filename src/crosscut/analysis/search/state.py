@@ -1,0 +1,176 @@
+"""What the search knows, as stages hand it on, and what a stage answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.findings import slow_messages
+from crosscut.analysis.search import thresholds
+from crosscut.analysis.search.latency import Latency
+from crosscut.analysis.search.rare_limits import RareLimit
+from crosscut.analysis.search.reference_pairs import ReferencePairs
+from crosscut.analysis.search.suspects import Suspects
+from crosscut.analysis.structure import subgroups
+from crosscut.analysis.structure.grouping import Grouping
+from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, infer
+from crosscut.analysis.structure.observed import Integers, Observed, Route, joined, of_phases
+from crosscut.analysis.structure.subgroups import Within
+from crosscut.analysis.structure.unshared import unshared
+
+Phase = list[Route]
+
+
+class Sent(Enum):
+    """Which messages a phase has, and so where their rates belong."""
+
+    EVERYBODY = "everybody"
+    SHORT = "short"
+    WITHIN = "within groups"
+    ALONE = "alone"
+
+
+@dataclass(frozen=True)
+class State:
+    ranks: int
+    budget: int
+    """Phases of full messages."""
+    extensible: bool
+    """Nobody asked for this budget."""
+    least_phases: int
+    """Permutations where nothing is slow; 0: one for each doubling of the ranks."""
+    confidence: float
+    """Probability that each rank is in its group, before permutations end."""
+    order: Integers
+    """[position] rank, at random."""
+    distances: tuple[int, ...]
+    """Of permutations not measured yet; the last comes next."""
+    full: Observed
+    """Messages of phases of everybody."""
+    within: Observed
+    """Messages of phases within groups."""
+    latency: Latency
+    suspects: Suspects
+    pairs: ReferencePairs
+    rare: RareLimit = field(default_factory=RareLimit)
+    used: int = 0
+    """Phases measured, short ones too."""
+    near: Grouping | None = None
+    """Groups that later stages take as given: by latency, or sure permutations."""
+    by_latency: bool = False
+    by_number: bool = False
+    """Permutations keep nearly to the order of the ranks' numbers."""
+    toured: bool = False
+    """All trunks were filled at once."""
+    inferred: Inferred | None = None
+    sure: bool = False
+    """More of the same would not change the groups."""
+    parts_asked: bool = False
+    together: Within | None = None
+    """What all share, if that is one limit, before parts were asked."""
+    parts: Within | None = None
+    """Parts of groups, and their limits; None: not looked into."""
+
+    @property
+    def measured(self) -> int:
+        """Phases of full messages."""
+        return self.used - self.latency.phases
+
+    @property
+    def left(self) -> int:
+        """Phases of full messages; short ones take no time to speak of."""
+        return self.budget - self.measured
+
+    @property
+    def spare(self) -> int:
+        """Phases left but for those kept for the stages within groups. The smallest budgets keep few."""
+        return self.left - min(thresholds.RESERVE, self.budget - thresholds.FIRST_PERMUTATIONS)
+
+    def learn(self, phases: Sequence[Phase], sent: Sent, rates: NDArray[np.float64]) -> State:
+        seen = of_phases(self.ranks, phases, rates, self.used)
+        seen = seen.where(np.isfinite(seen.rate))
+        after = replace(self, used=self.used + len(phases))
+        if sent is Sent.EVERYBODY:
+            return replace(after, full=joined(self.full, seen))
+        if sent is Sent.SHORT:
+            return replace(after, latency=self.latency.learn(seen))
+        if sent is Sent.WITHIN:
+            return replace(after, within=joined(self.within, seen))
+        others, pairs = self.pairs.learn(seen, self.used)
+        return replace(after, suspects=self.suspects.learn(others), pairs=pairs)
+
+    def slow(self, observed: Observed) -> NDArray[np.bool_]:
+        return slow_messages.slow(observed, self.full)
+
+    def slow_by_itself(self, observed: Observed) -> NDArray[np.bool_]:
+        return slow_messages.by_itself(observed, self.full)
+
+    def share_of_slow(self, observed: Observed) -> float:
+        return float(self.slow(observed).mean()) if len(observed) else 0.0
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing was slow but a few hosts."""
+        return slow_messages.quiet(self.full)
+
+    @property
+    def divided(self) -> bool:
+        """There is something that groups would explain."""
+        return self.toured or self.rare.on or not self.quiet
+
+    def explained(self) -> State:
+        """With groups and limits as all phases of everybody tell them, if there is anything to explain."""
+        return replace(self, inferred=infer(self.full, near=self.near) if self.divided else None)
+
+    def limit_of_all(self) -> Within | None:
+        """One limit that everybody shares, if the reference pairs were faster and totals agree."""
+        found = self.inferred
+        if self.by_latency and found is not None and found.explained >= WELL_EXPLAINED:
+            return None
+        alone, unknown = unshared(self.full), np.full(self.ranks, np.nan)
+        if not self.pairs.faster_than(alone):
+            return None
+        reached = unshared(self.full, *self.pairs.known(unknown, unknown, alone))
+        return subgroups.of_everybody(joined(self.full, self.within), reached)
+
+    @property
+    def crowded(self) -> bool:
+        """All hosts are slow alike, by something that all of them fill."""
+        alike = self.together is not None or self.quiet
+        return alike and self.pairs.faster_than(unshared(self.full))
+
+    @property
+    def labels(self) -> Integers:
+        """[rank] its group."""
+        if self.inferred is None or self.together is not None:
+            return np.zeros(self.ranks, np.int64)
+        return self.inferred.grouping.labels
+
+    def groups(self, fewest: int) -> list[list[int]]:
+        """Ranks of each group of `fewest` or more."""
+        labels = self.labels
+        groups = [np.nonzero(labels == number)[0].tolist() for number in range(int(labels.max()) + 1)]
+        return [group for group in groups if len(group) >= fewest]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A stage's answer. The search ends if a stage asks nothing and keeps the turn."""
+
+    phases: list[Phase]
+    state: State
+    stage: Stage
+    """Whose turn it is after these phases."""
+    sent: Sent = Sent.EVERYBODY
+
+
+class Stage(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def ask(self, state: State, random: np.random.Generator) -> Asked: ...

@@ -1,0 +1,73 @@
+"""Every threshold of the search, with its unit, its meaning, and the benchmark that shows what another costs.
+
+A share or a ratio has no unit; a log ratio is a natural logarithm; phases are of full messages unless said
+otherwise. A row in brackets is of benchmarks.truth or benchmarks.truth.budget. A threshold without a row is
+inherited, not justified by a benchmark: those rows hold the search as a whole and hardly any value alone.
+"""
+
+# Budgets.
+LEAST_BUDGET = 16  # phases, where an all-to-all has fewer
+BUDGET_WHERE_CROWDED = 32  # phases, where all hosts are slow alike
+RETESTS = 2  # phases in which suspects are measured alone [access link: with 3, no fault in 4 phases]
+RESERVE = 2 + RETESTS + 1  # phases kept for the end: two within groups, the retests, one of reference pairs
+
+# Permutations of everybody.
+FIRST_PERMUTATIONS = 2  # phases before anything is concluded [access link: with 3, no fault in 4 phases]
+BATCH, PHASES_PER_BATCH = 4, 4  # phases, at least; phases so far for each one more: saves inferring
+FEWEST_FOR_GROUPS = 9  # phases before they may tell groups
+CONFIDENCE = 0.999  # probability that each rank is in its group, before permutations end
+FEWEST_WHERE_BLURRED, MORE_WHERE_BLURRED = 6, 2  # the same two counts of phases where latencies are blurred
+# Then limits vouch for groups: share of slow messages explained, of ranks unsure (at most), of messages slow.
+SURELY_EXPLAINED, FEW_UNSURE, MOSTLY_SLOW = 0.95, 0.25, 0.5
+
+# Short messages.
+FIRST_SHORT, MORE_SHORT = 4, 2  # short phases at first, and in each further batch
+SHORT_PER_DOUBLING, FEWEST_SHORT = 3, 24  # short phases at most: for each doubling of the ranks, or this many
+BLURRED_PER_DOUBLING, BLURRED_OF_BUDGET = (
+    3,
+    0.5,
+)  # permutations that go first: a doubling; share of the budget
+BYTES_OF_LATENCY = 16  # bytes on the wire: less is no latency, Ethernet's smallest frame has 64 (IEEE 802.3)
+
+# Limits that permutations seldom fill.
+RARE = 0.05  # share of messages that are slow: with more, groups show without help
+SLOW_BY_CHANCE = (
+    0.005  # probability of a message; normal noise has 0.0013 at three deviations, but longer tails
+)
+BY_CHANCE = 1e-3  # probability that chance alone makes so many messages of one phase slow
+TIMES_AGAIN, MOST_REFUTED = (
+    3,
+    4,
+)  # phases that repeat a suspicion; suspicions given up before it looks no more
+SLOW_AGAIN = 0.5  # share of repeated messages that are slow again
+SPARE = 3  # routes more than just fill the link, from which one more of them is sent
+LOG_SLOW = -0.05  # log ratio to the ordinary rate: what is faster is not slow
+TURNS = 3  # phases, of which one sends whole groups and the others try who belongs to them
+ALL_TRIED, ENOUGH = 6, 12  # phases without a change of groups: before all send whole groups; before it ends
+WINDOWS = 8  # parts of the ranks, each shuffled in itself, in a permutation nearly in order
+MORE_IN_ORDER, TIMES_IN_ORDER = 0.05, 4  # slow share in the order of numbers: this plus so many times others'
+
+# Trunks and missing limits.
+TOURS = 3  # phases that fill all trunks
+TOUR_LOADS = (1.0, 0.9)  # share of each group that sends, by turns
+MANY_GROUPS = 6  # groups, from which each sends to two others in a tour
+EXPLAINED = 0.7  # share of slow messages that limits explain after tours; with less, permutations follow
+MOST_FILLINGS = 3  # times that missing limits are filled
+LOADS = (1.0, 0.75, 0.9)  # share of hosts that send, a phase each: the total of a limit stays the same
+SLOWER_TRUNK = 0.8  # ratio to the median trunk: one below holds others back
+NEARLY_ALL = 0.85  # ratio to what hosts can send: a trunk that carried this has no limit
+LIMITS_OF_ONE_TRUNK = 2  # limits, one a direction: by definition
+
+# Hosts, and what all of a group share.
+SLOW_WITHIN = 0.2  # share of messages within groups: fewer that are slow are slow hosts' own
+ALWAYS = 0.99  # share of a suspect's messages that are slow: all, but for rounding
+SOUND = 0.9  # ratio to the ordinary rate: slower hosts tell nothing of their group
+REFERENCE_PAIRS, RANKS_A_PAIR = (
+    4,
+    8,
+)  # pairs at most; ranks for each: they fill a quarter of what all just fill
+REFERENCE_TRIES = 2  # times that they are measured, if the first gave nothing
+FASTER, TIMES_NOISE = 0.05, 4.0  # log ratio by which they are faster; in standard errors of their median
+SMALLEST_GROUP_OF_PARTS = 8  # ranks of a group that is looked into
+MOST_PART_PHASES, FIRST_PART_PHASES, PART_BATCH = 32, 12, 4  # phases: in all, before a guess, between guesses
+GUESSES_AGREE = 3  # guesses in a row that end it

@@ -1,0 +1,71 @@
+"""Stages 2 and 3: what the trunks between groups carry.
+
+Stage 2 follows where latency told groups: all trunks are filled at once, so a slow one stands out. Stage 3
+fills limits of which others of their kind are known (filling.py). A total that stays the same whatever passes
+is a limit (max-min shares: Bertsekas and Gallager, Data Networks, section 6.5.2). Both hand on groups and
+limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crosscut.analysis.search import filling, orders, thresholds
+from crosscut.analysis.search.inside import Within
+from crosscut.analysis.search.state import Asked, State
+from crosscut.analysis.structure.infer import infer
+
+
+@dataclass(frozen=True)
+class Trunks:
+    permuted: bool = False
+    """Two permutations followed the tours."""
+    name: str = "trunks"
+
+    def ask(self, state: State, random: np.random.Generator) -> Asked:
+        if not state.toured and (near := state.near) is not None:
+            state = replace(state, toured=True)
+            phases = filling.tours(near.labels, thresholds.TOURS, random)
+            if affordable := phases[: max(0, state.spare)]:
+                return Asked(affordable, state, self)
+        found = infer(state.full, near=state.near)
+        stage, state = self, replace(state, inferred=found)
+        missing = not self.permuted and filling.missing(found, state.full, random, toured=True)
+        if missing and not filling.has_slow_trunks(found):
+            # In a tour all that a group sends goes to two others; other limits show when it goes to more.
+            stage = Trunks(permuted=True)
+            count = min(thresholds.TOURS - 1, state.spare, len(state.distances))
+            if count > 0:
+                return Asked(*orders.permutations(state, count, random), stage)
+        if found.explained >= thresholds.EXPLAINED or state.measured >= thresholds.FEWEST_FOR_GROUPS:
+            return Asked([], state, Missing())
+        # These trunks are not what is full: permutations show which ranks are slow together.
+        count = min(thresholds.BATCH, state.spare, len(state.distances))
+        if count <= 0:
+            return Asked([], state.explained(), Missing())
+        return Asked(*orders.permutations(state, count, random), stage)
+
+
+@dataclass(frozen=True)
+class Missing:
+    times: int = 0
+    """That phases were asked."""
+    name: str = "missing limits"
+
+    def ask(self, state: State, random: np.random.Generator) -> Asked:
+        known, times, most = state.inferred, self.times, state.spare
+        if times and known is not None:
+            state = replace(state, inferred=infer(state.full, near=state.near))
+        found = state.inferred
+        if found is None or most <= 0 or times >= thresholds.MOST_FILLINGS:
+            return Asked([], state, Within())
+        if times and known is not None and len(found.capacities) <= len(known.capacities):
+            return Asked(
+                [], state, Within()
+            )  # what is not full by now is not full by what its hosts can send
+        wanted = filling.missing(found, state.full, random, toured=state.toured)
+        if not times:
+            wanted = filling.at_once(found, wanted, thresholds.TOURS, random)
+        return Asked(wanted[:most], state, Missing(times + 1) if wanted else Within())
