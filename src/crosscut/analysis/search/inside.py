@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
+from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.parts import Parts
@@ -22,7 +22,7 @@ from crosscut.analysis.structure.infer import WELL_EXPLAINED
 class Within:
     name: str = "within groups"
 
-    def ask(self, state: State, random: np.random.Generator) -> Asked:
+    def ask(self, state: State, random: Generator) -> Asked:
         # Twice only if the first shows something: most networks have no slow host.
         most = 2 if state.slow_by_itself(state.within).any() else 1
         if state.quiet or state.within.phases >= most:
@@ -34,7 +34,7 @@ class Within:
 class Alone:
     name: str = "suspects alone"
 
-    def ask(self, state: State, random: np.random.Generator) -> Asked:
+    def ask(self, state: State, random: Generator) -> Asked:
         seen = state.within if len(state.within) else state.full
         phases, suspects = state.suspects.ask(
             seen, state.slow_by_itself, state.inferred, random, forwarded=state.near is not None

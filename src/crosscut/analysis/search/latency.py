@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.structure import idle
@@ -39,7 +40,7 @@ class Latency:
         return replace(self, measured=joined(self.measured, seen), nearness=None)
 
     def ask(
-        self, full: Observed, permuted: int, random: np.random.Generator, *, first: bool
+        self, full: Observed, permuted: int, random: Generator, *, first: bool
     ) -> tuple[list[list[Route]], Grouping | None, Latency]:
         """Phases to measure next, or groups, if latencies told them. Neither: they do not, or permutations
         are to be asked (`blurred`), unless latency comes `first`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.rare_limits import Slow, completed, pairs_of
@@ -14,7 +15,7 @@ from crosscut.analysis.structure.observed import Integers, Route
 
 
 def permutations(
-    state: State, count: int, random: np.random.Generator, groups: Integers | None = None
+    state: State, count: int, random: Generator, groups: Integers | None = None
 ) -> tuple[list[Phase], State]:
     """The next `count` permutations. `groups`: [rank] as far as known; then in every second permutation ranks
     send where it is open if they are together: groups taken for one would never be asked within."""
@@ -37,7 +38,7 @@ def in_order(ranks: int, count: int) -> list[Phase]:
     return [[(rank, (rank + distance) % ranks) for rank in range(ranks)] for distance in distances]
 
 
-def nearly_in_order(ranks: int, distance: int, random: np.random.Generator) -> list[Route]:
+def nearly_in_order(ranks: int, distance: int, random: Generator) -> list[Route]:
     """At that distance, but shuffled within an eighth of the ranks: whole groups still send to one other. In
     strict order the ends of groups look like groups of their own."""
     width = max(1, ranks // thresholds.WINDOWS)

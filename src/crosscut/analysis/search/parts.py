@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
@@ -29,7 +30,7 @@ class Parts:
     """[rank] its part."""
     name: str = "parts of groups"
 
-    def ask(self, state: State, random: np.random.Generator) -> Asked:
+    def ask(self, state: State, random: Generator) -> Asked:
         if not self.measured:
             state = replace(state, together=state.limit_of_all())
         if state.crowded and state.extensible:
@@ -46,7 +47,7 @@ class Parts:
         return Asked(phases, replace(state, parts_asked=True), stage, Sent.WITHIN)
 
     def _phases(
-        self, groups: list[list[int]], state: State, alone: Unshared, random: np.random.Generator
+        self, groups: list[list[int]], state: State, alone: Unshared, random: Generator
     ) -> tuple[list[Phase], Parts]:
         left = min(state.left, thresholds.MOST_PART_PHASES - self.measured)
         if not self.measured:
@@ -66,7 +67,7 @@ class Parts:
 class Done:
     name: str = "done"
 
-    def ask(self, state: State, random: np.random.Generator) -> Asked:  # noqa: ARG002
+    def ask(self, state: State, random: Generator) -> Asked:  # noqa: ARG002
         return Asked([], state, self)
 
 

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import orders, thresholds
@@ -30,7 +31,7 @@ class Permutations:
     """[rank] its group then."""
     name: str = "permutations"
 
-    def ask(self, state: State, random: np.random.Generator) -> Asked:
+    def ask(self, state: State, random: Generator) -> Asked:
         stage = self
         if state.used:
             stage, state = stage.noticed(state)
@@ -48,7 +49,7 @@ class Permutations:
                     return Asked(phases, state, stage, Sent.SHORT)
         return stage.everybody(state, random)
 
-    def everybody(self, state: State, random: np.random.Generator) -> Asked:
+    def everybody(self, state: State, random: Generator) -> Asked:
         blurred = state.inferred is not None and _blurred(state)
         # Batches grow with what is known: inferring then takes longer than measuring.
         count = max(thresholds.BATCH, state.measured // thresholds.PHASES_PER_BATCH)

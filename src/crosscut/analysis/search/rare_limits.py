@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from crosscut.analysis.search import thresholds
@@ -76,7 +77,7 @@ class RareLimit:
         return replace(self, found=None, asked=False, most=most, refuted=(*self.refuted, self.found.phase))
 
     def ask(
-        self, seen: Observed, slow: Slow, count: int, random: np.random.Generator
+        self, seen: Observed, slow: Slow, count: int, random: Generator
     ) -> tuple[list[list[Route]], RareLimit]:
         """Phases to measure next, `count` at most."""
         if self.found is None:
@@ -164,7 +165,7 @@ def joined(labels: Integers, seen: Observed, slow: Slow) -> Integers:
         labels[joins] = more.argmax(axis=0)[joins]
 
 
-def again(found: SlowTogether, ranks: int, count: int, random: np.random.Generator) -> list[list[Route]]:
+def again(found: SlowTogether, ranks: int, count: int, random: Generator) -> list[list[Route]]:
     """The same hosts send to each other in other orders, and back unless one is on both sides; all others
     send among themselves."""
     there, here = found.sources, found.destinations
@@ -188,7 +189,7 @@ def fill_barely(found: SlowTogether, seen: Observed) -> int:
     return math.floor(flows / math.exp(min(alone.threshold, thresholds.LOG_SLOW)))
 
 
-def concentrated(labels: Integers, turn: int, most: int, random: np.random.Generator) -> list[Route]:
+def concentrated(labels: Integers, turn: int, most: int, random: Generator) -> list[Route]:
     """In turn: groups send as a whole, each to another or within itself; and, more often, all known groups
     (the last has ranks of no known group) send to each other so many routes (`most`; 0: never) that one
     more fills the link. The other ranks send to each other; those that are slow show where they belong."""
@@ -214,7 +215,7 @@ def pairs_of(sources: Integers, destinations: Integers) -> list[Route]:
     return [(source, destination) for source, destination in ends if source != destination]
 
 
-def completed(routes: list[Route], ranks: int, random: np.random.Generator) -> list[Route]:
+def completed(routes: list[Route], ranks: int, random: Generator) -> list[Route]:
     """With everybody who does not send yet, each to somebody who does not receive yet."""
     senders, receivers = (
         random.permutation(np.setdiff1d(np.arange(ranks), [route[end] for route in routes])) for end in (0, 1)

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.stats.intervals import Floats
@@ -39,7 +40,7 @@ class ReferencePairs:
         return math.isfinite(self.rate) or self.tries == thresholds.REFERENCE_TRIES
 
     def added_to(
-        self, phases: list[list[Route]], random: np.random.Generator, *, apart: bool
+        self, phases: list[list[Route]], random: Generator, *, apart: bool
     ) -> tuple[list[list[Route]], ReferencePairs]:
         """These phases with the pairs in the first, if that has other hosts. `apart`: in a phase of their own
         after all others, which may be many, and fill what they share."""

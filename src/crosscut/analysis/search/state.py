@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from crosscut.analysis.findings import slow_messages
@@ -173,4 +174,4 @@ class Stage(Protocol):
     @property
     def name(self) -> str: ...
 
-    def ask(self, state: State, random: np.random.Generator) -> Asked: ...
+    def ask(self, state: State, random: Generator) -> Asked: ...

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from crosscut.analysis.search import thresholds
@@ -47,7 +48,7 @@ class Suspects:
         return replace(self, measured=measured, out=known[0], back=known[1])
 
     def ask(
-        self, seen: Observed, slow: Slow, inferred: Inferred | None, random: np.random.Generator, *,
+        self, seen: Observed, slow: Slow, inferred: Inferred | None, random: Generator, *,
         forwarded: bool,
     ) -> tuple[list[list[Route]], Suspects]:  # fmt: skip
         """Phases to measure next; none: no host is suspected any more. `forwarded`: hosts may be busy with
@@ -64,7 +65,7 @@ class Suspects:
         phase = asked.exchanges(labels, random, within_only=forwarded)
         return [phase] if phase else [], replace(asked, times=self.times + 1)
 
-    def exchanges(self, labels: Integers, random: np.random.Generator, *, within_only: bool) -> list[Route]:
+    def exchanges(self, labels: Integers, random: Generator, *, within_only: bool) -> list[Route]:
         """Each with a sound host of its own group, both ways at once. So few messages have the network to
         themselves; where suspects are many, within groups at least."""
         everybody = random.permutation(len(labels)).tolist()

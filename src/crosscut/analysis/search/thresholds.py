@@ -1,8 +1,9 @@
 """Every threshold of the search, with its unit, its meaning, and the benchmark that shows what another costs.
 
 A share or a ratio has no unit; a log ratio is a natural logarithm; phases are of full messages unless said
-otherwise. A row in brackets is of benchmarks.truth or benchmarks.truth.budget. A threshold without a row is
-inherited, not justified by a benchmark: those rows hold the search as a whole and hardly any value alone.
+otherwise. In brackets: row "access link" of benchmarks.truth.budget (16 networks, seeds 700 to 715), or
+"three modules of 16" of tests/unit/test_locate_rare_limits.py (4 seeds, all right here). A threshold without
+brackets is inherited, not justified by a benchmark: benchmarks.truth holds the search as a whole.
 """
 
 # Budgets.
@@ -23,26 +24,20 @@ SURELY_EXPLAINED, FEW_UNSURE, MOSTLY_SLOW = 0.95, 0.25, 0.5
 # Short messages.
 FIRST_SHORT, MORE_SHORT = 4, 2  # short phases at first, and in each further batch
 SHORT_PER_DOUBLING, FEWEST_SHORT = 3, 24  # short phases at most: for each doubling of the ranks, or this many
-BLURRED_PER_DOUBLING, BLURRED_OF_BUDGET = (
-    3,
-    0.5,
-)  # permutations that go first: a doubling; share of the budget
+# Permutations before a blurred latency is asked again: for each doubling of the ranks; share of the budget.
+BLURRED_PER_DOUBLING, BLURRED_OF_BUDGET = 3, 0.5
 BYTES_OF_LATENCY = 16  # bytes on the wire: less is no latency, Ethernet's smallest frame has 64 (IEEE 802.3)
 
 # Limits that permutations seldom fill.
 RARE = 0.05  # share of messages that are slow: with more, groups show without help
-SLOW_BY_CHANCE = (
-    0.005  # probability of a message; normal noise has 0.0013 at three deviations, but longer tails
-)
+# Normal noise has 0.0013 beyond three deviations, longer tails more [three modules: with 0.05, 0 of 4 right].
+SLOW_BY_CHANCE = 0.005  # probability that noise makes a message slow
 BY_CHANCE = 1e-3  # probability that chance alone makes so many messages of one phase slow
-TIMES_AGAIN, MOST_REFUTED = (
-    3,
-    4,
-)  # phases that repeat a suspicion; suspicions given up before it looks no more
+TIMES_AGAIN, MOST_REFUTED = 3, 4  # phases that repeat a suspicion; suspicions given up at most
 SLOW_AGAIN = 0.5  # share of repeated messages that are slow again
 SPARE = 3  # routes more than just fill the link, from which one more of them is sent
 LOG_SLOW = -0.05  # log ratio to the ordinary rate: what is faster is not slow
-TURNS = 3  # phases, of which one sends whole groups and the others try who belongs to them
+TURNS = 3  # phases, of which one sends whole groups, others try who belongs [three modules: with 2, 3 of 4]
 ALL_TRIED, ENOUGH = 6, 12  # phases without a change of groups: before all send whole groups; before it ends
 WINDOWS = 8  # parts of the ranks, each shuffled in itself, in a permutation nearly in order
 MORE_IN_ORDER, TIMES_IN_ORDER = 0.05, 4  # slow share in the order of numbers: this plus so many times others'
@@ -62,10 +57,7 @@ LIMITS_OF_ONE_TRUNK = 2  # limits, one a direction: by definition
 SLOW_WITHIN = 0.2  # share of messages within groups: fewer that are slow are slow hosts' own
 ALWAYS = 0.99  # share of a suspect's messages that are slow: all, but for rounding
 SOUND = 0.9  # ratio to the ordinary rate: slower hosts tell nothing of their group
-REFERENCE_PAIRS, RANKS_A_PAIR = (
-    4,
-    8,
-)  # pairs at most; ranks for each: they fill a quarter of what all just fill
+REFERENCE_PAIRS, RANKS_A_PAIR = 4, 8  # pairs at most; ranks for each: a quarter of the ranks takes part
 REFERENCE_TRIES = 2  # times that they are measured, if the first gave nothing
 FASTER, TIMES_NOISE = 0.05, 4.0  # log ratio by which they are faster; in standard errors of their median
 SMALLEST_GROUP_OF_PARTS = 8  # ranks of a group that is looked into

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
+from numpy.random import Generator
 
 from crosscut.analysis.search import filling, orders, thresholds
 from crosscut.analysis.search.inside import Within
@@ -24,7 +24,7 @@ class Trunks:
     """Two permutations followed the tours."""
     name: str = "trunks"
 
-    def ask(self, state: State, random: np.random.Generator) -> Asked:
+    def ask(self, state: State, random: Generator) -> Asked:
         if not state.toured and (near := state.near) is not None:
             state = replace(state, toured=True)
             phases = filling.tours(near.labels, thresholds.TOURS, random)
@@ -54,7 +54,7 @@ class Missing:
     """That phases were asked."""
     name: str = "missing limits"
 
-    def ask(self, state: State, random: np.random.Generator) -> Asked:
+    def ask(self, state: State, random: Generator) -> Asked:
         known, times, most = state.inferred, self.times, state.spare
         if times and known is not None:
             state = replace(state, inferred=infer(state.full, near=state.near))
