@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
-from crosscut.analysis.search.parts import Parts
+from crosscut.analysis.search.parts import GroupParts
 from crosscut.analysis.search.state import Asked, Sent, State
 from crosscut.analysis.structure import subgroups
 from crosscut.analysis.structure.infer import WELL_EXPLAINED
 
 
 @dataclass(frozen=True)
-class Within:
+class WithinGroups:
     name: str = "within groups"
 
     def ask(self, state: State, random: Generator) -> Asked:
@@ -43,7 +43,7 @@ class Alone:
         if not state.pairs.done and _perhaps_crowded(state):
             phases, pairs = state.pairs.added_to(phases, random, apart=not state.quiet)
             state = replace(state, pairs=pairs)
-        return Asked(phases, state, self if phases else Parts(), Sent.ALONE)
+        return Asked(phases, state, self if phases else GroupParts(), Sent.ALONE)
 
 
 def _perhaps_crowded(state: State) -> bool:

@@ -21,7 +21,7 @@ from crosscut.analysis.structure.unshared import Unshared, unshared
 
 
 @dataclass(frozen=True)
-class Parts:
+class GroupParts:
     measured: int = 0
     """Phases proposed by this stage."""
     same: int = 0
@@ -48,11 +48,11 @@ class Parts:
 
     def _phases(
         self, groups: list[list[int]], state: State, alone: Unshared, random: Generator
-    ) -> tuple[list[Phase], Parts]:
+    ) -> tuple[list[Phase], GroupParts]:
         left = min(state.left, thresholds.MOST_PART_PHASES - self.measured)
         if not self.measured:
             turns = range(min(left, thresholds.FIRST_PART_PHASES))
-            return [subgroups.some(groups, turn, random) for turn in turns], Parts(len(turns))
+            return [subgroups.some(groups, turn, random) for turn in turns], GroupParts(len(turns))
         guess = subgroups.guessed(state.within, alone, state.labels)
         known = self.guess is not None and bool((guess == self.guess).all() and (guess >= 0).any())
         same = self.same + 1 if known else 1
@@ -60,7 +60,7 @@ class Parts:
             return [], self
         turns = range(self.measured, self.measured + min(left, thresholds.PART_BATCH))
         phases = [subgroups.leaning(groups, guess, turn, random) for turn in turns]
-        return phases, Parts(self.measured + len(phases), same, guess)
+        return phases, GroupParts(self.measured + len(phases), same, guess)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from numpy.random import Generator
 
 from crosscut.analysis.search import filling, orders, thresholds
-from crosscut.analysis.search.inside import Within
+from crosscut.analysis.search.inside import WithinGroups
 from crosscut.analysis.search.state import Asked, State
 from crosscut.analysis.structure.infer import infer
 
@@ -60,12 +60,12 @@ class Missing:
             state = replace(state, inferred=infer(state.full, near=state.near))
         found = state.inferred
         if found is None or most <= 0 or times >= thresholds.MOST_FILLINGS:
-            return Asked([], state, Within())
+            return Asked([], state, WithinGroups())
         if times and known is not None and len(found.capacities) <= len(known.capacities):
             return Asked(
-                [], state, Within()
+                [], state, WithinGroups()
             )  # what is not full by now is not full by what its hosts can send
         wanted = filling.missing(found, state.full, random, toured=state.toured)
         if not times:
             wanted = filling.at_once(found, wanted, thresholds.TOURS, random)
-        return Asked(wanted[:most], state, Missing(times + 1) if wanted else Within())
+        return Asked(wanted[:most], state, Missing(times + 1) if wanted else WithinGroups())
