@@ -113,7 +113,8 @@ std::optional<Bisection> bisection(const Network& network) {
     result.formula = "best cut found (Fiduccia and Mattheyses, then largest flow): an upper bound";
   }
   result.per_host = result.bits_per_second / graph.hosts;
-  result.per_host_of_half = result.bits_per_second / (graph.hosts / 2);
+  const auto hosts_of_half = graph.hosts / 2;
+  result.per_host_of_half = result.bits_per_second / hosts_of_half;
   const double link = rate_of_a_host(graph);
   if (link > 0) result.in_links = result.bits_per_second / link;
   return result;

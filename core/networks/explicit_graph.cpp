@@ -217,7 +217,7 @@ class ExplicitReader {
   std::pair<std::vector<Vertex>, std::vector<Vertex>> ends(TableReader& table, const VertexNames& names) {
     const auto* between = table.node("between");
     if (between == nullptr || !between->is_array() || between->items.size() != 2) {
-      table.mistake("between", "must be two ends; write between = [\"n[000-015]\", \"leaf1\"]");
+      table.mistake("between", R"(must be two ends; write between = ["n[000-015]", "leaf1"])");
       return {};
     }
     // Each end a text or a list of texts: read like any other key.

@@ -92,7 +92,9 @@ void FlowSet::remove(Flow flow) {
     const auto i = static_cast<std::size_t>(use);
     if (locals_[i] < 0) continue;
     auto& shared = shared_[static_cast<std::size_t>(locals_[i])];
-    const auto last = members_[static_cast<std::size_t>(shared.first + --shared.active)];
+    --shared.active;
+    const auto last =
+        members_[static_cast<std::size_t>(shared.first) + static_cast<std::size_t>(shared.active)];
     members_[static_cast<std::size_t>(place_[i])] = last;
     place_[static_cast<std::size_t>(last)] = place_[i];
     if (!std::exchange(shared.left, true)) left_.push_back(locals_[i]);

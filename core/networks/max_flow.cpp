@@ -73,8 +73,11 @@ double MaxFlow::solve(std::int32_t source, std::int32_t sink) {
   double flow = 0;
   while (find_levels(source, sink)) {
     next_ = first_;
-    for (double pushed = push_one_way(source, sink); pushed > 0; pushed = push_one_way(source, sink))
+    double pushed = 0;
+    do {
+      pushed = push_one_way(source, sink);
       flow += pushed;
+    } while (pushed > 0);
   }
   return flow;
 }

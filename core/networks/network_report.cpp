@@ -71,7 +71,7 @@ json::Value of_cost(const std::optional<Cost>& its, std::int64_t hosts) {
 json::Value describe_network(const Network& network) {
   json::Array further;
   for (const auto& figure : network.forms.further)
-    further.push_back(
+    further.emplace_back(
         json::Object{{"name", figure.name}, {"value", figure.value}, {"formula", figure.formula}});
   const auto& protocol = network.protocol;
   return json::Object{
@@ -108,13 +108,13 @@ json::Value describe_graph(const Network& network) {
   }
   for (const Edge& edge : graph.edges) {
     const auto& link = graph.link_classes[edge.link_class];
-    edges.push_back(json::Object{{"a", edge.a},
-                                 {"b", edge.b},
-                                 {"class", link.name},
-                                 {"bits_per_second", link.rate},
-                                 {"back_bits_per_second", link.half_duplex ? link.rate : link.back_rate},
-                                 {"cables", link.cables},
-                                 {"half_duplex", link.half_duplex}});
+    edges.emplace_back(json::Object{{"a", edge.a},
+                                    {"b", edge.b},
+                                    {"class", link.name},
+                                    {"bits_per_second", link.rate},
+                                    {"back_bits_per_second", link.half_duplex ? link.rate : link.back_rate},
+                                    {"cables", link.cables},
+                                    {"half_duplex", link.half_duplex}});
   }
   return json::Object{{"hosts", graph.hosts},
                       {"group_word", graph.group_word},
@@ -142,7 +142,7 @@ json::Value describe_route(const Network& network, const std::string& source, co
   json::Array vertices{graph.name(request.source)}, capacities;
   for (const Lane lane : lanes) vertices.emplace_back(graph.name(graph.head(lane)));
   for (const auto index : uses)
-    capacities.push_back(
+    capacities.emplace_back(
         json::Object{{"name", network.capacity_name(index)},
                      {"payload_bytes_per_second", network.capacities()[static_cast<std::size_t>(index)]}});
   return json::Object{{"source", source},
@@ -175,13 +175,13 @@ json::Value describe_tables(const Network& network) {
           std::ranges::find(adjacency.leaving(host), hop.lane) - adjacency.leaving(host).begin();
       const auto entering = std::ranges::find(adjacency.leaving(hop.host), hop.entering ^ 1) -
                             adjacency.leaving(hop.host).begin();
-      entries.push_back(json::Object{{"to", graph.name(destination)},
-                                     {"via", graph.name(hop.host)},
-                                     {"interface", static_cast<std::int64_t>(interface)},
-                                     {"via_interface", static_cast<std::int64_t>(entering)},
-                                     {"edge", hop.lane / 2}});
+      entries.emplace_back(json::Object{{"to", graph.name(destination)},
+                                        {"via", graph.name(hop.host)},
+                                        {"interface", static_cast<std::int64_t>(interface)},
+                                        {"via_interface", static_cast<std::int64_t>(entering)},
+                                        {"edge", hop.lane / 2}});
     }
-    tables.push_back(json::Object{{"host", graph.name(host)}, {"routes", std::move(entries)}});
+    tables.emplace_back(json::Object{{"host", graph.name(host)}, {"routes", std::move(entries)}});
   }
   return json::Object{{"network", network.name}, {"tables", std::move(tables)}};
 }

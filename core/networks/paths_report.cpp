@@ -39,8 +39,9 @@ class Tables {
     json::Array list;
     for (const auto& [to, hops] : routes_) {
       json::Array at;
-      for (const auto& [host, hop] : hops) at.push_back(json::Array{host, hop.lane, hop.next, hop.entering});
-      list.push_back(json::Object{{"host", to.first}, {"adapter", to.second}, {"at", std::move(at)}});
+      for (const auto& [host, hop] : hops)
+        at.emplace_back(json::Array{host, hop.lane, hop.next, hop.entering});
+      list.emplace_back(json::Object{{"host", to.first}, {"adapter", to.second}, {"at", std::move(at)}});
     }
     return list;
   }
@@ -49,8 +50,8 @@ class Tables {
     json::Array list;
     for (const auto& [to, lanes] : segments_) {
       json::Array at;
-      for (const auto& [vertex, lane] : lanes) at.push_back(json::Array{vertex, lane});
-      list.push_back(json::Object{{"host", to.first}, {"adapter", to.second}, {"at", std::move(at)}});
+      for (const auto& [vertex, lane] : lanes) at.emplace_back(json::Array{vertex, lane});
+      list.emplace_back(json::Object{{"host", to.first}, {"adapter", to.second}, {"at", std::move(at)}});
     }
     return list;
   }
@@ -58,7 +59,7 @@ class Tables {
   // Also those of links that lead one way, to the host.
   json::Value adapters(Vertex host) const {
     json::Array edges;
-    for (const Lane lane : wired_.leaving(host)) edges.push_back(lane / 2);
+    for (const Lane lane : wired_.leaving(host)) edges.emplace_back(lane / 2);
     return edges;
   }
 
@@ -135,14 +136,14 @@ json::Value hosts_of(const Network& network, const Tables& tables) {
   json::Array list;
   for (Vertex v = 0; v < graph.hosts; ++v) {
     const auto& its = graph.host(v);
-    list.push_back(json::Object{{"name", graph.name(v)},
-                                {"adapters", tables.adapters(v)},
-                                {"processors", its.processors},
-                                {"ranks", its.ranks},
-                                {"memory_bits_per_second", rate(its.memory_rate)},
-                                {"overhead_seconds", its.send_overhead + its.receive_overhead},
-                                {"forwards", forwards[static_cast<std::size_t>(its.forwards)]},
-                                {"forward_latency_seconds", its.forward_latency}});
+    list.emplace_back(json::Object{{"name", graph.name(v)},
+                                   {"adapters", tables.adapters(v)},
+                                   {"processors", its.processors},
+                                   {"ranks", its.ranks},
+                                   {"memory_bits_per_second", rate(its.memory_rate)},
+                                   {"overhead_seconds", its.send_overhead + its.receive_overhead},
+                                   {"forwards", forwards[static_cast<std::size_t>(its.forwards)]},
+                                   {"forward_latency_seconds", its.forward_latency}});
   }
   return list;
 }
@@ -151,10 +152,10 @@ json::Value switches_of(const Graph& graph) {
   json::Array list;
   for (Vertex v = graph.hosts; v < graph.vertices(); ++v) {
     const auto& its = graph.switch_of(v);
-    list.push_back(json::Object{{"name", graph.name(v)},
-                                {"capacity_bits_per_second", rate(its.capacity)},
-                                {"bounds", its.bounds == Bounds::through ? "through" : "host-facing"},
-                                {"latency_seconds", its.latency}});
+    list.emplace_back(json::Object{{"name", graph.name(v)},
+                                   {"capacity_bits_per_second", rate(its.capacity)},
+                                   {"bounds", its.bounds == Bounds::through ? "through" : "host-facing"},
+                                   {"latency_seconds", its.latency}});
   }
   return list;
 }
@@ -163,13 +164,13 @@ json::Value edges_of(const Graph& graph) {
   json::Array list;
   for (const Edge& edge : graph.edges) {
     const auto& link = graph.link_classes[edge.link_class];
-    list.push_back(json::Object{{"a", edge.a},
-                                {"b", edge.b},
-                                {"bits_per_second", link.rate},
-                                {"back_bits_per_second", link.half_duplex ? link.rate : link.back_rate},
-                                {"half_duplex", link.half_duplex},
-                                {"cables", link.cables},
-                                {"latency_seconds", link.latency}});
+    list.emplace_back(json::Object{{"a", edge.a},
+                                   {"b", edge.b},
+                                   {"bits_per_second", link.rate},
+                                   {"back_bits_per_second", link.half_duplex ? link.rate : link.back_rate},
+                                   {"half_duplex", link.half_duplex},
+                                   {"cables", link.cables},
+                                   {"latency_seconds", link.latency}});
   }
   return list;
 }

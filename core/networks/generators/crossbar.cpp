@@ -37,7 +37,8 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   for (Vertex host = 0; host < graph.hosts; ++host)
     for (int adapter = 0; adapter < adapters; ++adapter) graph.edges.push_back({host, graph.hosts, 0});
   // Each host of one half sends to one of the other: its links are all that bounds it.
-  network.forms.bisection = static_cast<double>(hosts / 2) * adapters * rate;
+  const auto hosts_of_half = hosts / 2;
+  network.forms.bisection = static_cast<double>(hosts_of_half) * adapters * rate;
   network.forms.bisection_formula = "floor(N/2) * adapters * rate";
   network.forms.hosts_alike = true;
 }

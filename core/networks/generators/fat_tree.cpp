@@ -41,7 +41,7 @@ std::vector<std::string> words_for(std::size_t levels) {
   std::vector<std::string> words{"leaf"};
   for (std::size_t level = 2; level < levels; ++level)
     words.push_back(levels == 3 ? "middle" : "level" + std::to_string(level) + ".");
-  words.push_back("top");
+  words.emplace_back("top");
   return words;
 }
 

@@ -11,8 +11,8 @@ constexpr std::size_t dimensions_max = 24;  // as many as numbers() reads
 // One step in each dimension in which source and destination differ.
 class HyperxRouter final : public Router {
  public:
-  HyperxRouter(const HyperxNumbers& numbers, const HyperxShape& shape, Spread spread, std::uint64_t seed)
-      : numbers_(numbers),
+  HyperxRouter(HyperxNumbers numbers, const HyperxShape& shape, Spread spread, std::uint64_t seed)
+      : numbers_(std::move(numbers)),
         hosts_per_switch_(shape.hosts_per_switch),
         any_order_(shape.any_order),
         spread_(spread),

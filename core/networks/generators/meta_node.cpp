@@ -62,7 +62,7 @@ void add_wires(const MetaNodes& net, std::uint16_t link, Graph& graph) {
 
 // Salmon's figures, with his letters. Those in links count links of one host.
 void add_figures(const MetaNodes& net, ClosedForms& forms) {
-  const double L = net.meta_nodes, P = net.ports, C = net.wires;
+  const double L = net.meta_nodes, P = net.ports, C = net.wires;  // NOLINT(readability-identifier-naming)
   forms.further.push_back({"max_meta_nodes", "P C + 1 (Salmon et al. 1998)", P * C + 1});
   forms.further.push_back({"max_nodes", "P (P C + 1) (Salmon et al. 1998)", P * (P * C + 1)});
   if (net.meta_nodes < 2) return;

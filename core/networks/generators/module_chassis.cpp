@@ -93,7 +93,8 @@ double across_modules(const Chassis& chassis) {
 }
 
 void bisect(const Chassis& chassis, bool is_full, ClosedForms& forms) {
-  const double hosts = chassis.hosts / 2 * chassis.host_rate;
+  const auto hosts_of_half = chassis.hosts / 2;
+  const double hosts = hosts_of_half * chassis.host_rate;
   const bool is_unlimited = std::isinf(chassis.module_rate) && std::isinf(chassis.asic_rate) &&
                             chassis.asic_capacity == 0 && chassis.backplane_rate == 0;
   if (is_unlimited) {

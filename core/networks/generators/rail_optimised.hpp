@@ -17,7 +17,7 @@ struct RailNumbers {
   }
   // Port 0 .. spines * uplinks - 1 of a rail switch; it leads to spine port % spines.
   std::int64_t spine_edge(std::int32_t rail_switch, std::int32_t port) const {
-    return host_edge(hosts(), 0) + static_cast<std::int64_t>(rail_switch) * (spines * uplinks) + port;
+    return host_edge(hosts(), 0) + static_cast<std::int64_t>(rail_switch) * spines * uplinks + port;
   }
 };
 

@@ -1,12 +1,14 @@
 #include "networks/generators/torus_router.hpp"
 
+#include <utility>
+
 namespace crosscut::networks::generators {
 namespace {
 
 class TorusRouter final : public Router {
  public:
-  TorusRouter(const TorusNumbers& numbers, Spread spread, std::uint64_t seed)
-      : numbers_(numbers), spread_(spread), seed_(seed) {}
+  TorusRouter(TorusNumbers numbers, Spread spread, std::uint64_t seed)
+      : numbers_(std::move(numbers)), spread_(spread), seed_(seed) {}
 
   // Adapters asked for are left aside: where hosts are the vertices, the destination says which way to leave.
   void route(const RouteRequest& request, std::vector<Lane>& lanes) const override {

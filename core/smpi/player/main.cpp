@@ -80,7 +80,7 @@ void take_payload(const measure::Schedule& schedule) {
 }
 
 void prepare(int ranks) {
-  const auto& block = *stage.block;
+  const auto& block = stage.block.value();
   const auto& info = program::find_pattern(block.pattern);
   stage.pattern =
       info.make(program::Parameters(info.parameters, block.parameters, "pattern " + block.pattern));
@@ -114,7 +114,7 @@ void answer() {
 }
 
 void play_block(Rank rank, Rank ranks) {
-  const auto& block = *stage.block;
+  const auto& block = stage.block.value();
   PhasePlayer player(block.overheads);
   auto samples = std::span(stage.samples).subspan(static_cast<std::size_t>(rank) * block.width());
   for (auto phase = block.phase_first; phase < block.phase_end; ++phase) {
