@@ -61,7 +61,7 @@ static void count_amount(struct profile_amount* amount, uint64_t messages, uint6
 
 /* The slot of a peer, or the last one, which is that of all others. */
 static struct profile_peer* peer_slot(int rank) {
-  const uint64_t key = (uint64_t)(rank + 1);
+  const uint64_t key = (uint64_t)rank + 1;
   if (rank >= 0) {
     for (uint32_t probe = 0; probe < PROBES; probe++) {
       struct profile_peer* slot = &peers[((uint32_t)rank + probe) & peer_mask];

@@ -156,12 +156,13 @@ static void grid_neighbours(MPI_Comm comm, struct neighbours* found) {
   int dimensions = 0;
   PMPI_Cartdim_get(comm, &dimensions);
   found->sources = found->destinations = 2 * dimensions;
-  found->ranks = malloc((size_t)(4 * dimensions + 1) * sizeof(int));
+  found->ranks = malloc((4 * (size_t)dimensions + 1) * sizeof(int));
   for (int i = 0; found->ranks != NULL && i < dimensions; i++) {
-    int* pair = found->ranks + 2 * i;
+    int* pair = &found->ranks[2 * (size_t)i];
     PMPI_Cart_shift(comm, i, 1, &pair[0], &pair[1]);
-    pair[2 * dimensions] = pair[0];
-    pair[2 * dimensions + 1] = pair[1];
+    int* copy = pair + found->sources;
+    copy[0] = pair[0];
+    copy[1] = pair[1];
   }
 }
 
@@ -169,7 +170,7 @@ static void graph_neighbours(MPI_Comm comm, int rank, struct neighbours* found) 
   int count = 0;
   PMPI_Graph_neighbors_count(comm, rank, &count);
   found->sources = found->destinations = count;
-  found->ranks = malloc((size_t)(2 * count + 1) * sizeof(int));
+  found->ranks = malloc((2 * (size_t)count + 1) * sizeof(int));
   if (found->ranks == NULL) return;
   PMPI_Graph_neighbors(comm, rank, count, found->ranks);
   for (int i = 0; i < count; i++) found->ranks[count + i] = found->ranks[i];
@@ -178,7 +179,7 @@ static void graph_neighbours(MPI_Comm comm, int rank, struct neighbours* found) 
 static void distributed_neighbours(MPI_Comm comm, struct neighbours* found) {
   int weighted = 0;
   PMPI_Dist_graph_neighbors_count(comm, &found->sources, &found->destinations, &weighted);
-  const size_t count = (size_t)(found->sources + found->destinations);
+  const size_t count = (size_t)found->sources + (size_t)found->destinations;
   found->ranks = malloc((count + 1) * sizeof(int));
   int* weights = malloc((count + 1) * sizeof(int));
   if (found->ranks != NULL && weights != NULL)

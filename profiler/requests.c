@@ -16,13 +16,15 @@ static size_t home(uint64_t handle) {
   return (size_t)((handle * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (place_count - 1);
 }
 
-/* Its place, or the empty one where it would be; NULL where there is no table. */
-static struct request* place_of(uint64_t handle) {
-  if (places == NULL) return NULL;
+/* Its place, or the empty one where it would be; there must be a table. */
+static struct request* slot_of(uint64_t handle) {
   size_t at = home(handle);
   while (places[at].handle != handle && places[at].handle != 0) at = (at + 1) & (place_count - 1);
   return &places[at];
 }
+
+/* The same; NULL where there is no table. */
+static struct request* place_of(uint64_t handle) { return places == NULL ? NULL : slot_of(handle); }
 
 /* Rebuilt where it is three quarters full, without what is gone. False: no memory; nothing is lost. */
 static bool make_room(void) {
@@ -30,15 +32,15 @@ static bool make_room(void) {
   struct request* old = places;
   const size_t old_count = place_count;
   size_t kept = 0;
-  for (size_t i = 0; i < old_count; i++) kept += old[i].handle > GONE;
-  const size_t count = old == NULL ? FIRST_PLACES : 2 * kept >= old_count ? 2 * old_count : old_count;
+  for (size_t i = 0; old != NULL && i < old_count; i++) kept += old[i].handle > GONE;
+  const size_t count = old_count == 0 ? FIRST_PLACES : 2 * kept >= old_count ? 2 * old_count : old_count;
   struct request* fresh = calloc(count, sizeof *fresh);
   if (fresh == NULL) return places != NULL && used + 1 < place_count;
   places = fresh;
   place_count = count;
   used = kept;
-  for (size_t i = 0; i < old_count; i++)
-    if (old[i].handle > GONE) *place_of(old[i].handle) = old[i];
+  for (size_t i = 0; old != NULL && i < old_count; i++)
+    if (old[i].handle > GONE) *slot_of(old[i].handle) = old[i];
   free(old);
   return true;
 }
