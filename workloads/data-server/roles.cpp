@@ -65,8 +65,8 @@ std::string place(Communicator& world, const Roles& roles, Sharing sharing) {
   const auto allowed = program::allowed_processors();
   const Surroundings around{program::machines(world),
                             world.all_gather(static_cast<std::int32_t>(allowed.size()))};
-  const std::string ratio = std::to_string(around.processes_beside(0)) + " on " +
-                            std::to_string(around.processors[0]) + " processors";
+  std::string ratio = std::to_string(around.processes_beside(0)) + " on " +
+                      std::to_string(around.processors[0]) + " processors";
   if (sharing == Sharing::unpinned) return ratio;
   const bool matched = sharing == Sharing::matched;
   if (matched) refuse_too_few_processors(around);

@@ -100,7 +100,7 @@ class Bench {
   double run_both(Exchanger& exchanger, std::int64_t rounds) {
     const double communicated_before = world_.seconds();
     const double each = run_several(exchanger, Doing::both, rounds);
-    const double steps = static_cast<double>(exchanger.steps() * several);
+    const auto steps = static_cast<double>(exchanger.steps() * several);
     seconds_ += each * steps;
     communication_seconds_ += std::min(world_.seconds() - communicated_before, each * steps);
     if (route_.computes) operations_ += worker_.operations(rounds) * steps;

@@ -22,8 +22,9 @@ constexpr std::array<Unit, 6> units{
 template <typename T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};
-  const char* end = text.data() + text.size();
-  const auto [at, problem] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [at, problem] = std::from_chars(begin, end, value);
   if (problem != std::errc() || at != end) return std::nullopt;
   return value;
 }

@@ -19,6 +19,7 @@ struct Points {
 
   Points(const Block& block, const Bundle& bundle, Index position)
       : inverse_density(bundle.load(block.inverse_density, position)),
+        // NOLINTNEXTLINE(modernize-use-default-member-init): it differs from one to the next
         velocity{bundle.load(block.velocity[0], position), bundle.load(block.velocity[1], position),
                  bundle.load(block.velocity[2], position)},
         kinetic(bundle.load(block.kinetic, position)),

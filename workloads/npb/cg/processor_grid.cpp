@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 
 namespace crosscut::npb::cg {
 
@@ -59,8 +60,7 @@ void ProcessorGrid::exchange(int partner, std::span<const double> sent, std::spa
 }
 
 void ProcessorGrid::sum_and_transpose(std::span<double> partial, std::span<double> result) {
-  for (auto at = partners_.rbegin(); at != partners_.rend(); ++at) {
-    const Partner& partner = *at;
+  for (const Partner& partner : std::views::reverse(partners_)) {
     const std::span<double> taken = result.first(partner.taken);
     exchange(partner.rank, partial.subspan(partner.sent.begin, partner.sent.size), taken);
     for (std::size_t i = 0; i < taken.size(); ++i) partial[kept_.begin + i] += taken[i];

@@ -10,8 +10,9 @@ namespace {
 
 std::optional<int> parse_positive(std::string_view text) {
   int value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, problem] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [at, problem] = std::from_chars(begin, end, value);
   if (problem != std::errc() || at != end || value < 1) return std::nullopt;
   return value;
 }

@@ -114,9 +114,9 @@ std::string as_json(const Report& report) {
   text += ",\"seconds\":" + number(report.seconds);
   text += ",\"mops\":" + number(report.million_operations_per_second());
   text += std::string(",\"verified\":") + (report.verified() ? "true" : "false");
-  text += ",\"communication_seconds\":{\"minimum\":" + number(report.minimum_communication_seconds) +
+  text += R"(,"communication_seconds":{"minimum":)" + number(report.minimum_communication_seconds) +
           ",\"median\":" + number(report.median_communication_seconds) +
-          ",\"maximum\":" + number(report.maximum_communication_seconds) + "},\"checks\":[";
+          ",\"maximum\":" + number(report.maximum_communication_seconds) + R"(},"checks":[)";
   for (std::size_t i = 0; i < outcome.checks.size(); ++i) {
     const Check& check = outcome.checks[i];
     text += std::string(i > 0 ? "," : "") + "{\"name\":" + quoted(check.name) +

@@ -58,7 +58,7 @@ std::int64_t Sorter::end_key() const {
 int Sorter::rank_keys(int iteration) {
   if (world_.rank() == 0) {
     keys_[static_cast<std::size_t>(iteration)] = iteration;
-    keys_[static_cast<std::size_t>(iteration + sorting_iterations)] =
+    keys_[static_cast<std::size_t>(iteration) + sorting_iterations] =
         (1 << size_.largest_key_log2) - iteration;
   }
   count_buckets();
@@ -113,7 +113,8 @@ void Sorter::share_out() {
 void Sorter::exchange_keys() {
   world_.all_to_all(sent_.counts, taken_.counts);
   offsets_from_counts(taken_);
-  received_.resize(static_cast<std::size_t>(taken_.offsets.back() + taken_.counts.back()));
+  received_.resize(static_cast<std::size_t>(taken_.offsets.back()) +
+                   static_cast<std::size_t>(taken_.counts.back()));
   world_.all_to_all(by_bucket_, sent_, received_, taken_);
 }
 

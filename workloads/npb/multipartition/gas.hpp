@@ -12,7 +12,7 @@ inline constexpr std::size_t density = 0;
 inline constexpr std::size_t energy = 4;
 inline constexpr std::size_t components = 5;
 
-inline constexpr std::size_t momentum(std::size_t dimension) { return 1 + dimension; }
+constexpr std::size_t momentum(std::size_t dimension) { return 1 + dimension; }
 
 // Density, momentum along x, y and z, energy: of a unit of volume.
 using State = std::array<double, components>;

@@ -7,7 +7,7 @@
 namespace crosscut::npb::multipartition {
 
 // Of 16 bytes, which every 64-bit processor's registers have. An extension that GCC and Clang share.
-typedef double Pair __attribute__((vector_size(16)));
+using Pair [[gnu::vector_size(16)]] = double;
 
 inline constexpr std::size_t pairs = 4;
 inline constexpr std::size_t width = 2 * pairs;
