@@ -11,7 +11,7 @@ _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
 def node_names(nodes: object) -> list[str]:
-    """Of the attribute `nodes`; "" for a node without one."""
+    """Names in the attribute `nodes`; "" for a node without one."""
     if isinstance(nodes, list):
         return [_name(node) for node in nodes]
     if not isinstance(nodes, Mapping):

@@ -48,7 +48,7 @@ class Table:
         raise UsageError(f"{self.file}:{self.line(key)}: {place}: {what}")
 
     def line(self, key: str = "") -> int:
-        """Of a key; where it is missing, of the table."""
+        """The line of a key; if the key is missing, of the table."""
         return self.lines.of((*self.path, key) if key else self.path)
 
     def only(self, known: Collection[str]) -> None:

@@ -30,7 +30,7 @@ class Lines:
     found: Mapping[Where, int]
 
     def of(self, where: Where) -> int:
-        """Of what is not there, or stands inside a value: the line of what it would be in."""
+        """The line of a key. For a key that is missing or inside a value: the line of its table or value."""
         while where and where not in self.found:
             where = where[:-1]
         return self.found.get(where, 1)

@@ -65,7 +65,7 @@ def state_of(run: Path) -> str | None:
 
 
 def is_campaign(directory: Path) -> bool:
-    """Whether several runs with a plan lie there, in place of one run."""
+    """True if several runs with a plan lie there, in place of one run."""
     return (directory / PLAN).is_file()
 
 

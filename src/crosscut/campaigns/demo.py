@@ -155,7 +155,7 @@ def _report(screen: Screen, runs: Sequence[Path], out: Path) -> None:
 
 
 def _reports(screen: Screen, measured: Sequence[Path], emulated: Sequence[Path], directory: Path) -> None:
-    """Of all runs, and last of the emulated cluster alone, whose first sentence must name the fault."""
+    """A report of all runs, and one of the emulated cluster, whose first sentence must name the fault."""
     if not measured:
         return
     screen.title("Reports (each is one file; any browser opens it, without network)")

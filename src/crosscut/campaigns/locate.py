@@ -45,7 +45,7 @@ class LocateOptions:
     seed: int
     metadata: Mapping[str, object]
     confidence: float = CONFIDENCE
-    """Of every rank being in its group: less is measured where less is asked for."""
+    """Probability that every rank is in its group: less is measured if less is asked for."""
     least_phases: int = 0
     """Permutations where nothing is slow; 0: as many as there are doublings of the ranks."""
     most_seconds: float = math.inf
@@ -72,7 +72,7 @@ class Searched:
 
 @dataclass
 class _Gathered:
-    """Of the steps so far."""
+    """What the steps so far gave."""
 
     names: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class _Gathered:
     measured: int = 0
     """Phases."""
     limited: int = 0
-    """Of these, phases that the emulating machine limited."""
+    """Phases, of these, that the emulating machine limited."""
 
     @property
     def told_limited(self) -> str:
@@ -185,7 +185,7 @@ def network_only(
 
 
 def rates(run: Run, phases: Sequence[Sequence[Route]]) -> Floats:
-    """Of every route of every phase, bytes per second: its median over repetitions."""
+    """Bytes per second of every route of every phase: medians over repetitions."""
     seconds = np.asarray(run.message_seconds(0).values)
     peer = np.asarray(run.dataset["peer"].values)
     size = run.sizes_bytes[0]

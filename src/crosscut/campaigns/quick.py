@@ -36,7 +36,7 @@ class Pace:
     """How long the baseline took, at its largest size."""
 
     numbers: tuple[int, ...]
-    """Of its phases, as the pattern counts them."""
+    """Numbers of its phases, as the pattern counts them."""
     seconds: Floats
     """[phase] once."""
     whole: bool

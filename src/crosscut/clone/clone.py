@@ -59,7 +59,7 @@ class Copy:
 
     @property
     def bytes_per_second(self) -> float:
-        """Of what was received."""
+        """Rate at which bytes were received."""
         return self.received_bytes / self.seconds if self.seconds > 0 else 0.0
 
 
@@ -69,7 +69,7 @@ class CloneOutcome:
     bytes: int
     seconds: float
     sha256: str
-    """Of the source; empty where it was not read to its end."""
+    """SHA-256 of the source; empty if it was not read to its end."""
     copies: tuple[Copy, ...]
     warnings: tuple[str, ...] = ()
 

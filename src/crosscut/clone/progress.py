@@ -34,7 +34,7 @@ def notice(event: Event) -> str:
 
 
 def share(event: Event) -> float:
-    """Of a progress event: how much of the copy that has least is there."""
+    """Share that the least complete copy has, by a progress event."""
     whole = _number(event, "bytes")
     return min(1.0, _number(event, "held_bytes") / whole) if whole > 0 else 1.0
 

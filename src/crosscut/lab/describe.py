@@ -18,7 +18,7 @@ SOUND = ("up", "being built", "being taken down")
 
 
 def attributes(record: state.Record, ranks_per_host: int) -> dict[str, Any]:
-    """Of a run on this lab: docs/reference/run-format.md."""
+    """Attributes of a run on this lab (docs/reference/run-format.md)."""
     document = state.read_network(record.name)
     made = lifecycle.plan_of(record)
     return {
@@ -114,7 +114,7 @@ def condition(record: state.Record) -> str:
 
 
 def _unsettled(record: state.Record) -> str:
-    """Of a lab that is not up: somebody works on it, or was killed meanwhile."""
+    """The condition of a lab that is not up: somebody works on it, or was killed meanwhile."""
     leaves = record.condition == "leaving"
     if _is_free(record.name):
         return "broken: it was not taken down to the end" if leaves else "broken: it was never finished"

@@ -23,7 +23,7 @@ def needed() -> bool:
 
 
 def keeps(process: Process) -> bool:
-    """Whether it can be a holder: it runs, it is this user's, and its user namespace is not the one in which
+    """True if it can be a holder: it runs, it is this user's, and its user namespace is not the one in which
     we are. A record may name any process, and who is in a holder's namespace is ended by `down`."""
     with contextlib.suppress(OSError):
         here, of_process = Path("/proc/self/ns/user").stat(), Path(f"/proc/{process.pid}/ns/user").stat()
@@ -99,7 +99,7 @@ def _sleep() -> None:
 
 
 def end(keeper: Process) -> None:
-    """Of one that this process started."""
+    """Ends a holder that this process started."""
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
         os.kill(keeper.pid, signal.SIGKILL)
         os.waitpid(keeper.pid, 0)

@@ -160,7 +160,7 @@ def why_busy(name: str) -> str:
 
 
 def is_gone(name: str) -> bool:
-    """Whether a lab that was there was taken down, or is on its way."""
+    """True if a lab that was there was taken down, or is on its way."""
     try:
         return state.read(name).condition == "leaving"
     except CrosscutError:
@@ -187,7 +187,7 @@ def _refuse_second(name: str) -> None:
 
 
 def _holder_of(name: str) -> state.Process | None:
-    """Of a lab whose record may be broken."""
+    """The holder of a lab whose record may be broken."""
     with contextlib.suppress(CrosscutError):
         return state.read(name).holder
     return None

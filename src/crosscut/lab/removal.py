@@ -45,7 +45,7 @@ def remove(folder: Path, holder: state.Process | None) -> None:
 
 
 def mounts_under(folder: Path, holder: state.Process | None = None) -> list[str]:
-    """Of this process or the holder."""
+    """Mount points under a folder, as this process or the holder sees them."""
     try:
         return _mounts_of(str(holder.pid) if holder else "self", folder)
     except OSError:  # the holder ended just now
@@ -77,7 +77,7 @@ def processes(folder: Path, holder: state.Process | None) -> list[int]:
 
 
 def contains(folder: Path, holder: state.Process | None, process: state.Process) -> bool:
-    """Whether one process runs and is in the lab, as `processes` has it. False where that cannot be seen."""
+    """True if one process runs and is in the lab, as `processes` has it. False where that cannot be seen."""
     of_process = Path(f"/proc/{process.pid}/ns")
     with contextlib.suppress(OSError):
         if os.geteuid() == 0:

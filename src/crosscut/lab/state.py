@@ -89,10 +89,10 @@ class Record:
     """Text of the network's file."""
     unlike: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
-    """Of the nodes' kernels: sysctl names and values."""
+    """The nodes' kernel parameters: sysctl names and values."""
     faults: tuple[Mapping[str, Any], ...] = ()
     owner: Process | None = None
-    """Of a lab made for one run: the command that takes it down."""
+    """For a lab made for one run: the command that takes it down."""
     holder: Process | None = None
     """Without root: the process whose user namespace the lab lives in."""
     switch_process: Process | None = None
@@ -101,7 +101,7 @@ class Record:
     version: int = VERSION
 
     def helpers(self) -> list[Process]:
-        """That live as long as the lab, or as a fault of it."""
+        """Processes that live as long as the lab, or as a fault of it."""
         workers = [worker_of(fault) for fault in self.faults]
         return [one for one in (*workers, self.switch_process) if one is not None]
 
@@ -158,7 +158,7 @@ def checked_name(name: str) -> str:
 
 
 def folder(name: str) -> Path:
-    """Of a lab, which need not exist. CrosscutError where somebody else could have a hand in it."""
+    """The folder of a lab, which need not exist. CrosscutError if somebody else could write to it."""
     return _checked(root() / checked_name(name))
 
 

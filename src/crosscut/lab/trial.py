@@ -23,7 +23,7 @@ def failure() -> str | None:
 
 
 def delays() -> bool:
-    """Whether links can have a latency."""
+    """True if links can have a latency."""
     try:
         _inside(_delay)
     except CrosscutError:

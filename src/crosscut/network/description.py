@@ -29,9 +29,9 @@ class Vertex:
     is_host: bool
     group: int | None
     level: int
-    """Of a switch: 0 where hosts hang on it."""
+    """Level of a switch: 0 if hosts hang on it."""
     capacity_bits_per_second: float
-    """Of a switch: its own; 0: none but its links'."""
+    """A switch's own capacity; 0: none but its links'."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DescribedLink:
     a: int
     b: int
     bits_per_second: float
-    """Of all its cables together, from a to b; infinite: no limit of its own."""
+    """Rate of all its cables together, from a to b; infinite: no limit of its own."""
     back_bits_per_second: float
     cables: int
     half_duplex: bool
@@ -120,7 +120,7 @@ def load(file: str, *, graph: bool = False) -> Network:
 
 
 def ranks(file: str, ranks_per_host: int = 0) -> int:
-    """That a run has without `-n`: all hosts, with so many ranks on each, or as many as the network says."""
+    """Ranks without `-n`: all hosts, with so many ranks on each, or as many as the network says."""
     ask("check", file)  # says every mistake
     checked = json.loads(ask("check", file, "--json").stdout)
     return int(checked["hosts"]) * (ranks_per_host or int(checked["ranks_per_host"]))

@@ -40,7 +40,7 @@ class Edge:
     a: int
     b: int
     bits_per_second: float
-    """Of all its cables together, from a to b; infinite: no limit of its own."""
+    """Rate of all its cables together, from a to b; infinite: no limit of its own."""
     back_bits_per_second: float
     half_duplex: bool
     cables: int

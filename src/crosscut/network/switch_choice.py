@@ -14,7 +14,7 @@ METAVAR = "kernel|user[,NAME=VALUE…]"
 
 
 class Queues(Enum):
-    """Of the kernel's buckets: who is served next."""
+    """Whom the kernel's buckets serve next."""
 
     FIFO = "fifo"
     """Who came first, everywhere."""
@@ -68,7 +68,7 @@ class SwitchChoice:
     options: tuple[str, ...] = ()
     """Words for crosscut-switch."""
     queues: Queues = Queues.ROUTERS
-    """Of the kernel's switch."""
+    """The queues of the kernel's switch."""
 
     @property
     def in_kernel(self) -> bool:

@@ -217,7 +217,7 @@ def planted(name: str) -> str:
 
 
 def taken_down(name: str) -> str:
-    """That the lab is there no more; empty: it is."""
+    """A sentence if the lab was taken down; empty if it is up."""
     from crosscut.lab import lifecycle
 
     return f"lab {name} was taken down while it was measured on" if lifecycle.is_gone(name) else ""

@@ -110,7 +110,7 @@ def _own_folders(mpi_executable: Path | None) -> list[str]:
 
 
 def stays_here(launcher: Launcher, words: Sequence[str]) -> bool:
-    """Whether all ranks run on this machine, as far as the command line tells."""
+    """True if all ranks run on this machine, as far as the command line tells."""
     return not launcher.is_srun and not any(_HOST_WORDS.fullmatch(word) for word in words)
 
 

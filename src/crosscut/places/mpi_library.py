@@ -49,7 +49,7 @@ def is_open_mpi(launcher: str) -> bool:
 
 
 def launcher_for(path: Path, mpi: str, named: str) -> Launcher:
-    """Of a program that is linked with this MPI: the one named, else the MPI's own. One of another MPI is
+    """The launcher for a program linked with this MPI: the one named, else the MPI's own. Another MPI's is
     refused; what nobody knows is tried."""
     if named:
         if (found := shutil.which(named)) is None:

@@ -67,7 +67,7 @@ class SimulationSettings:
     compute: str = "host"
     """`host`: as long as here; `none`: no time; a number: so many times as long."""
     options: tuple[str, ...] = ()
-    """Of SimGrid, `name:value`; they come last, so that they win."""
+    """SimGrid's options, `name:value`; they come last, so that they win."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Simulated:
     """Virtual; None where the simulation did not come to its end."""
     wall_seconds: float
     options: tuple[str, ...]
-    """Of SimGrid, that it was run with."""
+    """SimGrid's options in this simulation."""
     stuck: tuple[str, ...] = ()
     """What ranks wait for that never comes."""
 
@@ -167,7 +167,7 @@ def compute_options(compute: str) -> tuple[str, ...]:
 
 
 def all_options(settings: SimulationSettings, network_options: Sequence[str]) -> tuple[str, ...]:
-    """Of two of one name the later wins."""
+    """All options; of two with one name, the later wins."""
     return (*network_options, *compute_options(settings.compute), *settings.options)
 
 
@@ -180,7 +180,7 @@ def checked_option(text: str) -> str:
 
 
 def links_simgrid(path: Path) -> bool:
-    """Whether a program was linked by smpicc: it then names SimGrid's library, or functions of SMPI."""
+    """True if a program was linked by smpicc: it then names SimGrid's library, or functions of SMPI."""
     with path.open("rb") as file:
         if file.read(len(_ELF)) != _ELF:
             return False

@@ -1,4 +1,4 @@
-"""Whether SimGrid takes an option, asked before a program is compiled and a platform written for it.
+"""Does SimGrid take an option? Asked before a program is compiled and a platform written for it.
 
 SimGrid itself ends with an abort and a list of its two hundred options, in which what was wrong is lost.
 """

@@ -27,9 +27,9 @@ class ActionShape:
     amount: float = 0
     """Operations of computing; bytes of a message."""
     partner: int = -1
-    """Of a message the other rank; of a wait the source."""
+    """The other rank of a message; the source of a wait."""
     root: int = -1
-    """Of a collective call; of a wait the destination."""
+    """The root of a collective call; the destination of a wait."""
     tag: int = 0
 
 

@@ -27,7 +27,7 @@ _STEPS = 10
 class Fitted:
     network: str
     measured_seconds: float
-    """Of the program there, from MPI_Init's end to MPI_Finalize, mean of the ranks."""
+    """The program's time there, from the end of MPI_Init to MPI_Finalize: mean of the ranks."""
     without_seconds: float
     """Replayed without noise."""
     noise_seconds: float

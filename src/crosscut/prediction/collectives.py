@@ -180,7 +180,7 @@ def _below(relative: int, ranks: int) -> Iterator[int]:
 
 
 def _members(relative: int, ranks: int) -> int:
-    """Of the tree below, with its top."""
+    """Ranks in the tree below this one, itself included."""
     return min(relative & -relative if relative else ranks, ranks - relative)
 
 
@@ -202,7 +202,7 @@ def _up(rank: int, ranks: int, root: int, size: Callable[[int], int]) -> Iterato
 
 
 def _moved(one: Round, root: int, ranks: int) -> Round:
-    """Of ranks counted from the root."""
+    """The same round with ranks counted from 0 in place of from the root."""
     return Round(
         tuple(((to + root) % ranks, count) for to, count in one.sends),
         tuple(((source + root) % ranks, count) for source, count in one.receives),

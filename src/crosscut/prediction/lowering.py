@@ -45,7 +45,7 @@ def _lowered(lines: Iterator[bytes], rank: int, ranks: int) -> Iterator[str]:
 
 
 def rounds(name: bytes, numbers: Sequence[int], rank: int, ranks: int) -> Iterator[Round]:
-    """Of an action that was checked: what this rank sends and receives."""
+    """What this rank sends and receives in a collective action that was checked."""
     return _ROUNDS[name](numbers, rank, ranks) if ranks > 1 else iter(())
 
 

@@ -33,15 +33,15 @@ PARTS = ("computing", "waiting", "latency", "bandwidth", "contention")
 class PredictionRequest:
     networks: tuple[str, ...]
     operations_per_second: float
-    """Of a processor where the trace was made."""
+    """Rate of a processor where the trace was made."""
     compute_scale: float = 1
     """Computing takes so many times as long; 0: none."""
     ranks_per_host: int = 0
     engine: str = OWN
     transport: Transport = MPICH_TCP
-    """Of the engine `max-min`."""
+    """The transport of the engine `max-min`."""
     options: tuple[str, ...] = ()
-    """Of SimGrid, over those that are set here; of the engine `smpi`."""
+    """SimGrid's options for the engine `smpi`; they win over those set here."""
     limits: Limits = NO_LIMITS
     what_if: tuple[Variant, ...] = ()
 
@@ -72,12 +72,12 @@ class Predicted:
 
     @property
     def imbalance_seconds(self) -> float:
-        """Of the waiting: for the rank that computes most."""
+        """Waiting for the rank that computes most."""
         return max(self.computing) - statistics.fmean(self.computing)
 
     @property
     def dependency_seconds(self) -> float:
-        """Of the waiting: for what others have yet to compute, though all in all they compute less."""
+        """Waiting for what others have yet to compute, though in all they compute less."""
         return self.ideal_seconds - max(self.computing)
 
 
@@ -94,7 +94,7 @@ def computing_seconds(trace: Trace, asked: PredictionRequest, scale: float = 1) 
 
 
 Replaying = Callable[[Variant], Replayed]
-"""Of one network."""
+"""Replays the trace on one variant of one network."""
 
 
 def predict(trace: Trace, asked: PredictionRequest, folder: Path, told: Told = lambda _: None) -> Predicted:

@@ -35,7 +35,7 @@ PROTOCOL = (
 @dataclass(frozen=True)
 class Limits:
     seconds: float = 600
-    """Of each replay."""
+    """The time limit of each replay."""
     memory_bytes: int = 0
     """Address space of the simulator; 0: as much as the machine has."""
 

@@ -109,7 +109,7 @@ def _what_if(screen: Screen, asked: PredictionRequest, predicted: Predicted) -> 
 
 
 def name_of(network: str) -> str:
-    """Of a network file or of one of the catalogue."""
+    """The name of a network file, or of a network of the catalogue."""
     return Path(network).stem or network
 
 

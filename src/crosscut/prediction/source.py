@@ -17,7 +17,7 @@ ENDS = frozenset({"MPI_Init", "MPI_Init_thread", "MPI_Finalize"})
 @dataclass(frozen=True)
 class ComputeSource:
     operations_per_second: float
-    """That a second of computing counts for in the trace."""
+    """Operations that a second of computing counts for in the trace."""
     seconds: float | None
     """The program took where it was traced; None where nothing says so."""
     inside_seconds: float | None = None

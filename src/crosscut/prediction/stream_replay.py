@@ -25,12 +25,12 @@ class Transport:
     """Longer messages wait until their receive is posted. Measured with MPICH 5.0.2: 3.1 MB travel to a rank
     that sleeps, 3.6 MB do not."""
     send_buffer_bytes: int | None = None
-    """Of a message that its sender need not see leave; None: the socket takes all of it. Linux's grow to 4 MB
+    """Bytes of a message that a sender need not see leave; None: the socket takes all. Linux's grow to 4 MB
     (tcp_wmem) while nothing is lost."""
     header_bytes: int = 32
     """With remote data and a tag: struct xnet_tag_data_hdr, prov/tcp/src/xnet_proto.h of libfabric."""
     window_bytes: int = 10 * 1448
-    """Of a connection that is on its way at once, at least: TCP begins with ten segments (RFC 6928). Where a
+    """Bytes of a connection under way at once, at least: TCP begins with ten segments (RFC 6928). If a
     host's link is full they are ahead of what another of its connections sends later."""
     deep_queues: bool = False
     """Switches lose nothing, so that links are shared as fast as senders send."""

@@ -33,7 +33,7 @@ class Trace:
     files: tuple[Path, ...]
     """By rank."""
     operations: tuple[float, ...]
-    """Of computing, by rank."""
+    """Operations computed, by rank."""
     asleep_seconds: tuple[float, ...]
     """By rank; no processor makes them shorter."""
     actions: int
@@ -57,7 +57,7 @@ class _Whole:
     """Messages sent less messages received."""
     first_seen: dict[Channel, str] = field(default_factory=dict)
     collectives: list[tuple[tuple[object, ...], str]] = field(default_factory=list)
-    """Of rank 0: what each call is, and its place."""
+    """Rank 0's collective calls: what each is, and its place."""
     messages: int = 0
     message_bytes: int = 0
     actions: int = 0

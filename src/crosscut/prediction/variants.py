@@ -30,7 +30,7 @@ class Variant:
     bandwidth: float = 1
     """Infinite: messages of any size pass at once."""
     overhead: float = 1
-    """Of the processors, for each message."""
+    """Factor on the processors' time for each message."""
     compute: float = 1
     alone: bool = False
     """Every message has each link for itself."""

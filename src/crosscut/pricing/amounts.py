@@ -38,7 +38,7 @@ class Interval:
         return math.isclose(self.low, self.high, rel_tol=1e-9, abs_tol=1e-9)
 
     def share_of_sum(self, rest: Interval) -> Interval:
-        """Of `self + rest`, where both vary independently."""
+        """Share of `self + rest`, if both vary independently."""
         return Interval(_part(self.low, rest.high), _part(self.high, rest.low))
 
 

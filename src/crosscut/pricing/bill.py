@@ -28,7 +28,7 @@ class Bill:
     nodes: int
     currency: str
     lines: tuple[BillLine, ...]
-    """Of the network."""
+    """The network's lines."""
     node: Interval | None
     """Price of one; None: nobody says."""
     processors: int
@@ -43,7 +43,7 @@ class Bill:
 
     @property
     def nodes_share(self) -> Interval | None:
-        """Of the cluster's cost: nodes against nodes and network."""
+        """The nodes' share of the cluster's cost (nodes and network)."""
         return None if self.node is None else self.node.times(self.nodes).share_of_sum(self.cost)
 
     @property
@@ -52,7 +52,7 @@ class Bill:
         return None if self.node is None else self.cost + self.node.times(self.nodes)
 
     def shares(self) -> dict[str, Interval]:
-        """Of the network's cost, by heading, in the order of the headings."""
+        """Shares of the network's cost, by heading, in the order of the headings."""
         found = {}
         for heading in dict.fromkeys(HEADINGS.values()):
             own = [line.cost for line in self.lines if HEADINGS.get(line.kind) == heading]

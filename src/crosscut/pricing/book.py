@@ -44,9 +44,9 @@ class Traits:
     kind: str
     protocol: str
     bits_per_second: float
-    """Of a host's link; 0: unknown."""
+    """Rate of a host's link; 0: unknown."""
     processors: int
-    """Of a host."""
+    """Processors of a host."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ class Part:
     steps: tuple[PriceStep, ...]
     fits: Fits
     ports: int = 0
-    """Of a box or a module."""
+    """Ports of a box or a module."""
     slots: int = 0
-    """Of a chassis: modules it takes."""
+    """Modules that a chassis takes."""
     of: str = ""
-    """Of a module: the chassis it belongs into."""
+    """The chassis that a module belongs into."""
     note: str = ""
     line: int = 0
 

@@ -34,7 +34,7 @@ Fitting = Sequence[tuple[Part, Book]]
 
 
 def others(plant: Plant, fitting: Fitting) -> Iterator[BillLine]:
-    """Of what does the same the cheapest is bought; of software all."""
+    """Lines for other parts: the cheapest of those that do the same; all software."""
     same: dict[tuple[str, str], list[tuple[Part, Book]]] = {}
     for part, book in fitting:
         if part.kind not in ("node", "module", "switch"):

@@ -40,7 +40,7 @@ class NetworkChoice:
     """Good enough, whatever the errors."""
     perhaps: tuple[str, ...]
     contenders: tuple[str, ...]
-    """Of whom each may be the cheapest that is good enough; the likeliest first."""
+    """Candidates that may each be the cheapest that is good enough; the likeliest first."""
 
     @property
     def decided(self) -> bool:
@@ -56,7 +56,7 @@ def score(times: Sequence[Interval], weights: Sequence[float]) -> Interval:
 
 
 def centre(value: Interval) -> float:
-    """Of an interval of ratios."""
+    """The centre of an interval of ratios."""
     return math.sqrt(value.low * value.high)
 
 

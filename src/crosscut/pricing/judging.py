@@ -92,7 +92,7 @@ def judge(
 
 
 def _prices(bills: Sequence[Bill]) -> list[Interval]:
-    """Of network and nodes where all have both. Nodes that are the same for all are so at any price within
+    """Prices of network and nodes if all have both. Nodes common to all are the same at any price within
     their range: they count with its middle, so that what is certain of the difference stays so."""
     nodes = [bill.node.times(bill.nodes) for bill in bills if bill.node is not None]
     if len(nodes) < len(bills):

@@ -53,7 +53,7 @@ class Work:
     traced_on: str = ""
     """Where the trace was made: the noise of its processors is fitted there."""
     operations_per_second: float | None = None
-    """Of the trace, where its profile does not say."""
+    """The trace's rate of computing, if its profile does not say."""
     where: str = ""
     """File and line, for complaints."""
 

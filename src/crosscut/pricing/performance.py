@@ -31,7 +31,7 @@ class Performance:
     median: float
     """Operations per second, of the best way in which it was solved."""
     between: Interval
-    """Of its slowest and its fastest repetition."""
+    """Between its slowest and its fastest repetition."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def _ranks_per_host(one: Plant) -> int:
 
 
 def times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> list[Interval]:
-    """Of each work, in the mix's order."""
+    """The time of each work, in the mix's order."""
     found = []
     for work in mix.works:
         kind = next(

@@ -23,7 +23,7 @@ MOST_NODES = 1 << 24
 
 @dataclass(frozen=True)
 class Wiring:
-    """Of the whole design; of a size between two it has a few ports more than are in use."""
+    """Wiring of the whole design; a size between two has a few ports more than are in use."""
 
     switch_ports: Mapping[int, int]
     """So many switches have so many wired ports."""
@@ -71,7 +71,7 @@ class Plant:
 
     @cached_property
     def wiring(self) -> Wiring:
-        """Of the design at this size; NotResizable where it has none."""
+        """The design's wiring at this size; NotResizable if it has none."""
         with tempfile.TemporaryDirectory(prefix="crosscut-price-") as folder:
             description = self.description(Path(folder))
             try:
@@ -129,7 +129,7 @@ def _wiring(graph: Graph) -> Wiring:
 
 
 def _all_full(figures: Mapping[str, Any]) -> Wiring | None:
-    """Of a network too large to be listed: where as many ports are wired as all switches of its radix have,
+    """Wiring of a network too large to list: if as many ports are wired as all switches of its radix have,
     each has that many."""
     try:
         document = tomllib.loads(Path(str(figures["file"])).read_text(encoding="utf-8"))

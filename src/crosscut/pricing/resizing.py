@@ -109,7 +109,7 @@ def _torus(generator: Mapping[str, Any], hosts: int) -> Changes:
 
 
 def _fat_tree(generator: Mapping[str, Any], hosts: int) -> Changes:
-    """Of switches that are all alike, with as many levels as the hosts need."""
+    """A fat tree of switches that are all alike, with as many levels as the hosts need."""
     down, up = str(generator.get("down", "")).split("x"), str(generator.get("up", "")).split("x")
     if len({*down, *up}) != 1 or not down[0].isdigit() or int(down[0]) < 2:
         raise NotResizable("a fat-tree whose levels differ: say in a description which of them would grow")

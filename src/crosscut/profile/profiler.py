@@ -33,7 +33,7 @@ class CommandOutcome:
     """How the command ended."""
 
     status: int
-    """Of a shell: 128 + the signal where one ended it."""
+    """Exit status as a shell gives it: 128 + the signal, if one ended the command."""
     seconds: float
     stopped: str
     """Why crosscut ended it; empty where it ended by itself."""
@@ -66,7 +66,7 @@ def _loadable(path: Path) -> Path:
 
 
 def environment(library: Path, folder: Path, *, trace: bool) -> dict[str, str]:
-    """Of the command. Nothing but a rank of MPI takes notice of it."""
+    """The command's environment. Only MPI ranks take notice of what it adds."""
     variables = dict(os.environ)
     before = variables.get("LD_PRELOAD", "")
     variables["LD_PRELOAD"] = f"{library} {before}".strip()

@@ -39,7 +39,7 @@ class Call:
 class Profile:
     folder: Path
     ranks: int
-    """That there were; not each need have left a profile."""
+    """Ranks of the program; some may have left no profile."""
     found: tuple[RankProfile, ...]
     calls: tuple[Call, ...]
     """Those that occurred, the most time first."""

@@ -31,7 +31,7 @@ class EventKind(IntEnum):
 
 
 class CollectivePattern(IntEnum):
-    """Of collective calls (profiler/profile.h, enum pattern)."""
+    """Who sends to whom in a collective call (profiler/profile.h, enum pattern)."""
 
     BARRIER = 0
     BROADCAST = 1
@@ -49,15 +49,15 @@ class Event:
     peer: int
     """World rank; of COLLECTIVE the root, of STEP to whom; -1: nobody, anybody."""
     tag: int
-    """Of COLLECTIVE the pattern, of STEP from whom."""
+    """The message's tag; for COLLECTIVE the pattern, for STEP the sender."""
     group: int
     bytes: int
     serial: int
-    """Of the operation; of STEP the bytes received; of COLLECTIVE whether blocks vary."""
+    """The operation's number; for STEP the bytes received; for COLLECTIVE 1 if blocks vary."""
     ticks: int
     """Computing before it."""
     numbers: tuple[int, ...]
-    """Of v-collectives: the bytes of each block."""
+    """Bytes of each block of a v-collective."""
 
 
 def events(file: Path, rank: int, ranks: int) -> Iterator[Event]:

@@ -55,10 +55,10 @@ class Aliases:
     odd: tuple[str, ...] = ()
     """Names that are no words, the longest first."""
     paths: Mapping[str, str] = field(default_factory=dict)
-    """Of runs, whose folders may bear names."""
+    """Other names for folders of runs, which may tell names."""
 
     def node(self, name: object) -> str:
-        """Of exactly this name; empty for one that no run has."""
+        """The alias of exactly this name; empty for one that no run has."""
         return self.of.get(str(name), "")
 
     def text(self, words: str) -> str:

@@ -1,4 +1,4 @@
-"""Of a series that runs a workload in place of a pattern: which, how, and what it is held against."""
+"""What a series runs in place of a pattern: which workload, how, and what it is held against."""
 
 from __future__ import annotations
 

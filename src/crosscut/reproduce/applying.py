@@ -18,7 +18,7 @@ from crosscut.workloads import launch
 from crosscut.workloads.applications import Result
 
 TIME_LIMIT_SECONDS = 1800.0
-"""Of one run."""
+"""The time limit of one run."""
 # MPICH's own defaults, in place of what is set for more ranks than cores (places/mpi.py): its waits poll.
 AS_IT_COMES = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
 
@@ -28,7 +28,7 @@ class Applied:
     shares: tuple[float, ...]
     """For each number of ranks the median over repetitions."""
     seconds: float
-    """That all runs took, as they tell it."""
+    """Seconds that all runs took, by their own reports."""
     results: Path
 
 

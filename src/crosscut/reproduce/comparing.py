@@ -25,7 +25,7 @@ class SeriesCurve:
     x: tuple[float, ...]
     values: tuple[float, ...]
     routes: tuple[float, ...] = ()
-    """Of each route the rate, or the time where the series is of those: medians over repetitions."""
+    """Rate of each route, or its time if the series is of times: medians over repetitions."""
     route_bytes: tuple[int, ...] = ()
     phase_x: tuple[float, ...] = ()
     phase_rates: tuple[float, ...] = ()
@@ -33,9 +33,9 @@ class SeriesCurve:
     unevenness: tuple[float, ...] = ()
     """Coefficient of variation of the routes of each phase."""
     limited: tuple[bool, ...] = ()
-    """Of `values`: the machine was the limit, not the network."""
+    """For each of `values`: True if the machine was the limit, not the network."""
     phase_limited: tuple[bool, ...] = ()
-    """Of `phase_x`."""
+    """The same for each of `phase_x`."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ComparisonRow:
     emulated_limited: bool = False
     """The machine was the limit of what was emulated, not the network."""
     here: float | None = None
-    """Of this machine itself: no network is between the ranks."""
+    """Measured on this machine itself: no network is between the ranks."""
 
     @property
     def held_against(self) -> float | None:
@@ -83,7 +83,7 @@ class Summary:
     against: str
     """`published` or `reckoned`"""
     errors: tuple[tuple[float, ComparisonRow], ...]
-    """Of the rows that count, without signs."""
+    """Absolute errors of the rows that count."""
     left_out: int
     """Rows that would count, had the machine not been their limit."""
     met: bool | None
@@ -152,7 +152,7 @@ def _figures_of(series: Series, runs: Sequence[Run]) -> Callable[[Run, int], Val
 
 
 def _named(series: Series) -> tuple[float, ...]:
-    """Of a step's figures."""
+    """Where on x a step's figures are."""
     return series.x or tuple(map(float, series.rank_counts or series.phases)) or (0.0,)
 
 
@@ -236,7 +236,7 @@ def _limited(found: SeriesCurve | None, x: float) -> bool:
 
 
 def summaries(experiment: Experiment, found: Sequence[ComparisonRow]) -> Iterator[Summary]:
-    """Of the rows with which an aim goes, for each place; those held against what was reckoned apart."""
+    """Errors at each place, of rows that have an aim; those held against reckoned figures apart."""
     for place in (Realm.EMULATED, Realm.SIMULATED):
         for against in ("published", "reckoned"):
             held = [

@@ -36,7 +36,7 @@ _PATIENCE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class PhaseOutcome:
-    """Of one phase."""
+    """What one phase and the worker beside it left each other."""
 
     runs: tuple[Path, Path]
     """Without and with the worker."""

@@ -54,7 +54,7 @@ class Series:
     lab_messages: tuple[int, ...]
     """Bytes sent on the lab in their place."""
     phases: tuple[int, ...]
-    """Of the figures; empty: all that there are."""
+    """Phases that the figures are of; empty: all."""
     x: tuple[float, ...]
     quantity_name: str
     unit: str
@@ -72,9 +72,9 @@ class Series:
     rank_counts: tuple[int, ...] = ()
     """Where figures are by the number of ranks: in place of `ranks`."""
     limits: tuple[tuple[int, int], ...] = ()
-    """Of `joint rate`: first and last of the ranks that receive behind one limit, for each (joint.py)."""
+    """For `joint rate`: first and last rank that receive behind each limit (joint.py)."""
     dilation: float = 1.0
-    """Of its lab."""
+    """What its lab divides all rates by."""
     settings: SeriesSettings = field(default_factory=SeriesSettings)
 
     @property

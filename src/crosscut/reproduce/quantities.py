@@ -27,7 +27,7 @@ class Scaling(Enum):
     SHARE = "share"
     """A ratio of rates."""
     COUNT = "count"
-    """Of routes."""
+    """A number of routes, which no rate changes."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ UNITS = {
 
 
 def fits(unit: str, kind: Scaling) -> bool:
-    """Whether figures of this kind can be in this unit."""
+    """True if figures of this kind can be in this unit."""
     if "/" in unit or unit in ("share", "routes"):
         return kind.value == {"share": "share", "routes": "count"}.get(unit, "rate")
     return kind in (Scaling.TRANSFER, Scaling.LATENCY)

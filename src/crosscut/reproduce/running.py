@@ -37,7 +37,7 @@ class MeasuredSeries:
     values: tuple[float, ...] | None = None
     """Figures of a step, in the series' own order; None: they are in the runs."""
     limited: tuple[bool, ...] = ()
-    """Of these: the machine was the limit."""
+    """For each of `values`: True if the machine was the limit."""
     switch: str = KERNEL
     """What carried the lab, as typed: crosscut.network.switch_choice."""
 
@@ -54,7 +54,7 @@ class ReproduceOptions:
     """In place of the file's."""
     repetitions: int | None = None
     switch: str | None = None
-    """Of the lab, in place of the file's."""
+    """What carries the lab's frames, in place of the file's."""
 
 
 def measure(experiment: Experiment, place: Realm, how: ReproduceOptions) -> list[MeasuredSeries]:
@@ -79,7 +79,7 @@ def _wanted_site(series: Series, place: Realm, how: ReproduceOptions) -> tuple[s
 
 
 def _together(one: MeasuredSeries, other: MeasuredSeries) -> MeasuredSeries:
-    """Of one series, with different numbers of ranks."""
+    """One series, measured with different numbers of ranks."""
     return replace(one, runs=one.runs + other.runs, seconds=one.seconds + other.seconds)
 
 

@@ -1,4 +1,4 @@
-"""Of a series, how its ranks run beside the pattern: keys that few experiments need."""
+"""How a series' ranks run beside the pattern: keys that few experiments need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WAITS = ("auto", "block", "poll")
 @dataclass(frozen=True)
 class SeriesSettings:
     backend: str = "tcp"
-    """Of live places."""
+    """The backend of live places."""
     switch: str = switch_choice.KERNEL
     """What carries the lab's frames."""
     wait: str = "auto"

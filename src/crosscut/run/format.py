@@ -17,7 +17,7 @@ from crosscut.base.regular_file import open_regular
 
 SCHEMA_NAME = "crosscut-run"
 SCHEMA_VERSION = 2
-"""Of the newest runs: 2 has phase summaries, and what holds none is still written as 1."""
+"""The newest runs' version: 2 has phase summaries; a run without any is still written as 1."""
 LARGEST_METADATA_BYTES = 64 << 20
 UNMEASURED, MEASURED, FAILED, SKIPPED = range(4)
 STATISTICS = ("count", "minimum", "median", "p99", "maximum")
@@ -111,12 +111,12 @@ class RunGroup:
 
     @property
     def summaries(self) -> bool:
-        """Of the repetitions of each sample."""
+        """True if each sample summarises its repetitions."""
         return "message_summary" in self.arrays
 
     @property
     def phase_summaries(self) -> bool:
-        """Of the ranks of each phase: nothing is known of single ranks."""
+        """True if each phase summarises its ranks: nothing is known of single ranks."""
         return "phase_status" in self.arrays
 
     @property

@@ -47,7 +47,7 @@ class Report:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether a process of this machine holds the run's lock (core/src/store/store_create.cpp)."""
+    """True if a process of this machine holds the run's lock (core/src/store/store_create.cpp)."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
@@ -139,7 +139,7 @@ def metadata_problems(group: RunGroup) -> Iterator[Problem]:
 
 
 def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> Iterator[Problem]:
-    """Whether everything that is called measured is there; counts the cells of each status."""
+    """Checks that everything called measured is there; counts the cells of each status."""
     size = open_size(group, size_index)
     for chunk, status in size.status_chunks():
         if (status > SKIPPED).any():

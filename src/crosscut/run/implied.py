@@ -24,7 +24,7 @@ from crosscut.base.errors import CrosscutError, plainly
 
 TIMEOUT_SECONDS = 600
 _CELL_BYTES = 32
-"""Of a sample in memory, about: `peer` and `bytes`, and the core's answer as text."""
+"""Bytes that a sample takes in memory, about: `peer`, `bytes`, and the core's answer as text."""
 
 
 @dataclass(frozen=True)

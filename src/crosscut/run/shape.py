@@ -44,7 +44,7 @@ _BEFORE = {
 
 
 def reading(attributes: Mapping[str, object]) -> Reading:
-    """Of a run, from its attributes. A shape that this version does not know is read as a dense one, without
+    """How to read a run, by its attributes. A shape unknown to this version is read as a dense one, without
     findings."""
     pattern, job = attributes.get("pattern"), attributes.get("job")
     recorded = pattern if isinstance(pattern, Mapping) else {}

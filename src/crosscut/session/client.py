@@ -108,12 +108,12 @@ class Session:
 
     @property
     def interrupted(self) -> bool:
-        """Whether a signal asked for an end."""
+        """True if a signal asked for an end."""
         return self._interruptions > 0
 
     @property
     def alive(self) -> bool:
-        """Whether the ranks can take another job."""
+        """True if the ranks can take another job."""
         return self._launched.process.poll() is None
 
     def wait_ready(self) -> Event:

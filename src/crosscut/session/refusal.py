@@ -1,4 +1,4 @@
-"""Whether a pattern can run with so many ranks, and in how many phases; asked before any is started."""
+"""Can a pattern run with so many ranks, and in how many phases? Asked before any rank is started."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Workload:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Of workloads/, those of its sources and headers."""
+        """Folders of workloads/ with its sources and headers."""
         own = "/".join(filter(None, (self.suite, "{}")))
         return ("npb/common", *(own.format(one) for one in (*self.shares, self.name)))
 
@@ -149,7 +149,7 @@ class Result:
     mops: float
     verified: bool
     communication_seconds: tuple[float, float, float]
-    """Of the rank with least, of the median one, and of the one with most."""
+    """Least, median and most over the ranks."""
     figures: tuple[WorkloadFigure, ...] = ()
 
 
@@ -273,8 +273,8 @@ def parse_rank_counts(text: str) -> tuple[tuple[int, ...], bool]:
 
 
 def fitting(workload: Workload, counts: Sequence[int], *, ranged: bool) -> tuple[int, ...]:
-    """Of a range those that it takes, but for limits of a class, which the program knows; what was named one
-    by one is run, or refused."""
+    """Counts of a range that it takes, but for limits of a class, which the program knows; those named one
+    by one are run, or refused."""
     return tuple(count for count in counts if not ranged or workload.takes(count))
 
 

@@ -54,7 +54,7 @@ class Comparison:
     """Every class of routes, changed or not."""
     tests: int
     repetitions: tuple[int, int]
-    """Of each run, as tested: neighbours that depend on each other count as one."""
+    """Repetitions of each run, as tested: neighbours that depend on each other count as one."""
     conditions: tuple[str, ...]
     """What may explain the changes, and is none of the network."""
     notes: tuple[str, ...]

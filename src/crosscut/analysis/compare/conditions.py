@@ -29,7 +29,7 @@ class UntoldError(UsageError):
     def __init__(self, whose: str, conditions: Sequence[str]) -> None:
         super().__init__(f"{NOTHING_TOLD}: {limited(1, 1)} of {whose}; measure again: {ADVICE}")
         self.conditions = tuple(conditions)
-        """Of the runs, as of any that are compared."""
+        """Conditions of the runs, as of any that are compared."""
 
 
 def differences(runs: Sequence[Run]) -> list[str]:
@@ -112,7 +112,7 @@ def unlimited(runs: Iterable[Run], size_bytes: int, phases: NDArray[np.int64]) -
 
 
 def is_all_limited(run: Run, sizes_bytes: Sequence[int], phases: NDArray[np.int64]) -> bool:
-    """Of what is to be compared the machine, not the network, limited everything."""
+    """True if the machine, not the network, limited everything that is to be compared."""
     return all(not len(unlimited([run], size, phases)) for size in sizes_bytes)
 
 

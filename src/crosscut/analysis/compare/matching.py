@@ -1,4 +1,4 @@
-"""Whether runs may be compared, and which rank of one is which of the other. Nodes are known by identity."""
+"""True if runs may be compared, and which rank of one is which of the other. Nodes are known by identity."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def verdicts(spec: Spec, runs: Sequence[Run]) -> Checked:
 
 
 def _groups(runs: Sequence[Run]) -> dict[str, Groups]:
-    """Of every run; where it shows none itself (a ping-pong), as another run of as many ranks does."""
+    """Groups of every run; if it shows none itself (a ping-pong), as another run of as many ranks does."""
     found = {str(run.path): groups_of(run) for run in runs}
     known = next(((run.ranks, groups) for run in runs if (groups := found[str(run.path)]).known), None)
     if known is not None:

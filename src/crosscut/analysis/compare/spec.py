@@ -133,7 +133,7 @@ class _SpecTable:
     index: int
 
     def line(self, key: str) -> int:
-        """Of the key; where it is missing, of the table."""
+        """The line of a key; if the key is missing, of the table."""
         return self.lines.of((*((self.name, self.index) if self.name else ()), key))
 
     def wrong(self, key: str, what: str) -> UsageError:

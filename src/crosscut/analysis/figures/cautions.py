@@ -193,7 +193,7 @@ def _sizes(shown: Sequence[Samples]) -> str:
 
 
 def _too_few(samples: Samples) -> bool:
-    """Whether a phase that was measured has too few repetitions for an interval."""
+    """True if a phase that was measured has too few repetitions for an interval."""
     if samples.summarised:
         return False
     counts = np.isfinite(phase_seconds(samples)).sum(axis=0)
@@ -228,9 +228,9 @@ class Emulation:
     limited: Mapping[int, frozenset[int]]
     """By message size: numbers of the phases in which the machine's cores were busy."""
     lateness_seconds: float
-    """Of its timers, exceeded by one in ten; NaN: not known."""
+    """Lateness of its timers, exceeded by one in ten; NaN: not known."""
     switch_cpu_share: float
-    """Of the core that carries the frames; NaN: the kernel does."""
+    """Load of the core that carries the frames; NaN: the kernel carries them."""
     switch_lateness_seconds: float
     """Exceeded by one delivery in a hundred."""
     reference: tuple[float, float]
@@ -297,7 +297,7 @@ def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[C
 
 
 def _most(values: Iterable[float]) -> float:
-    """Of those that are known; 0 where none is."""
+    """The largest known value; 0 if none is known."""
     return max((value for value in values if np.isfinite(value)), default=0.0)
 
 

@@ -55,7 +55,7 @@ class _Block:
 
 
 def digest(dataset: xr.Dataset, index: int) -> Digest:
-    """Of the size at `index`."""
+    """The digest of the size at `index`."""
     blocks = list(_blocks(dataset, index))
     routes = _joined([block.routes for block in blocks])
     if routes is None:  # a route has samples in several blocks: its median needs them all together

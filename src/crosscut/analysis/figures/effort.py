@@ -23,7 +23,7 @@ SHORTEST_SECONDS = 1e-3
 
 @dataclass(frozen=True)
 class Effort:
-    """Of one message size; [rank] each, NaN or 0 where a rank took no part."""
+    """Effort for one message size; [rank] each, NaN or 0 where a rank took no part."""
 
     size_bytes: int
     processor_seconds: Floats

@@ -32,7 +32,7 @@ class Lengths:
 
     switches: NDArray[np.int64]
     hosts: NDArray[np.int64]
-    """That forward, between the two ends."""
+    """Hosts that forward between the two ends."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ByHops:
     a_switch: HopLatency | None
     """None where all ways have as many."""
     a_host: HopLatency | None
-    """That forwards."""
+    """What each host that forwards adds."""
     classes: tuple[Class, ...]
 
 

@@ -18,12 +18,12 @@ _MOST_PHASES = 1 << 20
 
 
 def limited(count: int, of: int) -> str:
-    """Of a size, or of several measurements together."""
+    """A sentence about one size, or several measurements together."""
     return f"this machine limited {'every phase' if count >= of else f'{count:,} of {of:,} phases'}"
 
 
 def limited_phases(attributes: Mapping[str, object], size_bytes: int) -> frozenset[int]:
-    """Of messages of this size, in any session that measured part of the run; none where it was no lab."""
+    """Phases of this size that the machine limited in any session of the run; none without a lab."""
     if not is_emulated(attributes):
         return frozenset()
     return frozenset(

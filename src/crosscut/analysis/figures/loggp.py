@@ -33,7 +33,7 @@ class LinearFit:
     seconds_per_byte: float
     """1 / beta; 0 where time does not grow with the size."""
     misfit_median: float
-    """Of |measured over line - 1|."""
+    """Median of |measured / line - 1|."""
     misfit_largest: float
     misfit_bytes: int
     """The size at which it is largest."""
@@ -46,7 +46,7 @@ class LinearFit:
 @dataclass(frozen=True)
 class LogGP:
     short_seconds: float
-    """Of half round trips L + 2 o; of a stream g."""
+    """L + 2 o, by half round trips; g, by a stream."""
     seconds_per_byte: float
     """G, between the two largest octaves."""
     line: LinearFit

@@ -42,7 +42,7 @@ def of_run(attributes: Mapping[str, object], nodes: tuple[str, ...]) -> Lengths 
 
 
 def lengths(network: Ways) -> Lengths:
-    """Of all pairs of its hosts, by its own tables."""
+    """Path lengths between all pairs of hosts, by the network's own tables."""
     count = len(network.hosts)
     through = _through_switches(network)
     switches, hosts = np.full((count, count), NO_WAY), np.full((count, count), NO_WAY)

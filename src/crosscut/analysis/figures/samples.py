@@ -111,7 +111,7 @@ def load(dataset: xr.Dataset, index: int) -> Samples:
 
 
 def _possible(seconds: Floats) -> NDArray[np.bool_]:
-    """Of a damaged file: no time is negative or without end. 0 is one that the clock did not see."""
+    """False for times that only a damaged file has: negative or infinite. 0: the clock saw no time."""
     return np.asarray((seconds >= 0) & (seconds < np.inf))
 
 

@@ -39,9 +39,9 @@ class Subject:
     family: Family
     size_bytes: int
     name: str = ""
-    """Of a class."""
+    """Name of a class."""
     ranks: tuple[int, ...] = ()
-    """Of a node: its ranks; of a route: source, destination."""
+    """A node's ranks; a route's source and destination."""
     phase: int = -1
     within: str = ""
     """The class that a route is of."""

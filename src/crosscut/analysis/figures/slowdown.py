@@ -72,7 +72,7 @@ class EarlyEnd:
 
     label: str
     share: float
-    """Of the victims' time, until the first congestor had sent all: median over repetitions, below 1."""
+    """Share of the victims' time until the first congestor had sent all: median over repetitions, below 1."""
 
 
 def early_ends(samples: Samples, labels: list[str]) -> list[EarlyEnd]:

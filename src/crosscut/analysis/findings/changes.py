@@ -51,7 +51,7 @@ class LevelChange:
 
 
 def changes(values: Floats, seed: int = 1) -> list[LevelChange]:
-    """Of series [repetition, series]; those with gaps are left out. Adjusted for all of them."""
+    """Changes of series [repetition, series]; those with gaps are left out. Adjusted for all of them."""
     if len(values) < FEWEST_REPETITIONS or not values.size:
         return []
     whole = np.nonzero(np.isfinite(values).all(axis=0))[0]
@@ -118,7 +118,7 @@ def _line(series: Floats) -> tuple[float, float]:
 
 
 def findings(found: Deviations, ranks: int, name: Callable[[int], str]) -> list[Finding]:
-    """Of everything, of hosts against all others, of routes whose hosts do not change."""
+    """Changes of everything, of hosts against all others, of routes whose hosts do not change."""
     common = found.common()
     together = [one for one in changes(common[:, None]) if one.is_step]
     rest = Deviations(found.logs - common[:, None], found.phase, found.source, found.destination)

@@ -48,15 +48,15 @@ _AS_HIGH = 0.5
 @dataclass(frozen=True)
 class Dips:
     period_seconds: float
-    """Of time spent in phases."""
+    """Period, in time spent in phases."""
     count: int
     share: float
-    """Of the ordinary rate, at the bottom: median."""
+    """Share of the ordinary rate at the bottom: median."""
     doubt: float
 
 
 def findings(samples: Samples, found: Deviations, name: Callable[[int], str]) -> list[Finding]:
-    """Of all messages together; else of hosts that dip most, each against the others."""
+    """Dips of all messages together; else of hosts that dip most, each against the others."""
     at = moments(samples)
     numbers, start = np.unique(found.phase, return_index=True)
     parts = np.split(found.logs, start[1:], axis=1)

@@ -34,9 +34,9 @@ class Bottleneck:
     phases: tuple[int, ...]
     """In which it is full, and slows messages."""
     most_flows: int
-    """That share it in one of these phases."""
+    """Messages that share it in one of these phases, at most."""
     slowest_share: float
-    """Of the rate that such a message would have alone, in the worst of them."""
+    """Share of the rate that such a message would have alone, in the worst of them."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def some_phases(dataset: xr.Dataset, index: int) -> Samples:
 def slow_routes(
     routes: Routes, inferred: Inferred, names: tuple[str, ...], dataset: xr.Dataset
 ) -> list[Finding]:
-    """Of all routes between nodes, those below what their ends reach, where hardly anything else is; what
+    """Routes between nodes that are below what their ends reach, where hardly anything else is; what
     passes a shared limit that was found is slow by that, and what is slow only beside others by what they
     share."""
     if inferred.slow_share > _QUIET:

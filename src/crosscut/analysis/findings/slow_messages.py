@@ -41,7 +41,7 @@ def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
 
 
 def quiet(full: Observed) -> bool:
-    """Whether few messages are slow, but for those of a few hosts of which all are."""
+    """True if few messages are slow, but for those of a few hosts of which all are."""
     found, apart = slow(full, full), of_slow_hosts(full)
     return bool((found & ~apart).sum() <= max(_FEW_SLOW, _MOST_QUIET * len(found)))
 

@@ -142,7 +142,7 @@ def _effect(end: _End, rank: int, noise: float) -> Effect:
 
 
 def _consequence(milder: _End, rank: int) -> str:
-    """Of TCP, on an emulated cluster: with a way in at 40 % a host sends at 50 to 90 %, for acknowledgements
+    """TCP on an emulated cluster: with reception at 40 % a host sends at 50 to 90 %, for acknowledgements
     of what it sends queue behind what it receives; the other way round alike. A fault of its own would look
     no different while both directions are busy."""
     share = f"{100 * math.exp(float(milder.effect[rank])):.0f} %"
@@ -167,7 +167,7 @@ def _crowded(ranks: Sequence[int], name: Names) -> Finding:
 
 
 def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Finding]:
-    """Of hosts that were measured with a sound partner and few others about: those that are slow all the
+    """Hosts that were measured with a sound partner and few others about, and are slow all the
     same."""
     nominal, noise = inferred.alone.nominal, inferred.alone.noise
     ends = []

@@ -62,7 +62,7 @@ def only_in_crowds(slow: Observed) -> NDArray[np.bool_]:
 
 
 def crowds(met: Observed, share: float) -> Finding:
-    """Of messages that were slow, at this share of what their ends reach, only beside each other."""
+    """A finding: messages were slow only beside each other, at this share of what their ends reach."""
     phases, counts = np.unique(met.phase, return_counts=True)
     times = f"in {len(phases)} phases" if len(phases) > 1 else "in one phase"
     everything = np.ones(len(met), bool)

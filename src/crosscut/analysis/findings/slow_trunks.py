@@ -100,7 +100,7 @@ def lone_trunks(inferred: Inferred) -> list[Finding]:
 
 
 def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity]:
-    """Of two groups what leaves the one is what enters the other. Where one way alone is limited, which no
+    """What leaves one of two groups enters the other. Where one direction alone is limited, which no
     healthy trunk is, and one group is much smaller, it is that group's trunk: the other is of several groups,
     between which nothing is slow."""
     size = np.bincount(inferred.grouping.labels)

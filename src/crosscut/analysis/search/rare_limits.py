@@ -46,7 +46,7 @@ class RareLimit:
     turn: int = 0
     """Phases that concentrate on the limit."""
     unchanged: int = 0
-    """Of these, phases since groups last changed."""
+    """Phases since groups last changed."""
     most: int = 0
     """Routes that just fill the link."""
     labels: Integers = field(default_factory=lambda: np.zeros(0, np.int64))

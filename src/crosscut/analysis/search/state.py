@@ -50,7 +50,7 @@ class State:
     order: Integers
     """[position] rank, at random."""
     distances: tuple[int, ...]
-    """Of permutations not measured yet; the last comes next."""
+    """Distances of permutations not measured yet; the last comes next."""
     full: Observed
     """Messages of phases of everybody."""
     within: Observed

@@ -51,7 +51,7 @@ class Trunks:
 @dataclass(frozen=True)
 class Missing:
     times: int = 0
-    """That phases were asked."""
+    """Times that phases were asked for."""
     name: str = "missing limits"
 
     def ask(self, state: State, random: Generator) -> Asked:

@@ -20,7 +20,7 @@ _LARGEST_EXACT = 50
 
 @dataclass(frozen=True)
 class Shift:
-    """Of logarithms, second less first; `low` and `high` NaN where there are too few values for 95 %."""
+    """Difference of logarithms, second less first; `low`, `high` NaN if values are too few for 95 %."""
 
     middle: float
     low: float

@@ -30,7 +30,7 @@ class Variation:
 
 
 def variation(seconds: Floats) -> Variation:
-    """Of [repetition, subject] times; NaN where nothing was measured."""
+    """Variation of [repetition, subject] times; NaN where nothing was measured."""
     usable = np.where(np.isfinite(seconds) & (seconds > 0), seconds, np.nan)
     ordered = np.sort(usable, axis=0)  # NaN goes last
     counts = np.isfinite(usable).sum(axis=0)

@@ -198,7 +198,7 @@ def candidates(
 
 
 def _grouped(slow: Integers, total: Integers) -> Grouping:
-    """Of very many ranks some are grouped, and the others told to belong to these groups."""
+    """Groups. Among very many ranks, some are grouped first and the others are placed in these groups."""
     ranks = len(slow)
     if ranks <= MOST_RANKS_GROUPED:
         return grouping.group(slow, total)

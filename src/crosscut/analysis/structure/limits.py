@@ -117,7 +117,7 @@ def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: O
 class Explained:
     capacities: tuple[Capacity, ...]
     share: float
-    """Of the slow messages."""
+    """Share of the slow messages that it explains."""
     explained: NDArray[np.bool_]
 
 
@@ -294,13 +294,13 @@ def while_full(rates: Floats, nominal: float) -> float:
 
 
 def _shared(counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
-    """Whether several messages at once were seen to have the same total: single ones may be slow by anything,
+    """True if several messages at once were seen to have the same total: single ones may be slow by anything,
     but one that gets what several get together shares their limit."""
     return bool((counts[near] >= _FEWEST_MESSAGES).any())
 
 
 def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
-    """Whether equal totals come from equal numbers of equally slow messages: they then prove nothing."""
+    """True if equal totals come from equal numbers of equally slow messages: they then prove nothing."""
     return len(np.unique(counts[near])) == 1 and bool(near.all()) and phases < 2 * FEWEST_PHASES
 
 

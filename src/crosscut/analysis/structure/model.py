@@ -40,7 +40,7 @@ class Limit:
     """Several cables, each message on one of them: the capacity is that of all, reached only when they are
     evenly used."""
     phases: tuple[int, ...] = ()
-    """Of the run, in which it was seen full."""
+    """The run's phases in which it was seen full."""
 
     def as_json(self) -> dict[str, Any]:
         value = asdict(self)
@@ -71,7 +71,7 @@ class Group:
     ranks: tuple[int, ...]
     parts: tuple[Group, ...] = ()
     confidence: float = math.nan
-    """That no rank of it belongs elsewhere."""
+    """Probability that no rank of it belongs elsewhere."""
 
     def walk(self) -> list[Group]:
         """Itself and all groups within."""

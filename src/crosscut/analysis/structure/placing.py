@@ -37,7 +37,7 @@ _MOST_MESSAGES, _MOST_GROUPS = 40_000, 32
 class Placed:
     grouping: Grouping
     open_ranks: Integers
-    """Of those that were by themselves: what was measured does not tell their group. They are with the
+    """Ranks whose group what was measured does not tell, of those that were by themselves. They are with the
     likeliest."""
 
 

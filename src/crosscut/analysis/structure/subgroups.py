@@ -94,7 +94,7 @@ def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
 
 
 def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
-    """Of every group that was looked into."""
+    """The parts of every group that was looked into."""
     groups: list[Group] = []
     shared: list[Limit] = []
     for number in np.unique(labels[within.source]).tolist():
@@ -122,7 +122,7 @@ def of_everybody(seen: Observed, alone: Unshared) -> Within | None:
 
 
 def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> bool:
-    """Whether a limit of all stays what it is when only some send who could fill it, at `nominal` bytes per
+    """True if a limit of all stays what it is when only some send who could fill it, at `nominal` bytes per
     second each: of what several share apart, some would be idle."""
     capacity = everybody.limits[0].bytes_per_second
     phase = np.unique(seen.phase, return_inverse=True)[1]

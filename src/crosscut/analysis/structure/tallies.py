@@ -22,7 +22,7 @@ def _members(labels: Integers, groups: int) -> Floats:
 
 
 class Tallies:
-    """Of one [source, destination] table of counts, without its diagonal."""
+    """Sums over one [source, destination] table of counts, without its diagonal."""
 
     def __init__(self, values: Integers, labels: Integers, groups: int) -> None:
         self._values = values

@@ -233,7 +233,7 @@ def probe_permissions() -> list[Fact]:
 
 
 def probe_lab() -> list[Fact]:
-    """Whether an emulated cluster can be built here, tried on one node, and how it would be held."""
+    """True if an emulated cluster can be built here, tried on one node, and how it would be held."""
     from crosscut.lab import lifecycle, trial
     from crosscut.lab.switch import program as user_switch
 

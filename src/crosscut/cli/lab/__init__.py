@@ -201,7 +201,7 @@ def _judged(labs: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _short(name: str) -> dict[str, Any]:
-    """Of a lab whose record may be broken."""
+    """A summary of a lab whose record may be broken."""
     try:
         record = state.read(name)
     except CrosscutError:

@@ -128,7 +128,7 @@ def epilog(examples: str) -> str:
 
 
 def operations_per_second(text: str) -> float:
-    """Of a processor; UsageError."""
+    """A processor's rate, from text; UsageError."""
     try:
         value = float(text)
     except ValueError:

@@ -37,7 +37,7 @@ class Fault:
 
     @property
     def one_adapter(self) -> int:
-        """Of kinds that are of one cable."""
+        """The adapter, for kinds that are about one cable."""
         return self.adapter or 0
 
     @property

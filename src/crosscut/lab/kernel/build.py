@@ -124,7 +124,7 @@ def _by_host(items: Sequence[OfHost]) -> dict[int, list[OfHost]]:
 
 
 def set_kernel(settings: dict[str, str]) -> None:
-    """Of this process's network namespace."""
+    """Sets the kernel's parameters of this process's network namespace."""
     for name, value in settings.items():
         path = Path("/proc/sys") / name.replace(".", "/")
         if path.exists() or not name.startswith(

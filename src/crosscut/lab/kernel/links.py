@@ -129,7 +129,7 @@ class Kernel:
 
 
 def index_of(name: str) -> int:
-    """Of a device of this process's network namespace."""
+    """The index of a device of this process's network namespace."""
     try:
         return socket.if_nametoindex(name)
     except OSError as error:

@@ -40,7 +40,7 @@ _U32_TERMINAL = 1
 _LENGTH_IN_IPV4, _SOURCE_IN_IPV4 = 0, 12  # RFC 791; the length is the lower half of the first word
 _ETH_P_IP = 0x0800
 _SHORT_BYTES = 128
-"""Of a packet: an acknowledgement is one of 52, with three blocks of selective ones 80 (RFC 2018)."""
+"""Shorter packets go first: an acknowledgement has 52 bytes, with three selective blocks 80 (RFC 2018)."""
 _SHORT = MOST_CLASSES
 """The number of the class for these."""
 
@@ -86,7 +86,7 @@ def _message(
 
 
 def _filter(index: int, turn: int, options: bytes) -> tuple[int, bytes]:
-    """Of those of a device the ones of the lowest turn are asked first."""
+    """A filter of a device; those with the lowest turn are asked first."""
     info = turn << 16 | struct.unpack("=H", struct.pack("!H", _ETH_P_IP))[0]
     return _NEWFILTER, _message(index, 0, _TURNS, info, options, kind=b"u32\0")
 

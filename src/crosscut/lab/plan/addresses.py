@@ -23,5 +23,5 @@ def interface(adapter: int) -> str:
 
 
 def port(cable: int, end: str) -> str:
-    """Of a switch: the end `a` or `b` of a cable."""
+    """A switch's port: the end `a` or `b` of a cable."""
     return f"p{cable}{end}"

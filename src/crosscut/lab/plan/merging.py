@@ -40,7 +40,7 @@ def _merged(ways: Ways) -> tuple[int, ...]:
 
 
 def _agree(ways: Ways, bridge: tuple[int, ...]) -> bool:
-    """Whether the merged tables name one port for each destination."""
+    """True if the merged tables name one port for each destination."""
     hosts = len(ways.hosts)
     inside = {
         number

@@ -22,14 +22,14 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class End:
-    """Of a cable. `host` None: a port of the bridge `bridge`."""
+    """The end of a cable. `host` None: a port of the bridge `bridge`."""
 
     vertex: int
     host: int | None
     bridge: int
     name: str
     bits_per_second: float
-    """That leave by this end; infinite: not shaped."""
+    """Rate at which frames leave by this end; infinite: not shaped."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SwitchCapacity:
 
 @dataclass(frozen=True)
 class Entry:
-    """Of a bridge's forwarding database."""
+    """One line of a bridge's forwarding database."""
 
     port: str
     mac: str
@@ -101,7 +101,7 @@ class LabPlan:
     queues: Queues = Queues.ROUTERS
 
     def serves_in_turn(self, host: int | None) -> bool:
-        """Whether queues at this host's adapters (None: at switches) take one sender after the other."""
+        """True if queues at this host's adapters (None: at switches) take one sender after the other."""
         return self.queues is Queues.FAIR or (self.queues is Queues.ROUTERS and host in self.forwarding)
 
     def bucket(self, bits_per_second: float, where: str) -> shaping.Bucket:
@@ -219,7 +219,7 @@ def _end(ways: Ways, bridge: tuple[int, ...], number: int, edge: Edge, vertex: i
 
 
 def _bridge_names(ways: Ways, bridge: tuple[int, ...]) -> tuple[str, ...]:
-    """Of several switches in one bridge: all their names."""
+    """Names of all switches in each bridge."""
     names: dict[int, list[str]] = {}
     for switch, number in zip(ways.switches, bridge, strict=True):
         names.setdefault(number, []).append(switch.name)

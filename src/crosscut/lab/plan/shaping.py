@@ -40,7 +40,7 @@ class Frames:
 
     mtu_bytes: int
     tokens_per_bit: float
-    """Of TBF's rate, for each bit of the link's: frames on the wire are longer than TBF counts them."""
+    """TBF's tokens for each bit of the link: frames on the wire are longer than TBF counts them."""
 
     def bundle_bytes(self, segments: int) -> int:
         """As TBF counts what a sender hands down at once."""
@@ -52,7 +52,7 @@ class Bucket:
     bits_per_second: float
     burst_bytes: int
     limit_bytes: int
-    """Of what waits."""
+    """Bytes that may wait."""
 
     def shut(self) -> Bucket:
         """With room for no frame: nothing passes."""
@@ -74,7 +74,7 @@ def frames(mtu: int, framing: int, efficiency: float) -> Frames:
 def segments(
     lowest_bits_per_second: float, mtu_bytes: int, all_bits_per_second: float, dilation: float = 1.0
 ) -> int:
-    """That a sender may hand down at once, in a lab whose slowest link is the lowest. Where the hosts are
+    """Bytes that a sender may hand down at once, in a lab with this slowest link. Where the hosts are
     together too fast for this machine's cores, frames go in larger bundles; in slow motion, of which these
     are the rates, too, but never larger than without."""
     if math.isinf(lowest_bits_per_second):

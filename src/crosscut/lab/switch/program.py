@@ -47,7 +47,7 @@ class Tap:
 
 @dataclass(frozen=True)
 class Trust:
-    """Whether the emulation kept its times: `lateness_*` of deliveries against when they were due."""
+    """How well the emulation kept its times: `lateness_*` of deliveries against when they were due."""
 
     seconds: float
     cpu_share: float

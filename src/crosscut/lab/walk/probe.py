@@ -61,7 +61,7 @@ def walk(
 
 
 def _portions(going: Sequence[Probe[Node]]) -> Iterator[list[Probe[Node]]]:
-    """Of each source so many at once."""
+    """So many probes of each source at once."""
     by_source: dict[Node, list[Probe[Node]]] = {}
     for probe in going:
         by_source.setdefault(probe.source, []).append(probe)

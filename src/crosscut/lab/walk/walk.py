@@ -55,7 +55,7 @@ class WalkedPath:
 
     @property
     def nodes(self) -> set[str]:
-        """Of the computed way, with both ends."""
+        """Nodes of the computed path, both ends included."""
         return self.ends | {name.partition("/")[0] for name in self.computed}
 
     @property
@@ -89,7 +89,7 @@ class Walked:
         return sorted(node for node, others in suspects.items() if not others)
 
     def by_gateways(self) -> dict[int, int]:
-        """Of those that arrived, how many by so many nodes that forward."""
+        """Routes that arrived, by the number of nodes that forwarded them."""
         found = Counter(one.gateways for one in self.routes if one.end == probing.THERE)
         return dict(sorted(found.items()))
 
@@ -120,7 +120,7 @@ def names_of(network: Ways) -> dict[str, str]:
 
 
 def walk(record: state.Record, source: str, to: str, seconds: float) -> Walked:
-    """Of one source, to one node or one adapter, or (empty) of all, within this time."""
+    """Walks from one source to one node or adapter, or (empty) all routes, within this time."""
     network = paths.parse(state.read_network(record.name))
     names = names_of(network)
     expected = {

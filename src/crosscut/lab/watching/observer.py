@@ -26,7 +26,7 @@ _REFERENCE_SECONDS = 1.0
 
 @dataclass
 class Observer:
-    """Of one session, whose jobs come one after the other."""
+    """Watches one session, whose jobs come one after the other."""
 
     name: str
     """The lab's."""
@@ -63,7 +63,7 @@ class Observer:
             self.end()
 
     def end(self) -> dict[str, Any]:
-        """Of the watching; returns what was seen. Also where there is nothing to end."""
+        """Ends the watching and returns what was seen; does nothing if it was never begun."""
         watcher, self._watcher = self._watcher, None
         if watcher is None:
             return {}
@@ -118,7 +118,7 @@ def _watch() -> subprocess.Popen[str]:
 
 
 def _statistics(record: state.Record) -> Mapping[str, Any]:
-    """Of crosscut-switch; empty where it does not carry this lab, or cannot say."""
+    """What crosscut-switch counted; empty if it does not carry this lab, or cannot say."""
     if record.switch_process is None:
         return {}
     try:

@@ -50,7 +50,7 @@ class ProgressMark:
 
 @dataclass
 class _Time:
-    """That a phase took, over its repetitions."""
+    """Time that a phase took, over its repetitions."""
 
     seconds: float = 0.0
     limited_seconds: float = 0.0
@@ -91,7 +91,7 @@ def _is_limiting(window: Window) -> bool:
 
 
 def limited_share(windows: Sequence[Window], begin: float, end: float) -> float:
-    """Of the time between two instants, as far as it was watched; NaN where it was not."""
+    """Share of the watched time between two instants that the machine limited; NaN if none was watched."""
     marked = [
         [until, length, float(_is_limiting([until, length, *rest]))] for until, length, *rest in windows
     ]
@@ -142,7 +142,7 @@ def ranges(numbers: set[int]) -> Iterator[list[int]]:
 
 
 def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
-    """Of a whole run: docs/reference/run-format.md, attribute `trust`."""
+    """The attribute `trust` of a whole run (docs/reference/run-format.md)."""
     inside = [window for window in seen.windows if begin < window[0] and window[0] - window[1] < end]
     seconds = sum(window[1] for window in inside) or math.nan
     return {

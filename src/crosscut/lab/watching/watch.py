@@ -29,7 +29,7 @@ network, the share that this took."""
 
 
 def ticks(text: str, niceness: int) -> tuple[int, int, int, int]:
-    """Of all cores since boot: all, busy, stolen, and busy with nice processes. What the hypervisor took was
+    """Ticks of all cores since boot: all, busy, stolen, busy with nice processes. The hypervisor's ticks were
     not to be had: busy. Processes with a nice value make room for ranks, unless the ranks have one too."""
     counts = [int(word) for word in text.split("\n", 1)[0].split()[1 : 1 + _COUNTED]]
     counts += [0] * (_COUNTED - len(counts))

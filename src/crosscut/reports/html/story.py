@@ -76,7 +76,7 @@ def _sentence(words: str) -> str:
 
 
 def _shape(one: RunAtSize) -> str:
-    """Whether all phases are alike; where not, how many fall short, and how far. A phase falls short where
+    """A sentence: all phases are alike, or how many fall short, and how far. A phase falls short where
     even the upper end of its interval is below the lower end of the fastest one's."""
     rates = one.digest.rates
     count = int(np.isfinite(rates.median).sum())

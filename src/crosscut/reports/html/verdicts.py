@@ -152,7 +152,7 @@ def _marked(picture: Picture, promises: Sequence[Promise], one: RunAtSize) -> Pi
 
 
 def _widened(more: dict[str, object], bound: float) -> bool:
-    """Whether the frame of a histogram holds the bound, after it was made to where that is near."""
+    """True if the frame of a histogram holds the bound, after it was made to where that is near."""
     low, high = more["from"], more["to"]
     assert isinstance(low, float)
     assert isinstance(high, float)

@@ -140,7 +140,7 @@ def _promise(table: _Table) -> Promise:
 
 
 def _label(table: _Table, key: str, value: object, kind: PromiseKind, ranks: int) -> tuple[int, ...]:
-    """Of ranks that the runs have."""
+    """The ranks of a label, which the runs must have."""
     if not isinstance(value, list) or not all(type(part) is int for part in value):
         raise table.wrong(key, "a list of ranks")
     label = tuple(value)

@@ -20,7 +20,7 @@ class MeasuredValue:
 
     @property
     def share(self) -> float:
-        """Of what was expected."""
+        """Measured over expected."""
         return self.value / self.expected
 
 

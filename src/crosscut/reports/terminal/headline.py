@@ -118,7 +118,7 @@ def _ranks_json(view: View, samples: Samples) -> list[dict[str, object]]:
 
 
 def _of_route(samples: Samples, source: int, destination: int) -> Variation:
-    """Of all its messages of this size together."""
+    """Variation of all messages of this route and size together."""
     phase, slot = np.nonzero(samples.peer[:, destination] == source)
     taken = samples.message_seconds[:, phase, destination, slot]
     return variation(taken.reshape(-1, 1) if not samples.summarised else taken[:0, :1])

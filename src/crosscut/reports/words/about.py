@@ -49,7 +49,7 @@ def where(view: View) -> str:
 
 
 def unlike_plain(view: View) -> str:
-    """Of a lab: what carried it, and how slowly, where it is not the plain default."""
+    """What carried a lab, and how slowly, if it is not the plain default."""
     return carried(view) + dilated(view)
 
 

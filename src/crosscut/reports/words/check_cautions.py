@@ -14,7 +14,7 @@ from crosscut.run.run import Run
 
 
 def of_runs(runs: Sequence[Run], sizes_bytes: Iterable[int]) -> list[Caution]:
-    """Of what was promised at these sizes; none where no run is of a lab. The first of each kind stands for
+    """Cautions about what was promised at these sizes; none without a lab. The first of each kind stands for
     those of all runs."""
     sizes = frozenset(sizes_bytes)
     found: dict[tuple[CautionKind, str], list[Caution]] = {}

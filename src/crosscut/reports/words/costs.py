@@ -21,7 +21,7 @@ ADVICE = "look for other work on these hosts, a slower processor, offloading tur
 
 
 def latency_by_hops(view: View) -> ByHops | None:
-    """Of the smallest size that tells latencies; None where the ways are not known, or all alike."""
+    """Latency by hops, of the smallest size that tells it; None if paths are unknown, or all alike."""
     mode = text(view.attributes, "pattern", "parameters", "mode")
     if not view.reading.latency or mode not in ("", "pingpong"):
         return None

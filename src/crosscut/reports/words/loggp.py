@@ -23,7 +23,7 @@ def mode(view: View) -> str:
 
 
 def of_sweep(found: Sweep, how: str) -> LogGP | None:
-    """Of a ping-pong or a stream; messages both ways at once it does not describe."""
+    """Parameters by a ping-pong or a stream; the model does not describe both directions at once."""
     if how == "bidirectional":
         return None
     if how != "stream":
@@ -71,7 +71,7 @@ def _of_end(one: Effort, moved: np.ndarray[tuple[int], np.dtype[np.float64]]) ->
 
 
 def together(views: Sequence[View]) -> Parts | None:
-    """Of the first ping-pong and the first stream between the same nodes; None: not both are there."""
+    """Parameters by the first ping-pong and stream between the same nodes; None if one is missing."""
     bouncing = next((view for view in views if view.shape is Shape.SWEEP and mode(view) == "pingpong"), None)
     streaming = next((view for view in views if view.shape is Shape.SWEEP and mode(view) == "stream"), None)
     if bouncing is None or streaming is None or bouncing.nodes != streaming.nodes:

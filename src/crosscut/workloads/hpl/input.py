@@ -142,7 +142,7 @@ def order_for(matrix_bytes: float, block: int) -> int:
 
 
 def free_bytes(file: Path = Path("/proc/meminfo")) -> int:
-    """Of this machine's memory, what can be taken without swapping (proc(5): MemAvailable)."""
+    """Memory of this machine that can be taken without swapping (proc(5): MemAvailable)."""
     try:
         for line in file.read_text(encoding="ascii", errors="replace").splitlines():
             name, _, rest = line.partition(":")

@@ -78,7 +78,7 @@ class Output:
     rings: Rings | None
     """None of one rank, which has nobody to send to."""
     product_flops_per_second: float
-    """Of a rank that multiplies matrices by itself, all at once (StarDGEMM, mean): no network in it."""
+    """Rate of a rank that multiplies matrices by itself while all do (StarDGEMM, mean): no network in it."""
 
     @property
     def verified(self) -> bool:
@@ -134,7 +134,7 @@ def parse(text: str, name: str) -> Output:
 
 
 def _begin(lines: _Lines) -> int:
-    """Of the last run's section of HPL."""
+    """The line at which HPL's section of the last run begins."""
     last_run = max((i for i, line in enumerate(lines.lines) if line.startswith(_BANNER)), default=0)
     for index, line in enumerate(lines.lines[last_run:], last_run):
         if line.startswith("Begin of HPL section"):

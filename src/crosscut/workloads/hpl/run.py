@@ -19,7 +19,7 @@ from crosscut.workloads.hpl.input import INPUT, OUTPUT, HplInput, input_file
 from crosscut.workloads.hpl.output import Output
 
 _TOO_FEW = "Need at least"
-"""Of HPL (HPL_pdinfo) where it runs on fewer processes than its input asks for."""
+"""HPL's words (HPL_pdinfo) if it runs on fewer processes than its input asks for."""
 _ALONE = (
     "If its MPI is another than the launcher's, each rank ran alone: leave --launcher out, or name that MPI's"
 )

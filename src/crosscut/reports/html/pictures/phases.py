@@ -99,7 +99,7 @@ def positions(one: RunAtSize) -> tuple[str, np.ndarray[tuple[int], np.dtype[np.i
 
 
 def _legend(shown: Sequence[RunAtSize]) -> list[str]:
-    """Of one run there is room for its messages."""
+    """Labels; with one run there is room for its messages."""
     if len(shown) > 1 or shown[0].by_formula or not np.isfinite(shown[0].digest.messages).any():
         return []
     return ["Shaded: from the slowest to the fastest message of a phase; dotted: its median message."]

@@ -39,7 +39,7 @@ LOGARITHMIC = "The runs are so far apart that the axis of rates is logarithmic."
 
 
 def far_apart(rates: Sequence[Floats]) -> bool:
-    """Whether runs' rates (each with some that are finite) ask for a logarithmic axis, and allow it."""
+    """True if runs' rates (each with some that are finite) ask for a logarithmic axis, and allow it."""
     middles = [float(np.nanmedian(values)) for values in rates]
     lowest = min(float(np.nanmin(values)) for values in rates)
     return len(middles) > 1 and lowest > 0 and max(middles) > _FARTHEST_APART * min(middles)
@@ -64,7 +64,7 @@ class Picture:
     y: Axis | None = None
     more: Mapping[str, object] = field(default_factory=dict)
     body: Markup = NOTHING
-    """Of a picture that is drawn already."""
+    """Markup of a picture that is drawn already."""
     controls: bool = True
 
     def as_json(self) -> dict[str, object]:

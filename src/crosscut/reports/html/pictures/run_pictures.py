@@ -28,7 +28,7 @@ Drawer = Callable[[RunAtSize, str, Structure | None], list[Picture]]
 
 
 def pictures(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
-    """Of one run, its details at the size of `one`; `name` begins the name of each."""
+    """Pictures of one run, details at the size of `one`; `name` begins the name of each."""
     draw = _dense if one.samples.of_phases else _DRAWERS[one.view.shape]
     found = draw(one, name, known)
     if (drawn := structure.picture(known, f"{name}-structure")) is not None:
@@ -39,7 +39,7 @@ def pictures(one: RunAtSize, name: str, known: Structure | None = None) -> list[
 
 
 def details(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
-    """Of the size of `one` alone: what differs where another is looked at."""
+    """Pictures of the size of `one` alone: what differs if another is chosen."""
     if one.samples.of_phases:
         return _dense(one, name, known)
     if one.view.shape.by_phase:
@@ -140,5 +140,5 @@ def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True)
 
 
 def digests(view: View) -> list[Digest]:
-    """Of every measured size, one in memory at a time."""
+    """Digests of every measured size; one size is in memory at a time."""
     return [digest(view.dataset, index) for index in view.measured_sizes()]

@@ -80,7 +80,7 @@ def _labels(sizes: Sequence[int]) -> dict[int, str]:
 
 
 def note(one: SizeChoice) -> Markup:
-    """Of sizes for which the page has no room."""
+    """A note about sizes for which the page has no room."""
     if not one.left_out:
         return Markup("")
     there = f"{units.count(len(one.others) + 1, 'size')} of {len(one.others) + 1 + one.left_out:,}"
