@@ -29,9 +29,9 @@ from crosscut.session.client import Session
 from crosscut.session.measure import Decided
 
 PATTERN = "routes"
-# Of messages whose time is latency.
+# Size of messages whose time is latency.
 SHORT_BYTES = 1
-# Of phases that the emulating machine limited: with more, the others were hardly the network's.
+# Share of phases that the emulating machine limited: with more, the others were hardly the network's.
 _MOST_LIMITED = 0.5
 
 

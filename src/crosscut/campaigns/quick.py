@@ -25,9 +25,9 @@ from crosscut.session.measure import Decided
 MOST_REPETITIONS = 20
 # Repetitions that a job measures and does not record (core/src/conduct/job.hpp).
 _WARM_UP = 1
-# Of the time that is left: the rest goes to connecting, to writing, and to what is slower than it seemed.
+# Share of the time left: the rest goes to connecting, to writing, and to what is slower than it seemed.
 _SHARE_MEASURED = 0.75
-# Of the time, for a first look at how much slower it is now: at the baseline's pace, and at any.
+# Shares of the time for a first look at how much slower it is now: at the baseline's pace, and at any.
 _SHARE_LOOKED, _MOST_LOOKED = 0.005, 0.33
 
 

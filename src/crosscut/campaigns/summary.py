@@ -93,7 +93,7 @@ def _cautions(screen: Screen, views: dict[str, View]) -> None:
         screen.line(f"{screen.glyphs.warning} {said}{hint}", "yellow")
 
 
-# Of many steps: what `show` says of each with its own sizes.
+# Said once for many steps; `show` says it of each, with its own sizes.
 _IN_SHORT = {
     CautionKind.SKEW: "ranks leave the barrier more than 5 % of some phases apart",
     CautionKind.FEW_REPETITIONS: f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases, so no 95 % "

@@ -188,7 +188,7 @@ def _curve(
             except UsageError:
                 if not args.ranks[1] or (ranks == counts[-1] and not rows):
                     raise
-                # Of a range what this class is too small for is passed over.
+                # Counts of a range for which this class is too small are passed over.
             _close(rows, results)
     except applications.WorkloadError as error:
         failed.append(ranks)

@@ -48,7 +48,7 @@ def _whole(value: str) -> int:
     return int(value)
 
 
-# Of crosscut-switch, those of network and hosts (docs/reference/user-switch.md), with what it takes
+# Options of crosscut-switch for network and hosts (docs/reference/user-switch.md), with what it takes
 # (core/user_switch/options.cpp): it would say so only when half of the lab is built.
 _WORDS: dict[str, Callable[[str], str]] = {
     "forwarding": _one_of("store", "cut"),

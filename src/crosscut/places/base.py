@@ -30,7 +30,7 @@ from crosscut.run.realm import Realm
 if TYPE_CHECKING:
     from crosscut.places.launchers import Launcher
 
-# Of what the ranks print on standard error, this much is kept for an error message.
+# Lines of the ranks' standard error that are kept for an error message.
 STDERR_LINES_KEPT = 40
 _MOST_ON_A_HOST = 1 << 20
 

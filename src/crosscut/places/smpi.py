@@ -37,7 +37,7 @@ COMPILERS = {
     ".f": "smpiff",
     ".f90": "smpif90",
 }
-# Of a platform's hosts (core/backends/sim/platform.cpp): a second of computing here takes a second there.
+# Rate of a platform's hosts (core/backends/sim/platform.cpp): computing takes as long there as here.
 HOST_FLOPS = 1e9
 QUIET = ("--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning")
 SIMULATED_TIME = "Simulated time"

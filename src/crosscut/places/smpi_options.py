@@ -43,5 +43,5 @@ def check(options: Sequence[str], launcher: str, quiet: Sequence[str], folder: P
 def complaint(said: str) -> str:
     """The one line that counts of what SimGrid printed; empty where it did not complain."""
     found = _COMPLAINT.search(said)
-    # That it cannot load /bin/true, which is no program of SMPI's, comes when all options were taken.
+    # SimGrid complains about /bin/true, which is no SMPI program, only after it has taken all options.
     return found[1].strip() if found and not found[1].startswith("dlopen failed") else ""

@@ -15,7 +15,7 @@ from crosscut.network import description as networks
 from crosscut.places import smpi
 from crosscut.prediction.trace import Trace
 
-# Of an actor of the simulation: 8 MiB by default, which 2,048 ranks would have to be allowed 16 GiB for.
+# Stack of a simulated actor. The default of 8 MiB would need 16 GiB for 2,048 ranks.
 STACK_KIB = 512
 _SAID_LINES = 4
 _NO_MEMORY = re.compile(
@@ -102,7 +102,7 @@ def why(text: str, status: int, limits: Limits, trace: Trace, network: str) -> s
 def ended(words: Sequence[str], folder: Path, said: Path, limits: Limits, network: str) -> int:
     """Its exit status. In a process group of its own, of which nothing is left, whatever happens."""
 
-    # Of util-linux. Between fork and exec Python code is safe in programs of one thread alone.
+    # prlimit is util-linux's. Python code between fork and exec is safe in single-threaded programs alone.
     bounded = ["prlimit", f"--as={limits.memory_bytes}"] if limits.memory_bytes else []
     with said.open("wb") as output:
         try:

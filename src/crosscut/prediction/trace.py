@@ -104,7 +104,7 @@ def _files(index: Path, named: Path) -> tuple[Path, ...]:
         except UnicodeDecodeError as error:
             raise UsageError(f"{index}:{number}: not the name of a file: {_shown(line)}") from error
         if "\0" in str(file) or not file.is_file():
-            # Of a trace that was copied in part; the first line of anything else is no name either.
+            # The trace was copied in part, or this is no trace: the first line is no file's name.
             hint = "" if files else "; is it a trace at all? crosscut profile --trace makes one"
             raise UsageError(
                 f"{index}:{number}: there is no file {file}, the trace of rank {len(files)}{hint}"

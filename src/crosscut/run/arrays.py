@@ -21,7 +21,7 @@ from crosscut.run.format import ArrayMetadata, RunGroup
 
 _DIMENSIONS = ("size", "phase")
 _COORDINATES = ("node", "peer", "bytes")
-# Of what is read, in the commands that analyse it: `show` of 131 MB of samples and status took 0.9 GB.
+# Memory over bytes read, in commands that analyse: `show` of 131 MB of samples and status took 0.9 GB.
 _COPIES = 5
 
 

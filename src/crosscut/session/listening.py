@@ -14,7 +14,7 @@ from rich.progress import Progress, ProgressColumn
 
 from crosscut.base.job import Event
 
-# Of a log: at most one line about progress in so many seconds.
+# Seconds between two lines about progress in a log.
 PLAIN_INTERVAL_SECONDS = 10.0
 
 

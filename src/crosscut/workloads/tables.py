@@ -12,7 +12,7 @@ from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.workloads import figures
 from crosscut.workloads.applications import CLASSES, NPB_SOURCE, ScalingCurve, ScalingRow, Workload, speed_up
 
-# Of a curve that is drawn, and how many lines it takes.
+# Size of a drawn curve: columns and lines.
 FEWEST_POINTS, HEIGHT = 3, 8
 
 

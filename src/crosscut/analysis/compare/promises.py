@@ -176,7 +176,7 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
     medians = np.array([float(np.median(values[finite[:, at], at])) if finite[:, at].any() else np.nan
                         for at in range(values.shape[1])])  # fmt: skip
     order = np.argsort(medians if promise.at_least else -medians, kind="stable")
-    # Of one alone only what is beyond doubt among all of them.
+    # One alone is told only if it is beyond doubt among all of them.
     sure = broken >= needed + math.log(values.shape[1])
     return PromiseVerdict(
         promise=promise, verdict=verdict, doubt=sequential.doubt(log_evidence),

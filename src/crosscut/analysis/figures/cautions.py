@@ -17,7 +17,7 @@ from crosscut.base import units
 
 # Rates whose phase is so short that the skew of the barrier is more than this share are flagged.
 LARGEST_SKEW_SHARE = 0.05
-# Of a sample's time, the clock's own step, or what reading it takes: the same share, for the same reason.
+# The clock's step, or the time of reading it, over a sample's time: the same share, for the same reason.
 LARGEST_CLOCK_SHARE = 0.05
 # Medians whose 95 % interval is wider than this share of them are flagged: two such figures that differ by
 # a fifth may be the same.

@@ -121,7 +121,7 @@ class Parts:
         return bool(longest >= PROCESSOR_BOUND * self.gap_seconds)
 
 
-# Of the gap that an end's processor works: more, and it is the processor that limits.
+# Share of the gap that an end's processor works: beyond it the processor is the limit.
 PROCESSOR_BOUND = 0.9
 
 

@@ -20,7 +20,7 @@ from crosscut.analysis.stats.intervals import Floats
 
 Ints = NDArray[np.int64]
 
-# Of more ranks single routes are not looked at one by one: classes and nodes are.
+# With more ranks only classes and nodes are looked at, not single routes.
 MOST_ROUTES = 1 << 16
 
 

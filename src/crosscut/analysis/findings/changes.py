@@ -33,7 +33,8 @@ SMALLEST_CHANGE = 0.05
 # Series are looked at that vary so many times as much as the middle one.
 LEAST_VARIED = 2.5
 _WAYS = 999
-# Of many repetitions not every cut is tried, and of many series those that vary most: multiplications in all.
+# Most work, in multiplications: with many repetitions not every cut is tried, with many series only the most
+# varying.
 _MOST_CUTS, _MOST_WORK, _FEWEST_SERIES = 32, 1 << 31, 16
 _ROUTES_NAMED = 4
 

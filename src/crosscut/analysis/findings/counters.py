@@ -17,7 +17,7 @@ from crosscut.analysis.findings.kinds import CabledParts, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.base import units
 
-# Of segments sent; and so many times the middle host's share.
+# Share of segments sent; and times the median host's share.
 MOST_RETRANSMITTED = 0.001
 TIMES_OTHERS = 10.0
 FEWEST_RETRANSMITTED = 20

@@ -38,7 +38,7 @@ MOST_MOMENTS = 1536
 _HOSTS_LOOKED_AT = 4
 # Frequencies for each that is independent of the others.
 _FINER = 3
-# Of the shortest period, by which moments are rounded: its height falls by 5 %, others' by less.
+# Share of the shortest period to which moments are rounded: its height falls by 5 %, others' by less.
 _ROUNDED = 1 / 8
 # Neighbours of a frequency, on both sides together.
 _FEWEST_NEIGHBOURS, _NEIGHBOURS_SHARE = 40, 0.1

@@ -26,7 +26,7 @@ from crosscut.analysis.structure.observed import Integers, Observed
 
 # More messages than these are sampled: what 1,448 ranks send each other.
 MOST_MESSAGES = 1 << 21
-# Of sampled phases; each host is then seen this often in either direction.
+# Sampled phases; each host is then seen this often in either direction.
 FEWEST_PHASES = 64
 _ROUTES_NAMED = 16
 # Where more than this share of the routes is slow, it is by the company they were in (as in slow_parts).

@@ -15,14 +15,14 @@ from crosscut.analysis.findings.slow_parts import SOUND_ALONE
 from crosscut.analysis.structure.observed import Observed
 from crosscut.analysis.structure.unshared import unshared
 
-# Of all messages, or however few there are, those that may be slow by chance: more, and several hosts were
+# Share of all messages, or number, that may be slow by chance: with more, several hosts were
 # slow at once, by what they share.
 _MOST_QUIET, _FEW_SLOW = 0.02, 2
 # More, and it is taken for a limit that they share.
 _MOST_SLOW_HOSTS = 3
-# Of a host's rate: what loses less is not slow, however little noise there is.
+# Share of a host's rate: what loses less is not slow, however little noise there is.
 _SLOW = 0.05
-# That any of the messages within groups is so slow by noise alone.
+# Probability that any message within groups is so slow by noise alone.
 _CHANCE = 0.05
 
 

@@ -30,7 +30,7 @@ _NAMED = 6
 # Logarithm: two directions that differ by less are told as one.
 _AS_SLOW = 0.1
 _VERBS = {Direction.OUT: "sends", Direction.IN: "receives"}
-# Of belonging to its group.
+# Probability that a rank belongs to its group: below it the group is unsure.
 _UNSURE = 0.95
 
 
@@ -48,7 +48,7 @@ class _End:
 def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
     """Hosts of which no message ever reaches what the others' do."""
     found = tops(observed)
-    # Of the mean of a host's three fastest; measured on normal noise it is below half that of one message.
+    # Spread of the mean of a host's three fastest: on normal noise, below half that of one message.
     noise = inferred.alone.noise / math.sqrt(FASTEST_LOOKED_AT)
     ends = [
         _End(Direction.OUT, found.out_effect, _doubt(found.out_effect, found.out_count > 0, noise)),

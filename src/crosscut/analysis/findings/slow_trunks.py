@@ -15,11 +15,11 @@ from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Observed
 from crosscut.base import units
 
-# Of what its like carry: a trunk that lost less may be of another kind.
+# Share of what like trunks carry: a trunk that lost less may be of another kind.
 LARGEST_SHARE_OF_TRUNK = 0.85
 _FEWEST_ALIKE = 3
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
-# Of a trunk whose capacity is not known: totals of so many phases, for one alone may be lucky.
+# Phases whose totals stand for a trunk's unknown capacity: one alone may be lucky.
 _LARGEST_TOTALS = 2
 _LIKE_SIZES = 1.5
 

@@ -17,7 +17,7 @@ from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
 
-# Of the middle host's spread; less is a difference of degree.
+# Spread over the median host's; less is a difference of degree.
 SMALLEST_RATIO = 2.0
 SMALLEST_DRIFT = 0.03
 # A repetition in which a host's messages are this much slower than in the others is a dip.

@@ -25,7 +25,7 @@ _FAST_WITHIN = 40
 _ALIKE_BETWEEN = 10
 _MOST_SWEEPS = 30
 _MOST_GROUPS = 96
-# Of arrays [rank, group, group]: a few tens of megabytes.
+# Cells of arrays [rank, group, group] at once: a few tens of megabytes.
 _CELLS_AT_ONCE = 1 << 20
 # Log odds against a rank's group: no more is told apart.
 _MOST_DOUBT = 27.0

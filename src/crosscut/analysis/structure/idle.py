@@ -19,11 +19,11 @@ from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.unshared import SMALLEST_NOISE, unshared
 
-# Of routes within a group, those that may be far: a late message, not another switch.
+# Share of routes within a group that may be far: a late message, not another switch.
 _FAR_WITHIN_AT_MOST = 0.1
 # Every rank surely in its group.
 SURE = 0.99
-# Of routes; less, and there is nothing to part.
+# Share of routes that are far: with less there is nothing to part.
 _HARDLY_ANY_FAR = 0.1
 # Two heaps for one: log likelihood gained, and standard deviations between them.
 _GAIN, _APART = 10.0, 2.5
@@ -131,7 +131,7 @@ def phases(
     tests = tallies.counts(_table(idle, np.ones(len(idle), bool)), fragments, groups)
     tests = (tests + tests.T).astype(np.float64)
     size = np.bincount(fragments)
-    # Of ranks by themselves there is nothing to ask within; of groups, each rank's place is seen there.
+    # Single ranks have nothing within; within groups each rank's place is seen.
     inner = tests[np.diag_indices(groups)] + size if within else np.full(groups, _LAST)
     found = []
     for number in range(count):

@@ -17,7 +17,7 @@ from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.placing import Placed
 from crosscut.analysis.structure.unshared import Unshared, tops, unshared
 
-# Of a sound host's rate: less is a host of its own kind, whatever the noise.
+# Largest loss of a sound host, as a share of its rate; a host that loses more is of another kind.
 LARGEST_SOUND_EFFECT = 0.15
 # Logarithm, above what an ordinary host's link carries.
 _TOO_FAST = 0.3
@@ -27,13 +27,13 @@ FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND = 3, 0.125
 _CUTS = (0.5, 0.9)
 # Share of routes within a group that may be slow, by noise or a slow host that was not noticed.
 SLOW_WITHIN_AT_MOST = 0.05
-# Of slow messages, by shared capacities: no other grouping is looked for.
+# Share of slow messages explained by shared capacities from which no other grouping is looked for.
 WELL_EXPLAINED = 0.9
-# Of slow messages: two groupings that differ by less explain as much.
+# Share of slow messages: two groupings that differ by less explain as much.
 _AS_WELL = 0.02
 # For capacities: a hundred phases of a thousand ranks leave no doubt.
 MOST_MESSAGES = 150_000
-# Of slow messages, by the limits of groups; and the probability that a rank belongs to its group.
+# Share of slow messages explained by limits of groups; probability that a rank belongs to its group.
 EXPLAINS_HARDLY_ANY, SURE_OF_A_RANK = 0.3, 0.9
 # The search is cubic; more ranks are told where they belong.
 MOST_RANKS_GROUPED = 256

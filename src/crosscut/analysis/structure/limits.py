@@ -22,10 +22,10 @@ from crosscut.analysis.structure.model import Limit, Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.unshared import Unshared
 
-# Of a family of limits: share of the slow messages so far unexplained that it must explain.
+# Share of the slow messages so far unexplained that a family of limits must explain.
 SMALLEST_SHARE_EXPLAINED = 0.3
 FEWEST_PHASES = 3
-# Of the phases in which a limit seems full, those whose totals agree.
+# Share of the phases in which a limit seems full whose totals must agree.
 SMALLEST_SHARE_ALIKE = 0.6
 # Where others of its kind are known: messages that another limit holds back leave it unfilled in many.
 SMALLEST_SHARE_OF_KIND = 0.2

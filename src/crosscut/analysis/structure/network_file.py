@@ -163,7 +163,7 @@ def _host_names(names: Sequence[str]) -> list[str]:
 
 
 def _quoted(value: str) -> str:
-    # Of a TOML basic string, what JSON escapes is a part (TOML 1.0, section String); DEL it does not.
+    # TOML's basic strings know all of JSON's escapes (TOML 1.0, section String); JSON does not escape DEL.
     return json.dumps(value).replace("\x7f", "\\u007f")
 
 

@@ -22,11 +22,11 @@ from crosscut.analysis.structure.unshared import Unshared
 
 # A group has more hosts than this, or some of the messages among them are fast.
 _LARGEST_APART = 3
-# Of routes to a group, or within one; more, and it is the host that is slow.
+# Share of routes to a group, or within one: with more that are slow, the host is slow.
 _MOSTLY_SLOW = 0.5
 # More of all hosts than this are no exceptions, and another grouping must be found.
 _MOST_APART = 0.25
-# Of one total that does not fit: further out no model of noise holds.
+# Largest misfit of one total: further out no model of noise holds.
 _LARGEST_MISFIT = 8.0
 # Totals of a kind vary by more than the messages' noise: those that end early leave room to others.
 _SMALLEST_SPREAD = 0.01
@@ -117,7 +117,7 @@ def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[In
     slow = alone.slowness(observed) < alone.threshold
     others = counted[0] & ~mine
     full = np.bincount(phase[others & slow], minlength=len(numbers)) > 0
-    # Of a phase in which it counts for all, or for none, nothing can be told.
+    # A phase in which it counts for all, or for none, tells nothing.
     differs = np.bincount(phase[counted.any(axis=0) & ~counted.all(axis=0)], minlength=len(numbers)) > 0
     looked_at = np.nonzero(full & differs)[0]
     if not len(looked_at):
@@ -125,7 +125,7 @@ def _fit(capacity: Capacity, observed: Observed, alone: Unshared, tried: list[In
     totals = [np.bincount(phase[c], weights=observed.rate[c], minlength=len(numbers)) for c in counted]
     count = np.maximum(np.bincount(phase[others], minlength=len(numbers))[looked_at], 1)
     off = np.log(np.array(totals)[:, looked_at] / capacity.bytes_per_second)
-    # Of the way that fits best: what noise and unequal ends leave.
+    # Misfit of the best placement: what noise and unequal ends leave.
     left = 1.4826 * np.abs(off).min(axis=0)
     spread = np.maximum(alone.noise / np.sqrt(count), max(_SMALLEST_SPREAD, float(np.median(left))))
     misfit = np.minimum(0.5 * (off / spread) ** 2, _LARGEST_MISFIT)

@@ -23,15 +23,15 @@ from crosscut.analysis.structure.unshared import Unshared
 MOST_PARTS = 6
 _RESTARTS = 8
 _SWEEPS = 20
-# Of slow messages, by the limits of parts; less is no structure.
+# Share of slow messages that limits of parts must explain; less is no structure.
 SMALLEST_SHARE = 0.5
 # Another part must explain so much more.
 WORTH_A_PART = 0.05
-# Of all phases, those in which one limit of everybody must have been full.
+# Share of all phases in which one limit of everybody must have been full.
 _NEARLY_ALL = 0.8
-# Of a limit's capacity, what hosts can send that surely fill it.
+# What hosts can send over a limit's capacity, if they surely fill it.
 _ENOUGH = 1.1
-# Of a group, and of the hosts beside a part that sends as a whole: by turns.
+# Shares, by turns, of a group that send, and of the hosts beside a part that sends as a whole.
 _SHARES, _SHARES_OF_OTHERS = (0.5, 0.6, 0.7, 0.8), (0.4, 0.6, 0.5)
 
 

@@ -21,12 +21,12 @@ SMALLEST_NOISE = 0.004
 FASTEST_LOOKED_AT = 2
 # Logarithm: how far below the top anything may lie that is of the highest heap.
 _HEAP_REACH = 0.25
-# Of all messages, those that may seem faster than any link; they are, where the heap below them is so many
+# Share of all messages that may seem faster than any link; they are, if the heap below them is so many
 # times as large, and of so many of all.
 _MOST_TOO_FAST, _TIMES_TOO_FAST, _SMALLEST_HEAP = 0.02, 10, 0.2
 _STEPS = 40
 _MOST_FITTED = 20_000
-# Of what is not of the heap, the share that may lie above it: so little that only strays are left there,
+# Share of messages outside the heap that may lie above it: so little that only strays are left there,
 # never a heap of its own. And of all, the share that the heap may have.
 _STRAY, _MOST_OF_HEAP = 1e-12, 0.999
 

@@ -21,7 +21,7 @@ from crosscut.lab.plan.shaping import Bucket
 
 OfHost = TypeVar("OfHost", Neighbour, IpRoute)
 
-# Of every namespace of a lab. No address is learnt or redirected; no run learns from another.
+# Kernel parameters of every namespace of a lab. No address is learnt or redirected; runs do not learn either.
 SETTINGS = {
     "net.ipv6.conf.all.disable_ipv6": "1",
     "net.ipv6.conf.default.disable_ipv6": "1",

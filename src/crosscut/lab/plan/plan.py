@@ -13,7 +13,7 @@ from crosscut.lab.plan.merging import bridge_of_switch
 from crosscut.network.paths import Edge, Ways
 from crosscut.network.switch_choice import Queues
 
-# Of host names, which know no case.
+# Host names, which know no case.
 _RESERVED = {
     enter.FABRIC: "that is where its switches are (crosscut lab exec)",
     "localhost": "on every node that is the node itself",
@@ -209,7 +209,7 @@ def _bounded_anyway(ways: Ways, edge: Edge) -> bool:
 
 
 def _end(ways: Ways, bridge: tuple[int, ...], number: int, edge: Edge, vertex: int, dilation: float) -> End:
-    # Of a link that leads one way the other carries nothing: no route goes there.
+    # A one-way link carries nothing in the other direction: no path goes there.
     rate = edge.rate_from(vertex) / dilation or math.inf
     if ways.is_host(vertex):
         adapter = ways.hosts[vertex].adapters.index(number)

@@ -26,7 +26,7 @@ _PINGING_SECONDS = 0.1
 # Slow start is over by then at 100 Mbit/s; buckets that were full are empty.
 _WARM_UP_SECONDS = 0.05
 _STREAM_SECONDS = 0.15
-# Of a slow link, so much at least: bursts of frames must not decide.
+# Bytes over a slow link, at least: bursts of frames must not decide.
 _STREAM_LEAST_BYTES = 100_000
 _STREAM_MOST_SECONDS = 0.6
 _SEND_BYTES, _RECEIVE_BYTES = 16_384, 1 << 18

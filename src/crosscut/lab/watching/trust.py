@@ -16,10 +16,10 @@ from typing import Any
 from crosscut.lab.plan.shaping import BURST_SECONDS
 from crosscut.lab.watching.watch import Window
 
-# Of all cores' time. Beyond it somebody waits for a core most of the time, be it a rank or the emulator.
+# Share of all cores' time. Beyond it a rank or the emulator mostly waits for a core.
 # Nice processes should make room, and count where wake-ups are so late that a bucket lies idle.
 LIMITING_SHARE = 0.9
-# Of one core's time, by the frames that pass it: more of them wait, even where other cores are idle. The
+# Share of one core's time, spent on frames: beyond it frames wait, even where other cores are idle. The
 # kernel moves no queue from one core to another.
 FULL_CORE_SHARE = 0.95
 # A phase is limited if more than this share of the time in which it was measured was.

@@ -79,7 +79,7 @@ def _size_json(view: View, samples: Samples) -> dict[str, object]:
     return {
         "size_bytes": samples.size_bytes,
         "message_seconds": figures.at(found.seconds, 0).as_json(),
-        # Of phases alone no message's bytes are known.
+        # With summaries of phases alone, no message's bytes are known.
         "message_bytes_per_second": None if samples.of_phases else figures.at(found.rates, 0).as_json(),
         "phases": [
             {

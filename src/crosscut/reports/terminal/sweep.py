@@ -100,7 +100,7 @@ def _rows(found: Sweep) -> list[int]:
     if count <= MOST_ROWS:
         return list(range(count))
     spaced = np.linspace(0, count - 1, MOST_ROWS - 1).round().astype(int).tolist()
-    # Of neighbours the roundest: the sweep's own sizes rather than the perturbations around them.
+    # The roundest of neighbouring sizes: the sweep's own rather than the perturbations around them.
     chosen = {
         min(range(max(0, at - 1), min(count, at + 2)), key=lambda i: _ugliness(found, i)) for at in spaced
     }

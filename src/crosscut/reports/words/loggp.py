@@ -86,7 +86,7 @@ def together(views: Sequence[View]) -> Parts | None:
     count = text(streaming.attributes, "pattern", "parameters", "count")
     per_message = float(stream.seconds.median[smallest])
     gap = loggp.gap(per_message, int(count) if count.isdigit() else 0, half)
-    # Of a stream each end does one thing alone.
+    # Each end of a stream only sends, or only receives.
     send, receive = overhead(streaming)
     return loggp.parts(model.short_seconds if model else half, gap, send, receive)
 

@@ -23,7 +23,7 @@ BROADCAST_NAMES = {
 }
 # HPL_MAX_PARAM: as many values hpcc takes of any one parameter.
 MOST_VALUES = 20
-# Of smaller ones hpcc's other benchmarks, whose sizes follow, crash or never end (1 and 10, hpcc 1.5.0).
+# For smaller ones hpcc's other benchmarks, sized after it, crash or never end (1 and 10, hpcc 1.5.0).
 SMALLEST_ORDER, LARGEST_ORDER = 100, 1_000_000
 LARGEST_BLOCK = 1024
 MOST_RANKS = 4096

@@ -33,7 +33,7 @@ def rate_axis(label: str, typical: float, *, log: bool = False) -> Axis:
     return Axis(label, units.rate_unit(typical), log)
 
 
-# Of runs laid over each other: with more between their middles the slow ones would lie on the axis.
+# For runs laid over each other: with more between their medians the slow ones would lie on the axis.
 _FARTHEST_APART = 5.0
 LOGARITHMIC = "The runs are so far apart that the axis of rates is logarithmic."
 
