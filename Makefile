@@ -36,7 +36,7 @@ TIDIED := $(filter-out core/tests/% workloads/tests/% benchmarks/simulate/s4u_fl
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-all test-flaky test-core test-python lint format tidy docs linkcheck sanitize fuzz published truth bench workloads npb-b messages wheel clean
+.PHONY: help install demo test test-all test-flaky test-core test-python lint format tidy docs linkcheck sanitize odr fuzz published truth bench workloads npb-b messages wheel clean
 
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r name text; do \
@@ -133,6 +133,9 @@ sanitize: $(MADE)/build-tools  ## Test the core, and short sessions, under Addre
 	for preset in asan tsan; do \
 	    cmake --preset $$preset && cmake --build --preset $$preset && ctest --preset $$preset \
 	    && $(BIN)/python tools/sanitize.py build/$$preset/core/crosscut-core || exit 1; done
+
+odr: $(MADE)/build-tools  ## Link every program with a check that each type has one definition (GCC, 4 minutes)
+	cmake --preset odr && cmake --build --preset odr
 
 fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 	cmake --preset fuzz
