@@ -115,6 +115,12 @@ def test_figures_without_any_window_say_that_nothing_is_known() -> None:
     assert found["timer_lateness_seconds"]["p99"] is None
 
 
+@pytest.mark.parametrize("share", [k / 60 for k in range(1, 60)])
+def test_the_mean_of_equal_windows_is_not_rounded_to_more_than_the_busiest(share: float) -> None:
+    found = trust.figures(seen(*[share] * 7), 0.03, 1.0)
+    assert found["cpu_busy_share"] <= found["cpu_busy_share_max"] == share
+
+
 def statistics(seconds: float, cpu_share: float, dropped: int) -> dict[str, object]:
     return {
         "seconds": seconds,

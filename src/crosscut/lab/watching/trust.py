@@ -145,11 +145,12 @@ def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
     """The attribute `trust` of a whole run (docs/reference/run-format.md)."""
     inside = [window for window in seen.windows if begin < window[0] and window[0] - window[1] < end]
     seconds = sum(window[1] for window in inside) or math.nan
+    busiest = max((window[2] for window in inside), default=math.nan)
     return {
         "seconds": end - begin,
         "cores": seen.cores,
-        "cpu_busy_share": _known(busy(seen.windows, begin, end)),
-        "cpu_busy_share_max": max((window[2] for window in inside), default=None),
+        "cpu_busy_share": _known(min(busy(seen.windows, begin, end), busiest)),  # a mean may round up
+        "cpu_busy_share_max": _known(busiest),
         "cpu_stolen_share": _known(sum(window[1] * window[3] for window in inside) / seconds),
         "cpu_filled_share": _known(sum(window[1] * window[4] for window in inside) / seconds),
         "fullest_core_share": _known(sum(window[1] * window[6] for window in inside) / seconds),
