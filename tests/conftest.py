@@ -12,7 +12,7 @@ from hypothesis import settings
 HERE = Path(__file__).parent
 
 # pytest's import mode `importlib` leaves sys.path alone.
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE / "unit"), str(HERE / "golden")]
 # Inherited by what is started from here, xdist's processes included, of which there is one for each core:
 # small matrices gain nothing by threads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
