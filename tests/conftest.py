@@ -23,5 +23,6 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 settings.load_profile("repeatable")
 
-# Started in the background by a shell, this process ignores what the tests send to those that it starts.
+# Started in the background, or by nohup, this process ignores what the tests send to those that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
