@@ -18,33 +18,49 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.truth", description=__doc__)
     parser.add_argument("--first", type=int, default=FIRST_SEED, help="first seed")
     parser.add_argument("--count", type=int, default=300, help="networks, and as many healthy ones")
-    parser.add_argument("--noise", type=float, nargs="+", default=[0.02, 0.05], help="standard deviations")
+    parser.add_argument(
+        "--noise", type=float, nargs="*", default=[],
+        help="standard deviations of normal noise, a table each; without: any model and size (noise.py), and "
+        "faults of all sizes",
+    )  # fmt: skip
     parser.add_argument("--each", action="store_true", help="a line a network, to look into")
     options = parser.parse_args()
-    for noise in options.noise:
+    for noise in options.noise or [None]:
         mixed = _scores(options, noise, healthy=False)
         healthy = _scores(options, noise, healthy=True)
-        print(f"\n{100 * noise:g} % noise: seeds {options.first} to {options.first + options.count - 1}")
+        print(f"\n{_named(noise)}: seeds {options.first} to {options.first + options.count - 1}")
         print(f"{'family':16}{'networks':>9}{'Rand':>8}{'=1':>7}{'limits':>8}{'error':>8}{'worst':>8}"
               f"{'recall':>8}{'precis.':>9}{'phases/(N-1)':>14}{'seconds':>9}")  # fmt: skip
         for family in sorted({one.family for one in mixed}):
             _line(family, [one for one in mixed if one.family == family])
         _line("all", mixed)
-        wrong = sum(one.alarms > 0 for one in healthy)
-        print(
-            f"healthy networks: {wrong} false alarms of {len(healthy)} ({100 * wrong / len(healthy):.1f} %)"
-        )
+        for family in sorted({one.family for one in healthy}):
+            _healthy(family, [one for one in healthy if one.family == family])
+        _healthy("all", healthy)
     return 0
 
 
-def _scores(options: argparse.Namespace, noise: float, *, healthy: bool) -> list[Score]:
+def _named(noise: float | None) -> str:
+    return "noise of any model" if noise is None else f"{100 * noise:g} % noise"
+
+
+def _healthy(name: str, scores: Sequence[Score]) -> None:
+    """With the upper end of the exact 95 % interval (Clopper and Pearson, Biometrika 26, 1934)."""
+    from scipy.stats import beta
+
+    wrong, count = sum(one.alarms > 0 for one in scores), len(scores)
+    most = float(beta.ppf(0.975, wrong + 1, count - wrong)) if wrong < count else 1.0
+    print(f"healthy {name:16} alarms in {wrong} of {count}; at most {100 * most:.1f} % (95 %)")
+
+
+def _scores(options: argparse.Namespace, noise: float | None, *, healthy: bool) -> list[Score]:
     found = []
     for seed in range(options.first, options.first + options.count):
         one = score(seed, noise, healthy=healthy)
         found.append(one)
         if options.each and (one.rand < 1 or one.found < one.planted or one.alarms > one.found):
             print(f"{seed} {'healthy ' if healthy else ''}{one}")
-        print(f"\r{100 * noise:g} % noise, {seed - options.first + 1} networks ", end="", file=sys.stderr)
+        print(f"\r{_named(noise)}, {seed - options.first + 1} networks ", end="", file=sys.stderr)
     print("\r", end="", file=sys.stderr)
     return found
 

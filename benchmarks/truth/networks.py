@@ -6,7 +6,7 @@ random.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -129,12 +129,14 @@ def _idle(labels: Integers, more: int, random: np.random.Generator) -> NDArray[n
     return np.asarray(END_TO_END_SECONDS + switch * (1 + more * apart))
 
 
-def _uplinks(b: _Builder, rate: float, limits: dict[tuple[str, int, int], float]) -> None:
+def _uplinks(b: _Builder, rate: float | Sequence[float], limits: dict[tuple[str, int, int], float]) -> None:
+    """`rate`: bytes per second of each group's, or of all."""
     of = b.labels
     groups = int(of.max()) + 1
-    up, down = [b.add(rate) for _ in range(groups)], [b.add(rate) for _ in range(groups)]
-    for x in range(groups):
-        limits["leaving", x, -1], limits["entering", x, -1] = rate, rate
+    rates = [rate] * groups if isinstance(rate, float) else rate
+    up, down = [b.add(each) for each in rates], [b.add(each) for each in rates]
+    for x, each in enumerate(rates):
+        limits["leaving", x, -1], limits["entering", x, -1] = each, each
     b.through(lambda s, d: [up[of[s]], down[of[d]]] if of[s] != of[d] else [])
 
 
@@ -219,18 +221,45 @@ def meta_nodes(random: np.random.Generator) -> Truth:
     return Truth("meta-nodes", ranks, of, b.padded(), np.array(b.capacities), idle, limits, (), spread=True)
 
 
+def any_crossbar(random: np.random.Generator) -> Truth:
+    """A crossbar of 16 to 256 hosts."""
+    return crossbar(int(random.integers(16, 257)), random)
+
+
+def uneven_tree(random: np.random.Generator) -> Truth:
+    """Leaves of 4 to 40 hosts under a root, each with as much uplink a host."""
+    sizes = random.integers(4, 41, size=int(random.integers(3, 9)))
+    while not 16 <= sizes.sum() <= 256:
+        sizes = random.integers(4, 41, size=int(random.integers(3, 9)))
+    b = _Builder.of(random.permutation(np.repeat(np.arange(len(sizes)), sizes)).astype(np.int64))
+    limits: dict[tuple[str, int, int], float] = {}
+    _uplinks(b, (sizes * HOST_RATE / _taper(random)).tolist(), limits)
+    idle = _idle(b.labels, 2, random)
+    return Truth("uneven leaves", b.ranks, b.labels, b.padded(), np.array(b.capacities), idle, limits, ())
+
+
 FAMILIES = (chassis, tree, fat_tree, meta_nodes)
+ALL_FAMILIES = (*FAMILIES, any_crossbar, uneven_tree)
 
 
-def make(seed: int, *, healthy: bool = False) -> Truth:
-    """One of the families in turn. Every third is healthy as well."""
-    random = np.random.default_rng(seed)
-    truth = FAMILIES[seed % len(FAMILIES)](random)
-    count = 0 if healthy or seed // len(FAMILIES) % 3 == 0 else int(random.integers(1, 4))
-    return with_faults(truth, count, random)
+def make(seed: int, *, healthy: bool = False, all_sizes: bool = False) -> Truth:
+    """One of the families in turn. Every third is healthy as well. `all_sizes`: of all families, with
+    faults of all sizes."""
+    random, families = np.random.default_rng(seed), ALL_FAMILIES if all_sizes else FAMILIES
+    truth = families[seed % len(families)](random)
+    count = 0 if healthy or seed // len(families) % 3 == 0 else int(random.integers(1, 4))
+    return with_faults(truth, count, random, *(_ALL_SIZES if all_sizes else ()))
 
 
-def with_faults(truth: Truth, count: int, random: np.random.Generator) -> Truth:
+# What is left of a host's link, and of a trunk: faults that are plain to see, and all that the search is for.
+_PLAIN = (0.25, 0.5)
+_ALL_SIZES = ((0.3, 0.85), (0.2, 0.7))
+
+
+def with_faults(
+    truth: Truth, count: int, random: np.random.Generator, of_hosts: tuple[float, float] = _PLAIN,
+    of_trunks: tuple[float, float] = _PLAIN,
+) -> Truth:  # fmt: skip
     """Hosts with a slow link, in one direction; trunks that lost cables, where trunks can be told apart."""
     capacities, limits = truth.capacities.copy(), dict(truth.limits)
     faults: list[Fault] = []
@@ -239,8 +268,9 @@ def with_faults(truth: Truth, count: int, random: np.random.Generator) -> Truth:
         trunks = []  # of two groups each trunk is the other's only like
     taken: set[int] = set()
     for _ in range(count):
-        share = float(random.uniform(0.25, 0.5))
+        place = float(random.random())  # in the range of sizes
         if trunks and random.random() < 0.3 and not any(fault.kind == "trunk" for fault in faults):
+            share = of_trunks[0] + place * (of_trunks[1] - of_trunks[0])
             reach, subject, _ = trunks[int(random.integers(len(trunks)))]
             # Capacities of trunks follow those of hosts: all up, then all down.
             groups = int(truth.labels.max()) + 1
@@ -249,6 +279,7 @@ def with_faults(truth: Truth, count: int, random: np.random.Generator) -> Truth:
             limits[reach, subject, -1] = float(capacities[at])
             faults.append(Fault("trunk", subject, "out" if reach == "leaving" else "in", share))
             continue
+        share = of_hosts[0] + place * (of_hosts[1] - of_hosts[0])
         rank = int(random.choice([r for r in range(truth.ranks) if r not in taken]))
         taken.add(rank)
         direction = "out" if random.random() < 0.5 else "in"

@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from benchmarks.truth.noise import Floats, Integers, Noise
 
 
 def fair_rates(ways: Integers, capacities: Floats) -> Floats:
@@ -46,24 +44,31 @@ def fair_rates(ways: Integers, capacities: Floats) -> Floats:
 
 def measure(
     ways: Integers, capacities: Floats, phases: Sequence[Sequence[tuple[int, int]]],
-    noise: float, random: np.random.Generator,
+    noise: float | Noise, random: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """Rates of all phases' routes, one after the other, each times a log-normal error. `ways`: [source,
-    destination, step]."""
+    """Rates of all phases' routes, one after the other, each times an error: log-normal of this standard
+    deviation, or of a model. `ways`: [source, destination, step]."""
     found = []
     for routes in phases:
         ends = np.array(routes, np.int64).reshape(-1, 2)
         rates = fair_rates(ways[ends[:, 0], ends[:, 1]], capacities)
-        found.append(rates * np.exp(noise * random.standard_normal(len(rates))))
+        found.append(_with_error(rates, ends, noise, random))
     return np.concatenate(found) if found else np.zeros(0)
 
 
 def latencies(
-    idle_seconds: Floats, phases: Sequence[Sequence[tuple[int, int]]], noise: float,
+    idle_seconds: Floats, phases: Sequence[Sequence[tuple[int, int]]], noise: float | Noise,
     random: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """What short messages take, each times a log-normal error. `idle_seconds`: [source, destination]."""
-    ends = np.array([route for routes in phases for route in routes], np.int64).reshape(-1, 2)
-    return np.asarray(
-        idle_seconds[ends[:, 0], ends[:, 1]] * np.exp(noise * random.standard_normal(len(ends)))
-    )
+    """What short messages take, each with an error as in `measure`. `idle_seconds`: [source, destination]."""
+    found = []
+    for routes in phases:
+        ends = np.array(routes, np.int64).reshape(-1, 2)
+        found.append(1 / _with_error(1 / idle_seconds[ends[:, 0], ends[:, 1]], ends, noise, random))
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def _with_error(rates: Floats, ends: Integers, noise: float | Noise, random: np.random.Generator) -> Floats:
+    if isinstance(noise, Noise):
+        return noise.seen(rates, ends)
+    return np.asarray(rates * np.exp(noise * random.standard_normal(len(rates))))

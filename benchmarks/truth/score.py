@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.truth import networks, oracle
 from benchmarks.truth.networks import Truth
+from benchmarks.truth.noise import Noise
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
@@ -53,7 +54,7 @@ def adjusted_rand(a: Integers, b: Integers) -> float:
     return 1.0 if middle == chance else (pairs(table) - chance) / (middle - chance)
 
 
-def search(truth: Truth, noise: float, seed: int) -> Located:
+def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
     random = np.random.default_rng(seed)
     searching = Search(truth.ranks, seed=seed)
     while phases := searching.propose():
@@ -64,10 +65,12 @@ def search(truth: Truth, noise: float, seed: int) -> Located:
     return searching.located()
 
 
-def score(seed: int, noise: float, *, healthy: bool = False) -> Score:
-    truth = networks.make(seed, healthy=healthy)
+def score(seed: int, noise: float | None, *, healthy: bool = False) -> Score:
+    """`noise`: None: of any model and size, and faults of all sizes."""
+    truth = networks.make(seed, healthy=healthy, all_sizes=noise is None)
+    drawn = Noise.drawn(truth.ranks, np.random.default_rng(seed + 2_000_000)) if noise is None else noise
     start = time.perf_counter()
-    located = search(truth, noise, seed + 1_000_000)
+    located = search(truth, drawn, seed + 1_000_000)
     found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
     labels = located.inferred.grouping.labels
     rand = adjusted_rand(truth.labels, labels)
