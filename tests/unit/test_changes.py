@@ -24,7 +24,7 @@ def test_a_host_that_sends_at_half_rate_from_a_repetition_on_is_told_with_that_r
     (one,) = told(all_to_all(1, slower=lambda r, s, d: np.where((s == 5) & (r >= 12), 2.0, 1.0)))
     assert (one.kind, one.ranks, one.direction) == (FindingKind.STEP, (5,), Direction.OUT)
     assert "it sends from repetition 13 of 20 on at 50 % of the rate before" in one.what
-    assert one.false_alarm < FALSE_ALARMS
+    assert one.false_alarm <= FALSE_ALARMS
 
 
 def test_a_host_that_recovers_while_it_is_measured_is_told_as_well() -> None:
@@ -80,7 +80,7 @@ def test_a_host_whose_own_dips_come_back_is_named() -> None:
     assert found is not None
     (one,) = dips.findings(made, found, lambda rank: f"n{rank}")
     assert one.ranks == (4,)
-    assert one.false_alarm < FALSE_ALARMS
+    assert one.false_alarm <= FALSE_ALARMS
 
 
 def test_dips_at_random_times_are_not_periodic() -> None:

@@ -21,7 +21,13 @@ from crosscut.reports.terminal.glyphs import UNICODE
 from crosscut.reports.terminal.screen import Screen
 
 DOCUMENTED = Path(__file__).resolve().parents[2] / "docs" / "reference" / "findings.md"
-CHANGES = (FindingKind.UNSTABLE, FindingKind.STEP, FindingKind.PERIODIC, FindingKind.DRIFT)
+WARNED_OF = (
+    FindingKind.SUSPECT,
+    FindingKind.UNSTABLE,
+    FindingKind.STEP,
+    FindingKind.PERIODIC,
+    FindingKind.DRIFT,
+)
 
 
 def test_names_and_faults_are_those_of_the_reference_in_the_order_of_telling() -> None:
@@ -46,6 +52,6 @@ def test_terminal_and_page_warn_of_the_same_kinds(kind: FindingKind) -> None:
     terminal.render(Screen(Console(file=stream, width=80, color_system=None), UNICODE), found, None)
     one = RunAtSize("run", aapc_view(), digest(aapc_view().dataset, 1))
     told = next(each for each in story.told(found, one, []) if each.text == "n1 is odd.")
-    assert (UNICODE.warning in stream.getvalue()) == told.warns == (kind.fault or kind in CHANGES)
+    assert (UNICODE.warning in stream.getvalue()) == told.warns == (kind.fault or kind in WARNED_OF)
     endings = {picture.name.removeprefix("run-") for picture in run_pictures.pictures(one, "run")}
     assert endings.intersection(told.proofs), f"no picture of a dense run proves {kind.value}"

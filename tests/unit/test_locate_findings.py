@@ -55,7 +55,7 @@ def found_in(observed: Observed) -> list[Finding]:
 def test_a_slow_host_is_named_with_its_direction_and_nothing_else_is(faults, direction):
     (finding,) = found_in(crossbar(1, **faults))
     assert (finding.kind, finding.ranks, finding.direction) == (FindingKind.SLOW_HOST, (7,), direction)
-    assert finding.false_alarm < FALSE_ALARMS
+    assert finding.false_alarm <= FALSE_ALARMS
     assert finding.effect is not None
     share = min([*faults.get("out", {}).values(), *faults.get("into", {}).values()])
     assert finding.effect.low < share < finding.effect.high
@@ -66,10 +66,10 @@ def test_two_slow_hosts_are_both_named():
     assert [(f.ranks, f.direction) for f in found] == [((3,), Direction.OUT), ((9,), Direction.IN)]
 
 
-def test_one_slow_route_is_named_and_its_hosts_are_not():
+def test_one_slow_route_is_suspected_and_its_hosts_are_not():
     (finding,) = found_in(crossbar(3, route=(4, 11)))
-    assert (finding.kind, finding.routes) == (FindingKind.SLOW_ROUTE, ((4, 11),))
-    assert "way back is sound" in finding.what
+    assert (finding.kind, finding.routes) == (FindingKind.SUSPECT, ((4, 11),))
+    assert "n4 to n11 ran at " in finding.what
 
 
 def test_a_slow_host_is_told_with_how_its_neighbours_fare():

@@ -17,6 +17,7 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.search.reference_pairs import ReferencePairs
 from crosscut.analysis.search.search import Search
+from crosscut.analysis.search.thresholds import MOST_AGAIN
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import subgroups
 from crosscut.analysis.structure.located import Located
@@ -163,7 +164,7 @@ def test_a_suspect_is_measured_alone_before_the_few_where_phases_are_scarce() ->
         while phases := searching.propose():
             searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
         located = searching.located()
-        assert located.phases_used <= 4
+        assert located.phases_used <= 4 + MOST_AGAIN
         assert of_run.of_located(located, located.structure.hosts)[0].ranks == (5,)
 
 
@@ -175,7 +176,7 @@ def test_a_budget_that_was_asked_for_is_kept_in_crowded_networks_too() -> None:
     while phases := searching.propose():
         searching.learn(oracle.measure(truth.ways, truth.capacities, phases, 0.02, random))
     located = searching.located()
-    assert located.phases_used <= 14
+    assert located.phases_used <= 14 + MOST_AGAIN
     assert totals(located, Reach.SENT) == [pytest.approx(8, rel=0.05)]
 
 

@@ -136,16 +136,16 @@ def test_hostile_names_of_nodes_attributes_and_files_stay_text():
 def test_a_finding_heads_the_page_with_its_doubt_and_its_proof():
     found = Found((
         Finding(FindingKind.SLOW_ROUTE, "The route n001 → n003 runs at half rate.",
-                effect=Effect(0.5, 0.48, 0.52), false_alarm=1e-4, advice="check the cable"),
+                effect=Effect(0.5, 0.48, 0.52), false_alarm=0.05, advice="check the cable"),
         Finding(FindingKind.GROUPS, "Two groups.", false_alarm=1e-9),
     ))  # fmt: skip
     view = aapc_view()
     text = render([view], found={view.path: found})
     page = Page(text)
     assert page.heading == "The route n001 → n003 runs at half rate."
-    assert "chance of a false alarm: 0.010 %" in text
+    assert "chance of a false alarm: 5.0 %" in text
     assert "check the cable" in text
-    assert "chance of a false alarm: less than 0.0001 %" in text
+    assert "chance of a false alarm: below 1.0 %" in text
     assert "#run1-routes" in [link["href"] for link in page.named("a") if link.get("class") == "proof"]
 
 

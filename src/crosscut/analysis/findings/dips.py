@@ -22,7 +22,7 @@ from crosscut.analysis.figures.summary import phase_seconds
 from crosscut.analysis.findings.deviations import Deviations
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Effect, Finding
-from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED
+from crosscut.analysis.stats.doubt import FALSE_ALARMS
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
@@ -73,7 +73,7 @@ def findings(samples: Samples, found: Deviations, name: Callable[[int], str]) ->
     for rank in most.tolist():
         dips = regular(began, table[:, :, rank].ravel(), phases)
         if dips is not None and (doubt := dips.doubt * samples.ranks) < FALSE_ALARMS:
-            told.append(_of_host(rank, dips, max(doubt, SMALLEST_CLAIMED), name))
+            told.append(_of_host(rank, dips, doubt, name))
     return told if len(told) <= max(2, samples.ranks // 8) else []
 
 
@@ -165,7 +165,7 @@ def _told(heights: Floats, frequencies: Floats, count: int, share: float) -> Dip
     near = slice(chosen, chosen + 2 * _FINER)
     top = chosen + int(np.argmax(heights[near]))
     doubt = -math.expm1(independent * math.log1p(-math.exp(-float(heights.max()))))
-    return Dips(1 / float(frequencies[top]), count, share, max(doubt, SMALLEST_CLAIMED))
+    return Dips(1 / float(frequencies[top]), count, share, doubt)
 
 
 _ADVICE = (

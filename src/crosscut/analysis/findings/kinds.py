@@ -7,6 +7,7 @@ from enum import Enum
 
 class Sort(Enum):
     FAULT = "something is broken"
+    SUSPICION = "something may be broken: it was measured once"
     CHANGE = "something varies with time"
     DESIGN = "how the network is made"
     NOTHING = "there is nothing to tell"
@@ -27,6 +28,7 @@ class FindingKind(Enum):
     SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), CabledParts.HOSTS
     SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), CabledParts.TRUNKS
     SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), CabledParts.HOSTS
+    SUSPECT = "suspect", Sort.SUSPICION, ("routes",), CabledParts.HOSTS
     UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
     STEP = "step", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
     PERIODIC = "periodic dips", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
@@ -53,8 +55,8 @@ class FindingKind(Enum):
 
     @property
     def warns(self) -> bool:
-        """People see a warning: a fault, or something that varies with time."""
-        return self.sort in (Sort.FAULT, Sort.CHANGE)
+        """People see a warning: a fault, what may be one, or something that varies with time."""
+        return self.sort in (Sort.FAULT, Sort.SUSPICION, Sort.CHANGE)
 
 
 ORDER = {kind: rank for rank, kind in enumerate(FindingKind)}

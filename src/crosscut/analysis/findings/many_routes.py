@@ -15,11 +15,10 @@ import xarray as xr
 from crosscut.analysis.figures import samples as samples_module
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
-from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import Direction, Effect, Finding
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
-from crosscut.analysis.findings.slow_routes import crowds, only_in_crowds
-from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, normal_tail, tail_factor
+from crosscut.analysis.findings.slow_routes import crowds, once, only_in_crowds
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, normal_tail, tail_factor
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.observed import Integers, Observed
@@ -28,7 +27,6 @@ from crosscut.analysis.structure.observed import Integers, Observed
 MOST_MESSAGES = 1 << 21
 # Sampled phases; each host is then seen this often in either direction.
 FEWEST_PHASES = 64
-_ROUTES_NAMED = 16
 # Where more than this share of the routes is slow, it is by the company they were in (as in slow_parts).
 _QUIET = 0.05
 # Fewer of the slowest are not worth a choice.
@@ -52,7 +50,7 @@ def some_phases(dataset: xr.Dataset, index: int) -> Samples:
     return samples_module.load(dataset.isel(phase=np.sort(drawn)), index)
 
 
-def slow_routes(
+def suspected(
     routes: Routes, inferred: Inferred, names: tuple[str, ...], dataset: xr.Dataset
 ) -> list[Finding]:
     """Routes between nodes that are below what their ends reach, where hardly anything else is; what
@@ -73,15 +71,13 @@ def slow_routes(
     told = (doubt < FALSE_ALARMS) & (slowness[slow] < math.log(1 - SMALLEST_LOSS))
     if not 0 < told.sum() <= most:
         return []
-    slow, doubt = slow[told], doubt[told]
+    slow = slow[told]
     met, of_route = _messages(dataset, source[slow], destination[slow], routes.rates.median[slow])
     in_crowd = np.zeros(len(slow), bool)
     in_crowd[of_route] = only_in_crowds(met)
-    alone = ~in_crowd
-    found = [
-        _finding(int(at), float(p), routes, slowness, inferred, names)
-        for at, p in zip(slow[alone][:_ROUTES_NAMED], doubt[alone][:_ROUTES_NAMED], strict=True)
-    ]
+    mine = slow[~in_crowd]
+    pairs = zip(source[mine].tolist(), destination[mine].tolist(), strict=True)
+    found = once(dict(zip(pairs, slowness[mine].tolist(), strict=True)), lambda rank: names[rank])
     if in_crowd.any():
         share = math.exp(float(np.median(slowness[slow[in_crowd]])))
         found.append(crowds(met.where(in_crowd[of_route]), share))
@@ -127,25 +123,4 @@ def lowest(values: Floats, noise: float, most: int) -> tuple[Integers, Floats]:
     first = first[np.argsort(found[first], kind="stable")]
     p = normal_tail((middle - found[first]) / (spread * factor))
     stepped = np.maximum.accumulate((len(found) - np.arange(count)) * p)
-    return there[first].astype(np.int64), np.clip(stepped, SMALLEST_CLAIMED, 1.0)
-
-
-def _finding(
-    at: int, doubt: float, routes: Routes, slowness: Floats, inferred: Inferred, names: tuple[str, ...]
-) -> Finding:
-    source, destination = int(routes.source[at]), int(routes.destination[at])
-    back = slowness[(routes.source == destination) & (routes.destination == source)]
-    both = bool(len(back) and np.nanmax(back, initial=-np.inf) < inferred.alone.threshold)
-    noise = inferred.alone.noise
-    size = Effect(*(math.exp(float(slowness[at]) + side * 1.96 * noise) for side in (0, -1, 1)))
-    way_back = "as is the way back" if both else "the way back is sound"
-    return Finding(
-        kind=FindingKind.SLOW_ROUTE,
-        what=f"{names[source]} to {names[destination]} runs at {size.text()} of what both ends reach; "
-        f"{way_back if len(back) else 'way back not measured'}",
-        ranks=(source, destination), hosts=(names[source], names[destination]),
-        routes=((source, destination),), direction=Direction.BOTH if both else Direction.OUT, effect=size,
-        false_alarm=doubt, evidence_routes=((source, destination),),
-        advice="a route that is slow by itself: a cable that only it takes, or one that others take when "
-        "it is idle",
-    )  # fmt: skip
+    return there[first].astype(np.int64), np.minimum(stepped, 1.0)

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 from crosscut.analysis.findings.kinds import BY_NAME, FindingKind
+from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.analysis.structure.model import Structure, number_in, number_out
 from crosscut.base.errors import UsageError
 
@@ -52,11 +53,16 @@ class Finding:
     direction: Direction | None = None
     effect: Effect | None = None
     false_alarm: float = math.nan
-    """Probability of such a finding, or a stronger one, anywhere in a run of a network that has none."""
+    """Probability of such a finding, or a stronger one, anywhere in a run of a network that has none; never
+    less than healthy networks showed (stats/doubt.py)."""
     phases: tuple[int, ...] = ()
     """Evidence: the pattern's numbers of phases."""
     evidence_routes: tuple[tuple[int, int], ...] = ()
     advice: str = ""
+
+    def __post_init__(self) -> None:
+        if self.false_alarm < SMALLEST_CLAIMED:
+            object.__setattr__(self, "false_alarm", SMALLEST_CLAIMED)
 
     def as_json(self) -> dict[str, Any]:
         value = asdict(self)

@@ -82,7 +82,7 @@ def look(
     if many:
         if routes is None:
             routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
-        found += many_routes.slow_routes(routes, inferred, names, run.dataset)
+        found += many_routes.suspected(routes, inferred, names, run.dataset)
     whole = len(samples.phase) == run.dataset.sizes["phase"]
     found += stability.findings(samples, lambda rank: names[rank], timed=whole)
     found = counters.tied(found, counters.gained(run.attributes), run.node_names)
@@ -95,10 +95,16 @@ def of_located(
 ) -> list[Finding]:  # fmt: skip
     """Findings of a search: of hosts only those that were slow alone as well. `gained`: by the counters of
     all that was measured; `nodes`: [rank] name."""
-    kept = _of_shared(located.observed, located.inferred, names)
-    hosts = slow_parts.hosts_alone(located.alone, located.inferred, lambda rank: names[rank])
-    told = [*hosts, *kept, *shared_within.findings(located)]
-    return ordered(counters.tied(told, gained or {}, nodes or names), located.inferred)
+    inferred, observed = located.inferred, located.observed
+
+    def name(rank: int) -> str:
+        return names[rank]
+
+    hosts = slow_parts.hosts_alone(located.alone, inferred, name)
+    slow = slow_parts.slow_once(located.alone, inferred)
+    routes = slow_routes.after_search(observed, located.again, inferred, name, slow)
+    told = [*hosts, *_of_shared(observed, inferred, name), *routes, *shared_within.findings(located)]
+    return ordered(counters.tied(told, gained or {}, nodes or names), inferred)
 
 
 def of_observed(
@@ -106,25 +112,22 @@ def of_observed(
 ) -> list[Finding]:
     """Findings that need no repetitions."""
 
-    return [
-        *slow_parts.hosts(observed, inferred, lambda rank: names[rank]),
-        *_of_shared(observed, inferred, names, single_routes=single_routes),
-    ]
-
-
-def _of_shared(
-    observed: Observed, inferred: Inferred, names: tuple[str, ...], *, single_routes: bool = True
-) -> list[Finding]:
-    """All but hosts."""
-
     def name(rank: int) -> str:
         return names[rank]
 
+    found = [*slow_parts.hosts(observed, inferred, name), *_of_shared(observed, inferred, name)]
+    if single_routes:
+        routes = slow_routes.suspected(observed, inferred)
+        found += [*slow_routes.once(routes.slow, name), *([routes.crowd] if routes.crowd else [])]
+    return found
+
+
+def _of_shared(observed: Observed, inferred: Inferred, name: slow_parts.Names) -> list[Finding]:
+    """Trunks, groups and what they share."""
     lone = slow_trunks.lone_trunks(inferred)
     limits = [] if lone else slow_trunks.shared(inferred)
-    routes = slow_routes.routes(observed, inferred, name) if single_routes else []
     return [
-        *slow_trunks.trunks(inferred, observed), *lone, *routes, *slow_parts.grouped(inferred, name), *limits,
+        *slow_trunks.trunks(inferred, observed), *lone, *slow_parts.grouped(inferred, name), *limits,
     ]  # fmt: skip
 
 

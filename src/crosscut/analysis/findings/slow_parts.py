@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred, group_name
+from crosscut.analysis.structure.model import LOCATE_ON
 from crosscut.analysis.structure.observed import Integers, Observed, Route
-from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, tops
+from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, Tops, tops
 from crosscut.base import units
 
 Names = Callable[[int], str]
@@ -26,6 +27,16 @@ SMALLEST_LOSS = 0.05
 LARGEST_SHARE_OF_HOSTS = 0.125
 # Alone, with a sound partner: more than noise, and more than a few messages of others cost.
 SOUND_ALONE = 0.1
+# A host that was measured alone less often is not told as slow.
+FEWEST_ALONE = 5
+# Share of the times that a host was measured alone, and was nearer to slow than to sound.
+STEADILY = 0.8
+# How often a slow host reaches its own best, as a share of how often others are that fast.
+_AS_OFTEN = 0.65
+# Share of all messages that are slow: with more, hardly any message shows what its hosts' links carry.
+_MOST_SLOW = 0.9
+_SELDOM = "not measured alone often enough to be sure"
+_VARIES = "this may be what it shares, or another job"
 _NAMED = 6
 # Logarithm: two directions that differ by less are told as one.
 _AS_SLOW = 0.1
@@ -58,10 +69,33 @@ def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
     there = slow[0] | slow[1]
     if len(there) > max(1, LARGEST_SHARE_OF_HOSTS * observed.ranks):
         return [_crowded(sorted(there), name)]
-    beside = _Beside(inferred, there)
-    return [
-        _host(observed, rank, ends, [rank in s for s in slow], noise, name, beside) for rank in sorted(there)
-    ]
+    beside, steady = _Beside(inferred, there), _steady(observed, found, ends, slow, inferred)
+    told = []
+    for rank in sorted(there):
+        one = _host(observed, rank, ends, [rank in s for s in slow], noise, name, beside)
+        told.append(one if rank in steady else _suspect(one, _VARIES, f"{LOCATE_ON}, with nobody else"))
+    return told
+
+
+def _steady(
+    observed: Observed, found: Tops, ends: Sequence[_End], slow: Sequence[set[int]], inferred: Inferred
+) -> set[int]:
+    """Slow ranks that reach their own best about as often as others are that fast. What a cable limits is
+    slower only where others are; what others' messages slow, or another job, is as fast now and then."""
+    steady: set[int] = set()
+    if inferred.slow_share > _MOST_SLOW:
+        return steady
+    logs, width = np.log(observed.rate / inferred.alone.nominal), -inferred.alone.threshold
+    for end, those, mine, beyond in zip(
+        ends, slow, (observed.source, observed.destination),
+        (found.in_effect[observed.destination], found.out_effect[observed.source]), strict=True,
+    ):  # fmt: skip
+        cleared = logs - beyond
+        for rank in those:
+            as_fast = cleared > end.effect[rank] - width
+            if as_fast[mine == rank].mean() >= _AS_OFTEN * as_fast.mean():
+                steady.add(rank)
+    return steady
 
 
 def _below(end: _End, loss: float) -> set[int]:
@@ -101,7 +135,7 @@ class _Beside:
 
 def _host(
     observed: Observed, rank: int, ends: Sequence[_End], slow: Sequence[bool], noise: float, name: Names,
-    beside: _Beside,
+    beside: _Beside, times: str = "",
 ) -> Finding:  # fmt: skip
     concerned = [end for end, is_slow in zip(ends, slow, strict=True) if is_slow]
     concerned.sort(key=lambda end: float(end.effect[rank]))
@@ -111,7 +145,7 @@ def _host(
     both = bool(rest) and not follows
     direction = Direction.BOTH if both else worst.direction
     verb = "sends and receives" if both else _VERBS[worst.direction]
-    words = f"{verb} at {effect.text()} of the rate of the other hosts"
+    words = f"{verb} at {effect.text()} of the rate of the other hosts{times}"
     if follows:
         words += _consequence(rest[0], rank)
     mine = np.zeros(len(observed), bool)
@@ -130,7 +164,7 @@ def _host(
         hosts=(name(rank),),
         direction=direction,
         effect=effect,
-        false_alarm=max(float(worst.doubt[rank]), SMALLEST_CLAIMED),
+        false_alarm=float(worst.doubt[rank]),
         phases=numbers(observed, mine),
         evidence_routes=some_routes(observed, mine),
         advice=advice,
@@ -168,7 +202,34 @@ def _crowded(ranks: Sequence[int], name: Names) -> Finding:
 
 def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Finding]:
     """Hosts that were measured with a sound partner and few others about, and are slow all the
-    same."""
+    same. Those that were not measured often enough are suspects."""
+    ends = _ends_alone(alone, inferred)
+    there = _slow_alone(alone, ends)
+    if len(there) > max(3, LARGEST_SHARE_OF_HOSTS * alone.ranks):
+        return [_crowded(there, name)]
+    beside, times, found = _Beside(inferred, set(there)), _times(alone), []
+    for rank in there:
+        noise = inferred.alone.noise / math.sqrt(max(1, times[rank]))
+        slow = [rank in _below(end, SOUND_ALONE) for end in ends]
+        words = f", {units.count(int(times[rank]), 'time')} alone"
+        one = _host(alone, rank, ends, slow, noise, name, beside, words)
+        found.append(one if times[rank] >= FEWEST_ALONE else _suspect(one, _SELDOM, "search again"))
+    return found
+
+
+def unconfirmed(alone: Observed, inferred: Inferred) -> list[int]:
+    """Hosts that are slow alone, and were not measured often enough to be told."""
+    times = _times(alone)
+    return [rank for rank in _slow_alone(alone, _ends_alone(alone, inferred)) if times[rank] < FEWEST_ALONE]
+
+
+def slow_once(alone: Observed, inferred: Inferred) -> set[int]:
+    """Suspects that were slow alone at least once: steadily, or now and then."""
+    slow = alone.where(np.log(alone.rate / inferred.alone.nominal) < math.log(1 - SOUND_ALONE))
+    return {*slow.source.tolist(), *slow.destination.tolist()} & _first_of_exchanges(alone)
+
+
+def _ends_alone(alone: Observed, inferred: Inferred) -> list[_End]:
     nominal, noise = inferred.alone.nominal, inferred.alone.noise
     ends = []
     for direction, side in ((Direction.OUT, alone.source), (Direction.IN, alone.destination)):
@@ -176,20 +237,27 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
         for rank in np.unique(side).tolist():
             logs = np.log(alone.rate[side == rank] / nominal)
             effect[rank] = float(np.median(logs))
-            doubt[rank] = float(normal_tail(np.array([-effect[rank] * math.sqrt(len(logs)) / noise]))[0])
+            if (logs < effect[rank] / 2).mean() >= STEADILY:
+                doubt[rank] = float(normal_tail(np.array([-effect[rank] * math.sqrt(len(logs)) / noise]))[0])
         ends.append(_End(direction, effect, holm(doubt)))
-    # A message between two slow ends is as slow as the slower one: its partner here is sound, so each end
-    # that is slow on one side only is so by itself; a partner shows on the other side of the same exchange.
-    slow = [_below(end, SOUND_ALONE) for end in ends]
-    tested = _first_of_exchanges(alone)
-    there = sorted((slow[0] | slow[1]) & tested)
-    if len(there) > max(3, LARGEST_SHARE_OF_HOSTS * alone.ranks):
-        return [_crowded(there, name)]
-    beside = _Beside(inferred, set(there))
-    return [
-        _host(alone, rank, ends, [rank in s for s in slow], noise / math.sqrt(2), name, beside)
-        for rank in there
-    ]
+    return ends
+
+
+def _slow_alone(alone: Observed, ends: Sequence[_End]) -> list[int]:
+    """A message between two slow ends is as slow as the slower one. The partner here is sound, so each end
+    that is slow on one side only is so by itself; a partner shows on the other side of the same exchange."""
+    return sorted((_below(ends[0], SOUND_ALONE) | _below(ends[1], SOUND_ALONE)) & _first_of_exchanges(alone))
+
+
+def _times(alone: Observed) -> Integers:
+    """[rank] exchanges."""
+    return np.bincount(np.concatenate([alone.source, alone.destination]), minlength=alone.ranks) // 2
+
+
+def _suspect(one: Finding, why: str, advice: str) -> Finding:
+    return replace(
+        one, kind=FindingKind.SUSPECT, what=f"{one.what}; {why}", false_alarm=math.nan, advice=advice
+    )
 
 
 def _first_of_exchanges(alone: Observed) -> set[int]:

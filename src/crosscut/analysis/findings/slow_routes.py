@@ -1,55 +1,148 @@
-"""Single routes that are slower than their two ends allow."""
+"""Single routes that are slower than their two ends allow.
+
+A run has a route in one phase alone. Noise that only slows makes some of thousands of routes slow there, so
+one run tells no more than suspicions. A search measures these again (search/retest.py).
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
-from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS, Names, numbers, some_routes
+from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS, STEADILY, Names, numbers, some_routes
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.limits import families
 from crosscut.analysis.structure.model import LOCATE_ON
 from crosscut.analysis.structure.observed import Observed, Route
+from crosscut.base import units
 
-_ROUTES_NAMED = 16
+_NAMED = 6
 # Messages more than this share slow: routes are then slow by the company they were in.
 _QUIET = 0.05
 # So many slow at once, and never slow without: it is what they share. Fewer may be bad cables that met.
 _CROWD = 3
+# A route that was measured again less often is not told as slow.
+FEWEST_AGAIN = 5
+# So many suspect routes, and this share of all of them, meet in a host: it is the host that varies.
+_OF_ONE_HOST, _SHARE_OF_ONE_HOST = 3, 0.5
 
 
-def routes(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
+@dataclass(frozen=True)
+class Suspected:
+    slow: Mapping[Route, float]
+    """Logarithm of the rate over what both ends reach; the slowest first."""
+    crowd: Finding | None = None
+    """Routes that were slow only beside each other."""
+
+
+def suspected(observed: Observed, inferred: Inferred) -> Suspected:
     """Single routes below what their two ends reach, where little else is slow. What passes a limit that is
     known is slow by that, and what is slow only beside others by what they share."""
     quiet = inferred.slow_share <= _QUIET
     observed = observed.where(~_limited(observed, inferred))
     if not len(observed) or not quiet:
-        return []
+        return Suspected({})
     slowness = inferred.alone.slowness(observed)
     keys, inverse = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
     # The best of several times: a route that was fast once is not slow.
     best = np.full(len(keys), -np.inf)
     np.maximum.at(best, inverse, slowness)
-    doubt = outliers_below(best, inferred.alone.noise)
-    is_slow = (doubt < FALSE_ALARMS) & (best < math.log(1 - SMALLEST_LOSS))
+    is_slow = (outliers_below(best, inferred.alone.noise) < FALSE_ALARMS) & (
+        best < math.log(1 - SMALLEST_LOSS)
+    )
     met = is_slow[inverse]
     in_crowd = np.zeros(len(keys), bool)
     in_crowd[inverse[met]] = only_in_crowds(observed.where(met))
     slow = np.nonzero(is_slow & ~in_crowd)[0]
-    found = [
-        _route(
-            divmod(int(keys[at]), observed.ranks), float(best[at]), float(doubt[at]), observed, inferred, name
+    routes = {divmod(int(keys[at]), observed.ranks): float(best[at]) for at in slow[np.argsort(best[slow])]}
+    if not in_crowd.any():
+        return Suspected(routes)
+    return Suspected(
+        routes, crowds(observed.where(in_crowd[inverse]), math.exp(float(np.median(best[in_crowd]))))
+    )
+
+
+def refuted(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> set[Route]:
+    """Routes that were measured again, and not steadily nearer to what they were than to what both ends
+    reach."""
+    seen: dict[Route, list[bool]] = {}
+    pairs = zip(again.source.tolist(), again.destination.tolist(), strict=True)
+    for route, slowness in zip(pairs, inferred.alone.slowness(again).tolist(), strict=True):
+        seen.setdefault(route, []).append(slowness < slow.get(route, -math.inf) / 2)
+    return {route for route, times in seen.items() if sum(times) < STEADILY * len(times)}
+
+
+def confirmed(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> list[Route]:
+    """Routes that were slow whenever they were measured again, often enough."""
+    fast = refuted(slow, again, inferred)
+    times = Counter(zip(again.source.tolist(), again.destination.tolist(), strict=True))
+    return [route for route in slow if route not in fast and times[route] >= FEWEST_AGAIN]
+
+
+def after_search(
+    observed: Observed, again: Observed, inferred: Inferred, name: Names, hosts: Collection[int]
+) -> list[Finding]:
+    """Routes that were slow whenever they were measured again; and hosts at whose end routes are slow now and
+    then. `hosts`: those that were slow alone, be it once, which explains their routes."""
+    seen = suspected(observed, inferred)
+    routes = {route: slowness for route, slowness in seen.slow.items() if not set(route) & set(hosts)}
+    told = confirmed(routes, again, inferred)
+    found = [_route(route, again, observed, inferred, name) for route in told]
+    varies = _of_one_host([route for route in routes if route not in told], name)
+    return [*found, *([varies] if varies else []), *([seen.crowd] if seen.crowd else [])]
+
+
+def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
+    """A finding, at most: routes that were slow in the one phase that had them. `slow`: as `suspected`."""
+    if not slow:
+        return []
+    varies = _of_one_host(list(slow), name)
+    if varies:
+        return [varies]
+    shares = [f"{name(s)} to {name(d)} ({100 * math.exp(slow[s, d]):.0f} %)" for s, d in list(slow)[:_NAMED]]
+    more = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
+    if len(slow) == 1:
+        ((source, destination), slowness) = next(iter(slow.items()))
+        share = f"{100 * math.exp(slowness):.0f} %"
+        what = f"{name(source)} to {name(destination)} ran at {share} of what both ends reach"
+    else:
+        what = f"{units.count(len(slow), 'route')} ran slower than both ends reach: {', '.join(shares)}{more}"
+    return [
+        Finding(
+            kind=FindingKind.SUSPECT,
+            what=f"{what}, in the one phase that measured {'it' if len(slow) == 1 else 'each'}",
+            ranks=tuple(sorted({rank for route in slow for rank in route})),
+            hosts=tuple(name(rank) for rank in sorted({rank for route in slow for rank in route})),
+            routes=tuple(slow), evidence_routes=tuple(slow),
+            effect=Effect(math.exp(float(np.median(list(slow.values()))))),
+            advice=f"noise does that, too: {LOCATE_ON}, again and alone",
         )
-        for at in slow[np.argsort(best[slow])][:_ROUTES_NAMED]
-    ]
-    if in_crowd.any():
-        found.append(crowds(observed.where(in_crowd[inverse]), math.exp(float(np.median(best[in_crowd])))))
-    return found
+    ]  # fmt: skip
+
+
+def _of_one_host(slow: list[Route], name: Names) -> Finding | None:
+    """A finding if most suspect routes have one host in common."""
+    ends = Counter(rank for route in slow for rank in route)
+    rank, count = ends.most_common(1)[0] if ends else (0, 0)
+    if count < max(_OF_ONE_HOST, _SHARE_OF_ONE_HOST * len(slow)):
+        return None
+    mine = tuple(route for route in slow if rank in route)
+    return Finding(
+        kind=FindingKind.UNSTABLE,
+        what=f"{name(rank)} is unsteady: {count} of {units.count(len(slow), 'route')} that were slow once "
+        "begin or end there, and most of its routes are sound",
+        ranks=(rank,), hosts=(name(rank),), routes=mine, evidence_routes=mine,
+        advice="a host that loses messages or does something else at times, or a link that comes and goes: "
+        "look at its log, at the error counters of its adapter and port, and at what runs there",
+    )  # fmt: skip
 
 
 def only_in_crowds(slow: Observed) -> NDArray[np.bool_]:
@@ -88,23 +181,23 @@ def _limited(observed: Observed, inferred: Inferred) -> np.ndarray[tuple[int], n
     return passes
 
 
-def _route(
-    route: Route, effect: float, doubt: float, observed: Observed, inferred: Inferred, name: Names
-) -> Finding:
+def _route(route: Route, again: Observed, observed: Observed, inferred: Inferred, name: Names) -> Finding:
     source, destination = route
-    mine = (observed.source == source) & (observed.destination == destination)
+    mine = (again.source == source) & (again.destination == destination)
+    slowness = inferred.alone.slowness(again.where(mine))
+    middle, error = float(np.median(slowness)), inferred.alone.noise / math.sqrt(len(slowness))
     back = (observed.source == destination) & (observed.destination == source)
     both = back.any() and inferred.alone.slowness(observed.where(back)).max() < inferred.alone.threshold
-    size = Effect(*(math.exp(effect + side * 1.96 * inferred.alone.noise) for side in (0, -1, 1)))
+    size = Effect(*(math.exp(middle + side * 1.96 * error) for side in (0, -1, 1)))
     back_words = (
         "as is the way back" if both else "the way back is sound" if back.any() else "way back not measured"
     )
     return Finding(
         kind=FindingKind.SLOW_ROUTE,
-        what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach; "
-             f"{back_words}",
+        what=f"{name(source)} to {name(destination)} runs at {size.text()} of what both ends reach, "
+             f"{len(slowness)} times alone; {back_words}",
         ranks=route, hosts=(name(source), name(destination)), routes=(route,),
-        direction=Direction.BOTH if both else Direction.OUT, effect=size, false_alarm=doubt,
-        phases=numbers(observed, mine), evidence_routes=(route,),
+        direction=Direction.BOTH if both else Direction.OUT, effect=size, false_alarm=FALSE_ALARMS,
+        phases=numbers(again, mine), evidence_routes=(route,),
         advice="all other routes of both hosts are sound: a cable that only this route takes",
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, outlie
 from crosscut.analysis.structure.infer import Inferred, group_name
 from crosscut.analysis.structure.limits import Capacity
 from crosscut.analysis.structure.model import Reach
-from crosscut.analysis.structure.observed import Observed
+from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.base import units
 
 # Share of what like trunks carry: a trunk that lost less may be of another kind.
 LARGEST_SHARE_OF_TRUNK = 0.85
 _FEWEST_ALIKE = 3
 _LINKS = (Reach.LEAVING, Reach.ENTERING)
+_OF_GROUPS = (*_LINKS, Reach.SENT, Reach.RECEIVED)
 # Phases whose totals stand for a trunk's unknown capacity: one alone may be lucky.
 _LARGEST_TOTALS = 2
 _LIKE_SIZES = 1.5
@@ -30,27 +32,43 @@ _Link = tuple[Reach, tuple[int, ...]]
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
     """Shared capacities smaller than those of the same kind, or than what others were seen to carry."""
     found = []
-    largest = _largest(inferred, observed)
+    largest, size = _largest(inferred, observed), np.bincount(inferred.grouping.labels)
     for reach in Reach:
         # Both directions of a trunk are alike as well.
         alike = _LINKS if reach in _LINKS else (reach,)
-        values = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
+        known = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in alike}
+        hosts = _hosts_of_each(known, size) if known and reach in _OF_GROUPS else np.ones(len(size), np.int64)
+        values = {link: rate / hosts[link[1][0]] for link, rate in known.items() if link[1]}
         if reach in _LINKS and any(kind is reach for kind, _ in values):
-            values |= _carried(inferred, largest)
+            values |= _carried(
+                values, {link: rate / hosts[link[1][0]] for link, rate in largest.items()}, size
+            )
         if len(values) < _FEWEST_ALIKE:
             continue
         logs = np.log(np.array(list(values.values())))
         noise = inferred.alone.noise / 2  # of a total of several messages and phases: no more
         doubt = dict(zip(values, outliers_below(logs, noise), strict=True))
         for capacity in inferred.capacities:
-            share = capacity.bytes_per_second / math.exp(float(np.median(logs)))
-            p = float(doubt.get((capacity.reach, capacity.groups), 1.0))
+            link = (capacity.reach, capacity.groups)
+            if link not in values:
+                continue
+            share = values[link] / math.exp(float(np.median(logs)))
+            p = float(doubt[link])
             # What carried more at other times was held back by another: who sends to it had less to send.
-            most = largest.get((capacity.reach, capacity.groups), 0.0) * LARGEST_SHARE_OF_TRUNK
+            most = largest.get(link, 0.0) * LARGEST_SHARE_OF_TRUNK
             told = share < LARGEST_SHARE_OF_TRUNK and most < capacity.bytes_per_second
             if capacity.reach is reach and p < FALSE_ALARMS and told:
-                found.append(_trunk(capacity, share, p, inferred))
+                found.append(_trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
     return found
+
+
+def _hosts_of_each(known: Mapping[_Link, float], size: Integers) -> Integers:
+    """[group] its hosts, where trunks are alike in what they carry for each; ones, where they are alike in
+    what they carry. Leaves of unequal size have uplinks of either kind."""
+    logs = np.log(np.array(list(known.values())))
+    per_host = logs - np.log([size[groups[0]] for _, groups in known])
+    spread, of_hosts = (float(np.median(np.abs(some - np.median(some)))) for some in (logs, per_host))
+    return size if of_hosts < spread else np.ones(len(size), np.int64)
 
 
 def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
@@ -68,20 +86,20 @@ def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
     return found
 
 
-def _carried(inferred: Inferred, largest: dict[_Link, float]) -> dict[_Link, float]:
-    """What trunks without a known capacity carry at least, bytes per second: the mean of their largest
-    totals, where that is so far above the smallest known that theirs would not be called slow. Of groups of
-    about as many hosts, for whoever parts a module in two would have either half's inner traffic here."""
-    size = np.bincount(inferred.grouping.labels)
-    links = {(c.reach, c.groups): c.bytes_per_second for c in inferred.capacities if c.reach in _LINKS}
-    likened = [int(size[groups[0]]) for _, groups in links]
-    least = min(links.values(), default=math.inf)
+def _carried(
+    known: Mapping[_Link, float], largest: Mapping[_Link, float], size: Integers
+) -> dict[_Link, float]:
+    """What trunks without a known capacity carry at least: the mean of their largest totals, where that is so
+    far above the smallest known that theirs would not be called slow. Of groups of about as many hosts, for
+    whoever parts a module in two would have either half's inner traffic here. All in the unit of `known`."""
+    likened = [int(size[groups[0]]) for _, groups in known]
+    least = min(known.values(), default=math.inf)
     found: dict[_Link, float] = {}
     for (reach, groups), total in largest.items():
         mine = int(size[groups[0]])
         if any(max(mine, other) > _LIKE_SIZES * min(mine, other) for other in likened):
             continue
-        if (reach, groups) not in links and total * LARGEST_SHARE_OF_TRUNK > least:
+        if (reach, groups) not in known and total * LARGEST_SHARE_OF_TRUNK > least:
             found[reach, groups] = total
     # By how much they differ is by what they were asked to carry: it is not the spread of capacities.
     middle = float(np.median(list(found.values()))) if found else 0.0
@@ -110,7 +128,8 @@ def _of_the_smaller(across: list[Capacity], inferred: Inferred) -> list[Capacity
     return [c for c in across if c.groups[0] == int(size.argmin())]
 
 
-def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred) -> Finding:
+def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred, hosts: int = 1) -> Finding:
+    """`hosts`: of the group, if `share` is of what others carry for each of theirs; else 1."""
     rate = units.rate(capacity.bytes_per_second)
     scale = 1 / capacity.bytes_per_second * share
     members = tuple(np.nonzero(inferred.grouping.labels == capacity.groups[0])[0].tolist())
@@ -118,14 +137,15 @@ def _trunk(capacity: Capacity, share: float, doubt: float, inferred: Inferred) -
     effect = None
     if math.isfinite(share):
         effect = Effect(share, capacity.low * scale, capacity.high * scale)
-        words += f", {effect.text()} of others of its kind"
+        each = f" for each of its {units.count(hosts, 'host')}" if hosts > 1 else ""
+        words += f", {effect.text()} of others of its kind{each}"
     else:
         words += ", where the others have no limit that shows"
     direction = {Reach.LEAVING: Direction.OUT, Reach.ENTERING: Direction.IN}.get(capacity.reach)
     return Finding(
         kind=FindingKind.SLOW_TRUNK, what=words, ranks=members,
         groups=tuple(group_name(number) for number in capacity.groups), direction=direction,
-        effect=effect, false_alarm=max(doubt, SMALLEST_CLAIMED), phases=capacity.phases[:64],
+        effect=effect, false_alarm=doubt, phases=capacity.phases[:64],
         advice="look for a cable of the trunk that is down, or that came up at a lower speed",
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from crosscut.analysis.findings import changes, dips
 from crosscut.analysis.findings.deviations import Deviations, deviations
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
-from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail
+from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, normal_tail
 from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL, Floats
 from crosscut.analysis.structure.observed import Integers
 from crosscut.base import units
@@ -77,7 +77,7 @@ def _unstable(
         hosts=(name,),
         direction=direction,
         effect=Effect(ratio),
-        false_alarm=max(doubt, SMALLEST_CLAIMED),
+        false_alarm=doubt,
         phases=tuple(int(phase) for phase in samples.phase[:64]),
         advice="a link that comes and goes, or a host that does something else at times: look at its log, "
         "the port's error and link-down counters, and what runs there",
@@ -133,7 +133,7 @@ def drift(found: Deviations) -> list[Finding]:
             what=f"all messages become {word} while they are measured: the last third of "
             f"{units.count(count, 'repetition')} runs at {100 * math.exp(change):.0f} % of the first",
             effect=Effect(math.exp(change)),
-            false_alarm=max(p, SMALLEST_CLAIMED),
+            false_alarm=p,
             advice="other traffic, heat, or buffers still growing: measure again later, or with more "
             "--warm-up",
         )

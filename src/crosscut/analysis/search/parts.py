@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from crosscut.analysis.search import thresholds
+from crosscut.analysis.search.retest import Retest
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
 from crosscut.analysis.structure import subgroups
 from crosscut.analysis.structure.infer import infer
@@ -39,11 +40,13 @@ class GroupParts:
         if not self.measured and not (
             groups and _shared(state) and state.left >= thresholds.FIRST_PART_PHASES // 2
         ):
-            return Asked([], state, Done())
+            return Asked([], state, Retest())
         alone = _alone(state)
         phases, stage = self._phases(groups, state, alone, random)
         if not phases:
-            return Asked([], replace(state, parts=subgroups.parts(state.within, alone, state.labels)), Done())
+            return Asked(
+                [], replace(state, parts=subgroups.parts(state.within, alone, state.labels)), Retest()
+            )
         return Asked(phases, replace(state, parts_asked=True), stage, Sent.WITHIN)
 
     def _phases(
@@ -61,14 +64,6 @@ class GroupParts:
         turns = range(self.measured, self.measured + min(left, thresholds.PART_BATCH))
         phases = [subgroups.leaning(groups, guess, turn, random) for turn in turns]
         return phases, GroupParts(self.measured + len(phases), same, guess)
-
-
-@dataclass(frozen=True)
-class Done:
-    name: str = "done"
-
-    def ask(self, state: State, random: Generator) -> Asked:  # noqa: ARG002
-        return Asked([], state, self)
 
 
 def _shared(state: State) -> bool:

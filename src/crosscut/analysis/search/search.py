@@ -20,11 +20,10 @@ from crosscut.analysis.search.reference_pairs import ReferencePairs
 from crosscut.analysis.search.state import Phase, Sent, Stage, State
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import subgroups
-from crosscut.analysis.structure.infer import Inferred, doubtful, infer, structure
+from crosscut.analysis.structure.infer import Inferred, structure
 from crosscut.analysis.structure.located import Located, placed, with_parts, without_sums
 from crosscut.analysis.structure.observed import nothing
 from crosscut.analysis.structure.subgroups import Within
-from crosscut.analysis.structure.unshared import unshared
 
 
 class Search:
@@ -44,7 +43,7 @@ class Search:
         self.state = State(
             ranks, budget, not most_phases, least_phases, confidence, order, distances, full=none,
             within=none, latency=Latency(budget, none), suspects=suspects.nobody(ranks),
-            pairs=ReferencePairs(ranks),
+            pairs=ReferencePairs(ranks), again=none,
         )  # fmt: skip
         self.stage: Stage = Permutations()
         self._phases: list[Phase] = []
@@ -55,7 +54,7 @@ class Search:
         while not self._phases:
             before, asked = self.stage, self.stage.ask(self.state, self._random)
             self.state, self.stage, self._sent = asked.state, asked.stage, asked.sent
-            most = len(asked.phases) if self.asks_latency else max(0, self.state.left)
+            most = len(asked.phases) if asked.sent.free else max(0, self.state.left)
             self._phases = asked.phases[:most]
             if not self._phases and self.stage.name == before.name:
                 break
@@ -77,7 +76,7 @@ class Search:
         state = self.state
         if not state.parts_asked:
             state = replace(state, together=state.limit_of_all())
-        found, crowded = _inferred(state), state.crowded
+        found, crowded = state.found(), state.crowded
         outline = structure(found, tuple(names) or self._hosts, state.used)
         notes = outline.notes
         alike = crowded and found.grouping.count == 1
@@ -90,21 +89,9 @@ class Search:
             outline = replace(structure(found, outline.hosts, state.used), notes=() if explained else notes)
             outline = with_parts(outline, parts)
         rate = state.pairs.rate if crowded else math.nan
-        return Located(found, outline, state.full, state.used, state.sure, state.suspects.measured, rate)
-
-
-def _inferred(state: State) -> Inferred:
-    """Groups and limits, by all that was measured."""
-    alone = unshared(state.full)
-    known = state.suspects.known(state.within, state.slow, alone.nominal)
-    if state.crowded:
-        known = state.pairs.known(state.suspects.out, state.suspects.back, alone)
-        if state.together is not None:
-            return infer(state.full, *known, divided=False)
-    found = infer(state.full, *known, divided=state.divided, near=state.near)
-    if doubtful(found) and state.near is None:
-        return infer(state.full, *known, divided=False)
-    return found
+        return Located(
+            found, outline, state.full, state.used, state.sure, state.suspects.measured, state.again, rate
+        )
 
 
 def _alike(state: State, found: Inferred) -> Within | None:

@@ -19,7 +19,7 @@ from crosscut.analysis.search.reference_pairs import ReferencePairs
 from crosscut.analysis.search.suspects import Suspects
 from crosscut.analysis.structure import subgroups
 from crosscut.analysis.structure.grouping import Grouping
-from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, infer
+from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred, doubtful, infer
 from crosscut.analysis.structure.observed import Integers, Observed, Route, joined, of_phases
 from crosscut.analysis.structure.subgroups import Within
 from crosscut.analysis.structure.unshared import unshared
@@ -34,6 +34,18 @@ class Sent(Enum):
     SHORT = "short"
     WITHIN = "within groups"
     ALONE = "alone"
+    FULL_AGAIN = "trunks again"
+    ALONE_AGAIN = "alone again"
+    AGAIN = "routes again"
+
+    @property
+    def free(self) -> bool:
+        """No budget counts these phases: short messages take no time to speak of, and nothing is told that
+        was not measured again."""
+        return self in (Sent.SHORT, *_AGAIN)
+
+
+_AGAIN = (Sent.FULL_AGAIN, Sent.ALONE_AGAIN, Sent.AGAIN)
 
 
 @dataclass(frozen=True)
@@ -58,9 +70,13 @@ class State:
     latency: Latency
     suspects: Suspects
     pairs: ReferencePairs
+    again: Observed
+    """Messages of routes that seemed slow, and of nobody else."""
     rare: RareLimit = field(default_factory=RareLimit)
     used: int = 0
-    """Phases measured, short ones too."""
+    """Phases measured, short ones and those beyond the budget too."""
+    retested: int = 0
+    """Phases that measured again what would be told as a fault."""
     near: Grouping | None = None
     """Groups that later stages take as given: by latency, or sure permutations."""
     by_latency: bool = False
@@ -80,7 +96,7 @@ class State:
     @property
     def measured(self) -> int:
         """Phases of full messages."""
-        return self.used - self.latency.phases
+        return self.used - self.latency.phases - self.retested
 
     @property
     def left(self) -> int:
@@ -96,12 +112,16 @@ class State:
         seen = of_phases(self.ranks, phases, rates, self.used)
         seen = seen.where(np.isfinite(seen.rate))
         after = replace(self, used=self.used + len(phases))
-        if sent is Sent.EVERYBODY:
+        if sent in _AGAIN:
+            after = replace(after, retested=self.retested + len(phases))
+        if sent in (Sent.EVERYBODY, Sent.FULL_AGAIN):
             return replace(after, full=joined(self.full, seen))
         if sent is Sent.SHORT:
             return replace(after, latency=self.latency.learn(seen))
         if sent is Sent.WITHIN:
             return replace(after, within=joined(self.within, seen))
+        if sent is Sent.AGAIN:
+            return replace(after, again=joined(self.again, seen))
         others, pairs = self.pairs.learn(seen, self.used)
         return replace(after, suspects=self.suspects.learn(others), pairs=pairs)
 
@@ -127,6 +147,19 @@ class State:
     def explained(self) -> State:
         """With groups and limits as all phases of everybody tell them, if there is anything to explain."""
         return replace(self, inferred=infer(self.full, near=self.near) if self.divided else None)
+
+    def found(self) -> Inferred:
+        """Groups and limits, by all that was measured."""
+        alone = unshared(self.full)
+        known = self.suspects.known(self.within, self.slow, alone.nominal)
+        if self.crowded:
+            known = self.pairs.known(self.suspects.out, self.suspects.back, alone)
+            if self.together is not None:
+                return infer(self.full, *known, divided=False)
+        found = infer(self.full, *known, divided=self.divided, near=self.near)
+        if doubtful(found) and self.near is None:
+            return infer(self.full, *known, divided=False)
+        return found
 
     def limit_of_all(self) -> Within | None:
         """One limit that everybody shares, if the reference pairs were faster and totals agree."""

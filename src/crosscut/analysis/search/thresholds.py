@@ -64,3 +64,9 @@ FASTER, TIMES_NOISE = 0.05, 4.0  # log ratio by which they are faster; in standa
 SMALLEST_GROUP_OF_PARTS = 8  # ranks of a group that is looked into
 MOST_PART_PHASES, FIRST_PART_PHASES, PART_BATCH = 32, 12, 4  # phases: in all, before a guess, between guesses
 GUESSES_AGREE = 3  # guesses in a row that end it
+
+# What would be told as a fault is measured again, beyond the budget.
+MOST_AGAIN = 8  # phases, of hosts and of routes
+MOST_TRUNKS_AGAIN = 4  # phases, of these, of trunks: two for each
+MOST_ROUTES_AGAIN = 64  # routes, the slowest of those that would be told
+RANKS_A_SUSPECT = 16  # ranks of a group for each suspect of it in one phase

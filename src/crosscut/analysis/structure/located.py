@@ -21,6 +21,8 @@ class Located:
     """Not stopped by the budget: more of the same would not change it."""
     alone: Observed
     """Messages of ranks that were measured with few others."""
+    again: Observed
+    """Messages of routes that seemed slow, measured with no others."""
     few_rate: float = math.nan
     """Bytes per second that a few sound pairs reached alone, where that is more than all reach together; NaN:
     it is not, or was not asked."""

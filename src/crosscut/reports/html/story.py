@@ -10,6 +10,7 @@ import numpy as np
 
 from crosscut.analysis.findings.kinds import Sort
 from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize
@@ -63,8 +64,8 @@ def _doubt(finding: Finding) -> str:
     words = [f"effect {finding.effect.text()}"] if finding.effect else []
     chance = finding.false_alarm
     if math.isfinite(chance):
-        shown = units.percent(chance) if chance >= 1e-6 else "less than 0.0001 %"
-        words.append(f"chance of a false alarm: {shown}")
+        below = "below " if chance <= SMALLEST_CLAIMED else ""
+        words.append(f"chance of a false alarm: {below}{units.percent(chance)}")
     return "; ".join(words)
 
 

@@ -45,8 +45,8 @@ def _doubt(finding: Finding) -> str:
     if not math.isfinite(finding.false_alarm):
         return ""
     if finding.false_alarm <= SMALLEST_CLAIMED:
-        return f" False alarm: below {SMALLEST_CLAIMED:.0e}." if finding.kind.warns else ""
-    return f" False alarm: {finding.false_alarm:.1g}."
+        return f" False alarm: below {units.percent(SMALLEST_CLAIMED)}." if finding.kind.warns else ""
+    return f" False alarm: {units.percent(finding.false_alarm)}."
 
 
 def _structure(screen: Screen, structure: Structure) -> None:

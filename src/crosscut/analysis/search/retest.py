@@ -1,0 +1,118 @@
+"""Stage 7: what would be told as a fault is measured again.
+
+Trunks are filled by themselves; another limit, or another job, may have held them back. Noise that only
+slows makes some of thousands of routes slow: once, and elsewhere the next time. Hosts that
+were slow alone exchange with other sound partners, few of a group at a time, for what they share would slow
+them, too. Then routes that seemed slow run with nobody else. These phases are beyond the budget: eight at
+most. What was not slow again is not told (findings/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+
+from crosscut.analysis.findings import slow_parts, slow_routes, slow_trunks
+from crosscut.analysis.search import thresholds
+from crosscut.analysis.search.state import Asked, Phase, Sent, State
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.observed import Integers, Route
+
+
+@dataclass(frozen=True)
+class Retest:
+    """Trunks that carry less than their like are filled once more, each by itself."""
+
+    name: str = "trunks again"
+
+    def ask(self, state: State, random: Generator) -> Asked:
+        found = state.found()
+        slow = [*slow_trunks.trunks(found, state.full), *slow_trunks.lone_trunks(found)]
+        labels = found.grouping.labels
+        groups = list(dict.fromkeys(int(labels[one.ranks[0]]) for one in slow if one.ranks))
+        most = thresholds.MOST_TRUNKS_AGAIN // max(1, len(groups))
+        phases = [_across(labels, group, random) for group in groups for _ in range(min(2, most))]
+        return Asked(phases, state, RetestHosts(), Sent.FULL_AGAIN)
+
+
+def _across(labels: Integers, group: int, random: Generator) -> Phase:
+    """Everybody of the group sends to somebody else, and receives from another; where others are fewer, as
+    many as they are."""
+    inside = random.permutation(np.nonzero(labels == group)[0]).tolist()
+    outside = random.permutation(np.nonzero(labels != group)[0]).tolist()
+    pairs = list(zip(inside, outside, strict=False))
+    return [
+        *pairs,
+        *((other, rank) for (rank, _), (_, other) in zip(pairs, pairs[1:] + pairs[:1], strict=True)),
+    ]
+
+
+@dataclass(frozen=True)
+class RetestHosts:
+    found: Inferred | None = None
+    name: str = "hosts again"
+
+    def ask(self, state: State, random: Generator) -> Asked:
+        found = self.found or state.found()
+        routes = slow_routes.suspected(state.full, found).slow
+        most = thresholds.MOST_AGAIN - (slow_routes.FEWEST_AGAIN if routes else 0)
+        if state.retested < most:
+            suspects = state.suspects
+            open_ = slow_parts.unconfirmed(suspects.measured, found)
+            chosen = frozenset(_few_of_each(open_, found.grouping.labels, random))
+            # All others that were ever suspected partner nobody.
+            now = replace(suspects, ranks=chosen, cleared=suspects.cleared | (suspects.ranks - chosen))
+            phase = now.exchanges(found.grouping.labels, random, within_only=state.near is not None)
+            if phase:
+                known = replace(now, ranks=suspects.ranks | chosen)
+                return Asked(
+                    [phase], replace(state, suspects=known), replace(self, found=found), Sent.ALONE_AGAIN
+                )
+        return RetestRoutes(found, routes).ask(state, random)
+
+
+def _few_of_each(ranks: list[int], labels: Integers, random: Generator) -> list[int]:
+    """Ranks at random, so few of a group that what the group shares does not slow them."""
+    sizes = np.bincount(labels)
+    taken: dict[int, int] = {}
+    chosen = []
+    for rank in random.permutation(ranks).tolist():
+        group = int(labels[rank])
+        if taken.get(group, 0) < max(1, sizes[group] // thresholds.RANKS_A_SUSPECT):
+            taken[group] = taken.get(group, 0) + 1
+            chosen.append(rank)
+    return chosen
+
+
+@dataclass(frozen=True)
+class RetestRoutes:
+    found: Inferred
+    suspected: Mapping[Route, float]
+    """As slow_routes.suspected."""
+    name: str = "routes again"
+
+    def ask(self, state: State, random: Generator) -> Asked:
+        phase: Phase = []
+        if state.retested < thresholds.MOST_AGAIN:
+            phase = _disjoint(self._still_slow(state), random)
+        return Asked([phase] if phase else [], state, self, Sent.AGAIN)
+
+    def _still_slow(self, state: State) -> list[Route]:
+        """Routes that seemed slow, and were not fast since: as often as phases allow, for what another job
+        slowed for a while is slow three times, too."""
+        fast = slow_routes.refuted(self.suspected, state.again, self.found)
+        slowest = list(self.suspected)[: thresholds.MOST_ROUTES_AGAIN]
+        return [route for route in slowest if route not in fast]
+
+
+def _disjoint(routes: list[Route], random: Generator) -> Phase:
+    """As many as find each host free to send, and free to receive."""
+    chosen: Phase = []
+    for at in random.permutation(len(routes)).tolist():
+        source, destination = routes[at]
+        if all(source != other[0] and destination != other[1] for other in chosen):
+            chosen.append((source, destination))
+    return chosen
