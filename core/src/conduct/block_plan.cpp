@@ -10,7 +10,7 @@
 namespace crosscut::conduct {
 namespace {
 
-// A block is so long at most, so that little is lost, a stop is soon obeyed, and progress is seen.
+// A block lasts at most this long, so that little is lost, a stop takes effect soon, and progress is visible.
 constexpr double block_seconds = 1.0;
 
 }  // namespace
@@ -37,15 +37,16 @@ std::int64_t BlockPlan::cells_left() const {
   return cells;
 }
 
-// Repetitions that may go into one block: with adaptive repetition only up to the next look at the intervals.
+// Returns the number of repetitions that one block may hold. Adaptive runs stop at the next check of the
+// intervals.
 std::int64_t BlockPlan::repetitions_at_once(std::int64_t from) const {
   if (asked_.interval <= 0) return asked_.cap - from;
   if (from < asked_.minimum) return std::min(asked_.minimum, asked_.cap) - from;
   return std::min(std::max<std::int64_t>(1, from / 4), asked_.cap - from);
 }
 
-// With summaries: all repetitions of a few phases, then those of the next; as many at once as the time of a
-// block allows. The count is then the cap: intervals are not looked at.
+// With summaries, measures all repetitions of a few phases before the next phases, as many at once as the
+// block's time limit allows. The number of repetitions is then the cap: intervals are not checked.
 std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
   for (std::int64_t first = 0; first < phases_;) {
     auto block = store_.largest_block(size_index_, 0, first);
@@ -65,7 +66,7 @@ std::optional<store::Block> BlockPlan::next_by_phase(double phase_seconds) {
   return std::nullopt;
 }
 
-// What failed with a rank lost is not tried again in this session.
+// Cells that failed after a rank was lost are not tried again in this session.
 std::vector<bool> BlockPlan::row(std::int64_t repetition) const {
   auto done = store_.done({size_index_, 0, phases_, repetition, repetition + 1});
   for (std::int64_t phase = 0; phase < phases_ && !tried_.empty(); ++phase) {
@@ -108,15 +109,14 @@ std::optional<store::Block> BlockPlan::next(double phase_seconds) {
   return std::nullopt;
 }
 
-// A repetition found done: what this process measured is remembered already, what an earlier one did is read
-// back.
+// Handles a repetition that is done. Times that this process has not measured itself are read from the store.
 void BlockPlan::recall(std::int64_t repetition) {
   for (auto& count : done_) count = std::max(count, repetition + 1);
   if (asked_.interval <= 0) return;
   const auto lacks = [&](const auto& history) { return std::cmp_less_equal(history.size(), repetition); };
   if (std::none_of(slowest_.begin(), slowest_.end(), lacks)) return;
   const auto seconds = store_.read_rank_seconds({size_index_, 0, phases_, repetition, repetition + 1});
-  const auto ranks = seconds.size() / slowest_.size();  // with phase summaries: the slowest alone
+  const auto ranks = seconds.size() / slowest_.size();  // 1 with phase summaries: the slowest rank
   for (std::size_t phase = 0; phase < slowest_.size(); ++phase) {
     auto& history = slowest_[phase];
     if (lacks(history)) {

@@ -1,4 +1,4 @@
-// Which blocks of one message size are still to be measured, and in which order; when repetition may stop.
+// Chooses the next block of one message size to measure, and decides when repetition may stop.
 #pragma once
 
 #include <optional>
@@ -20,11 +20,11 @@ class BlockPlan {
   BlockPlan(const store::Store& store, std::int32_t size_index, std::int64_t phases, std::int64_t ranks,
             Repetition repetition);
 
-  // The next block; nothing when all is measured, or precise enough. `phase_seconds` is the wall time of one
-  // phase as far as known (0: not yet), by which a block is kept short.
+  // Returns the next block, or nothing when all is measured or precise enough. `phase_seconds` is the wall
+  // time of one phase (0: not yet known); it limits how large the block is.
   std::optional<store::Block> next(double phase_seconds);
-  // What a block brought. `with_losses`: a rank is gone, so what failed in it is not tried again in this
-  // session.
+  // Records the results of a block. `with_losses`: a rank was lost, so cells that failed are not tried again
+  // in this session.
   void remember(const store::BlockData& data, bool with_losses);
   const std::vector<std::int64_t>& repetitions_done() const { return done_; }  // [phase]
   std::int64_t cells_left() const;  // phases times repetitions, up to the cap
@@ -40,13 +40,13 @@ class BlockPlan {
   std::int32_t size_index_;
   std::int64_t phases_, ranks_;
   Repetition asked_;
-  std::int64_t repetition_ = 0;               // the first that is not known to be done
+  std::int64_t repetition_ = 0;               // the first one not known to be done
   std::vector<std::int64_t> done_;            // [phase] repetitions
-  std::set<std::int64_t> tried_;              // repetition * phases + phase: measured with a rank lost
-  std::vector<std::vector<double>> slowest_;  // [phase][repetition] seconds of the slowest rank; if adaptive
+  std::set<std::int64_t> tried_;              // repetition * phases + phase; measured after a rank was lost
+  std::vector<std::vector<double>> slowest_;  // [phase][repetition], seconds; adaptive runs only
 };
 
-// The largest, passing over NaN (ranks without a message); NaN when there is nothing else.
+// Returns the largest value that is not NaN (NaN: a rank without a message); NaN if there is none.
 double largest_of(std::span<const double> values);
 
 }  // namespace crosscut::conduct

@@ -1,5 +1,5 @@
-// Rank 0's second task: takes jobs, gives blocks to the ranks, writes the run. A thread of its own, asleep
-// while a timed section runs.
+// Rank 0's second task: takes jobs, gives blocks to the ranks and writes the run. It has its own thread,
+// which sleeps while a timed section runs.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class Conductor {
   Conductor(const session::RankSetup& setup, const session::Address& interface);
   session::Address address() const { return host_.address(); }
   void run();  // until the session ends; never throws
-  // From rank 0's measuring thread: why it cannot go on.
+  // Called by rank 0's measuring thread with the reason why it cannot continue.
   void rank_zero_failed(const std::string& reason) { host_.rank_zero_failed(reason); }
   int exit_status() const { return host_.jobs().exit_status(); }
 

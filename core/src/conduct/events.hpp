@@ -1,4 +1,4 @@
-// What a session says on its output: one JSON object a line (docs/reference/session-protocol.md).
+// Writes a session's events, one JSON object a line (docs/reference/session-protocol.md).
 #pragma once
 
 #include "base/json.hpp"
@@ -8,7 +8,7 @@ namespace crosscut::conduct {
 class Events {
  public:
   explicit Events(int fd) : fd_(fd) {}
-  // False: nobody reads any more.
+  // Returns false if the reader has closed its end.
   bool say(const json::Value& event);
   void warn(const std::string& message) { say(json::Object{{"event", "warning"}, {"message", message}}); }
   void error(const std::string& message, bool usage) {

@@ -87,7 +87,7 @@ std::int64_t repetitions(const json::Value& value) {
 }
 
 json::Value metadata(const json::Value& value) {
-  static_cast<void>(value.object());  // throws unless it is one
+  static_cast<void>(value.object());  // throws if it is not an object
   return value;
 }
 

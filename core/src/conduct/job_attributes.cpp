@@ -1,4 +1,4 @@
-// What a run on disk says of itself: coordinates and attributes, from job, pattern and ranks.
+// Builds a run's coordinates and attributes from the job, the pattern and the ranks.
 #include <algorithm>
 #include <chrono>
 
@@ -14,7 +14,7 @@ constexpr std::int64_t most_coordinate_bytes = std::int64_t{64} << 20;
 
 constexpr auto short_preparation = std::chrono::seconds(1);
 
-// In `bytes`: the sample's bytes are the message size asked for.
+// The value in `bytes` that means: the sample has the message size asked for.
 constexpr std::int64_t as_size = -1;
 
 json::Value described(const program::Parameters& parameters) {
@@ -27,8 +27,8 @@ std::int64_t sample_bytes(const program::Op& op) { return op.sample_bytes >= 0 ?
 
 }  // namespace
 
-// One coordinate `bytes` serves all sizes of a run: a sample's bytes are the message size, or the same for
-// all. Looked at in the first and the last phase.
+// One coordinate `bytes` serves all sizes of a run, so a sample's bytes are either the message size or the
+// same for all sizes. Only the first and the last phase are checked.
 void JobRun::refuse_bytes_of_their_own() const {
   const auto ranks = group_.ranks();
   const auto first = shape_.sizes.front();
@@ -55,7 +55,8 @@ void JobRun::refuse_bytes_of_their_own() const {
   }
 }
 
-// A run that is soon prepared is made and says that it was stopped; nothing is lost by giving up a long one.
+// A stopped job still creates a run if that is quick, and the run then says that it was stopped. Giving up a
+// slow one loses nothing.
 void JobRun::end_if_stopped() {
   if (!should_stop() || std::chrono::steady_clock::now() - started_ < short_preparation) return;
   throw RunError("stopped while the run was prepared: nothing was measured, and nothing written");
@@ -67,7 +68,7 @@ std::vector<double> JobRun::credited_bytes() {
   for (const auto size : shape_.sizes) {
     const auto phases = pattern_->extent(ranks, size).phases;
     for (std::int64_t index = first_phase_; index < first_phase_ + shape_.phases; ++index) {
-      end_if_stopped();  // minutes, where phases and ranks are many
+      end_if_stopped();  // takes minutes with many phases and ranks
       auto& credited = all.emplace_back(0);
       if (index >= phases) continue;
       if (info_.formula_per == "rank") {
@@ -81,7 +82,7 @@ std::vector<double> JobRun::credited_bytes() {
   return all;
 }
 
-// One phase, asked for when it is written or compared.
+// Called for one phase when it is written or compared.
 store::PhaseSamples JobRun::samples_of(std::int64_t index) const {
   const auto cells = static_cast<std::size_t>(shape_.ranks * shape_.slots);
   store::PhaseSamples samples{.peer = std::vector<std::int32_t>(cells, -1),

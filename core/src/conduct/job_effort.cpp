@@ -1,4 +1,4 @@
-// What measuring cost each rank in processor time, as an attribute of the run.
+// Records as an attribute of the run how much processor time measuring took on each rank.
 #include <algorithm>
 
 #include "conduct/job_run.hpp"
@@ -13,7 +13,8 @@ void JobRun::remember_effort(std::int32_t size_index, const session::BlockOutcom
   for (std::size_t rank = 0; rank < total.size(); ++rank) total[rank].add(outcome.effort[rank]);
 }
 
-// By size, a list over ranks of each figure: a run is read without crosscut, and columns are arrays there.
+// For each size, one list over ranks for each figure, so that a reader without crosscut gets columns as
+// arrays.
 json::Array JobRun::effort() const {
   json::Array sizes;
   for (const auto& [bytes, ranks] : effort_) {

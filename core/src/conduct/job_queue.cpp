@@ -58,7 +58,7 @@ bool JobQueue::do_next(session::RankGroup& group) {
 void JobQueue::do_request(const std::string& line, session::RankGroup& group) {
   try {
     const auto request = json::parse(line);
-    // Slurm copies our input to every node; this line is for those on which rank 0 is not.
+    // Slurm copies our input to every node; this line is for the nodes without rank 0.
     if (request.find("do") == nullptr && request.find("conductor") != nullptr) return;
     const auto& word = request.at("do").string();
     if (word == "end") {
@@ -84,7 +84,7 @@ void JobQueue::run_job(const json::Value& value, session::RankGroup& group) {
     group.reset();
     throw;
   } catch (const RunError& error) {
-    // With a rank gone for good nothing further can be measured with this session.
+    // Once a rank is lost for good, this session can measure nothing more.
     if (!group.lost().empty() || interrupts_ > 1) throw;
     events_.error(error.what(), false);
     note_status(interrupts_ > 0 ? 130 : 1);

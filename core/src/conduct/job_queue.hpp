@@ -1,5 +1,5 @@
-// Where a session's requests are taken and its jobs run one after another, whoever the ranks are: requests on
-// one descriptor, interrupts as signals, events on another.
+// Takes a session's requests and runs its jobs one after another, on any kind of ranks. Requests arrive on
+// one descriptor and interrupts as signals; events leave on another descriptor.
 #pragma once
 
 #include <atomic>
@@ -14,30 +14,32 @@ namespace crosscut::conduct {
 
 class JobQueue {
  public:
-  // Blocks SIGINT and SIGTERM in this thread and all it starts from now on: they arrive on signals_fd().
+  // Blocks SIGINT and SIGTERM in this thread and in all threads that it starts later; signals_fd() receives
+  // them.
   JobQueue(int requests_fd, int events_fd, std::string place);
 
   Events& events() { return events_; }
   int requests_fd() const { return requests_.fd(); }
   int signals_fd() const { return signals_.get(); }
 
-  // Reads what is there, without waiting. False: the input has ended.
+  // Reads the requests available now, without waiting. Returns false at the end of the input.
   bool receive_requests();
-  // The same for signals. Throws RunError at the second one.
+  // Reads the signals available now, without waiting. Throws RunError at the second one.
   void receive_signals();
   bool interrupted() const { return interrupts_ > 0; }
 
-  // Nothing further is to be done.
+  // True if there is nothing left to do.
   bool over() const;
-  // Does the request that has waited longest; false: none waits. Throws RunError when the session cannot go
-  // on.
+  // Carries out the oldest waiting request; returns false if none waits. Throws RunError if the session
+  // cannot continue.
   bool do_next(session::RankGroup& group);
-  // For who does requests of another kind: the one that has waited longest; empty: none waits.
+  // Removes and returns the oldest waiting request, or an empty string if there is none; for callers that
+  // handle requests of other kinds.
   std::string take_request() { return requests_.empty() ? std::string() : requests_.take(); }
-  // Reads what is there; true: what is in work is to end.
+  // Reads waiting requests and signals. Returns true if the job in progress must stop.
   bool stop_asked();
 
-  // The first that is not 0 counts. Asked for by other threads, too.
+  // Keeps the first status that is not 0. Other threads may read it.
   void note_status(int status) { exit_status_ = exit_status_ == 0 ? status : exit_status_.load(); }
   int exit_status() const { return exit_status_; }
 

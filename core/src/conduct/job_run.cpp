@@ -13,15 +13,16 @@
 namespace crosscut::conduct {
 namespace {
 
-// Share of a sample that the skew of the barrier may be.
+// Largest share of a sample that the skew of the barrier may take.
 constexpr double skew_share = 0.05;
 constexpr double warm_up_block_seconds = 1.0;
-constexpr double margin = 1.5;  // the skew varies, too
-// A first contact may take longer by more than this; then a trial is not needed.
+constexpr double margin = 1.5;  // the skew itself varies
+// A phase that took this many times the shortest sample in the warm-up needs no trial, even though a first
+// exchange takes longer.
 constexpr double clearly_enough = 20;
 constexpr double shortest_sample = 100e-6;
-// Computing is counted in units of microseconds, but shares its core in time slices of milliseconds, of which
-// a sample must hold many. For each rank that a core has.
+// Computing is counted in units of microseconds, but shares its core in time slices of milliseconds. A sample
+// must hold many slices. For each rank that shares a core.
 constexpr double shortest_sample_beside_computing = 50e-3;
 constexpr std::int64_t most_iterations = 1'000'000;
 constexpr std::int64_t most_wrong_reported = 100;
@@ -30,7 +31,7 @@ double seconds_since(Deadline start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Of the most crowded node, at least 1.
+// Ranks per core on the most crowded node, at least 1.
 double ranks_on_a_core(const session::RankGroup& group) {
   const auto attributes = json::Value(group.attributes());
   const auto* nodes = attributes.find("nodes");
@@ -46,7 +47,7 @@ double ranks_on_a_core(const session::RankGroup& group) {
   return most;
 }
 
-// An interval asked for needs its repetitions, whatever the backend thinks of them.
+// A requested interval needs its repetitions, whatever the backend's default is.
 std::int64_t least_repetitions(const Job& job) { return job.interval > 0 ? job.minimum_repetitions : 1; }
 
 }  // namespace
@@ -62,7 +63,7 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
       backend_(program::find_backend(job_.backend)) {
   const program::Parameters parameters(info_.parameters, job_.pattern_parameters, "pattern " + job_.pattern);
   if (job_.repetitions == 0) job_.repetitions = std::max(backend_.repetitions, least_repetitions(job_));
-  // A value read from a file is read here, once: other nodes may not have the file.
+  // A value from a file is read here, once: other nodes may not have the file.
   for (auto& [name, value] : job_.pattern_parameters) value = parameters.text(name);
   pattern_ = info_.make(parameters);
   const auto ranks = group_.ranks();
@@ -125,7 +126,7 @@ session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Bl
       .bytes = shape_.sizes[static_cast<std::size_t>(size_index)],
       .block = shifted,
       .iterations = iterations,
-      // Not of the warm-up: its times decide how to go on.
+      // The warm-up's effort is not counted: its times only decide how to go on.
       .summarise = store_->kept() == store::Kept::phase_summaries && block.repetition_first >= 0};
   auto outcome = group_.run(request);
   outcome.data.block = block;
@@ -148,7 +149,7 @@ void JobRun::keep_summaries_only(std::int32_t size_index, store::BlockData& data
   data = std::move(kept);
 }
 
-// Runs all phases and keeps nothing; seconds of the slowest rank, [phase].
+// Runs all phases without recording them. Returns the slowest rank's time of each, seconds, [phase].
 std::vector<double> JobRun::warm_up(std::int32_t size_index) {
   std::vector<double> seconds;
   const auto phases = phases_of(size_index);
@@ -160,7 +161,7 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
       if (phase_seconds_ > 0)
         step = std::max<std::int64_t>(1, std::llround(warm_up_block_seconds / phase_seconds_));
       step = std::min(step, phases - phase);
-      // Repetition -1: what is verified differs from all that is measured.
+      // Repetition -1 makes the verified bytes differ from those of every measured repetition.
       const auto outcome = run_block(size_index, {size_index, phase, phase + step, -1, 0}, 1);
       const auto ranks = static_cast<std::size_t>(shape_.ranks);
       for (std::size_t i = 0; i < static_cast<std::size_t>(step); ++i) {
@@ -171,8 +172,8 @@ std::vector<double> JobRun::warm_up(std::int32_t size_index) {
   return seconds;
 }
 
-// Seconds that a sample should take at least: the skew with which ranks leave the barrier is then a small
-// share.
+// Least duration of a sample in seconds, chosen so that the skew with which ranks leave the barrier is a
+// small share of it.
 double JobRun::shortest_sample_seconds() const {
   auto seconds = job_.compute ? shortest_sample_beside_computing * ranks_on_a_core(group_) : shortest_sample;
   if (job_.sync != "barrier") return seconds;
@@ -183,8 +184,8 @@ double JobRun::shortest_sample_seconds() const {
   return seconds;
 }
 
-// From the warm-up's times (seconds of the slowest rank, [phase]); then once more from a trial with as many,
-// since a phase alone takes longer than one of many back to back.
+// Finds the iterations from the warm-up's times (slowest rank, seconds, [phase]). Then repeats that with a
+// trial of so many iterations, since a single run of a phase takes longer than one of many back to back.
 std::int64_t JobRun::find_iterations(std::int32_t size_index, std::span<const double> phase_seconds) {
   if (job_.iterations > 0) return job_.iterations;
   const auto extent = pattern_->extent(group_.ranks(), shape_.sizes[static_cast<std::size_t>(size_index)]);
@@ -232,7 +233,7 @@ void JobRun::measure_size(std::int32_t size_index) {
     store_->set_iterations(size_index, iterations_);
   }
   while (const auto block = plan.next(phase_seconds_)) {
-    if (should_stop()) break;  // asked only while something is missing: what is complete was not stopped
+    if (should_stop()) break;  // only while cells are missing: a complete run was not stopped
     const auto outcome = run_block(size_index, *block, iterations_);
     store_->commit(outcome.data);
     remember_effort(size_index, outcome);
@@ -242,9 +243,9 @@ void JobRun::measure_size(std::int32_t size_index) {
   store_->set_repetitions_done(size_index, plan.repetitions_done());
 }
 
-// Of sizes still to come: the longer of what a sample takes here (short messages are repeated to fill it) and
-// the time that so many bytes take at the rate seen here; below 64 KiB the rate says more of latency than of
-// bytes.
+// Estimates the time left. A sample of a later size takes the longer of the time of a sample of this size
+// (short messages are repeated to fill it) and the time of its bytes at this size's rate. Below 64 KiB the
+// rate reflects latency rather than bandwidth.
 double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) const {
   const auto here = static_cast<double>(shape_.sizes[static_cast<std::size_t>(size_index)]);
   const auto seconds_per_byte = phase_seconds_ / static_cast<double>(iterations_) / std::max(here, 65536.0);
@@ -259,7 +260,7 @@ double JobRun::seconds_left(std::int32_t size_index, std::int64_t cells_left) co
   return seconds;
 }
 
-// Of the newest phase: its slowest message and its slowest rank, seconds.
+// Returns the times of the newest phase's slowest message and slowest rank, seconds.
 std::pair<double, double> JobRun::newest_times(const store::BlockData& data) const {
   if (!data.phases.empty()) return {data.phases.back().messages.back(), data.phases.back().ranks.back()};
   const auto ranks = static_cast<std::size_t>(shape_.ranks);

@@ -1,4 +1,5 @@
-// One job from its first block to its last: cuts it into blocks, repeats as asked, keeps the run on disk.
+// Runs one job from its first block to its last: cuts it into blocks, repeats them, and keeps the run on
+// disk.
 #pragma once
 
 #include <functional>
@@ -20,12 +21,12 @@ namespace crosscut::conduct {
 
 class JobRun {
  public:
-  // Checks the job against pattern and ranks before anything starts; throws UsageError.
+  // Checks the job against the pattern and the ranks before anything starts; throws UsageError.
   JobRun(Job job, session::RankGroup& group, Events& events, std::function<bool()> stop_asked,
          std::string place);
-  // Returns the run's state: "complete" or "stopped". Throws RunError after closing the run as "failed".
+  // Returns the run's state, "complete" or "stopped". Throws RunError after closing the run as "failed".
   std::string run();
-  // With `verify`: whether every byte arrived as it was sent.
+  // True if no wrong byte was found; meaningful with `verify`.
   bool all_bytes_right() const { return wrong_total_ == 0; }
 
  private:
@@ -62,17 +63,17 @@ class JobRun {
   const program::BackendInfo& backend_;
   std::unique_ptr<program::Pattern> pattern_;
   store::Shape shape_;
-  std::int64_t first_phase_ = 0;  // of the pattern, from 0
+  std::int64_t first_phase_ = 0;  // the pattern's phase number, from 0
   std::unique_ptr<store::Store> store_;
 
-  // Of the size in work.
+  // State of the size being measured.
   std::int64_t iterations_ = 1;
-  double phase_seconds_ = 0;  // wall time of a phase with all that is around it; 0: unknown
+  double phase_seconds_ = 0;  // wall time of a phase including overhead; 0: unknown
 
   Deadline started_{}, last_progress_{};
   std::int64_t wrong_total_ = 0;
   std::map<std::int64_t, std::vector<measure::Effort>>
-      effort_;  // by size in bytes, [rank]; of what was committed
+      effort_;  // size in bytes -> [rank]; committed blocks only
   bool stopped_ = false;
 };
 

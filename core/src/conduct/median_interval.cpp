@@ -13,8 +13,8 @@ constexpr double missed_on_a_side = 0.025;
 
 std::pair<std::size_t, std::size_t> median_interval_indices(std::size_t n) {
   if (n < 6) return {0, n == 0 ? 0 : n - 1};
-  // The largest k with P(fewer than k values below the median) <= 2.5 %; in logarithms, so that 2^-n may be
-  // tiny.
+  // Finds the largest k with P(fewer than k values below the median) <= 2.5 %. Logarithms avoid underflow of
+  // 2^-n.
   double cumulative = 0;
   double log_term = -static_cast<double>(n) * std::log(2.0);
   std::size_t k = 0;

@@ -1,4 +1,4 @@
-// What a session is asked for on its input: one JSON object a line.
+// Reads a session's requests, one JSON object a line.
 #pragma once
 
 #include <deque>
@@ -12,12 +12,12 @@ class Requests {
  public:
   explicit Requests(int fd) : fd_(fd) {}
   int fd() const { return fd_; }
-  // Reads what is there, without waiting.
+  // Reads what is available now, without waiting.
   void read();
   bool ended() const { return ended_; }  // end of file
   bool empty() const { return lines_.empty(); }
   std::string take();
-  // Takes out a waiting {"do": "stop"}: true if there was one. It overtakes jobs that wait.
+  // Removes a waiting {"do": "stop"}, even if jobs wait before it. Returns true if there was one.
   bool take_stop();
 
  private:

@@ -9,7 +9,7 @@
 namespace crosscut::conduct {
 namespace {
 
-// What keeps one rank from joining keeps others too, at about the same time.
+// A cause that keeps one rank from joining keeps others too, at about the same time.
 constexpr double other_losses_seconds = 0.5;
 constexpr std::size_t most_named = 4;
 
@@ -54,9 +54,9 @@ void SessionHost::announce() {
     events().say(json::Object{{"event", "listening"}, {"address", address().text()}});
 }
 
-// Joining takes longer than an answer: ssh trees, a loaded machine starting hundreds of ranks.
-// A rank that finds no way here gives up after the time-out, a little after it was started: where a launcher
-// passes on what it saw, that is waited for.
+// Joining takes longer than an answer: ssh trees, a loaded machine that starts hundreds of ranks. A rank that
+// cannot reach this node gives up a little after the time-out. If the launcher reports such ranks, wait for
+// its report.
 double SessionHost::joining_patience() const {
   return setup_.timeout_seconds + 0.05 * setup_.ranks + (setup_.reports_fd >= 0 ? 5 : 0);
 }

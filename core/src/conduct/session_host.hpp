@@ -1,5 +1,5 @@
-// What every conductor has, whatever its ranks do: where requests, signals and the launcher's word come in,
-// where events go out, and the server that ranks join.
+// The part that all conductors share: the inputs for requests, signals and the launcher's reports, the output
+// for events, and the server that ranks join.
 #pragma once
 
 #include <functional>
@@ -25,20 +25,21 @@ class SessionHost {
   Events& events() { return jobs_.events(); }
   session::ControlServer& server() { return server_; }
 
-  // Says where ranks find the conductor, conducts, and says how it ended; `dismiss` sends the ranks home,
-  // whatever has happened before. Never throws.
+  // Announces the conductor's address, calls `conduct`, and records how it ended. `dismiss` sends the ranks
+  // home and is always called. Never throws.
   void run(const std::function<void()>& conduct, const std::function<void()>& dismiss);
 
   double joining_patience() const;
-  // Now and then while ranks gather, when nobody watches inputs; throws where they never will all be here.
+  // Called periodically while ranks gather, when nothing else watches the inputs. Throws if some rank can
+  // never join.
   void check_gathering();
-  // From now on the server watches inputs.
+  // Has the server watch the inputs from now on.
   void watch_inputs();
   void receive_input(int fd);
 
-  // Why a rank ended, as it said itself or the launcher saw; empty: nobody has told yet.
+  // Returns why a rank ended, from its own message or the launcher's report; empty if neither has arrived.
   std::string cause(Rank rank);
-  // From rank 0's other thread: why it cannot go on.
+  // Called by rank 0's other thread with the reason why it cannot continue.
   void rank_zero_failed(const std::string& reason);
 
  private:
@@ -47,15 +48,15 @@ class SessionHost {
 
   const session::RankSetup& setup_;
   JobQueue jobs_;
-  Requests reports_;  // of the launcher, about ranks whose end it saw
+  Requests reports_;  // from the launcher, about ranks whose end it saw
   session::ControlServer server_;
-  std::vector<launch::NodeReport> losses_;  // as the launcher saw them
-  std::optional<Deadline> all_heard_;       // while ranks gather: when those that are lost are named
+  std::vector<launch::NodeReport> losses_;  // as the launcher reported them
+  std::optional<Deadline> all_heard_;       // while ranks gather: when to name the lost ones
   std::mutex mutex_;                        // guards rank_zero_reason_
   std::string rank_zero_reason_;
 };
 
-// Rank 0: a conductor in a thread of its own beside the rank's work, which is given the conductor's address.
+// Runs rank 0: the conductor in a thread of its own, and `work` in this one with the conductor's address.
 // Returns the exit status.
 template <typename AnyConductor, typename Work>
 int conduct_beside(AnyConductor& conductor, const Work& work) {
