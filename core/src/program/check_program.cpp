@@ -30,7 +30,7 @@ std::string fields_outside(const Op& op, const Extent& extent, Rank rank, Rank r
   return {};
 }
 
-// One rank's program of a phase, with what is needed to ask "is a complete before b starts?" quickly.
+// One rank's program of a phase, indexed to answer "is a complete before b starts?" quickly.
 class Program {
  public:
   Program(const std::vector<Op>& ops) : ops_(ops), prefix_(ops.size(), -1) {}
@@ -63,7 +63,7 @@ class Program {
     return {};
   }
 
-  // Is `earlier` complete whenever `later` may start?
+  // True if `earlier` is always complete before `later` may start.
   bool comes_after(OpIndex later, OpIndex earlier) const {
     std::vector<OpIndex> open{later};
     std::vector<bool> seen(static_cast<std::size_t>(later - earlier) + 1);
@@ -81,7 +81,7 @@ class Program {
     return false;
   }
 
-  // Whatever the one before on this lane waits for, this one waits for as well.
+  // This operation waits for everything that the previous one on its lane waits for.
   std::string order_on_lane(OpIndex index) {
     const Op& op = at(index);
     OpIndex& prefix = prefix_[static_cast<std::size_t>(index)];
@@ -127,7 +127,7 @@ class Program {
   }
 
   const std::vector<Op>& ops_;
-  std::vector<OpIndex> prefix_;  // [operation] all up to here are complete before it
+  std::vector<OpIndex> prefix_;  // [operation] all operations up to this one are complete before it
   std::map<std::tuple<Op::Kind, Rank, std::uint8_t, std::uint8_t>, OpIndex> newest_on_lane_;
   std::map<std::int64_t, std::pair<std::int64_t, OpIndex>> receiving_;  // begin -> end, newest operation
 };

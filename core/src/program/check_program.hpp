@@ -1,5 +1,5 @@
-// Properties that every pattern must have, checked for given ranks and message size. For tests and fuzzers;
-// also what the machine that runs programs may rely on.
+// Checks the properties that every pattern must have, for given ranks and message size. Tests and fuzzers use
+// it; the code that runs programs may rely on these properties.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,22 @@ namespace crosscut::program {
 
 struct ProgramCheck {
   std::uint64_t seed = 1;           // order in which ready operations are posted
-  std::int64_t most_phases = 1000;  // of more, as many are checked, evenly spread
+  std::int64_t most_phases = 1000;  // if there are more, this many are checked, evenly spread
 };
 
-// Empty: fine. Else the first thing found wrong, with phase, rank and operation.
+// Returns an empty string, or the first violation with phase, rank and operation.
 //
-// - Every operation lies within the extent, names another rank that `peers` names, and refers to earlier
-//   operations only. Slots of a rank are different. peers() is sorted and symmetric.
-// - On each lane (source, destination, channel, rail) there are as many sends as receives; the n-th two agree
-// in
-//   bytes, in offset and in whose data it is, so a receiver knows what to expect (verification).
-// - Operations on one lane cannot become ready out of program order: posting what is ready, the lowest index
-//   first, keeps n-th with n-th (MPI).
-// - Receives that may be posted at the same time do not overlap in the buffer; a forward comes after what it
-//   forwards.
-// - With sends that complete only when met (rendezvous), and ready operations posted in random order, every
-//   program comes to its end.
-// - phase(i) is the same each time, whatever was asked for before.
+// - Every operation lies within the extent, names another rank that `peers` lists, and refers to earlier
+//   operations only. No two operations of a rank share a slot. peers() is sorted and symmetric.
+// - Each lane (source, destination, channel, rail) has as many sends as receives. The n-th send and the n-th
+//   receive agree in bytes, in offset and in whose data they move, so a receiver can verify the data.
+// - Operations on one lane cannot become ready out of program order: posting ready operations, lowest index
+//   first, matches the n-th send with the n-th receive (MPI).
+// - Receives that may be posted at the same time do not overlap in the buffer. A forward comes after the
+//   receive that it forwards.
+// - Every program completes if sends complete only when matched (rendezvous) and ready operations are posted
+//   in random order.
+// - phase(i) is the same each time, whatever was requested before.
 std::string check_program(const Pattern& pattern, Rank ranks, std::int64_t bytes,
                           const ProgramCheck& check = {});
 

@@ -39,7 +39,7 @@ bool is_quantity(Parameter::Kind kind) {
          kind == Parameter::Kind::bytes || kind == Parameter::Kind::seconds || kind == Parameter::Kind::rate;
 }
 
-// 1 rather than 1.0 where the limit of a whole number is meant.
+// Writes 1 rather than 1.0 for the limit of a whole number.
 json::Value limit(double value) {
   constexpr double exact = 9.007199254740992e15;  // 2^53
   const bool whole = std::trunc(value) == value && std::fabs(value) <= exact;

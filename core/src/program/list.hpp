@@ -1,4 +1,4 @@
-// What `crosscut-core list --json` says: everything a person or the Python side may name.
+// Builds the output of `crosscut-core list --json`: every name that a person or the Python program may use.
 #pragma once
 
 #include "base/json.hpp"

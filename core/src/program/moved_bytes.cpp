@@ -10,7 +10,7 @@ std::int64_t most_moved_bytes(const Phase& phase, Rank ranks) {
   for (Rank rank = 0; rank < ranks; ++rank) {
     ops.clear();
     phase.emit(rank, ops);
-    // As the run has it: who timed a sample received it from its peer.
+    // As in the run, the rank that timed a sample counts as its receiver.
     for (const auto& op : ops) {
       if (op.slot < 0) continue;
       const auto bytes = op.sample_bytes >= 0 ? op.sample_bytes : op.bytes;

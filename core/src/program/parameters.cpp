@@ -38,7 +38,7 @@ const Parameter& find_known(std::span<const Parameter> known, const std::string&
   throw UsageError(std::string(owner) + " has no parameter " + shown(name) + suggestion(name, names));
 }
 
-// A parameter that nobody declared is a mistake in a pattern or backend, not in the input.
+// An undeclared parameter is a mistake in a pattern or backend, not in the input.
 const std::string& value_of(const std::map<std::string, std::string>& values, std::string_view name) {
   const auto found = values.find(std::string(name));
   if (found == values.end()) throw std::logic_error("undeclared parameter " + std::string(name));
@@ -48,7 +48,7 @@ const std::string& value_of(const std::map<std::string, std::string>& values, st
 }  // namespace
 
 void check_value(const Parameter& parameter, std::string_view text) {
-  // Nothing, where nothing is the default; lists and text may always be empty.
+  // An empty value is valid if the default is empty; lists and text may always be empty.
   if (text.empty() && parameter.initial.empty()) return;
   switch (parameter.kind) {
     case Parameter::Kind::integer:

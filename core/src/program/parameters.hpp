@@ -21,7 +21,7 @@ struct Parameter {
   // pairs: "0-1,2-3" (see parse_pairs); text: as it is.
   enum class Kind : std::uint8_t { integer, real, bytes, seconds, rate, boolean, choice, ranks, pairs, text };
 
-  std::string_view name{};  // as on the command line, without "--": "stride"
+  std::string_view name{};  // command-line name without "--": "stride"
   Kind kind = Kind::text;
   std::string_view unit{};     // "ranks", "bytes", "seconds", "phases", ... or empty
   std::string_view initial{};  // the default, as text; empty: none
@@ -47,14 +47,14 @@ RankList parse_ranks(std::string_view text);  // "0,4,8-15", "0-63:8"; duplicate
 PairList parse_pairs(std::string_view text);  // "0-1,2-3"; "0..7-8..15" pairs i-th with i-th
 std::vector<std::int64_t> parse_sizes(std::string_view text);  // "1KB,3KB,1MB"
 
-// Throws UsageError unless `text` is a value that `parameter` may have.
+// Throws UsageError if `text` is not a valid value of `parameter`.
 void check_value(const Parameter& parameter, std::string_view text);
 
-// Values of one pattern's or backend's parameters, complete (defaults filled in) and valid.
+// Values of the parameters of one pattern or backend: complete (defaults filled in) and valid.
 class Parameters {
  public:
-  // Throws UsageError for an unknown name, a bad value, a value out of range; `owner` is for the
-  // message ("pattern aapc"). Names arrive without "--".
+  // Throws UsageError for an unknown name, a bad value or a value out of range. `owner` is used in the
+  // message ("pattern aapc"). Names have no "--".
   Parameters(std::span<const Parameter> known, const std::map<std::string, std::string>& given,
              std::string_view owner);
 

@@ -1,5 +1,5 @@
-// Lists of ranks and of pairs, as people write them and as files hold them: separated by commas or white
-// space, "#" to the end of the line is a comment.
+// Parses lists of ranks and of pairs, from the command line or a file. Commas or white space separate
+// entries; "#" starts a comment up to the end of the line.
 #include <algorithm>
 #include <limits>
 
@@ -38,7 +38,7 @@ std::int32_t rank_number(std::string_view word, std::string_view item) {
   return static_cast<std::int32_t>(value);
 }
 
-// "7", or FIRST<mark>LAST with an optional ":STEP"; ranges may run down ("7..0") where `mark` is "..".
+// Parses "7", or FIRST<mark>LAST with an optional ":STEP". Ranges may descend ("7..0") if `mark` is "..".
 void append_range(std::string_view word, std::string_view mark, std::string_view item, RankList& ranks) {
   const auto at = word.find(mark);
   if (at == std::string_view::npos) {

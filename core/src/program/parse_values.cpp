@@ -51,7 +51,7 @@ constexpr std::array units = {
       "TB, KiB, MiB, GiB, TiB");
 }
 
-// whole.fraction * unit, without rounding: 10^digits and the unit are reduced by what they share.
+// Returns whole.fraction * unit without rounding: cancels the common factors of 10^digits and the unit.
 std::int64_t exact_product(std::string_view text, std::string_view whole, std::string_view fraction,
                            std::int64_t unit) {
   std::int64_t result = 0;
@@ -130,7 +130,7 @@ double parse_rate(std::string_view text) {
     std::string_view name;
     double bits_per_second;
   };
-  // A prefix is decimal here: no link was ever sold by the Mibit/s.
+  // Prefixes are decimal here: no link was ever sold by the Mibit/s.
   static constexpr std::array speeds = {Speed{"bit/s", 1},    Speed{"kbit/s", 1e3},  Speed{"Mbit/s", 1e6},
                                         Speed{"Gbit/s", 1e9}, Speed{"Tbit/s", 1e12}, Speed{"B/s", 8},
                                         Speed{"kB/s", 8e3},   Speed{"KB/s", 8e3},    Speed{"MB/s", 8e6},

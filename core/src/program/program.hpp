@@ -1,7 +1,7 @@
-// What a rank does: a pattern is data, the machine that runs it knows no pattern.
+// A pattern is data; the code that runs it knows no pattern.
 //
-// A pattern maps (rank, ranks, parameters, phase) to the rank's operations in that phase. The
-// operations form a DAG. Nothing here knows a clock, a socket or a topology.
+// A pattern maps (rank, ranks, parameters, phase) to the rank's operations in that phase. The operations form
+// a DAG. Nothing here knows a clock, a socket or a topology.
 #pragma once
 
 #include <algorithm>
@@ -17,59 +17,60 @@ namespace crosscut::program {
 
 using OpIndex = std::int32_t;
 
-// In `after` and `since`: not an operation, but the start of the phase.
+// Value in `after` and `since` that stands for the start of the phase instead of an operation.
 inline constexpr OpIndex phase_start = -1;
 
-// One send or receive of a rank: peer, bytes, place in the buffer, and what it waits for.
+// One send or receive of a rank: the message, the operations that it waits for, the origin of its data
+// (verification), and the sample that it ends, if any.
 struct Op {
   enum class Kind : std::uint8_t { send, receive };
 
   Kind kind = Kind::send;
-  std::uint8_t channel = 0;  // mpi: tag; tcp: a connection of its own
-  std::uint8_t rail = 0;     // which interface
+  std::uint8_t channel = 0;  // a tag (mpi), a connection of its own (tcp, udp)
+  std::uint8_t rail = 0;     // index of the interface
   Rank peer = 0;             // never the rank itself
-  std::int64_t bytes = 0;    // 0 is allowed: it passes a turn
+  std::int64_t bytes = 0;    // 0 is allowed: the message only passes a turn
   std::int64_t offset = 0;   // into the rank's send or receive buffer, bytes
-  // Earlier operations of this rank (smaller index) that must be complete before this one starts.
+  // Earlier operations of this rank (with a smaller index) that must complete before this one starts.
   std::array<OpIndex, 2> after{phase_start, phase_start};
-  // A send that passes on what an earlier receive of this rank brought: that receive's index. The
-  // bytes are then taken from the receive buffer at `offset`.
+  // For a send that forwards received data: the index of the earlier receive of this rank. The bytes are then
+  // taken from the receive buffer at `offset`.
   OpIndex forwards = -1;
-  // Whose data a receive brings (verification): -1 is the peer itself; a chain names its first rank.
+  // Rank whose data a receive brings (verification); -1: the peer. In a chain it is the first rank.
   Rank origin = -1;
-  // Where in the sender's buffer a receive's bytes began (verification); -1: at `offset` as well.
+  // Offset in the origin's send buffer at which the received bytes began (verification); -1: `offset`.
   std::int64_t origin_offset = -1;
-  std::int32_t slot = -1;          // which sample of the phase this operation ends; -1: untimed
-  OpIndex since = phase_start;     // the sample is done(this) - posted(since), over `divisor`
+  std::int32_t slot = -1;          // index of the sample that this operation ends; -1: untimed
+  OpIndex since = phase_start;     // the sample is (done(this) - posted(since)) / divisor
   double divisor = 1;              // 2 for half a round trip
-  std::int64_t sample_bytes = -1;  // bytes the sample stands for; -1: `bytes` of this operation
+  std::int64_t sample_bytes = -1;  // bytes that the sample counts; -1: `bytes`
 };
 
-// What a pattern needs for one message size. Property: every emitted op stays inside it.
+// Resources that a pattern needs for one message size. Every emitted operation stays within them.
 struct Extent {
   std::int64_t phases = 0;
-  std::int32_t slots = 1;          // samples a rank has in a phase, at most
+  std::int32_t slots = 1;          // most samples of a rank in a phase
   std::int32_t channels = 1;       // op.channel < channels
   std::int32_t rails = 1;          // op.rail < rails
   std::int64_t send_bytes = 0;     // size of the send buffer of a rank
   std::int64_t receive_bytes = 0;  // size of the receive buffer of a rank
-  // Receives arrive where sends are taken from, as in NetPIPE: a bounced message comes from the cache.
+  // Receives use the send buffer, as in NetPIPE, so that a bounced message comes from the cache.
   // `receive_bytes` is then at most `send_bytes`.
   bool one_buffer = false;
-  // Short messages: may the backend run a phase's operations several times back to back and divide
-  // each sample by the count? False where every message is a sample of its own.
+  // True if the backend may run a phase's operations several times back to back (short messages) and divide
+  // each sample by the count. False if every message is a sample of its own.
   bool iterable = true;
 };
 
-// One phase for all ranks; state that ranks share (a permutation) is O(ranks), made once.
+// One phase for all ranks. State that ranks share (a permutation) takes O(ranks) and is made once.
 class Phase {
  public:
   virtual ~Phase() = default;
   // Appends the operations of `rank` in program order; `ops` arrives empty. A rank may have none.
   // The n-th send on (source, destination, channel, rail) meets the n-th receive.
   virtual void emit(Rank rank, std::vector<Op>& ops) const = 0;
-  // What the pattern's own bandwidth formula credits: bytes that `rank` is credited in this phase.
-  // The published figure is credited bytes / slowest rank's time (see PatternInfo::formula).
+  // Bytes credited to `rank` in this phase by the pattern's own bandwidth formula. The published figure is
+  // credited bytes / slowest rank's time (see PatternInfo::formula).
   virtual double credited_bytes(Rank rank) const = 0;
   // A short label of the phase for people ("stride 3", "4 senders, 16 receivers"); may be empty.
   virtual std::string label() const { return {}; }
@@ -80,12 +81,12 @@ class Pattern {
  public:
   virtual ~Pattern() = default;
   virtual Extent extent(Rank ranks, std::int64_t bytes) const = 0;
-  // Ranks that `self` may exchange messages with in any phase; symmetric, sorted, without self.
+  // Returns the ranks that `self` may exchange messages with in any phase: symmetric, sorted, without `self`.
   virtual std::vector<Rank> peers(Rank self, Rank ranks) const = 0;
-  // phase(i) depends only on parameters, seed, ranks, bytes and i: 0 <= index < extent.phases.
+  // Returns a phase, 0 <= index < extent.phases. It depends only on parameters, seed, ranks, bytes and index.
   virtual std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const = 0;
-  // Of the phase, but told without making it where that would be O(ranks): its label, and the most that a
-  // rank is credited in it.
+  // The label of a phase, and the most bytes credited to one of its ranks. A pattern overrides these if
+  // making the phase takes O(ranks) and the answer does not.
   virtual std::string label(Rank ranks, std::int64_t bytes, std::int64_t index) const {
     return phase(ranks, bytes, index)->label();
   }
@@ -97,7 +98,8 @@ class Pattern {
   }
   // Message sizes measured when the user names none, bytes.
   virtual std::vector<std::int64_t> default_sizes() const { return {1'000'000}; }
-  // Why these ranks cannot run this pattern ("pairs names rank 9, but there are 8 ranks"); empty: fine.
+  // Returns why the pattern cannot run on so many ranks ("pairs names rank 9, but there are 8 ranks"); empty
+  // if it can.
   virtual std::string refuse(Rank ranks) const {
     (void)ranks;
     return {};

@@ -1,4 +1,4 @@
-// What there is: every pattern and backend, each one file and one line in a .def file.
+// The registry of patterns and backends. Each is one file and one line in a .def file.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ enum class PatternShape : std::uint8_t {
 };
 std::string_view name_of(PatternShape shape);
 
-// Whether `crosscut evaluate` measures the pattern: at the sizes that dense patterns share, or at its own.
+// States if `crosscut evaluate` measures the pattern, and at which sizes: those that dense patterns share, or
+// its own.
 enum class Evaluation : std::uint8_t { none, at_shared_sizes, at_own_sizes };
 std::string_view name_of(Evaluation evaluation);
 
@@ -43,12 +44,14 @@ struct PatternInfo {
   std::string_view formula;  // its bandwidth formula, as text: "2 m / t_slowest"
   // Where the method comes from: "Fatoohi et al. 2005, algorithm 2".
   std::string_view source;
-  // What `credited_bytes` is per: "rank" (rate of a rank, slowest sets it) or "phase" (sum of ranks).
+  // Unit that `credited_bytes` refers to: "rank" (rate of a rank; the slowest sets it) or "phase" (sum over
+  // ranks).
   std::string_view formula_per;
   PatternShape shape = PatternShape::dense;
-  // A phase's messages run at once and none waits for another: a slow one tells of a host, a route, a trunk.
+  // True if a phase's messages run at once and none waits for another, so that a slow one implicates a host,
+  // a route or a trunk.
   bool findings = true;
-  // A short message meets no other on its way: its time is a latency.
+  // True if a short message meets no other on its way, so that its time is a latency.
   bool latency = false;
   Evaluation evaluation = Evaluation::none;
   std::span<const Parameter> parameters;
@@ -62,12 +65,12 @@ struct BackendInfo {
   bool live = true;  // moves bytes between processes; false: null, sim
   bool tolerates_failure = false;
   bool lossy = false;             // may lose bytes; records how many (udp)
-  std::int64_t repetitions = 20;  // unless the job says; 1 where all would be the same
-  // Empty: can be used in this executable. Else why not, and what to do.
+  std::int64_t repetitions = 20;  // default; 1 if all repetitions would be the same
+  // Why this executable cannot use the backend, and what to do; empty if it can.
   std::string_view unavailable{};
-  // Makes the backend on one rank (backend.hpp); null where `unavailable` says why.
+  // Makes the backend on one rank (backend.hpp); null if `unavailable` says why.
   std::unique_ptr<measure::Backend> (*make)(const measure::BackendContext&, const Parameters&) = nullptr;
-  // In place of `make`: serves a whole session in one process, which starts no ranks; returns the exit
+  // Set instead of `make`: serves a whole session in one process, without starting ranks. Returns the exit
   // status.
   int (*serve)(const session::SessionConfig&, int requests_fd, int events_fd) = nullptr;
 };
@@ -75,11 +78,12 @@ struct BackendInfo {
 std::span<const PatternInfo* const> patterns();
 std::span<const BackendInfo* const> backends();
 
-// Throw UsageError with the nearest names for an unknown one.
+// Throw UsageError for an unknown name, with the nearest known ones.
 const PatternInfo& find_pattern(std::string_view name);
 const BackendInfo& find_backend(std::string_view name);
 
-// In one file of core/patterns/: `CROSSCUT_DEFINE_PATTERN(simple_pairwise, {.name = "simple-pairwise", ...})`
+// Defines a pattern in a file of core/patterns/: `CROSSCUT_DEFINE_PATTERN(simple_pairwise, {.name =
+// "simple-pairwise", ...})`
 #define CROSSCUT_DEFINE_PATTERN(id, ...)                 \
   namespace crosscut::patterns {                         \
   extern const program::PatternInfo pattern_##id;        \

@@ -1,12 +1,12 @@
-// Apart from registry.cpp: which backends there are is settled for each executable, and a test of patterns
-// links none.
+// The list of backends, which differs between executables. It is not in registry.cpp because a test of
+// patterns links no backend.
 #include <array>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
 #include "program/registry.hpp"
 
-// CROSSCUT_BACKEND_NEEDS: a backend that needs a library beyond libc, and which.
+// CROSSCUT_BACKEND_NEEDS names a backend and the library beyond libc that it needs.
 #define CROSSCUT_BACKEND(id)              \
   namespace crosscut::backends::id {      \
   extern const program::BackendInfo info; \

@@ -10,7 +10,7 @@ namespace {
 
 struct Place {
   Rank rank = 0;
-  std::size_t index = 0;  // of the operation
+  std::size_t index = 0;  // index of the operation
 };
 
 using Stream = std::tuple<Rank, Rank, std::uint8_t, std::uint8_t>;  // source, destination, channel, rail
@@ -24,7 +24,7 @@ const Op& op_at(const Programs& programs, Place place) {
   return programs[static_cast<std::size_t>(place.rank)][place.index];
 }
 
-// One kind of operation, by stream, in program order.
+// All operations of one kind, by stream, in program order.
 std::vector<std::pair<Stream, Place>> by_lane(const Programs& programs, Op::Kind kind) {
   std::vector<std::pair<Stream, Place>> found;
   for (std::size_t rank = 0; rank < programs.size(); ++rank)
@@ -37,7 +37,7 @@ std::vector<std::pair<Stream, Place>> by_lane(const Programs& programs, Op::Kind
   return found;
 }
 
-// Whose data the operation moves.
+// Returns the rank whose data the operation moves.
 Rank origin_of(const Programs& programs, Place place) {
   const Op& op = op_at(programs, place);
   if (op.kind == Op::Kind::receive) return op.origin >= 0 ? op.origin : op.peer;
@@ -65,7 +65,7 @@ std::string disagreement(const Programs& programs, Place sent, Place received) {
   return {};
 }
 
-// Operations of all ranks in one numbering.
+// Numbers the operations of all ranks consecutively.
 class Rehearsal {
  public:
   Rehearsal(const Programs& programs, std::uint64_t seed) : programs_(programs), random_(seed) {

@@ -11,11 +11,12 @@ namespace crosscut::program {
 
 using Programs = std::vector<std::vector<Op>>;  // [rank][operation]
 
-// Both: empty when fine, else what is wrong and where.
+// Both return an empty string, or what is wrong and where.
 
-// The n-th send of each lane meets the n-th receive; they agree.
+// Checks that the n-th send of each lane matches the n-th receive.
 std::string check_matching(const Programs& programs);
-// Rendezvous, ready operations posted in random order: does everything complete? Programs must match.
+// Checks that every operation completes under rendezvous, with ready operations posted in random order.
+// Programs must match.
 std::string check_completion(const Programs& programs, std::uint64_t seed);
 
 std::string at_operation(Rank rank, std::size_t index, const std::string& problem);
