@@ -1,6 +1,7 @@
-// The barrier between phases: a tree of connections of its own, apart from what is measured.
+// The barrier between phases: a tree of its own connections, separate from those measured.
 //
-// Sixteen children a rank: 4,096 ranks are three levels deep, and no rank writes to more than sixteen.
+// Each rank has up to sixteen children. So 4,096 ranks are three levels deep, and no rank writes to more than
+// sixteen.
 #pragma once
 
 #include <mutex>
@@ -20,10 +21,11 @@ class BarrierTree {
     Rank parent = -1;  // -1: the root
     std::vector<Rank> children;
   };
-  // Where `self` stands among the living ranks (sorted).
+  // Returns the place of `self` among the living ranks (sorted).
   static Place place(Rank self, std::span<const Rank> living);
 
-  // A rank's clock against the root's: seconds to subtract from its own reading, and how wrong that may be.
+  // Offset of a rank's clock from the root's: the seconds to subtract from its reading, and their
+  // uncertainty.
   struct ClockOffset {
     double seconds = 0;
     double uncertainty_seconds = 0;
@@ -31,11 +33,12 @@ class BarrierTree {
 
   void set(Fd parent, std::vector<Fd> children);
   void poll(bool on) { polling_ = on; }  // spin instead of sleeping while waiting
-  // Returns when all ranks have called it. Throws ConnectionLost when interrupted or a neighbour is gone.
+  // Returns when all ranks have called it. Throws ConnectionLost if interrupted or if a neighbour is gone.
   void wait();
-  // Collective: exchanges clock readings down the tree (Cristian 1989: of several round trips the shortest).
+  // Collective: exchanges clock readings down the tree and uses the shortest of several round trips (Cristian
+  // 1989).
   ClockOffset measure_offset();
-  // From any thread: whoever waits gets ConnectionLost. The tree must be set again after.
+  // Makes wait() throw ConnectionLost; callable from any thread. The tree must be set again afterwards.
   void interrupt();
   void clear();
 

@@ -15,7 +15,7 @@ namespace crosscut::session {
 namespace {
 
 constexpr std::uint64_t watched_tag = std::uint64_t{1} << 32;
-// A frame that has begun must arrive whole within this.
+// A frame must arrive completely within this time of its first bytes.
 constexpr double frame_patience_seconds = 20;
 constexpr int rounds_before_stalled = 4;
 
@@ -25,7 +25,7 @@ void add_to(int epoll, int fd, std::uint64_t tag) {
     throw_errno("watching a descriptor");
 }
 
-// A node that loses power says nothing: the kernel then finds out.
+// A node that loses power sends nothing; keep-alive lets the kernel find out.
 void keep_alive(int fd, double timeout_seconds) {
   const int on = 1, idle = std::max(1, static_cast<int>(timeout_seconds / 2)), count = 3, interval = 2;
   ::setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
@@ -189,7 +189,7 @@ ControlServer::Heard ControlServer::hear(double seconds, bool expecting) {
       }
     }
     if (ready > 0 || !heard_.empty()) continue;
-    // Only when nothing waits to be read: an answer may be among it.
+    // Ping only if nothing is left to read: it may contain an answer.
     if (expecting && milliseconds_left(next_question_) == 0) ask_all();
     if (heard_.empty() && milliseconds_left(deadline) == 0) return {};
   }

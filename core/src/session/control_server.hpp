@@ -1,4 +1,5 @@
-// The conductor's ears and mouth: one proven connection to every rank. Notices who is dead and who is silent.
+// The conductor's side of the control connections: one authenticated connection to every rank. Detects ranks
+// that are dead or silent.
 #pragma once
 
 #include <deque>
@@ -17,8 +18,8 @@ class ControlServer {
   ControlServer(const Address& interface, std::string secret, Rank ranks, double timeout_seconds);
   Address address() const { return acceptor_.address(); }
 
-  // Until every rank has connected and said its first frame (joined). Throws RunError naming the missing
-  // ones. `idle` is called now and then; it may throw to give up.
+  // Waits until every rank has connected and sent its first frame (joined). Throws RunError that names the
+  // missing ranks. `idle` is called periodically and may throw to give up.
   std::vector<Frame> await_all(double patience_seconds, const std::function<void()>& idle);
 
   void send(Rank rank, FrameType type, std::span<const std::byte> payload);
@@ -31,8 +32,8 @@ class ControlServer {
     std::string reason;  // lost
     int fd = -1;         // input: a watched descriptor is readable
   };
-  // Waits at most so long for the next thing. While `expecting` something, ranks are asked now and then
-  // whether they are still there (a few bytes each, every half of the timeout).
+  // Waits up to `seconds` for the next event. While `expecting` something, it pings the ranks (a few bytes
+  // each, every half of the time-out).
   Heard hear(double seconds, bool expecting);
   void watch(int fd);  // also listen to this descriptor
   void unwatch(int fd);

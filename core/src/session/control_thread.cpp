@@ -13,7 +13,7 @@ namespace crosscut::session {
 namespace {
 
 constexpr double writing_patience_seconds = 60;
-// How long the measuring thread may take to notice that all is over (it may hang inside a library).
+// Time for the measuring thread to notice the end of the session (it may hang inside a library).
 constexpr int last_grace_milliseconds = 3000;
 
 bool same(const Hello& a, const Hello& b) {
@@ -111,8 +111,9 @@ bool ControlThread::receive_from_conductor() {
     conductor_is_gone("the conductor (rank 0) is gone");
     return false;
   }
-  // The shove first, then the word: when the measuring thread hears why, it has been interrupted already, and
-  // may clear that. What it was doing fails meanwhile, and it comes to listen.
+  // Interrupt first, then deliver the frame. Once the measuring thread reads the frame, it has been
+  // interrupted already and may clear the interrupt. The operation in progress fails meanwhile, so the thread
+  // comes back to read.
   const bool last = frame.type == FrameType::end;
   if (last || frame.type == FrameType::abort_block) interrupt();
   {
@@ -123,7 +124,8 @@ bool ControlThread::receive_from_conductor() {
   return !last;
 }
 
-// The measuring thread hangs in a library call and cannot say why all is over.
+// Ends the process because the measuring thread hangs in a library call and cannot report why the session is
+// over.
 void ControlThread::leave() {
   const std::lock_guard lock(mutex_);
   if (conductor_gone_) {

@@ -1,5 +1,6 @@
-// A rank's second thread: it hears the conductor and new connections, so that the measuring thread need not
-// look up. It sleeps in poll() while a timed section runs, and takes no processor time unless spoken to.
+// A rank's second thread: it listens to the conductor and accepts connections, so that the measuring thread
+// need not. While a timed section runs it sleeps in poll() and uses no processor time until something
+// arrives.
 #pragma once
 
 #include <atomic>
@@ -19,33 +20,35 @@ namespace crosscut::session {
 
 class ControlThread {
  public:
-  // `control` is this rank's proven connection to the conductor; one acceptor an interface. While blocks are
-  // measured the conductor speaks regularly: when it has said nothing for `silence_seconds` (0: for ever), it
-  // is taken for gone.
+  // `control` is this rank's authenticated connection to the conductor; there is one acceptor for each
+  // interface. While blocks are measured the conductor sends something regularly. If it has sent nothing for
+  // `silence_seconds` (0: no limit), it is considered gone.
   ControlThread(Fd control, std::vector<Acceptor> acceptors, double silence_seconds = 0);
   ~ControlThread();
   ControlThread(const ControlThread&) = delete;
   ControlThread& operator=(const ControlThread&) = delete;
 
-  // Measuring thread. The next word of the conductor; ConnectionLost when it is gone.
+  // Returns the conductor's next frame, for the measuring thread; throws ConnectionLost if the conductor is
+  // gone.
   Frame next();
   void send(FrameType type, std::span<const std::byte> payload);
-  // Waits for the connection that introduces itself so (same purpose, rank, epoch, channel, rail).
+  // Waits for the connection whose hello matches `wanted` (purpose, rank, epoch, channel, rail).
   Fd accepted(const Hello& wanted, Deadline deadline);
-  // While false, strangers wait in the kernel's queue and cost nothing.
+  // While false, new connections wait in the kernel's queue and cost nothing.
   void listen(bool on);
-  // Called from the control thread when the conductor aborts the block or is gone: must make the
-  // measuring thread return from whatever it waits for.
+  // Sets the function that the control thread calls if the conductor aborts the block or is gone. It must
+  // make the measuring thread return from any wait.
   void on_interrupt(std::function<void()> interrupt);
   bool interrupted() const { return interrupted_.load(std::memory_order_acquire); }
-  // Also forgets connections that belong to an earlier epoch.
+  // Also drops connections that belong to an earlier epoch.
   void clear_interrupt(std::uint32_t epoch);
-  // Moves whenever the measuring thread gets on; the conductor tells waiting from hanging by it.
+  // Counter that increases whenever the measuring thread makes progress; it lets the conductor tell waiting
+  // from hanging.
   std::atomic<std::uint64_t>& progress() { return progress_; }
 
  private:
   void attend();
-  bool receive_from_conductor();  // false: gone, or has said the last word
+  bool receive_from_conductor();  // false: it is gone or has ended the session
   void conductor_is_gone(std::string reason);
   [[noreturn]] void leave();
   std::optional<Deadline> end_of_silence() const;
@@ -57,16 +60,16 @@ class ControlThread {
   std::vector<Acceptor> acceptors_;
   Fd wake_;
   double silence_seconds_;
-  Deadline last_heard_{};      // the control thread alone, as is the next
-  bool is_measuring_ = false;  // from an order to measure until another word than the next such order
+  Deadline last_heard_{};      // this and the next: control thread only
+  bool is_measuring_ = false;  // from an order to measure until a frame of another kind
   std::atomic<bool> listening_{true}, ending_{false}, interrupted_{false};
   alignas(64) std::atomic<std::uint64_t> progress_{0};
-  alignas(64) std::mutex mutex_;  // guards what follows
+  alignas(64) std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::deque<Frame> frames_;
   std::vector<Acceptor::Accepted> connections_;
   std::function<void()> interrupt_;
-  std::optional<std::string> conductor_gone_;  // why
+  std::optional<std::string> conductor_gone_;  // the reason
   std::mutex sending_;
   std::thread thread_;
 };

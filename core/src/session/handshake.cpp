@@ -79,7 +79,7 @@ Acceptor::Acceptor(const Address& interface, std::string secret, double patience
 Address Acceptor::address() const { return local_address(listener_.get()); }
 
 void Acceptor::accept_new() {
-  // Bounded, so that a flood of strangers cannot keep a rank in this loop.
+  // Bounded, so that a flood of connections cannot keep a rank in this loop.
   for (std::size_t i = 0; i < most_pending; ++i) {
     Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!fd) {
@@ -99,7 +99,7 @@ void Acceptor::accept_new() {
     std::memcpy(challenge.data(), magic.data(), magic.size());
     std::memcpy(challenge.data() + magic.size(), pending.nonce.data(), pending.nonce.size());
     epoll_event event{.events = EPOLLIN, .data = {.ptr = &pending}};
-    // Forty bytes always fit into the send buffer of a new connection.
+    // Forty bytes always fit in the send buffer of a new connection.
     if (::send(pending.fd.get(), challenge.data(), challenge.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
             static_cast<ssize_t>(challenge.size()) ||
         ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pending.fd.get(), &event) != 0) {
@@ -108,7 +108,7 @@ void Acceptor::accept_new() {
   }
 }
 
-// True: `pending` is finished, one way or the other.
+// Returns true if `pending` is finished, accepted or not.
 bool Acceptor::advance(Pending& pending, const std::function<void(Accepted)>& accepted) {
   static_assert(sizeof(pending.received) == proof_bytes);
   while (pending.have < proof_bytes) {
@@ -150,7 +150,7 @@ void Acceptor::service(const std::function<void(Accepted)>& accepted) {
       pending_.remove_if([&](const Pending& other) { return &other == pending; });
     }
   }
-  // After the events: accepting may drop a stranger that an event still points to.
+  // This follows the events: accepting may drop a connection that an event still points to.
   if (new_ones) accept_new();
   const auto now = std::chrono::steady_clock::now();
   while (!pending_.empty() && pending_.front().deadline <= now) pending_.pop_front();

@@ -1,8 +1,9 @@
-// Who may talk to a rank: whoever proves knowledge of the run's secret, before any further byte is parsed.
+// The handshake that opens every connection: each side proves that it knows the run's secret before any
+// further byte is parsed.
 //
-// Three messages of fixed length. Listener: magic, nonce. Connector: hello, its nonce,
-// HMAC(secret, "connect" | both nonces | hello). Listener: HMAC(secret, "accept" | both nonces | hello). Both
-// sides have then proved the secret, and the hello cannot be replayed or altered.
+// Three messages of fixed length. Listener: magic, nonce. Connector: hello, its nonce, HMAC(secret, "connect"
+// | both nonces | hello). Listener: HMAC(secret, "accept" | both nonces | hello). Both sides have then proved
+// the secret, and the hello cannot be replayed or altered.
 #pragma once
 
 #include <array>
@@ -21,21 +22,23 @@ namespace crosscut::session {
 
 enum class Purpose : std::uint32_t { control = 1, tree = 2, data = 3 };
 
-// What a connection is for; travels authenticated. Little-endian, no padding.
+// The purpose of a connection, sent authenticated. Little-endian, no padding.
 struct Hello {
   Purpose purpose = Purpose::control;
   Rank rank = -1;             // of the connector
-  std::uint32_t epoch = 0;    // which set of living ranks it belongs to
+  std::uint32_t epoch = 0;    // number of the set of living ranks that it belongs to
   std::uint32_t channel = 0;  // data
   std::uint32_t rail = 0;     // data
 };
 
-// Connects and proves itself; `from` binds the local end. Throws ConnectionLost (which end, why).
+// Connects and authenticates; `from` binds the local end. Throws ConnectionLost that names the other end and
+// the cause.
 Fd connect_authenticated(const Address& to, const std::optional<Address>& from, std::string_view secret,
                          const Hello& hello, Deadline deadline);
 
-// A listener and the strangers in front of it. One that has not proved itself within the patience is closed;
-// beyond `most_pending` strangers the oldest goes. No allocation depends on what a stranger sends.
+// A listener and its unauthenticated connections. A connection that has not proved itself within
+// `patience_seconds` is closed; beyond `most_pending` the oldest is closed. No allocation depends on
+// unauthenticated input.
 class Acceptor {
  public:
   struct Accepted {
@@ -47,7 +50,7 @@ class Acceptor {
   Acceptor(const Address& interface, std::string secret, double patience_seconds = 5);
   Address address() const;
   int poll_fd() const { return epoll_.get(); }  // readable when `service` has work
-  // Does what can be done without waiting; hands each proven connection to `accepted`.
+  // Does what is possible without waiting; passes each authenticated connection to `accepted`.
   void service(const std::function<void(Accepted)>& accepted);
   bool has_pending() const { return !pending_.empty(); }
 

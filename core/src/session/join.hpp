@@ -1,4 +1,4 @@
-// How a rank comes into a session: it listens, finds the conductor, proves itself and says what it is.
+// Joins a rank to a session: it listens, connects to the conductor, authenticates and describes its node.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,15 @@
 namespace crosscut::session {
 
 struct Membership {
-  Fd control;                       // proven, to the conductor
+  Fd control;                       // authenticated connection to the conductor
   std::vector<Acceptor> acceptors;  // one a rail
   std::vector<Address> interfaces;  // one a rail
 };
 
-// Of the setup, which separates them by commas. Throws UsageError.
+// Returns the interfaces of the setup, a list separated by commas. Throws UsageError.
 std::vector<Address> interfaces_of(const RankSetup& setup);
 
-// Throws RunError when the conductor cannot be reached within the setup's time-out.
+// Throws RunError if the conductor cannot be reached within the setup's time-out.
 Membership join(const RankSetup& setup, const Address& conductor);
 
 }  // namespace crosscut::session

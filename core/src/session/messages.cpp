@@ -12,7 +12,7 @@ void add_texts(Writer& writer, const std::vector<std::string>& texts) {
   for (const auto& text : texts) writer.add(text);
 }
 
-// Each text takes at least the eight bytes of its length, so the count alone takes no memory.
+// Each text takes at least the eight bytes of its length, so a claimed count alone takes no memory.
 std::vector<std::string> get_texts(Reader& reader) {
   std::vector<std::string> texts;
   for (auto left = reader.get<std::uint32_t>(); left > 0; --left) texts.push_back(reader.text());
@@ -108,7 +108,7 @@ Ready unpack(std::span<const std::byte> payload) {
 }
 
 std::vector<std::byte> pack(const RunOrder& message) {
-  // Whether it is to be summed up does not concern a single rank.
+  // A single rank need not know if samples will be summarised, so `summarise` is not sent.
   const auto& request = message.request;
   const auto& block = request.block;
   return bytes_of(Writer()

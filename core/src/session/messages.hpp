@@ -1,4 +1,4 @@
-// What the frames between conductor and ranks carry (wire.hpp), written and read in one place.
+// Payloads of the frames between conductor and ranks (wire.hpp), written and read in one place.
 #pragma once
 
 #include <string>
@@ -11,29 +11,29 @@
 
 namespace crosscut::session {
 
-// rank: I am here.
+// From a rank that has connected.
 struct Joined {
   std::string node;                    // identity of the node
   std::string facts;                   // JSON of node_facts
   std::vector<std::string> listeners;  // one address a rail
 };
 
-// conductor: all are here; and again whenever a rank is lost.
+// From the conductor, once all ranks have joined and again whenever one is lost.
 struct Welcome {
   std::uint32_t epoch = 0;
   std::vector<Rank> living;
-  std::vector<std::vector<std::string>> listeners;  // [rail][rank]; only in the first
-  std::vector<std::int32_t> node;                   // [rank]; only in the first
+  std::vector<std::vector<std::string>> listeners;  // [rail][rank]; first welcome only
+  std::vector<std::int32_t> node;                   // [rank]; first welcome only
 };
 
-// rank: the barrier stands; how clocks and ranks leave it.
+// From a rank, once its barrier is built: clock offset and times of leaving trial barriers.
 struct Ready {
   BarrierTree::ClockOffset offset;
-  std::vector<std::int64_t> exits;  // nanoseconds of this rank's clock at which it left each trial barrier
+  std::vector<std::int64_t> exits;  // this rank's clock on leaving each trial barrier, ns
   std::string facts;                // JSON object; may be empty
 };
 
-// conductor: measure this.
+// From the conductor: an order to measure one block.
 struct RunOrder {
   std::uint32_t epoch = 0;
   BlockRequest request;
@@ -58,7 +58,7 @@ std::vector<std::byte> pack(const Complaint& message);
 std::vector<std::byte> pack(const Refusal& message);
 std::vector<std::byte> pack(const measure::RankSamples& message);
 
-// Each throws RunError when the payload does not hold exactly one message.
+// Throws RunError unless the payload holds exactly one message.
 template <class T>
 T unpack(std::span<const std::byte> payload);
 

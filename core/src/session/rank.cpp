@@ -23,10 +23,11 @@ namespace {
 
 constexpr int trial_barriers = 30;
 
-// The conductor asks every half time-out, but may see to a loss or wait for its disk between blocks.
+// The conductor pings every half time-out, but between blocks it may be handling a loss or waiting for its
+// disk.
 double silence_seconds(double timeout_seconds) { return 2 * timeout_seconds + 5; }
 
-// The measuring thread of one rank: hears the conductor's words and does them.
+// The measuring thread of one rank: receives the conductor's orders and carries them out.
 class RankLoop {
  public:
   RankLoop(const RankSetup& setup, Fd control, std::vector<Acceptor> acceptors,
@@ -72,7 +73,7 @@ class RankLoop {
 
  private:
   void complain(const Complaint& complaint) {
-    // Interrupted: the conductor knows more than this rank.
+    // Interrupted: the conductor knows the cause better than this rank.
     if (!control_thread_.interrupted()) control_thread_.send(FrameType::complaint, pack(complaint));
   }
 
@@ -101,7 +102,7 @@ class RankLoop {
       for (const auto& text : rail) addresses.push_back(Address::parse(text));
     }
     const auto mine = words.node.at(static_cast<std::size_t>(setup_.rank));
-    // Several launchers may have started ranks on one machine, each knowing only its own.
+    // Several launchers may have started ranks on one machine, each knowing only its own ranks.
     const auto beside = std::count(words.node.begin(), words.node.end(), mine);
     oversubscribed_ = setup_.oversubscribed || beside > ::sysconf(_SC_NPROCESSORS_ONLN);
     leads_node_ = std::find(words.node.begin(), words.node.end(), mine) == words.node.begin() + setup_.rank;
@@ -234,7 +235,7 @@ class RankLoop {
   conduct::Job job_;
   std::unique_ptr<program::Pattern> pattern_;
   std::uint32_t epoch_ = 0;
-  Complaint waited_for_;  // what was under way when the block was aborted
+  Complaint waited_for_;  // the operation in progress when the block was aborted
   bool leads_node_ = false, oversubscribed_ = false;
 };
 
@@ -244,7 +245,7 @@ void measure(const RankSetup& setup, const Address& conductor) {
       .serve();
 }
 
-// The others wait for an address: where there will be none, they are told so by an empty one.
+// Other ranks wait for the address; an empty one tells them that there will be none.
 std::unique_ptr<conduct::Conductor> make_conductor(const RankSetup& setup) {
   std::unique_ptr<conduct::Conductor> conductor;
   try {

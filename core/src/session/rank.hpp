@@ -1,5 +1,5 @@
-// One measuring process, from joining the session to its end. Called by `node` (node.cpp) in each child
-// and by the MPI executable in each task.
+// One measuring process, from joining the session to its end. `node` (node.cpp) calls it in each child, and
+// the MPI executable in each task.
 #pragma once
 
 #include <functional>
@@ -13,32 +13,33 @@ namespace crosscut::session {
 struct RankSetup {
   Rank rank = 0;
   Rank ranks = 1;
-  Rank local_ranks = 1;                 // of them on this node; fewer than `ranks`: rank 0 says `listening`
+  Rank local_ranks = 1;                 // ranks on this node; if fewer than `ranks`, rank 0 says `listening`
   std::string host;                     // this node's name as the launcher knows it; empty: gethostname
   std::string secret;                   // raw bytes, 32
   std::string conductor;                // "address:port" of rank 0; ignored by rank 0 itself
   std::string interface = "127.0.0.1";  // numeric address or interface name that listeners bind to
   std::string backend = "tcp";
   std::string place = "local";
-  double timeout_seconds = 30;  // a silent rank is named within about twice this
+  double timeout_seconds = 30;  // a silent rank is reported within about twice this
   bool oversubscribed = false;  // more ranks than cores on this node: waits block
-  // Rank 0 only. Requests come from `requests_fd`, events go to `events_fd` (session protocol). The
-  // conductor's address is written to `address_fd` as one line, unless -1.
+  // Rank 0 only. Reads requests from `requests_fd` and writes events to `events_fd` (session protocol).
+  // Writes the conductor's address to `address_fd` as one line, unless it is -1.
   int requests_fd = 0;
   int events_fd = 1;
   int address_fd = -1;
-  // Rank 0 only: lines {"event": "failed-rank", "rank": 5, "node": "n003", "reason": …} about ranks whose end
-  // the launcher saw, often before any connection says so and with the cause (a signal). -1: none.
+  // Rank 0 only: source of lines {"event": "failed-rank", "rank": 5, "node": "n003", "reason": …} about ranks
+  // whose end the launcher saw. They often come before any connection fails and give the cause (a signal).
+  // -1: none.
   int reports_fd = -1;
-  // Rank 0 only: called in the measuring thread with the conductor's address, before it joins. For launchers
-  // that tell the others by means of their own (MPI).
+  // Rank 0 only: called in the measuring thread with the conductor's address, before it joins. Launchers that
+  // inform the other ranks by their own means (MPI) use it.
   std::function<void(const std::string& address)> announce;
-  // Called with why this rank cannot go on, before run_rank returns another status than 0. Empty: nobody but
-  // the reader of standard error is told.
+  // Called with the reason why this rank cannot continue, before run_rank returns a status other than 0. If
+  // empty, the reason appears on standard error only.
   std::function<void(std::string_view)> last_words;
 };
 
-// Returns the exit status: 0 fine, 1 a job or rank failed, 2 usage, 130 interrupted.
+// Returns the exit status: 0 success, 1 a job or rank failed, 2 usage error, 130 interrupted.
 int run_rank(const RankSetup& setup);
 
 }  // namespace crosscut::session

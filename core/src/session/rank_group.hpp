@@ -1,5 +1,5 @@
-// All ranks together, as the conductor sees them: it asks for a block and gets everybody's samples. Live
-// ranks are reached over control connections (remote_ranks.hpp); a simulator computes them in this process.
+// All ranks as the conductor sees them: it requests a block and receives all ranks' samples. Live ranks are
+// reached over control connections (remote_ranks.hpp); a simulator computes their samples in this process.
 #pragma once
 
 #include <string>
@@ -15,18 +15,19 @@ struct BlockRequest {
   std::int64_t bytes = 0;
   store::Block block;  // phase numbers of the pattern, from 0
   std::int64_t iterations = 1;
-  // Only summaries of phases are wanted: a rank group that has all samples at hand may sum them up itself.
+  // True if only summaries of phases are wanted. A group that holds all samples may then summarise them
+  // itself.
   bool summarise = false;
 };
 
 struct BlockOutcome {
-  store::BlockData data;  // its block as asked for
+  store::BlockData data;  // its block is the requested one
   std::vector<measure::WrongByte> wrong;
   std::int64_t wrong_count = 0;
-  std::vector<measure::Effort> effort;  // [rank]; empty where nothing is moved
+  std::vector<measure::Effort> effort;  // [rank]; empty if nothing is moved
 };
 
-// A rank that is gone for good: which, where, why.
+// A rank that is lost for good: its number, its node and the reason.
 struct LostRank {
   Rank rank = 0;
   std::string node, reason;
@@ -36,21 +37,22 @@ class RankGroup {
  public:
   virtual ~RankGroup() = default;
   virtual Rank ranks() const = 0;
-  // [rank] index into the nodes of `attributes()`.
+  // Returns each rank's index into the nodes of `attributes()`: [rank].
   virtual std::vector<std::int32_t> nodes() const = 0;
-  // What is known of the machines before any job: nodes, sync, clock, tcp.
+  // Returns facts about the machines that are known before any job: nodes, sync, clock, tcp.
   virtual json::Object attributes() const = 0;
-  // Makes the job known to all ranks, which take memory for it. Throws UsageError when a rank refuses.
-  // Returns attributes (counters before, wait).
+  // Announces the job to all ranks, which allocate memory for it. Returns attributes (counters before, wait).
+  // Throws UsageError if a rank refuses.
   virtual json::Object begin(const conduct::Job& job) = 0;
-  // Throws RunError when it cannot be had (a rank was lost and may not be).
+  // Runs one block. Throws RunError if it cannot be had (a rank was lost and the job does not tolerate that).
   virtual BlockOutcome run(const BlockRequest& request) = 0;
-  // Ends the job; attributes (counters after, the backend's facts).
+  // Ends the job. Returns attributes (counters after, the backend's facts).
   virtual json::Object end() = 0;
-  // Lets go of a job that was refused or ended early.
+  // Abandons a job that was refused or ended early.
   virtual void reset() = 0;
   virtual const std::vector<LostRank>& lost() const = 0;
-  // False: time does not pass (null, sim), so nothing needs to be warmed up or repeated for the clock's sake.
+  // False if no real time passes (null, sim), so that neither warm-up nor repetition for the clock's sake is
+  // needed.
   virtual bool real_time() const = 0;
 };
 

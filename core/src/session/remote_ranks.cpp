@@ -12,10 +12,10 @@
 namespace crosscut::session {
 namespace {
 
-// After the first loss: time for others' to be heard, and for the launcher's report of the cause.
+// Time after the first loss to hear of further ones and of the launcher's report of the cause.
 constexpr double aftermath_seconds = 0.3;
 constexpr double stall_answers_seconds = 2;
-constexpr std::size_t longest_list = 600;  // of what is said about a stall, characters
+constexpr std::size_t longest_list = 600;  // of ranks in the report of a stall, characters
 
 std::vector<Rank> ranks_of(const std::vector<LostRank>& lost) {
   std::vector<Rank> ranks;
@@ -67,7 +67,7 @@ void RemoteRanks::assemble(double patience_seconds, const std::function<void()>&
   }
 }
 
-// Trial barriers, each rank's reading of its own clock put on the root's: how far apart the ranks leave.
+// Estimates the skew: the spread of the times at which ranks leave trial barriers, on the root's clock.
 void RemoteRanks::estimate_skew(const std::vector<Frame>& ready) {
   std::vector<double> first, last;
   double uncertainty = 0;
@@ -115,10 +115,10 @@ void RemoteRanks::note_loss(Rank rank, const std::string& reason) {
       std::any_of(lost_.begin(), lost_.end(), [&](const auto& one) { return one.rank == rank; });
   if (known) return;
   std::string cause;
-  // The launcher's word may take a moment longer than the connection's end.
+  // The launcher's report may arrive a moment after the connection ends.
   for (int i = 0; i < 20 && cause.empty(); ++i) {
     cause = hooks_.cause(rank);
-    if (!hooks_.launcher_reports) break;  // MPI's kills us all, too: who was lost must be said at once
+    if (!hooks_.launcher_reports) break;  // MPI's launcher kills this rank, too: report the loss at once
     if (cause.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   lost_.push_back({rank, node_name(rank), cause.empty() ? reason : cause});
@@ -132,8 +132,8 @@ void RemoteRanks::give_up() {
                  " was lost: " + first.reason);
 }
 
-// A rank lost its connection to another. Mostly that one is dead, and its control connection says so in a
-// moment.
+// Handles a rank's report that it lost its connection to another. Usually the other is dead, and its control
+// connection fails in a moment.
 void RemoteRanks::handle_complaint(Rank from, const Complaint& complaint) {
   if (complaint.peer >= 0 && complaint.peer < ranks() && !server_.living(complaint.peer)) return;
   const auto deadline = after_seconds(2);
@@ -158,8 +158,8 @@ void RemoteRanks::handle_complaint(Rank from, const Complaint& complaint) {
   throw RunError(reason);
 }
 
-// Asks the ranks that are still at work what they wait for; those in a library that cannot be interrupted do
-// not answer.
+// Asks the ranks still at work what they wait for. Ranks inside a library that cannot be interrupted do not
+// answer.
 std::string RemoteRanks::describe_stall(const std::vector<bool>& done) {
   server_.broadcast(FrameType::abort_block, {});
   std::string waits, names;
@@ -184,9 +184,9 @@ std::string RemoteRanks::describe_stall(const std::vector<bool>& done) {
   return waits.empty() ? what + "still at work:" + names : what + "what waits:" + waits;
 }
 
-// One frame of the wanted type from every living rank, in order of rank; of lost ones an empty frame. Throws
-// Failure when a rank was lost meanwhile; frames of an earlier epoch are passed over by the ranks' ordered
-// answers.
+// Collects one frame of the wanted type from every living rank, in order of rank; lost ranks have an empty
+// frame. Throws Failure if a rank is lost meanwhile. Ranks answer in order, so frames of an earlier epoch can
+// be skipped.
 std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
   std::vector<Frame> frames(static_cast<std::size_t>(ranks()));
   std::vector<bool> got(frames.size());
@@ -202,7 +202,7 @@ std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
     if (heard.what == What::stalled) throw RunError(describe_stall(got));
     if (heard.what != What::frame) continue;
     if (heard.frame.type == FrameType::complaint) {
-      if (wanted == FrameType::aborted) continue;  // about what is being cleared away
+      if (wanted == FrameType::aborted) continue;  // concerns the block being abandoned
       handle_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
       throw Failure{};
     }
@@ -310,7 +310,7 @@ BlockOutcome RemoteRanks::run(const BlockRequest& request) {
   }
 }
 
-// Everybody lets go of the block, then builds the barrier anew without the lost ranks. Others may be lost
+// Makes all ranks abandon the block, then rebuilds the barrier without the lost ranks. More ranks may be lost
 // meanwhile.
 void RemoteRanks::recover() {
   while (true) {

@@ -1,4 +1,5 @@
-// The living ranks behind control connections: agreement on epochs, gathering, what to do when one is lost.
+// The living ranks behind control connections: agrees on epochs, gathers results, and recovers when a rank is
+// lost.
 #pragma once
 
 #include <functional>
@@ -15,19 +16,19 @@ class RemoteRanks final : public RankGroup {
     std::function<void(int fd)> input;  // a watched descriptor is readable
     std::function<void(const LostRank&)> lost;
     std::function<void(const std::string&)> warn;
-    // Why a rank ended, where the launcher saw it (a signal); empty: unknown.
+    // Returns why a rank ended if the launcher saw it (a signal); empty: unknown.
     std::function<std::string(Rank)> cause;
-    bool launcher_reports = true;  // false: nobody will tell a cause later
+    bool launcher_reports = true;  // false: no cause will arrive later
   };
   RemoteRanks(ControlServer& server, Hooks hooks) : server_(server), hooks_(std::move(hooks)) {}
 
-  // Awaits all ranks and has them build the barrier.
+  // Waits for all ranks and has them build the barrier.
   void assemble(double patience_seconds, const std::function<void()>& idle);
-  // After a job that failed with all ranks alive: everybody lets go of it and is ready for the next.
+  // Makes all ranks abandon a failed job and get ready for the next; for failures with all ranks alive.
   void reset() override;
-  // Tells everybody to go. Safe to call whatever has happened before.
+  // Ends the session of all ranks. Safe to call in any state.
   void dismiss();
-  // Serves inputs until one arrives or so many seconds pass; losses between jobs are noticed, too.
+  // Serves inputs until one arrives or `seconds` have passed; also notices ranks lost between jobs.
   void idle(double seconds);
 
   Rank ranks() const override { return server_.ranks(); }
@@ -59,7 +60,7 @@ class RemoteRanks final : public RankGroup {
   std::vector<json::Value> node_facts_;
   json::Object sync_, clock_;
   std::vector<LostRank> lost_;
-  std::size_t lost_handled_ = 0;  // of lost_: the survivors have rebuilt the barrier without them
+  std::size_t lost_handled_ = 0;  // entries of lost_ that the rebuilt barrier leaves out
   bool tolerant_ = false, real_time_ = true;
   std::int32_t slots_ = 1;
   const program::Pattern* pattern_ = nullptr;

@@ -37,7 +37,7 @@ std::vector<Local> local_addresses() {
   return found;
 }
 
-// The address as bytes in network order: 4 or 16 of them.
+// Returns the 4 or 16 bytes of the address in network order.
 std::vector<unsigned char> bytes_of(const Address& address) {
   std::vector<unsigned char> bytes;
   if (address.family() == AF_INET) {
@@ -81,7 +81,7 @@ std::string in_subnet(std::string_view text) {
   throw UsageError("no address of this node is in " + std::string(text) + "; it has " + others);
 }
 
-// The kernel's choice of source address: connecting a datagram socket sends nothing.
+// Returns the source address that the kernel would choose. Connecting a datagram socket sends nothing.
 std::string source_towards(const addrinfo& target) {
   const Fd probe(::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!probe || ::connect(probe.get(), target.ai_addr, target.ai_addrlen) != 0) return {};
@@ -92,12 +92,12 @@ std::string towards_host(std::string_view towards) {
   std::string host(towards);
   try {
     host = Address::parse(towards).host();
-  } catch (const UsageError&) {  // a name, as the launcher knows the host
+  } catch (const UsageError&) {  // a host name known to the launcher
   }
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* list = nullptr;
-  // A port is needed for connect() to choose a route; which one does not matter (9: discard).
+  // connect() needs a port to choose a route; any will do (9: discard).
   if (::getaddrinfo(host.c_str(), "9", &hints, &list) != 0) return {};
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, ::freeaddrinfo);
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next)

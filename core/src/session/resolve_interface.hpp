@@ -1,4 +1,4 @@
-// Which of this node's addresses the ranks bind to, when the person names none by number.
+// Chooses this node's address for the ranks to bind to, if the user has not given a numeric one.
 #pragma once
 
 #include <string>
@@ -6,10 +6,11 @@
 
 namespace crosscut::session {
 
-// `interface`: a numeric address or interface name is returned as it is; "10.1.0.0/16" becomes this node's
-// address in that subnet; "auto" the address that the kernel would use towards `towards` (a host name or an
-// "address:port"), or without it the first interface that is up and no loopback, or else 127.0.0.1.
-// Throws UsageError naming the subnet and this node's addresses, RunError where nothing can be found out.
+// Resolves `interface`. A numeric address or interface name is returned unchanged. "10.1.0.0/16" becomes this
+// node's address in that subnet. "auto" becomes the address that the kernel would use towards `towards` (a
+// host name or an "address:port"); without `towards`, the first interface that is up and no loopback, or else
+// 127.0.0.1. Throws UsageError that names the subnet and this node's addresses, RunError if the system cannot
+// be queried.
 std::string resolve_interface(std::string_view interface, std::string_view towards);
 
 }  // namespace crosscut::session

@@ -1,4 +1,4 @@
-// The session's secret, as text and as bytes.
+// Converts the session's secret between text and bytes.
 #include <string.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::string secret_from_environment() {
   char* text = std::getenv("CROSSCUT_SECRET");
   if (text == nullptr) return {};
   const std::string secret = checked_secret(text);
-  ::explicit_bzero(text, secret.size());  // /proc/PID/environ shows this very memory
+  ::explicit_bzero(text, secret.size());  // /proc/PID/environ shows this memory
   ::unsetenv("CROSSCUT_SECRET");
   return secret;
 }

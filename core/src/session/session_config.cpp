@@ -28,7 +28,8 @@ Rank rank_in(const json::Value& value, std::string_view name, Rank minimum) {
   return static_cast<Rank>(number);
 }
 
-// Goes on a command line as a word of its own: nothing there may be an option or mean something to a shell.
+// Returns a host's name. It becomes a word of a command line, so it must not look like an option or contain
+// characters special to a shell.
 std::string host_name(const json::Value& value) {
   const std::string& name = value.string();
   const bool fine =
@@ -117,7 +118,8 @@ Tree parse_tree(const json::Value& value) {
   return tree;
 }
 
-// Every rank is started exactly once: by this node, by one of its tree, or (layout) by another node.
+// Checks that every rank is started exactly once: by this node, by one of its tree, or (layout) by another
+// node.
 void check_ranks(const SessionConfig& config) {
   if (config.count < 1 || config.first_rank + config.count > config.ranks)
     throw UsageError("first_rank " + std::to_string(config.first_rank) + " and count " +
@@ -161,7 +163,8 @@ json::Value to_json(const Tree& tree) {
                       {"hosts", std::move(hosts)}};
 }
 
-// Which variables say the index of this process, how many there are, and what this node is called.
+// The environment variables that hold the index of this process, the number of processes, and the name of
+// this node.
 struct Launcher {
   std::string_view name;
   const char* index;

@@ -1,4 +1,4 @@
-// Sockets with owners, deadlines and errors that name the other end. Every system call is checked here.
+// Sockets with owners, deadlines, and errors that name the other end. All system calls are checked here.
 #pragma once
 
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ class Address {
   socklen_t length_ = 0;
 };
 
-// The peer closed, reset, or was shut down by us. what() says which.
+// Thrown if the peer closed or reset the connection, or if this process shut it down; what() says which.
 class ConnectionLost : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -48,7 +48,7 @@ Address local_address(int fd);
 // Connects, optionally from a given local interface. Throws ConnectionLost with the cause.
 Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline deadline);
 
-// Whole buffers or ConnectionLost; a deadline passed is ConnectionLost too.
+// Transfer the whole buffer or throw ConnectionLost, also if the deadline passes.
 void send_all(int fd, std::span<const std::byte> bytes, Deadline deadline);
 void receive_all(int fd, std::span<std::byte> bytes, Deadline deadline);
 

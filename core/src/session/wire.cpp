@@ -10,7 +10,7 @@ void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Dead
                                     static_cast<std::uint32_t>(type)};
   if (payload.size() > most_frame_bytes)
     throw RunError("a frame of " + std::to_string(payload.size()) + " bytes is too long");
-  // One call for short frames: a head sent alone would wait for the other end's delayed acknowledgement.
+  // Short frames take one call: a header sent alone would wait for the other end's delayed acknowledgement.
   if (payload.size() <= 1024) {
     std::array<std::byte, sizeof head + 1024> whole;
     std::memcpy(whole.data(), head.data(), sizeof head);
@@ -29,7 +29,7 @@ Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit) {
     throw RunError("a frame claims " + std::to_string(head[0]) + " bytes, more than " +
                    std::to_string(limit));
   Frame frame{static_cast<FrameType>(head[1]), {}};
-  // Grows as bytes arrive, so that a claimed length alone takes no memory.
+  // The payload grows as bytes arrive, so that a claimed length alone takes no memory.
   constexpr std::size_t step = 1 << 20;
   while (frame.payload.size() < head[0]) {
     const auto have = frame.payload.size();

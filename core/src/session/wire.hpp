@@ -1,4 +1,4 @@
-// Frames between ranks and conductor, after the handshake: length, type, payload; all little-endian.
+// Frames between ranks and conductor after the handshake: length, type, payload; all little-endian.
 #pragma once
 
 #include <bit>
@@ -24,8 +24,8 @@ enum class FrameType : std::uint32_t {
   aborted,
   pong,
   complaint,
-  standing,   // of a copy: how far this rank is
-  committed,  // of a copy: it is in its place
+  standing,   // clone: progress of this rank
+  committed,  // clone: the copy is in its place
   // conductor to rank
   welcome = 32,
   job,
@@ -42,13 +42,13 @@ struct Frame {
   std::vector<std::byte> payload;
 };
 
-// A frame's payload is bounded; what exceeds it is refused before memory is taken for it.
+// Largest payload of a frame; a larger one is refused before memory is allocated.
 inline constexpr std::uint32_t most_frame_bytes = 256u << 20;
 
 void send_frame(int fd, FrameType type, std::span<const std::byte> payload, Deadline deadline);
 Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit = most_frame_bytes);
 
-// What may go on the wire as its bytes: a structure would take along what its padding happens to hold.
+// Types that may be sent as their bytes. Structures are excluded: their padding would be sent, too.
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
@@ -77,7 +77,7 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
-// Reads what a Writer wrote; RunError when the payload is shorter or longer than what is read.
+// Reads what a Writer wrote. Throws RunError if the payload is shorter or longer than what is read.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
