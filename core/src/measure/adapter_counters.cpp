@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Drivers have some thousands, a set for each queue; of those about trouble a few dozen.
+// Most counters kept for one interface. Drivers have thousands, a set for each queue; a few dozen are about
+// trouble.
 constexpr std::size_t most_of_driver = 16384, most_kept = 64;
 
 void add_files(const fs::path& folder, const std::string& prefix, json::Object& counters) {
@@ -51,7 +52,7 @@ class ControlSocket {
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  // Of ioctl SIOCETHTOOL; `data` begins with its command.
+  // Sends ioctl SIOCETHTOOL; `data` begins with its command.
   bool ask(void* data) {
     request_.ifr_data = static_cast<char*>(data);
     return fd_ >= 0 && ::ioctl(fd_, SIOCETHTOOL, &request_) == 0;
@@ -63,7 +64,7 @@ class ControlSocket {
 };
 
 std::size_t number_of_driver_counters(ControlSocket& socket) {
-  // A header of 16 bytes, and one number.
+  // The request is a header of 16 bytes and one number.
   std::array<std::uint64_t, sizeof(ethtool_sset_info) / 8 + 1> info{};
   ethtool_sset_info asked{};
   asked.cmd = ETHTOOL_GSSET_INFO;
@@ -81,7 +82,7 @@ void add_driver_counters(const std::string& name, json::Object& counters) {
   ControlSocket socket(name);
   const auto count = number_of_driver_counters(socket);
   if (count == 0) return;
-  // Both are a header and `count` entries, of 32 bytes and of 8.
+  // Both replies are a header and `count` entries, of 32 bytes and of 8.
   std::vector<std::uint64_t> names((sizeof(ethtool_gstrings) + count * ETH_GSTRING_LEN) / 8 + 1);
   std::vector<std::uint64_t> values(sizeof(ethtool_stats) / 8 + count + 1);
   const auto asked = static_cast<std::uint32_t>(count);

@@ -1,4 +1,4 @@
-// What the kernel, the adapter's driver and its InfiniBand port have counted.
+// Counters of the kernel, the adapter's driver and its InfiniBand port.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace crosscut::measure {
 
-// {counter: value} of a network interface: the kernel's statistics; `carrier_changes`; what the driver counts
-// beyond zero under a name that means trouble, or pause frames, as `ethtool -S` shows it; and the counters of
-// the InfiniBand port behind the interface, as `infiniband.symbol_error`.
+// Returns {counter: value} of a network interface: the kernel's statistics; `carrier_changes`; the driver's
+// counters (as shown by `ethtool -S`) that are above zero and that tells_of_trouble() names; and the counters
+// of the InfiniBand port behind the interface, as `infiniband.symbol_error`.
 json::Object adapter_counters(const std::string& name);
 
-// Whether a driver's counter is about errors, loss or flow control.
+// True if the name of a driver's counter is about errors, loss or flow control.
 bool tells_of_trouble(const std::string& counter);
 
 }  // namespace crosscut::measure

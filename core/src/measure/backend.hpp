@@ -1,5 +1,5 @@
-// A backend runs a rank's programs and returns times. This is the seam between the rank's main loop and
-// everything that moves (or pretends to move) bytes.
+// A backend runs a rank's programs and returns times. It separates the rank's main loop from the code that
+// moves (or pretends to move) bytes.
 #pragma once
 
 #include <memory>
@@ -19,28 +19,28 @@ class BarrierTree;
 
 namespace crosscut::measure {
 
-// What a backend may use of the rank it lives on. The referred objects outlive it.
+// Parts of the rank that a backend may use. The referenced objects outlive it.
 struct BackendContext {
   Rank rank = 0;
   Rank ranks = 1;
   const std::string& secret;
   session::ControlThread& control_thread;
   session::BarrierTree& barrier;
-  // [rail][rank]: where each rank listens, and this rank's own interface of each rail.
+  // Address at which each rank listens, [rail][rank]; and this rank's own interfaces, [rail].
   const std::vector<std::vector<session::Address>>& addresses;
   const std::vector<session::Address>& interfaces;
-  bool polling = false;  // waits may spin: there is a core for every rank
+  bool polling = false;  // true: waits may spin, for there is a core for every rank
   double timeout_seconds = 30;
 };
 
-// What is the same for all blocks of a job and size.
+// One block to run, with the settings of its job and size.
 struct Task {
   const program::Pattern* pattern = nullptr;
   std::int64_t bytes = 0;
   program::Extent extent;
   store::Block block;  // phase numbers of the pattern, from 0
   std::int64_t iterations = 1;
-  std::uint32_t epoch = 0;  // counts up whenever a rank is lost
+  std::uint32_t epoch = 0;  // increases whenever a rank is lost
   std::vector<Rank> lost;   // sorted
   bool barrier = true;      // between phases
   bool verify = false;
@@ -54,7 +54,7 @@ struct WrongByte {
   std::uint8_t expected = 0, found = 0;
 };
 
-// What moving bytes cost a rank, in the timed sections of a block or of several.
+// Cost of moving bytes for a rank, in the timed sections of one block or several.
 struct Effort {
   double processor_seconds = 0, elapsed_seconds = 0;
   std::int64_t sent_bytes = 0, received_bytes = 0;
@@ -73,12 +73,12 @@ struct RankSamples {
   std::vector<store::Status> status;             // [repetition, phase]
   std::vector<double> compute_fraction;          // [repetition, phase], or empty
   std::vector<std::int64_t> message_lost_bytes;  // [repetition, phase, slot], or empty
-  std::vector<WrongByte> wrong;                  // a few; `wrong_count` has them all
+  std::vector<WrongByte> wrong;                  // the first few; `wrong_count` counts all
   std::int64_t wrong_count = 0;
   Effort effort;
 };
 
-// The partner of an operation is gone, as seen from this rank.
+// Thrown if the partner of an operation is gone, as seen from this rank.
 class PeerLost : public std::runtime_error {
  public:
   PeerLost(Rank lost_peer, const std::string& why, std::string what_was_done = {})
@@ -90,17 +90,17 @@ class PeerLost : public std::runtime_error {
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Buffers for the largest size; throws UsageError above `memory_bytes`.
+  // Allocates buffers for the largest size; throws UsageError if they exceed `memory_bytes`.
   virtual void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) = 0;
   virtual RankSamples run(const Task& task) = 0;
-  // From the control thread: `run` must throw soon. A backend whose library cannot be interrupted
-  // does nothing.
+  // Called by the control thread: `run` must throw soon. A backend whose library cannot be interrupted does
+  // nothing.
   virtual void interrupt() = 0;
-  // Versions and settings as they are in force, for the run's attributes.
+  // Returns versions and settings in force, for the run's attributes.
   virtual json::Value facts() const = 0;
-  // After a rank was lost: forget connections; the next run makes new ones.
+  // Closes connections after a rank was lost; the next run makes new ones.
   virtual void disconnect() = 0;
-  // False where phases need no barrier and time does not pass (null).
+  // False if phases need no barrier and no time passes (null).
   virtual bool synchronised() const { return true; }
 };
 

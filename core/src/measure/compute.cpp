@@ -8,14 +8,14 @@
 namespace crosscut::measure {
 namespace {
 
-// One unit: a DAXPY over 16 KiB, which stays in the first-level cache; about two microseconds.
+// One unit of work: a DAXPY over 16 KiB, which stays in the first-level cache; about two microseconds.
 void one_unit(std::array<double, 1024>& x, std::array<double, 1024>& y) {
   for (std::size_t i = 0; i < x.size(); ++i) y[i] = y[i] * 0.999999 + x[i];
-  // The compiler must believe that somebody reads y.
+  // Make the compiler assume that y is read.
   asm volatile("" : : "r"(y.data()) : "memory");
 }
 
-// Many time slices of a scheduler (milliseconds each) even where several ranks' workers share a core.
+// Spans many time slices of a scheduler (milliseconds each), even if several ranks' workers share a core.
 constexpr double alone_seconds = 1;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Computing beside communicating (Salmon et al. 1998, section 4): a thread that works while the rank's phases
-// run, and counts how much it got done.
+// Computes beside communication (Salmon et al. 1998, section 4): a thread works while the rank's phases run,
+// and counts its units of work.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace crosscut::measure {
 
 class Compute {
  public:
-  // Starts the worker and measures, alone, how many units a second it does.
+  // Starts the worker and measures how many units a second it does alone.
   Compute();
   ~Compute();
   Compute(const Compute&) = delete;

@@ -267,7 +267,7 @@ void LiveBackend<T>::fill(const Schedule& schedule, const Task& task, std::int64
                from);
 }
 
-// Lost here, or perhaps on the way to whoever passed it on.
+// True if bytes of a receive may be missing: lost here, or on the way to the rank that forwarded them.
 template <Transport T>
 bool LiveBackend<T>::may_be_incomplete(const T& transport, const Schedule& schedule, std::size_t i) {
   const auto& op = schedule.ops[i];
@@ -297,7 +297,7 @@ void LiveBackend<T>::check(const Schedule& schedule, const Task& task, std::int6
   }
 }
 
-// What a live backend registers as `make`.
+// Makes a live backend; it is what one registers as `make`.
 template <Transport T>
 std::unique_ptr<Backend> make_live(const BackendContext& context, const program::Parameters& parameters) {
   return std::make_unique<LiveBackend<T>>(context, parameters);

@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// First line of a small kernel file; empty when it cannot be read (a speed of a virtual link, say).
+// Returns the first line of a small kernel file; empty if it cannot be read (the speed of a virtual link,
+// say).
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
   std::string line;
@@ -52,7 +53,7 @@ std::vector<Adapter> adapters_of(std::span<const session::Address> interfaces) {
     if (family != AF_INET && family != AF_INET6) continue;
     const session::Address its(it->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
     for (const auto& wanted : interfaces) {
-      // All of 127.0.0.0/8 is the loopback, whose adapter carries 127.0.0.1 alone.
+      // All of 127.0.0.0/8 is loopback, but the adapter has the address 127.0.0.1 only.
       const bool loopback = wanted.host().starts_with("127.") && std::string_view(it->ifa_name) == "lo";
       if ((its.host() == wanted.host() || loopback) && seen.insert(it->ifa_name).second) {
         adapters.push_back({it->ifa_name, wanted.host()});
@@ -62,7 +63,7 @@ std::vector<Adapter> adapters_of(std::span<const session::Address> interfaces) {
   return adapters;
 }
 
-// /proc/net/snmp and netstat: pairs of lines, names and values, with the same prefix.
+// Parses /proc/net/snmp and netstat: pairs of lines, names and values, with the same prefix.
 void add_protocol_counters(const fs::path& path, std::string_view prefix, const std::set<std::string>& wanted,
                            json::Object& counters) {
   std::ifstream file(path);
@@ -88,7 +89,7 @@ std::string host_name() {
 std::string node_id() {
   auto text = first_line("/etc/machine-id");
   if (text.empty()) text = host_name();
-  // Emulated nodes share a machine and have a host name of their own each.
+  // Emulated nodes share a machine, and each has its own host name.
   text += '\n' + host_name();
   const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
   const auto digest = Sha256().add(bytes).finish();

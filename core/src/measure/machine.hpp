@@ -1,4 +1,5 @@
-// What this node is: names and identities that stay the same from run to run, and the adapters' counters.
+// Identifies this node: names and identities that are the same in every run, and the counters of its
+// adapters.
 #pragma once
 
 #include <span>
@@ -10,16 +11,17 @@
 namespace crosscut::measure {
 
 std::string host_name();
-// Stays the same from run to run: the machine's id, hashed (man 5 machine-id asks not to expose it), and the
-// network namespace where several share a machine.
+// Returns an identity that is the same in every run: the machine's id, hashed (man 5 machine-id asks not to
+// expose it), with the network namespace if several share a machine.
 std::string node_id();
 
-// {name, id, kernel, cores, adapters: [{name, address, mac, speed_mbit_s}]} with the adapters of
+// Returns {name, id, kernel, cores, adapters: [{name, address, mac, speed_mbit_s}]} with the adapters of
 // `interfaces`.
 json::Value node_facts(std::span<const session::Address> interfaces);
-// {interface: {counter: value}, "tcp": {counter: value}} of those adapters and this network namespace.
+// Returns {interface: {counter: value}, "tcp": {counter: value}} for those adapters and this network
+// namespace.
 json::Value node_counters(std::span<const session::Address> interfaces);
-// System-wide TCP settings that shape results.
+// Returns the system-wide TCP settings that affect results.
 json::Value tcp_settings();
 
 }  // namespace crosscut::measure

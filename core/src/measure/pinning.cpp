@@ -13,7 +13,7 @@
 namespace crosscut::measure {
 namespace {
 
-// cpu_set_t ends at 1,024 cores; the kernel says EINVAL when the set is too small for the machine.
+// cpu_set_t ends at 1,024 cores; the kernel returns EINVAL if the set is too small for the machine.
 class CoreSet {
  public:
   explicit CoreSet(int cores) : cores_(cores), set_(CPU_ALLOC(static_cast<std::size_t>(cores)), &free_set) {

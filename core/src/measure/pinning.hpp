@@ -1,4 +1,4 @@
-// Which core each rank of a node runs on.
+// Chooses the core that each rank of a node runs on.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,14 @@
 
 namespace crosscut::measure {
 
-// Cores this process may run on (cgroups, taskset and batch systems narrow them), ascending.
+// Returns the cores that this process may run on, ascending; cgroups, taskset and batch systems restrict
+// them.
 std::vector<int> allowed_cores();
 
-// Core of each local rank; empty: not pinned. With `asked` empty, ranks take the allowed cores in order when
-// there is one for each, and stay unpinned otherwise: two ranks pinned to one core would wait for each other
-// while another core idles. A list that was asked for is taken round-robin. Throws UsageError for a core that
-// is not allowed.
+// Returns the core of each local rank; empty: not pinned. If `asked` is empty, ranks take the allowed cores
+// in order if there is one for each, and stay unpinned otherwise: two ranks pinned to one core would wait for
+// each other while another core idles. A list in `asked` is used round-robin. Throws UsageError for a core
+// that is not allowed.
 std::vector<int> plan_cores(bool pin, std::span<const int> asked, std::span<const int> allowed, Rank ranks);
 
 void pin_to(int core);  // the calling process; throws RunError

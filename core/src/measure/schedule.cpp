@@ -13,7 +13,8 @@ std::vector<std::vector<program::Op>> emit_all(const program::Phase& phase, Rank
   return all;
 }
 
-// Which operations cannot run: a fixed point over "partner lost", "comes after one", "meets one".
+// Finds the operations that cannot run: the fixed point of "partner lost", "waits for one that cannot",
+// "matches one that cannot".
 class Casualties {
  public:
   Casualties(const std::vector<std::vector<program::Op>>& all, std::span<const Rank> lost)
@@ -80,8 +81,8 @@ class Casualties {
   std::vector<Spot> work_;
 };
 
-// Removes the operations marked and renumbers what refers to others. A sample whose start is gone starts with
-// the phase; its end then is gone as well, or it never depended on it.
+// Removes the marked operations and renumbers references to the others. A sample whose start was removed
+// starts with the phase; then its end was removed, too, or never depended on that start.
 void remove(std::vector<program::Op>& ops, const std::vector<bool>& dead) {
   std::vector<program::OpIndex> renumbered(ops.size(), program::phase_start);
   std::vector<program::Op> kept;
@@ -99,7 +100,7 @@ void remove(std::vector<program::Op>& ops, const std::vector<bool>& dead) {
   ops = std::move(kept);
 }
 
-// A receive of its own begins on a cache line of its own.
+// Rounds up to a cache line, so that every separate receive begins on its own.
 std::size_t line_up(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 void count_dependencies(Schedule& schedule) {

@@ -1,4 +1,5 @@
-// What the timing loop needs from a transport. The live backends differ only here.
+// The interface between the timing loop (live.hpp) and a transport. Backends that share the loop differ only
+// in their transport.
 #pragma once
 
 #include <concepts>
@@ -14,7 +15,7 @@
 
 namespace crosscut::measure {
 
-// One connection between this rank and a peer, used in both directions.
+// Identifies a connection between this rank and a peer, used in both directions.
 struct ConnectionId {
   Rank peer = 0;
   std::uint8_t channel = 0;
@@ -22,12 +23,13 @@ struct ConnectionId {
   friend auto operator<=>(const ConnectionId&, const ConnectionId&) = default;
 };
 
-// Additional calls of a transport that may lose bytes.
+// Additional members of a transport that may lose bytes.
 template <class T>
 concept CountsLosses = requires(T t, const T c, program::OpIndex index) {
-  t.settle();  // after a phase, untimed: peers that miss something learn that it will not come
-  // When the last byte of an operation moved; phase_start: of all operations of the phase. So no sample
-  // contains the wait for what did not come (but where nothing came: then until it was given up).
+  t.settle();  // after a phase, untimed: peers learn what was sent, so that none waits for lost data
+  // Time at which the last byte of an operation moved, in nanoseconds; for phase_start, the last byte of the
+  // phase. So no sample contains the wait for lost bytes, except one of which nothing came: it ends when the
+  // receive was given up.
   { c.moved_at(index) } -> std::same_as<std::int64_t>;
 };
 
@@ -37,26 +39,25 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
                              std::vector<program::OpIndex>& completed, std::uint32_t epoch) {
   { T::is_synchronised } -> std::convertible_to<bool>;
   { T::is_lossy } -> std::convertible_to<bool>;
-  // Called on all ranks before a block, untimed: the block uses these connections and no others.
+  // Called on all ranks before a block, untimed. The block uses these connections and no others.
   t.connect(ids, epoch);
-  // Memory that operations will point into: registered with the network, or on a device, as the transport
-  // needs it. Never called while operations are under way; freed before the transport.
+  // Allocates memory for messages: registered with the network, or on a device, as the transport needs it.
+  // Not called while operations are in progress; the memory is freed before the transport.
   { t.allocate(std::size_t{}) } -> std::same_as<Memory>;
-  t.start_phase(std::span<const program::Op>{});  // just before the first operation of a phase
-  { t.now() } -> std::same_as<std::int64_t>;      // nanoseconds; virtual where time does not pass
-  t.post(op, index, data);                        // starts an operation; may complete it
-  t.wait(completed);                              // appends indices of completed operations, at least one
-  t.execute(op, data);  // one operation from start to end: the shortest way there is
-  {
-    c.lost_bytes(index)
-    } -> std::convertible_to<std::int64_t>;  // lossy transports: of a receive of this phase
+  t.start_phase(std::span<const program::Op>{});  // called just before the first operation of a phase
+  { t.now() } -> std::same_as<std::int64_t>;      // nanoseconds; virtual if no time passes
+  t.post(op, index, data);                        // starts an operation; may also complete it
+  t.wait(completed);                              // appends the index of at least one completed operation
+  t.execute(op, data);                            // runs one operation to its end by the fastest path
+  { c.lost_bytes(index) } -> std::convertible_to<std::int64_t>;  // lossy: bytes that a receive lost
   t.disconnect();
   t.interrupt();
   { c.facts() } -> std::same_as<json::Value>;
 }
 &&(!T::is_lossy || CountsLosses<T>);
 
-// What most transports have in common; a transport derives from it and hides what differs.
+// Defaults for a transport whose messages lie in host memory and which loses nothing. A transport derives
+// from it and hides what differs.
 struct HostTransport {
   static constexpr bool is_synchronised = true;  // ranks wait for each other between phases
   static constexpr bool is_lossy = false;

@@ -3,7 +3,7 @@
 namespace crosscut::measure {
 namespace {
 
-// Steele, Lea, Flood 2014: SplitMix64's finaliser.
+// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;

@@ -1,5 +1,4 @@
-// Payload that can be checked: every byte follows from who sent it, in which phase, at which place of the
-// message.
+// Verifiable payload: every byte is a function of its sender, its phase and its place in the message.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace crosscut::measure {
 
-// What the bytes of one rank's messages in one phase and repetition are made from.
+// Returns the key that generates the bytes of one rank's messages in one phase and repetition.
 std::uint64_t payload_key(std::uint64_t seed, std::int32_t source, std::int64_t phase,
                           std::int64_t repetition, std::int64_t message_bytes);
 
@@ -20,7 +19,7 @@ struct Mismatch {
   std::int64_t offset;
   std::uint8_t expected, found;
 };
-// The first wrong byte, if any.
+// Returns the first wrong byte, if any.
 std::optional<Mismatch> check_payload(std::span<const std::byte> data, std::uint64_t key,
                                       std::int64_t offset);
 
