@@ -15,9 +15,9 @@ constexpr std::int64_t most_ranks = std::int64_t{1} << 24;
 constexpr std::int64_t most_slots = std::int64_t{1} << 24;
 constexpr std::int64_t most_phases = std::int64_t{1} << 32;
 constexpr std::int64_t most_repetitions = 1'000'000'000;
-// The index of a shard is written whole when the file is made: 16 bytes a chunk, hence 256 MiB at most.
+// Limits the index of a shard to 256 MiB: 16 bytes a chunk, written whole when the file is created.
 constexpr std::int64_t most_chunks = std::int64_t{1} << 24;
-// A phase of all ranks is held in memory at once.
+// Limit of one phase of all ranks, which is held in memory at once.
 constexpr std::int64_t most_phase_bytes = std::int64_t{1} << 32;
 
 void check_extent(const char* what, std::int64_t value, std::int64_t most) {
@@ -39,7 +39,7 @@ std::int64_t product(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// Fills in shapes and chunks from the names of the dimensions.
+// Sets shapes and chunks according to the names of the dimensions.
 class Catalogue {
  public:
   explicit Catalogue(const Store::Options& options)
@@ -66,7 +66,7 @@ class Catalogue {
   std::vector<ArrayLayout> take() { return std::move(layouts_); }
 
  private:
-  // A shard must be a whole number of chunks, also where the array is not.
+  // A shard must be a whole number of chunks, even if the array is not.
   void cut(std::string_view dimension, std::int64_t& chunk, std::int64_t& inner) const {
     if (dimension == "size") {
       chunk = inner = 1;
@@ -144,7 +144,7 @@ ChunkGrid chunk_grid(const Shape& shape, Kept kept) {
       summaries ? phases_summed_at_once(shape) : std::max<std::int64_t>(1, largest_chunk_bytes / phase_bytes);
   ChunkGrid grid{shape.repetitions, shape.phases, summaries ? shape.repetitions : 1, shape.phases};
   if (most < shape.phases) {
-    // Chunks of about equal size rather than a small one at the end.
+    // Make chunks of about equal size rather than a small one at the end.
     const std::int64_t pieces = (shape.phases + most - 1) / most;
     grid.chunk_phases = (shape.phases + pieces - 1) / pieces;
   } else if (!summaries) {

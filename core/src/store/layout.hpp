@@ -1,4 +1,4 @@
-// How a run's arrays are cut into files and chunks: pure, from the shape alone.
+// Divides a run's arrays into files and chunks; a pure function of the shape.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ namespace crosscut::store {
 enum class Element : std::uint8_t { uint8, int32, int64, float64 };
 std::int64_t element_bytes(Element element);
 
-// How the samples of one size are cut: a chunk holds whole phases of one repetition, or all phases of
-// several repetitions. The same for every array, so that a block touches the same chunk in each.
+// Chunks of the samples of one size. A chunk holds whole phases of one repetition, or all phases of several
+// repetitions. All arrays share the grid, so a block touches the same chunk in each.
 struct ChunkGrid {
   std::int64_t repetitions = 0, phases = 0;              // of the array
   std::int64_t chunk_repetitions = 0, chunk_phases = 0;  // of a chunk
@@ -28,14 +28,14 @@ struct ChunkGrid {
   std::int64_t chunks() const { return repetition_chunks() * phase_chunks(); }
 };
 
-// A chunk of message_seconds is at most this large, unless one phase of all ranks is larger by itself.
+// Largest chunk of message_seconds, unless one phase of all ranks is larger by itself.
 inline constexpr std::int64_t largest_chunk_bytes = std::int64_t{256} << 10;
 
-// With summaries a chunk covers all repetitions of its phases, whose samples rank 0 holds until they are
-// summed up: at most this many bytes.
+// Largest chunk with summaries. It covers all repetitions of its phases, and rank 0 holds their samples until
+// they are summarised.
 inline constexpr std::int64_t largest_summed_bytes = std::int64_t{64} << 20;
 
-// Throws UsageError when the shape is empty or beyond what a run can index (or, with summaries, sum up).
+// Throws UsageError if the shape is empty or larger than a run can index (or, with summaries, summarise).
 ChunkGrid chunk_grid(const Shape& shape, Kept kept);
 
 struct ArrayLayout {
@@ -50,19 +50,19 @@ struct ArrayLayout {
 
   std::int64_t file_bytes() const;  // of an array of one chunk
   std::array<std::byte, 8> fill_bytes() const;
-  // Of a sharded array: one repetition (where there are any) and phase, all ranks.
+  // Bytes of one repetition (if the array has repetitions) and phase, all ranks; for a sharded array.
   std::int64_t cell_bytes() const;
   ChunkGrid grid() const;
 };
 
-// Bytes of the samples, and of the summaries that take their place.
+// Return the bytes of the raw samples, and of the summaries that replace them.
 double raw_bytes(const Shape& shape);
 double summary_bytes(const Shape& shape);
-// The most detailed of what fits into so many bytes; with phase summaries it may exceed them. Summaries over
-// ranks know nothing of what a rank lost or computed: not of such runs.
+// Returns the most detailed kind of samples that fits in the budget; the least detailed one may exceed it.
+// `by_rank` excludes phase summaries, which lack what each rank lost or computed.
 Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank);
 
-// Every array that a run with these options has, in the order in which metadata lists them.
+// Returns every array of a run with these options, in the order of the metadata.
 std::vector<ArrayLayout> array_layouts(const Store::Options& options);
 
 }  // namespace crosscut::store

@@ -7,7 +7,7 @@
 namespace crosscut::store {
 namespace {
 
-// Numbers of a run are little-endian; so is every machine the core is built for.
+// The numbers of a run are little-endian, as is every machine that the core is built for.
 static_assert(std::endian::native == std::endian::little);
 
 struct IndexEntry {
@@ -25,7 +25,7 @@ IndexEntry entry_of(const ShardPlan& plan, std::int64_t chunk) {
           static_cast<std::uint64_t>(plan.chunk_bytes())};
 }
 
-// Calls `visit(chunk, part)` for each chunk that a block touches, with the part of the block in it.
+// Calls `visit(chunk, part)` for each chunk that a block touches; `part` is the part of the block in it.
 template <typename Visit>
 void for_each_chunk(const ChunkGrid& grid, const Block& block, Visit&& visit) {
   const std::int64_t across = grid.phase_chunks();
@@ -42,7 +42,8 @@ void for_each_chunk(const ChunkGrid& grid, const Block& block, Visit&& visit) {
     }
 }
 
-// Where a repetition's run of phases lies: in the block's cells, and in the chunk. Bytes.
+// Consecutive phases of one repetition: their offset in the block's cells and in the chunk, and their length,
+// bytes.
 struct Run {
   std::size_t in_block, in_chunk, bytes;
 };

@@ -1,7 +1,7 @@
-// One file of an array: the samples of one size, in chunks at fixed places behind an index.
+// One file of an array: the samples of one size in chunks at fixed places, behind an index.
 //
-// The codec is Zarr's `sharding_indexed` with the index at the start: chunk i lies at
-// index bytes + i * chunk bytes, and readers see it once its index entry says so.
+// The codec is Zarr's `sharding_indexed` with the index at the start. Chunk i lies at index bytes + i * chunk
+// bytes; readers see it once its index entry is set.
 #pragma once
 
 #include <array>
@@ -28,17 +28,17 @@ struct ShardPlan {
 
 class Shard {
  public:
-  // An empty one: its index complete and on disk before the file has its name.
+  // Creates an empty shard. Its index is complete and on disk before the file gets its name.
   static void create(const std::filesystem::path& path, const ShardPlan& plan);
-  // Checks every index entry. Throws RunError naming the first bad one.
+  // Opens a shard and checks every index entry. Throws RunError that names the first bad one.
   Shard(const std::filesystem::path& path, const ShardPlan& plan);
 
-  // Writes the cells of a block, C order. Returns the chunks that no reader can see yet: they are filled up
-  // with the fill value, and must be synced, then published.
+  // Writes the cells of a block in C order. Returns the chunks that are not visible to readers yet: the rest
+  // of each holds the fill value; they must be synced, then published.
   [[nodiscard]] std::vector<std::int64_t> write(const Block& block, std::span<const std::byte> cells);
   void publish(std::span<const std::int64_t> chunks);
   void sync() { file_.sync(); }
-  // The cells of a block; the fill value where nothing was written.
+  // Reads the cells of a block; cells never written have the fill value.
   void read(const Block& block, std::span<std::byte> cells) const;
   bool visible(std::int64_t chunk) const;
 

@@ -136,7 +136,7 @@ void ZarrStore::commit_phases(const BlockData& data) {
   write(std::array{Piece{"phase_status", data.block, bytes_of(status)}});
 }
 
-// The order is the contract: cells of new chunks, sync, their index entries, sync.
+// The order is a contract: cells of new chunks, sync, their index entries, sync.
 void ZarrStore::write(std::span<const Piece> pieces) {
   for (const auto& [array, block, cells] : pieces) {
     Shard& shard = shards_.get(array, block.size_index);
@@ -186,7 +186,7 @@ std::vector<Status> ZarrStore::read_status(const Block& block) const {
   return status;
 }
 
-// Some phases of a repetition at a time: the status of all phases and ranks need not fit in memory.
+// Reads some phases of a repetition at a time: the status of all phases and ranks may not fit in memory.
 std::vector<bool> ZarrStore::done(const Block& block) const {
   check_size(block.size_index);
   if (options_.kept == Kept::summaries) return summaries_done(block);
@@ -205,7 +205,8 @@ std::vector<bool> ZarrStore::done(const Block& block) const {
   return result;
 }
 
-// What is held counts as done, so that repetitions of its phases go on; it is on disk with the last of them.
+// Cells held in memory count as done, so that further repetitions of their phases are measured. They reach
+// the disk with the last repetition.
 std::vector<bool> ZarrStore::summaries_done(const Block& block) const {
   std::vector<bool> closed;
   for (std::int64_t phase = block.phase_first; phase < block.phase_end; ++phase)
@@ -218,7 +219,7 @@ std::vector<bool> ZarrStore::summaries_done(const Block& block) const {
   return result;
 }
 
-// A summary cannot be continued: a phase is done with all its repetitions, or begins anew.
+// A summary cannot be continued: a phase is done with all its repetitions, or starts again.
 bool ZarrStore::summary_closed(std::int32_t size_index, std::int64_t phase) const {
   const std::vector<Status> status =
       read_status({size_index, phase, phase + 1, 0, options_.shape.repetitions});
@@ -300,7 +301,7 @@ std::vector<std::int64_t> ZarrStore::read_numbers(std::string_view array) const 
   std::vector<std::int64_t> values(index(layout(array).file_bytes() / element_bytes(Element::int64)));
   const auto path = chunk_path(directory_, layout(array));
   File(path, File::Mode::read).read_at(std::as_writable_bytes(std::span(values)), 0);
-  // As many as a job may ask for: a rank would loop for as long as a damaged file says.
+  // Limited to what a job may request: otherwise a damaged file could keep a rank in its loop.
   constexpr std::int64_t most_counted = 1'000'000'000;
   for (const std::int64_t value : values)
     if (value < 0 || value > most_counted)

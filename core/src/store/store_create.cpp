@@ -16,10 +16,10 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> text_bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// Arrays in one chunk, which `create` writes before the group's zarr.json.
+// Arrays of one chunk, which `create` writes before the group's zarr.json.
 constexpr auto whole_names = std::to_array<std::string_view>(
     {"size", "phase", "peer", "bytes", "node", "iterations", "repetitions_done", "credited_bytes"});
-// Arrays in shards, of which `create` writes the metadata alone: their chunks are measurements.
+// Sharded arrays. `create` writes only their metadata: their chunks are measurements.
 constexpr auto sharded_names = std::to_array<std::string_view>(
     {"status", "rank_seconds", "message_seconds", "message_lost_bytes", "compute_fraction", "message_summary",
      "rank_summary", "phase_message_summary", "phase_rank_summary", "phase_moved_bytes", "phase_status"});
@@ -49,7 +49,7 @@ bool is_made_first(const fs::path& within) {
   });
 }
 
-// True where a process was killed before the run existed: there is no measurement in it.
+// True if a process was killed before the run existed, so that the directory holds no measurement.
 bool is_half_made(const fs::path& directory) {
   std::error_code error;
   if (fs::exists(directory / "zarr.json", error)) return false;
@@ -98,7 +98,7 @@ void write_whole_array(File& file, const Store::Options& options, const ArrayLay
                    "; please report it");
 }
 
-// Before anything is measured: the values that each array of one chunk begins with.
+// Writes the initial values of each array of one chunk, before anything is measured.
 void write_whole_arrays(const fs::path& directory, const Store::Options& options,
                         std::span<const ArrayLayout> layouts) {
   for (const ArrayLayout& layout : layouts) {
@@ -115,9 +115,9 @@ void write_whole_arrays(const fs::path& directory, const Store::Options& options
 
 json::Object first_attributes(const Store::Options& options, std::span<const ArrayLayout> layouts) {
   json::Value attributes;
-  attributes.set("schema", nullptr);  // first, for the reader; set below
+  attributes.set("schema", nullptr);  // first in order, for human readers; set below
   for (const auto& [name, value] : options.attributes) attributes.set(name, value);
-  // After whatever the user's metadata calls so: a run is what the store says it is.
+  // These override entries of the user's metadata with the same name.
   attributes.set("schema", json::Object{{"name", schema_name}, {"version", version_for(options.kept)}});
   attributes.set("state", "running");
   attributes.set("start", utc_now());
@@ -178,14 +178,14 @@ std::unique_ptr<Store> Store::create(const fs::path& directory, Options options)
   make_empty_directory(directory);
   File lock(directory, File::Mode::directory);
   if (!lock.lock()) throw UsageError(directory.string() + ": another process is making a run there");
-  // Looked at again, now that nobody else can be making it.
+  // Check again, now that no other process can be creating it.
   if (is_half_made(directory)) {
     for (const auto name : whole_names) fs::remove_all(directory / name);
     for (const auto name : sharded_names) fs::remove_all(directory / name);
   }
   write_whole_arrays(directory, options, layouts);
   json::Object attributes = first_attributes(options, layouts);
-  write_group(directory, group_metadata(layouts, attributes));  // last: with it, the run exists
+  write_group(directory, group_metadata(layouts, attributes));  // last: this makes the run exist
   return std::make_unique<ZarrStore>(std::move(lock), std::move(options), std::move(attributes));
 }
 

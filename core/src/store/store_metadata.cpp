@@ -34,7 +34,7 @@ Value codec(const char* name, Object configuration) {
   return result;
 }
 
-// One byte has no order: the codec then takes no configuration.
+// Single bytes have no byte order: the codec takes no configuration for them.
 Value bytes_codec(Element element) {
   return codec("bytes", element == Element::uint8 ? Object{} : Object{{"endian", "little"}});
 }

@@ -10,14 +10,16 @@ namespace crosscut::store {
 
 inline constexpr std::string_view schema_name = "crosscut-run";
 inline constexpr std::int64_t schema_version = 2;
-// The oldest version whose readers know all arrays: 2 has phase summaries, and what holds none is still of 1.
+// Returns the oldest version whose readers know all arrays. Version 2 added phase summaries; a run without
+// them is still of version 1.
 inline constexpr std::int64_t version_for(Kept kept) { return kept == Kept::phase_summaries ? 2 : 1; }
 
 json::Value array_metadata(const ArrayLayout& layout);
-// With the metadata of all arrays inline ("consolidated"), so that a reader opens one file.
+// Returns the group's metadata with that of all arrays inline ("consolidated"), so that a reader opens one
+// file.
 json::Value group_metadata(std::span<const ArrayLayout> layouts, const json::Object& attributes);
 
-// Equal but for the order of members, which means nothing and which other programs change.
+// True if equal except for the order of members, which has no meaning and which other programs change.
 bool same(const json::Value& a, const json::Value& b);
 
 }  // namespace crosscut::store

@@ -20,7 +20,8 @@ struct Difference {
   bool may_be_forced = false;
 };
 
-// Attributes that must agree. Those that say what was measured cannot be forced: the arrays would mix.
+// Attributes that must agree. Those that describe what was measured cannot be forced: the arrays would mix
+// two measurements.
 struct Setting {
   std::string_view attribute, member;
   bool may_be_forced;
@@ -97,10 +98,10 @@ void compare_settings(const Value& found, const Value& wanted, std::vector<Diffe
   }
 }
 
-// What identifies each node from run to run: counters and clocks in its description may change.
+// Returns what identifies each node in every run; counters and clocks in its description may change.
 Value node_ids(const Value* nodes) {
   json::Array ids;
-  if (nodes != nullptr && nodes->is_object()) return *nodes;  // very many, counted rather than listed
+  if (nodes != nullptr && nodes->is_object()) return *nodes;  // very many nodes are counted, not listed
   if (nodes == nullptr || !nodes->is_array()) return ids;
   for (const Value& node : nodes->array()) {
     const Value* id = node.is_object() ? node.find("id") : nullptr;
@@ -116,7 +117,8 @@ void compare_nodes(const Value& found, const Value& wanted, std::vector<Differen
   if (!same(then, now)) differences.push_back({differs("nodes", shortened(&then), shortened(&now)), true});
 }
 
-// By dimension, each once: what a person changed is a number of repetitions, not the shapes of nine arrays.
+// Reports each differing dimension once: the user changed a number of repetitions, not the shapes of nine
+// arrays.
 void compare_shapes(const std::string& array, const Value& then, const Value& metadata,
                     std::vector<Difference>& differences) {
   const json::Array& now = metadata.at("shape").array();
@@ -155,7 +157,7 @@ void compare_arrays(const Value& found, std::span<const ArrayLayout> wanted,
       differences.push_back({"array " + name + " (only in the run)"});
 }
 
-// Piece by piece; stops reading at the first difference.
+// Compares piece by piece; stops at the first difference.
 bool holds(const File& file, const Store::Options& options, std::string_view name) {
   bool same_so_far = true;
   std::int64_t at = 0;
@@ -263,7 +265,7 @@ std::vector<bool> ZarrStore::done_row(std::int32_t size_index, std::int64_t repe
 Value ZarrStore::missing_blocks() const {
   json::Array blocks;
   for (std::int32_t size = 0; std::cmp_less(size, options_.shape.sizes.size()); ++size) {
-    json::Array open;  // phases that the repetitions from `since` on lack
+    json::Array open;  // phases missing in the repetitions from `since` on
     std::int64_t since = 0;
     const auto close = [&](std::int64_t end) {
       for (const Value& phases : open)

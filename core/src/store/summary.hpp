@@ -1,4 +1,4 @@
-// What stands in place of raw samples when they would be too many: five exact numbers a cell.
+// Summaries that replace raw samples if those would be too many: five exact numbers a cell.
 #pragma once
 
 #include <array>
@@ -12,37 +12,39 @@
 
 namespace crosscut::store {
 
-// Exact. The median of an even count is the mean of the middle two; p99 is the smallest sample that at least
-// 99 % of the samples do not exceed (nearest rank). Reorders `samples`. Without any: count 0, the rest NaN.
+// Summarises samples exactly and reorders them. The median of an even count is the mean of the middle two;
+// p99 is the smallest sample that at least 99 % of the samples do not exceed (nearest rank). Without samples
+// the count is 0 and the rest NaN.
 Summary summarise(std::span<double> samples);
 
-// One phase over its ranks: message_seconds [rank, slot], rank_seconds and status [rank]. Status: measured
-// when all ranks are; else unmeasured, failed or skipped, the first that any of them is.
+// Summarises one phase over its ranks: message_seconds [rank, slot], rank_seconds and status [rank]. The
+// status is measured if all ranks measured it; else the first of unmeasured, failed and skipped that any rank
+// has.
 PhaseSummary summarise_phase(std::span<const double> message_seconds, std::span<const double> rank_seconds,
                              std::span<const Status> status, std::int64_t moved_bytes);
-// All phases of a block of raw samples. `moved_bytes`: [phase].
+// Summarises all phases of a block of raw samples. `moved_bytes`: [phase].
 std::vector<PhaseSummary> summarise_phases(const BlockData& data, const Shape& shape,
                                            std::span<const std::int64_t> moved_bytes);
 
-// The samples of a few phases, held until all their repetitions have come.
+// Holds the samples of a few phases until all their repetitions have arrived.
 class SummaryBuffer {
  public:
   explicit SummaryBuffer(const Shape& shape) : shape_(shape) {}
 
   bool empty() const { return blocks_.empty(); }
-  // Whether a block continues what is held: the same phases, later repetitions.
+  // True if a block continues the held ones: the same phases, later repetitions.
   bool continues(const Block& block) const;
   bool holds(std::int32_t size_index, std::int64_t phase, std::int64_t repetition) const;
   void add(BlockData data);
   const std::vector<BlockData>& blocks() const { return blocks_; }
-  // Phases held, all repetitions held.
+  // Returns the phases held and all repetitions held.
   Block extent() const;
   std::vector<Summary> messages() const;  // [phase, rank, slot]
   std::vector<Summary> ranks() const;     // [phase, rank]
   void clear() { blocks_.clear(); }
 
  private:
-  // `values` picks the samples of a block; `per_rank` of them belong to a rank of a phase.
+  // `values` selects an array of a block, with `per_rank` samples for each rank of a phase.
   std::vector<Summary> summarise_all(std::vector<double> BlockData::*values, std::int64_t per_rank) const;
 
   Shape shape_;

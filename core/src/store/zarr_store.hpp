@@ -1,4 +1,4 @@
-// The only Store there is; apart from store.hpp so that what writes a run and what resumes one can be two
+// The only implementation of Store. Separate from store.hpp so that writing a run and resuming one can be two
 // files.
 #pragma once
 
@@ -16,23 +16,23 @@
 
 namespace crosscut::store {
 
-// An array that is one chunk, hence one file.
+// Returns the path of the chunk, hence file, of a size; an array of one chunk has it at index 0.
 std::filesystem::path chunk_path(const std::filesystem::path& directory, const ArrayLayout& layout,
                                  std::int32_t size_index = 0);
-// Hands over what the coordinate of that name holds, piece by piece and in order; nothing for what is not
-// one.
+// Passes the contents of the coordinate `name` to `take`, piece by piece and in order; does nothing if `name`
+// is not a coordinate.
 void for_each_piece(const Store::Options& options, std::string_view name,
                     const std::function<void(std::span<const std::byte>)>& take);
 std::string utc_now();
 void write_group(const std::filesystem::path& directory, const json::Value& metadata);
 
-// The shards in use, few at a time: a run of many sizes must not use up the descriptors that sockets need.
+// The open shards, few at a time: a run of many sizes must not use up the descriptors that sockets need.
 class Shards {
  public:
   Shards(std::filesystem::path directory, const std::vector<ArrayLayout>& layouts);
-  // Makes the file when there is none.
+  // Creates the file if there is none.
   Shard& get(std::string_view array, std::int32_t size_index);
-  // nullptr: nothing was ever written there.
+  // Returns nullptr if nothing was ever written there.
   Shard* find(std::string_view array, std::int32_t size_index);
 
  private:
@@ -48,7 +48,7 @@ class Shards {
 
 class ZarrStore : public Store {
  public:
-  // The directory has its metadata; `lock` holds it against a second writer.
+  // The directory already has its metadata; `lock` keeps a second writer out.
   ZarrStore(File lock, Options options, json::Object attributes);
 
   void commit(const BlockData& data) override;
@@ -62,9 +62,11 @@ class ZarrStore : public Store {
   void set_attributes(const json::Object& changed) override;
   void finish(std::string_view state, const json::Object& changed) override;
 
-  // Of a resume. Whether all that the status calls measured is in the other arrays' files; RunError if not.
+  // Used by a resume. Throws RunError unless the other arrays' files hold everything that the status calls
+  // measured.
   void check_shards();
-  // What is still to be measured: list of {size, phases: [first, end), repetitions: [first, end)}, by index.
+  // Returns what remains to be measured, as a list of {size, phases: [first, end), repetitions: [first,
+  // end)}, by index.
   json::Value missing_blocks() const;
 
  private:
@@ -98,7 +100,7 @@ class ZarrStore : public Store {
   std::vector<ArrayLayout> layouts_;
   ChunkGrid grid_;
   std::string_view status_array_;
-  std::int64_t status_cells_;  // of a repetition and phase: its ranks, or 1
+  std::int64_t status_cells_;  // status cells of a repetition and phase: its ranks, or 1
   mutable Shards shards_;
   SummaryBuffer summaries_;
   std::vector<std::int64_t> iterations_, repetitions_done_;
