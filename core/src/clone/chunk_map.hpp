@@ -1,5 +1,5 @@
-// Which chunks of an image a rank has, and their checksums. Shared by the threads that receive, send and
-// read.
+// Records which chunks of an image a rank has, and their checksums. The threads that receive, send and read
+// share it.
 #pragma once
 
 #include <condition_variable>
@@ -15,25 +15,28 @@ using Chunk = std::int64_t;
 
 class ChunkMap {
  public:
-  enum class Owner : std::uint8_t { source, target };  // a source has all chunks; their checksums come later
+  enum class Owner : std::uint8_t {
+    source,
+    target
+  };  // a source has all chunks; checksums follow as they are read
   ChunkMap(std::int64_t bytes, std::int64_t chunk_bytes, Owner owner);
 
   Chunk chunks() const { return static_cast<Chunk>(entries_.size()); }
   std::int64_t offset(Chunk chunk) const { return chunk * chunk_bytes_; }
-  std::int64_t size(Chunk chunk) const;  // all are equal but the last
+  std::int64_t size(Chunk chunk) const;  // the last may be smaller
 
-  // What lies there has this checksum; whether it is right, only the rank before this one knows.
+  // Records the checksum of a target's present content. Only the rank before this one knows if it is right.
   void suggest(Chunk chunk, std::uint64_t checksum);
-  // It is right: it came, or was there already.
+  // Records that a chunk is right: it was received, or its old content is kept.
   enum class Origin : std::uint8_t { received, kept };
   void hold(Chunk chunk, std::uint64_t checksum, Origin origin);
-  // Of a chunk of the source, now that it was read.
+  // Records the checksum of a chunk of the source, once it has been read.
   void note(Chunk chunk, std::uint64_t checksum);
 
-  // Until this rank has the chunk; false: asked to stop.
+  // Waits until this rank has the chunk; returns false if asked to stop.
   bool await(Chunk chunk, const std::stop_token& stop);
-  std::optional<std::uint64_t> checksum(Chunk chunk) const;  // of what lies there, right or not
-  // Of those with chunk % rails == rail, in order.
+  std::optional<std::uint64_t> checksum(Chunk chunk) const;  // of the present content, right or not
+  // Returns the missing chunks with chunk % rails == rail, in order.
   std::vector<Chunk> missing(std::int32_t rail, std::int32_t rails) const;
 
   struct Counts {

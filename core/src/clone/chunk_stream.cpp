@@ -12,15 +12,15 @@
 namespace crosscut::clone {
 namespace {
 
-// Of a chunk that arrives damaged: then it is not chance.
+// Most times that a receiver asks for chunks; damage that often is not chance.
 constexpr int most_rounds = 4;
 constexpr double for_ever = 1e9;
 constexpr std::size_t piece_bytes = 64 << 10;
 
 struct Needed {
   std::vector<Chunk> chunks;
-  std::vector<std::uint8_t> is_read;     // whether the next is known
-  std::vector<std::uint64_t> checksums;  // of what lies there
+  std::vector<std::uint8_t> is_read;     // 1: the checksum is known
+  std::vector<std::uint64_t> checksums;  // of the present content
 };
 
 enum class Kind : std::uint64_t { bytes = 1, right_already };
@@ -60,7 +60,7 @@ Needed receive_needed(const ChunkStore& store, const RailConnection& connection)
   return list;
 }
 
-// A deadline for a piece, not for a chunk: a slow network is not a dead one.
+// The deadline is for a piece, not for a chunk: a slow network is not a dead one.
 void send_bytes(const RailConnection& connection, std::span<const std::byte> bytes) {
   for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes)))
     session::send_all(connection.fd, bytes.first(std::min(bytes.size(), piece_bytes)),
@@ -78,7 +78,8 @@ void send_head(const RailConnection& connection, const Head& head) {
                     after_seconds(connection.patience_seconds));
 }
 
-// `theirs`: the checksum of what lies there at the receiver; null: nothing does.
+// Sends a chunk or the word that it is right. `theirs`: checksum of the receiver's present content; null:
+// none.
 void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
                 const std::uint64_t* theirs, std::span<std::byte> buffer) {
   const std::optional<std::uint64_t> known = store.map.checksum(chunk);
@@ -99,7 +100,7 @@ void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk
   if (!is_right) send_bytes(connection, bytes);
 }
 
-// False: it came damaged.
+// Returns false if the chunk arrived damaged.
 bool receive_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
                    std::span<std::byte> buffer) {
   Head head;

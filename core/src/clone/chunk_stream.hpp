@@ -1,9 +1,9 @@
-// What two neighbours of the chain say to each other on one rail.
+// The exchange between two neighbours of the chain on one rail.
 //
-// The receiver says which chunks it still needs and the checksum of what lies in their places; for each, in
-// that order and as soon as it has it, the sender answers with the bytes or that they are right already. Then
-// the receiver asks again for what came damaged. An empty list ends it. So beginning, resuming, and going on
-// with another predecessor are one and the same.
+// The receiver lists the chunks that it still needs, with the checksum of its present content for each. The
+// sender answers for each chunk, in that order and as soon as it has it: with the bytes, or that the content
+// is right already. Then the receiver lists the chunks that arrived damaged. An empty list ends the exchange.
+// So beginning, resuming, and continuing with another predecessor are the same.
 #pragma once
 
 #include <atomic>
@@ -18,21 +18,21 @@ namespace crosscut::clone {
 struct ChunkStore {
   ChunkMap& map;
   const Image& image;
-  std::function<void()> moved;  // called by several threads after every chunk
+  std::function<void()> moved;  // called after every chunk, by several threads
 };
 
 struct RailConnection {
   int fd = -1;
   std::int32_t rail = 0, rails = 1;
-  double patience_seconds = 120;  // with 64 KiB of a chunk under way
+  double patience_seconds = 120;  // time limit for 64 KiB of a chunk
 };
 
-// Each returns when the receiver has all chunks of the rail. Throws ConnectionLost (also where another thread
-// shut the connection down), and RunError where the other end breaks the rules or a disk does not do.
+// Both return when the receiver has all chunks of the rail. They throw ConnectionLost (also if another thread
+// shut the connection down), and RunError if the other end violates the protocol or a disk fails.
 void send_chunks(const ChunkStore& store, const RailConnection& connection, const std::stop_token& stop);
 void receive_chunks(const ChunkStore& store, const RailConnection& connection);
 
-// Of one chunk, as it lies there now.
+// Reads one chunk into `buffer` and returns the checksum of its present content.
 std::uint64_t read_chunk(const ChunkStore& store, Chunk chunk, std::span<std::byte> buffer);
 
 }  // namespace crosscut::clone

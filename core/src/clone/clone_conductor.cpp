@@ -8,7 +8,7 @@
 namespace crosscut::clone {
 namespace {
 
-// The launcher's word about a rank may come a moment later than the end of its connection.
+// The launcher's report about a rank may arrive a moment after its connection ends.
 constexpr int launcher_tries = 20;
 constexpr auto launcher_pause = std::chrono::milliseconds(10);
 
@@ -26,7 +26,7 @@ std::string CloneConductor::name(Rank rank) const {
 std::string CloneConductor::cause(Rank rank, const std::string& otherwise) {
   for (int i = 0; i < launcher_tries; ++i) {
     if (const std::string known = host_.cause(rank); !known.empty()) return known;
-    if (rank == 0) break;  // whose own word would be there
+    if (rank == 0) break;  // rank 0 would have reported itself
     std::this_thread::sleep_for(launcher_pause);
   }
   return otherwise;
@@ -70,7 +70,7 @@ void CloneConductor::serve() {
   while (!jobs_.over()) {
     if (const std::string request = jobs_.take_request(); !request.empty()) {
       take(request);
-      if (epoch_ > 0) return;  // a session clones once: ranks that were lost do not come back
+      if (epoch_ > 0) return;  // a session clones once: lost ranks do not return
       continue;
     }
     const auto heard = server_.hear(3600, false);
@@ -81,7 +81,7 @@ void CloneConductor::serve() {
 
 void CloneConductor::take(const std::string& request) {
   const auto value = json::parse(request);
-  // Slurm copies our input to every node; this line is for those on which rank 0 is not.
+  // Slurm copies our input to every node; this line is for the nodes without rank 0.
   if (value.find("do") == nullptr && value.find("conductor") != nullptr) return;
   const auto& word = value.at("do").string();
   if (word == "clone") return clone(parse_clone_job(value.at("job")));
@@ -117,7 +117,7 @@ void CloneConductor::prepare(CloneJob& job) {
   if (const std::string collision = roster_.collision(); !collision.empty()) throw UsageError(collision);
 }
 
-// Nothing has been written yet, so all that is in the way is said at once.
+// Nothing has been written yet, so all obstacles are reported at once.
 void CloneConductor::ask_to_prepare(const CloneJob& job, const std::vector<Rank>& ranks) {
   const auto payload = session::Writer().add(json::write(to_json(job)));
   for (const Rank rank : ranks) server_.send(rank, session::FrameType::job, payload.bytes());
@@ -181,7 +181,7 @@ void CloneConductor::receive_from_rank(const session::ControlServer::Heard& hear
   CloneMember& member = roster_.of(heard.rank);
   switch (heard.frame.type) {
     case session::FrameType::standing:
-      // One of another thread's may have been overtaken by the result.
+      // A report of another thread may arrive after the result.
       if (member.state == CloneMember::State::unfinished)
         member.standing = parse_standing(parsed(heard.frame));
       return;
@@ -218,8 +218,9 @@ void CloneConductor::judge(Rank rank) {
                       : "the SHA-256 is not the source's; look at this node's disk and memory";
 }
 
-// Mostly the neighbour is dead, and its control connection says so in a moment. Where both live, it is the
-// connection that broke: then the rank behind it is given up, for the one before has the bytes.
+// Handles a complaint about a neighbour. Usually the neighbour is dead, and its control connection fails in a
+// moment. If both live, their connection broke; then the later rank of the two is given up, for the earlier
+// one has the bytes.
 void CloneConductor::take_complaint(Rank from, const session::Complaint& complaint) {
   if (complaint.peer < 0 || complaint.peer >= server_.ranks()) return;
   suspicions_.push_back({from, complaint.peer, complaint.reason, after_seconds(1)});

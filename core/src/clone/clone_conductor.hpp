@@ -1,5 +1,5 @@
-// Rank 0's second task while a session clones: has all ranks prepare, orders the chain, closes it over ranks
-// that are lost, and holds every copy's SHA-256 against the source's. A thread of its own.
+// Rank 0's second task while a session clones, in a thread of its own: has all ranks prepare, orders the
+// chain, closes it over lost ranks, and compares every copy's SHA-256 with the source's.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class CloneConductor {
   CloneConductor(const session::RankSetup& setup, const session::Address& interface);
   session::Address address() const { return host_.address(); }
   void run();  // until the session ends; never throws
-  // From rank 0's other thread: why it cannot go on.
+  // Called by rank 0's other thread with the reason why it cannot continue.
   void rank_zero_failed(const std::string& reason) { host_.rank_zero_failed(reason); }
   int exit_status() const { return host_.jobs().exit_status(); }
 

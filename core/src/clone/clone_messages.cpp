@@ -13,7 +13,7 @@ constexpr std::int64_t least_chunk_bytes = 4 << 10, most_chunk_bytes = 256 << 20
 constexpr std::int64_t usual_chunk_bytes = 1 << 20;
 constexpr std::int64_t usual_chunks = 1 << 18, most_chunks = 1 << 22;
 constexpr std::int64_t most_ranks = 1 << 20;
-// Of an image: two such numbers can be added.
+// Largest image; two such sizes can be added without overflow.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
 using Take = std::function<void(const json::Value&)>;

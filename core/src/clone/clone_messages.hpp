@@ -1,5 +1,5 @@
-// What a request to clone says, and what conductor and ranks then say to each other: JSON, parsed as strictly
-// as all that comes from outside.
+// A request to clone, and the messages between conductor and ranks that follow: JSON, parsed as strictly as
+// all external input.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,25 @@ namespace crosscut::clone {
 
 struct CloneJob {
   std::string source, target;    // target may contain {rank} and {host}
-  bool overwrite = false;        // an existing file, a device
-  bool resume = false;           // keep of what is there what is right
-  std::int64_t chunk_bytes = 0;  // 0: the conductor chooses by the size
-  // The source's, once it is known.
+  bool overwrite = false;        // allow replacing an existing file or a device
+  bool resume = false;           // keep existing content where it is right
+  std::int64_t chunk_bytes = 0;  // 0: the conductor chooses one for the size
+  // Properties of the source, once known.
   std::int64_t bytes = 0;
   std::int64_t permissions = 0644;
 };
 
-// Throws UsageError naming the member. Unknown members are errors.
+// Throws UsageError that names the bad member; an unknown member is an error.
 CloneJob parse_clone_job(const json::Value& value);
 json::Value to_json(const CloneJob& job);
 
-// Large enough for few system calls and small enough to travel down a long chain; more for large images, so
-// that lists of chunks stay short.
+// Returns a chunk size large enough for few system calls and small enough to travel down a long chain. It is
+// larger for large images, so that lists of chunks stay short.
 std::int64_t choose_chunk_bytes(std::int64_t image_bytes);
-// Throws UsageError where so many chunks are too many.
+// Throws UsageError if there would be too many chunks.
 void check_chunks(std::int64_t image_bytes, std::int64_t chunk_bytes);
 
-// conductor: this is the order of the chain from now on.
+// From the conductor: the order of the chain from now on.
 struct Chain {
   std::uint32_t epoch = 0;
   std::vector<Rank> living;
@@ -39,22 +39,22 @@ struct Chain {
 Chain parse_chain(const json::Value& value);
 json::Value to_json(const Chain& chain);
 
-// rank: I could begin. Of the source its size; of a target where it will be.
+// From a rank that is ready. The source sends its size, a target where its copy will be.
 struct Prepared {
   std::int64_t bytes = 0, permissions = 0;
-  std::string path, identity;  // identity: of the open file or device on its machine
-  std::string place;           // identity of what a copy would replace; empty: nothing
+  std::string path, identity;  // identity: of the open file or device, on its machine
+  std::string place;           // identity of the file that a copy would replace; empty: none
   std::string warning;
 };
 Prepared parse_prepared(const json::Value& value);
 json::Value to_json(const Prepared& prepared);
 
-// rank, now and then.
+// From a rank, periodically: its progress.
 struct Standing {
   std::int64_t received_bytes = 0, kept_bytes = 0;
-  std::int64_t checked_bytes = 0;  // of the whole's SHA-256
-  std::string sha256;              // at the end, when all is on the disk; before that empty
-  bool has_changed = false;        // the source, meanwhile
+  std::int64_t checked_bytes = 0;  // bytes already in the SHA-256
+  std::string sha256;              // empty until all is on the disk
+  bool has_changed = false;        // true: the source changed meanwhile
 };
 Standing parse_standing(const json::Value& value);
 json::Value to_json(const Standing& standing);

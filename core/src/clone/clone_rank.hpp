@@ -1,5 +1,6 @@
-// One process of a session that clones: rank 0 reads the source, every other rank writes a copy and hands on
-// what it has. The session is that of measuring ranks (roster, secret, signs of life); `backend` is "clone".
+// One process of a session that clones: rank 0 reads the source; every other rank writes a copy and passes it
+// on. The session is like that of measuring ranks (roster, secret, pings), with `backend` "clone". Returns
+// the exit status, or throws the reason why this rank failed.
 #pragma once
 
 #include "session/rank.hpp"

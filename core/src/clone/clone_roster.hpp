@@ -1,4 +1,4 @@
-// What the conductor knows of every rank that takes part in a copy, and what it says of them at the end.
+// The conductor's knowledge of every rank that takes part in a copy, and its report on them at the end.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@ namespace crosscut::clone {
 struct CloneMember {
   enum class State : std::uint8_t {
     unfinished,
-    complete,  // all is on its disk; whether it is right is not known yet
-    verified,  // its SHA-256 is the source's, and the copy in its place
+    complete,  // all is on its disk; not yet verified
+    verified,  // its SHA-256 is the source's, and the copy is in its place
     differs,
-    lost,  // gone, or could not go on
+    lost,  // gone, or could not continue
   };
   std::string node;
-  std::int32_t machine = 0;  // the same for ranks of one
+  std::int32_t machine = 0;  // equal for ranks of one machine
   Prepared prepared;
   Standing standing;
   State state = State::unfinished;
-  bool is_gone = false;        // from the chain; a copy that was verified before stays so
-  bool is_committing = false;  // its copy was found right, and is being put into its place
-  double seconds = 0;          // from the beginning until all was on its disk
+  bool is_gone = false;        // has left the chain; a verified copy stays verified
+  bool is_committing = false;  // its copy was verified and is being put in its place
+  double seconds = 0;          // from the start until all was on its disk
   std::string reason;
 
   std::int64_t held_bytes() const { return standing.received_bytes + standing.kept_bytes; }
@@ -38,12 +38,13 @@ class CloneRoster {
   const CloneMember& of(Rank rank) const { return members_[static_cast<std::size_t>(rank)]; }
   Rank ranks() const { return static_cast<Rank>(members_.size()); }
   std::vector<Rank> living() const;
-  bool all_settled() const;  // of the targets
+  bool all_settled() const;  // targets only
   bool all_verified() const;
-  // Two ranks that would write to one file or device, or one that would write over the source; empty: none.
+  // Describes two ranks that would write to the same file or device, or one that would overwrite the source;
+  // empty: none.
   std::string collision() const;
 
-  // The living target that has least.
+  // Returns the living target with the fewest bytes.
   Rank slowest() const;
   json::Array outcome() const;
 

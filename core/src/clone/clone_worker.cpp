@@ -15,13 +15,13 @@ namespace crosscut::clone {
 namespace {
 
 constexpr double telling_seconds = 0.4;
-// Of the ranks that tell the conductor, together, how far they are.
+// Limit on progress reports to the conductor, from all ranks together.
 constexpr double tellings_per_second = 1000;
-// One attempt; a node without power does not answer at all, and the next chain may be there by then.
+// Time for one attempt. A node without power does not answer, and a new chain may replace it by then.
 constexpr double connecting_seconds = 3;
 constexpr double accepting_seconds = 0.1;
 
-// As measuring ranks have it: the conductor asks every half time-out.
+// As for measuring ranks: the conductor pings every half time-out.
 double silence_seconds(const session::RankSetup& setup) { return 2 * setup.timeout_seconds + 5; }
 
 std::string hex_of(const Digest& digest) {
@@ -33,13 +33,14 @@ std::string hex_of(const Digest& digest) {
   return text;
 }
 
-// Where nothing was ever written there is nothing to keep. False also where the file system cannot tell.
+// True if the range was never written, so that there is nothing to keep. False also if the file system cannot
+// tell.
 bool is_hole(const Image& image, std::int64_t offset, std::int64_t bytes) {
   const off_t data = ::lseek(image.fd(), offset, SEEK_DATA);
   return data < 0 ? errno == ENXIO : data >= offset + bytes;
 }
 
-// -1: none, and of a rank that is not in the chain.
+// Returns the rank `step` places further in the chain; -1 if there is none or `self` is not in the chain.
 Rank neighbour(const std::vector<Rank>& living, Rank self, std::ptrdiff_t step) {
   const auto here = std::ranges::find(living, self);
   if (here == living.end()) return -1;
@@ -76,7 +77,8 @@ void CloneWorker::answer(session::FrameType type, const json::Value& words) {
   control_thread_.send(type, session::Writer().add(json::write(words)).bytes());
 }
 
-// Said by threads that have nobody to throw to. That the conductor is gone, serve() hears for itself.
+// Sends a frame from a thread that cannot throw to a caller. A lost connection is ignored: serve() notices
+// it.
 void CloneWorker::tell(session::FrameType type, std::span<const std::byte> payload) {
   try {
     if (!control_thread_.interrupted()) control_thread_.send(type, payload);
@@ -160,7 +162,7 @@ void CloneWorker::take_place(const Chain& chain) {
   if (!has_begun_) begin();
   const Rank before = neighbour(chain.living, setup_.rank, -1),
              behind = neighbour(chain.living, setup_.rank, +1);
-  // A neighbour that stays is not disturbed. Both ends hear of all chains, so they agree on the epoch in
+  // An unchanged neighbour keeps its connections. Both ends hear of all chains, so they agree on the epoch in
   // which they became neighbours.
   if (before != before_) {
     upstream_.reset();
@@ -245,8 +247,8 @@ Fd CloneWorker::connect_to_rank(Rank behind, std::int32_t rail, std::uint32_t ep
   }
 }
 
-// The SHA-256 of the whole follows the chunks in order of place, as they are there; then all is put on the
-// disk.
+// Computes the SHA-256 of the whole image, chunk by chunk in order as they become available, then syncs all
+// to the disk.
 void CloneWorker::read_all(const std::stop_token& stop) {
   Sha256 sum;
   const Memory memory(map_->chunks() == 0 ? 0 : static_cast<std::size_t>(map_->size(0)));

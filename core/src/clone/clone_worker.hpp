@@ -1,4 +1,5 @@
-// A rank of the chain at work: obeys the conductor, and has the threads that receive, send and read.
+// A rank at work in the chain: carries out the conductor's orders and owns the threads that receive, send and
+// read.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,7 @@ namespace crosscut::clone {
 class CloneWorker {
  public:
   CloneWorker(const session::RankSetup& setup, session::Membership member);
-  void serve();  // until the session ends; ConnectionLost when the conductor is gone
+  void serve();  // until the session ends; throws ConnectionLost if the conductor is gone
 
  private:
   void obey(const session::Frame& frame);
@@ -62,7 +63,7 @@ class CloneWorker {
   std::mutex telling_;
   std::chrono::steady_clock::time_point told_{};
   bool has_begun_ = false;
-  // Last, since their threads use what is above.
+  // Declared last: their threads use the members above.
   std::unique_ptr<Neighbour> upstream_, downstream_;
   std::jthread reader_;
 };

@@ -30,7 +30,7 @@ std::string first_line(const fs::path& file) {
   return line;
 }
 
-// The device itself, then its partitions.
+// Returns the device itself, then its partitions.
 std::vector<Part> parts_of(dev_t device) {
   std::error_code error;
   const fs::path folder = fs::canonical("/sys/dev/block/" + number_of(device), error);
@@ -42,7 +42,7 @@ std::vector<Part> parts_of(dev_t device) {
   return parts;
 }
 
-// Spaces and the like are \040 in the kernel's tables.
+// Decodes spaces and the like, which are \040 in the kernel's tables.
 std::string unescaped(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,5 +1,5 @@
-// Why a block device must not be written: for people. What decides is the kernel, which hands a device that
-// is mounted, swapped to or held by another one to nobody who asks for it alone (O_EXCL).
+// Explains to people why a block device must not be written. The decision itself is the kernel's: O_EXCL
+// fails on a device that is mounted, swapped to or held by another one.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 
 namespace crosscut::clone {
 
-// "mounted on /data", "its partition sdb1 is swap", "dm-0 is built on it"; empty: nothing is known.
+// Returns "mounted on /data", "its partition sdb1 is swap", "dm-0 is built on it"; empty: no use is known.
 std::string device_use(dev_t device);
 
 }  // namespace crosscut::clone

@@ -49,7 +49,7 @@ void Image::sync() const {
 }
 
 void Image::begin_writing_back(std::int64_t offset, std::int64_t bytes) const {
-  // Not all file systems can; then the kernel begins when it thinks fit.
+  // Not all file systems support this; then the kernel decides when to write.
   ::sync_file_range(fd_.get(), offset, bytes, SYNC_FILE_RANGE_WRITE);
 }
 
@@ -71,7 +71,7 @@ std::int64_t device_bytes(int fd, const std::string& path) {
 }
 
 Source open_source(const std::string& path) {
-  // Not blocking: a FIFO that nobody writes to would hold this rank for ever.
+  // Non-blocking: a FIFO without a writer would hang this rank.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) throw UsageError("source " + path + ": " + std::strerror(errno));
   struct stat status {};

@@ -1,4 +1,4 @@
-// What is copied and what it is copied to: so many bytes of an open file or block device.
+// An image: the bytes of an open file or block device, as the source or target of a copy.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,14 +17,14 @@ class Image {
   Image(Fd fd, std::string path, std::int64_t bytes)
       : fd_(std::move(fd)), path_(std::move(path)), bytes_(bytes) {}
 
-  // All of it, or RunError naming path, offset and cause.
+  // Both transfer the whole span or throw RunError that names path, offset and cause.
   void read_at(std::span<std::byte> to, std::int64_t offset) const;
   void write_at(std::span<const std::byte> from, std::int64_t offset) const;
-  // From now on write_at() throws a RunError that says so.
+  // Makes write_at() throw RunError with this reason from now on.
   void forbid_writing(std::string why) { not_written_ = std::move(why); }
-  // What was written lies on the disk.
+  // Returns when everything written is on the disk.
   void sync() const;
-  // Writing begins now rather than all at once at the end, when everybody waits for it.
+  // Starts writing back now, rather than all at once at the end, when everybody waits for it.
   void begin_writing_back(std::int64_t offset, std::int64_t bytes) const;
 
   int fd() const { return fd_.get(); }
@@ -35,21 +35,21 @@ class Image {
   Fd fd_;
   std::string path_;
   std::int64_t bytes_;
-  std::string not_written_;  // why; empty: it may be
+  std::string not_written_;  // the reason; empty: writing is allowed
 };
 
-// The source: a regular file or a block device that can be read. Throws UsageError.
+// Opens the source, a regular file or a readable block device. Throws UsageError.
 struct Source {
   Image image;
-  mode_t permissions;   // of the file; for a device those of a new file
+  mode_t permissions;   // of the file; for a device, those of a new file
   std::string warning;  // empty: none
 };
 Source open_source(const std::string& path);
-// False: it was written to since it was opened. Devices do not tell.
+// Returns false if the source was written to since it was opened. Devices cannot tell.
 bool is_unchanged(const Source& source, const struct stat& then);
 
 struct stat status_of(const Image& image);
-// Of a file or device among those of its machine.
+// Identifies a file or device on its machine.
 std::string identity_of(const struct stat& status);
 // Throws RunError.
 std::int64_t device_bytes(int fd, const std::string& path);

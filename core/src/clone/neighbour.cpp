@@ -17,7 +17,7 @@ Neighbour::~Neighbour() {
   const std::lock_guard lock(mutex_);
   for (const Fd& fd : connections_)
     if (fd) ::shutdown(fd.get(), SHUT_RDWR);
-  // A thread whose connection stands only now sees that it is to stop. The threads are joined next.
+  // A thread that gets its connection only now sees the request to stop. The threads are joined next.
 }
 
 void Neighbour::serve(std::int32_t rail, const std::stop_token& stop) {

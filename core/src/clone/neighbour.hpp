@@ -1,4 +1,4 @@
-// The connections of a rank with one neighbour of the chain: a thread for each rail.
+// The connections of a rank with one neighbour in the chain: a thread for each rail.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@ namespace crosscut::clone {
 class Neighbour {
  public:
   struct Work {
-    // Until the rail's connection stands.
+    // Returns once the rail's connection is open.
     std::function<Fd(std::int32_t rail, const std::stop_token& stop)> open;
-    // Until there is nothing left to do on it.
+    // Returns once all work on the connection is done.
     std::function<void(int fd, std::int32_t rail, const std::stop_token& stop)> run;
-    // Called by a thread of the link, not when it was told to end. ConnectionLost, or another error of this
-    // rank.
+    // Called by a thread of the link, unless it was told to stop: `lost` after ConnectionLost, `failed` after
+    // another error of this rank.
     std::function<void(const std::string&why)> lost, failed;
   };
   Neighbour(std::int32_t rails, Work work);
-  ~Neighbour();  // ends what is under way
+  ~Neighbour();  // stops work in progress
   Neighbour(const Neighbour&) = delete;
   Neighbour& operator=(const Neighbour&) = delete;
 

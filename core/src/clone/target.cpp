@@ -28,7 +28,7 @@ constexpr std::string_view unfinished_suffix = ".crosscut-clone";
   throw UsageError("target " + path + ": " + why);
 }
 
-// Where the path leads, and what is there; nothing where nothing is.
+// Returns the status of the file that the path leads to, or nothing if there is none.
 std::optional<struct stat> look(std::string& path) {
   struct stat status {};
   std::error_code error;
@@ -50,7 +50,7 @@ std::optional<struct stat> look(std::string& path) {
 int rename_to_free_name(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -1;
-  // File systems that do not know the flag (NFS): a second name never replaces anything either.
+  // For file systems that lack the flag (NFS): a hard link never replaces a file either.
   return ::link(from.c_str(), to.c_str()) == 0 ? ::unlink(from.c_str()) : -1;
 }
 
@@ -126,7 +126,7 @@ void Target::open_file(const TargetOrder& order, bool exists) {
   take_unfinished(order, name, std::move(fd));
 }
 
-// False: the copy is not in its place yet, or another file is.
+// Returns false if the copy is not in its place yet, or another file is.
 bool Target::open_whole(const TargetOrder& order, const std::string& unfinished) {
   struct stat status {};
   if (::lstat(unfinished.c_str(), &status) == 0) return false;
@@ -144,7 +144,7 @@ bool Target::open_whole(const TargetOrder& order, const std::string& unfinished)
 void Target::take_unfinished(const TargetOrder& order, const std::string& name, Fd fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_errno("looking at " + name);
-  // Whoever owns the file could write to it behind our back, and a second name shows it elsewhere.
+  // The file's owner could write to it unnoticed, and a second hard link shows it elsewhere.
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
     refuse(path_, name + " is in the way, and none of ours; remove it");
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
@@ -167,7 +167,7 @@ void Target::take_unfinished(const TargetOrder& order, const std::string& name, 
 
 void Target::check_space(const TargetOrder& order, const struct stat& status) const {
   struct statvfs space {};
-  if (::fstatvfs(image_->fd(), &space) != 0) return;  // writing tells
+  if (::fstatvfs(image_->fd(), &space) != 0) return;  // writing will report it
   const auto unit = static_cast<std::int64_t>(space.f_frsize);
   const std::int64_t free_bytes =
       static_cast<std::int64_t>(space.f_bavail) * unit + std::int64_t{status.st_blocks} * 512;
@@ -176,7 +176,7 @@ void Target::check_space(const TargetOrder& order, const struct stat& status) co
                       std::to_string(order.bytes) + " are needed");
 }
 
-// What was opened and never written to leaves no trace.
+// A file that was opened and never written to leaves no trace.
 Target::~Target() {
   if (image_ && !is_in_place_ && is_new_ && !has_begun_) ::unlink(image_->path().c_str());
 }

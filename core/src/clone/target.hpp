@@ -1,8 +1,8 @@
-// Where a copy is written: refused before a byte is, where that would do harm.
+// The target of a copy. It is refused before a byte is written if writing would do harm.
 //
-// A file grows beside its place as `NAME.crosscut-clone`, which is locked, readable by its owner alone and
-// stays where the copy ends early; commit() puts it into its place. A device is claimed from the kernel for
-// this process alone and written in place.
+// A file grows beside its final place as `NAME.crosscut-clone`, which is locked and readable by its owner
+// alone, and which stays if the copy ends early; commit() moves it to its place. A device is claimed from the
+// kernel for this process alone and written in place.
 #pragma once
 
 #include <optional>
@@ -16,32 +16,33 @@ struct TargetOrder {
   std::string path;
   std::int64_t bytes = 0;
   mode_t permissions = 0644;
-  bool overwrite = false;  // an existing file, a device
-  bool resume = false;     // what is there may be kept where it is right
+  bool overwrite = false;  // allow replacing an existing file or a device
+  bool resume = false;     // existing content may be kept where it is right
 };
 
-// `{rank}` and `{host}` filled in. Throws UsageError where other braces are found.
+// Fills in `{rank}` and `{host}`. Throws UsageError for other braces.
 std::string expand_path(const std::string& pattern, std::int32_t rank, const std::string& host);
 
 class Target {
  public:
-  // Changes nothing that was there. Throws UsageError with what is in the way and what to do.
+  // Opens the target without changing anything that exists. Throws UsageError that says what is in the way
+  // and what to do.
   explicit Target(const TargetOrder& order);
   ~Target();
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  // From now on it is written to: as long as it will be, and with what is to be kept.
+  // Prepares for writing: sets the length, and empties the file unless existing content may be kept.
   void begin();
-  // All of it is right and on the disk: the file gets its permissions and takes its place. Throws RunError.
+  // Call when all bytes are right and on the disk: the file gets its permissions and its final place. Throws
+  // RunError.
   void commit();
 
   const Image& image() const { return *image_; }
-  const std::string& path() const { return path_; }  // where it will be, without symbolic links
-  // From the beginning on, where something may lie that can be kept.
+  const std::string& path() const { return path_; }  // the final path, without symbolic links
+  // Returns how many bytes from the start may hold content to keep.
   std::int64_t resumable_bytes() const { return resumable_bytes_; }
-  // Among the files and devices of this machine: of what is written, and of what it replaces (empty:
-  // nothing).
+  // Identify, on this machine, the file or device written to and the one that it replaces (empty: none).
   std::string identity() const;
   const std::string& place_identity() const { return place_identity_; }
 
