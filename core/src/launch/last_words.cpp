@@ -25,7 +25,7 @@ void LastWords::say(std::string_view text) const {
   std::ranges::fill(page_.subspan(said.size()), '\0');
 }
 
-// The rank may have broken down in any way: what is no text is left out.
+// The rank may have failed in any way: unprintable bytes are left out.
 std::string LastWords::heard() const {
   const std::string_view page(page_.data(), page_.size());
   std::string_view rest = page.substr(0, page.find('\0'));

@@ -1,5 +1,5 @@
-// What a rank says before it ends, for the process that forked it: a page of memory that both map. It needs
-// neither a connection nor a reader in time, so what the rank saw is known however its network failed.
+// The last words of a rank, for the process that forked it: a page of memory that both map. They need neither
+// a connection nor a reader in time, so they arrive however the network failed.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace crosscut::launch {
 
 class LastWords {
  public:
-  // Reports travel through a pipe that nobody may have emptied: many ranks' words must fit into it.
+  // Reports go through a pipe that may not be drained yet, so many ranks' words must fit in it.
   static constexpr std::size_t bytes_max = 500;
 
   LastWords();  // before the fork; throws RunError
@@ -23,8 +23,8 @@ class LastWords {
   }
   ~LastWords();
 
-  void say(std::string_view text) const;  // the rank; cut where it is longer than bytes_max
-  std::string heard() const;  // its launcher, after its end: one line of printable text; empty: nothing
+  void say(std::string_view text) const;  // called by the rank; cut at bytes_max
+  std::string heard() const;              // by its launcher, after its end: one printable line; empty: none
 
  private:
   std::span<char> page_;

@@ -14,12 +14,12 @@
 namespace crosscut::launch {
 namespace {
 
-// Whoever starts a node writes its configuration at once.
+// Time for the configuration to arrive; the process that starts a node writes it at once.
 constexpr double configuration_seconds = 30;
 constexpr std::size_t conductor_line_bytes_max = 4096;
 
-// Of a node without rank 0 that could not go on: whoever started it must not take that for its own end, as 1
-// would be, of which all has been reported.
+// Exit status of a node without rank 0 that could not continue. Status 1 would mean that the node ended by
+// itself and reported the reason.
 constexpr int node_broke = 3;
 
 // Pipes opened later must not become standard streams of the ranks.
@@ -28,7 +28,7 @@ void open_standard_streams() {
     if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
 }
 
-// The backend by which a session needs no ranks of its own (sim); null: ranks are started.
+// Returns the backend that serves a session without ranks (sim); null: ranks are started.
 const program::BackendInfo* serving_backend(const session::SessionConfig& config) {
   const auto found = std::ranges::find_if(program::backends(), [&](const program::BackendInfo* backend) {
     return backend->name == config.backend && backend->serve != nullptr;
@@ -47,7 +47,7 @@ session::SessionConfig read_configuration() {
   session::apply_layout(config);
   const std::string secret = session::secret_from_environment();
   if (config.secret.empty()) config.secret = secret;
-  if (serving_backend(config) != nullptr) return config;  // nobody is to be met
+  if (serving_backend(config) != nullptr) return config;  // there are no ranks to join
   if (config.secret.empty())
     throw UsageError("no secret: give `secret` in the session's first line, or CROSSCUT_SECRET");
   if (config.has_conductor() || !config.conductor.empty()) return config;
@@ -58,7 +58,7 @@ session::SessionConfig read_configuration() {
   return config;
 }
 
-// As an event too where rank 0 would be here: a program reads those.
+// Reports an error, also as an event if rank 0 would be here: programs read events.
 int refuse(const std::exception& error, bool is_usage, bool tell_event) {
   std::cerr << "crosscut-core node: " << error.what() << std::endl;
   if (tell_event) {
@@ -83,7 +83,7 @@ int launch(const session::SessionConfig& config, const LaunchStreams& streams, c
 }
 
 int node_main_with(int argc, char** argv, const RankBody& body) {
-  bool tell_event = true;  // until it is known that rank 0 is elsewhere
+  bool tell_event = true;  // until rank 0 is known to be on another node
   try {
     if (argc > 1)
       throw UsageError(std::string("`node` takes no further words, but there is '") + argv[1] +

@@ -21,8 +21,8 @@
 namespace crosscut::launch {
 namespace {
 
-// Ranks end by themselves when rank 0 says so, within milliseconds; a node behind another gets a little less
-// than the one that waits for it.
+// When rank 0 says so, ranks end by themselves within milliseconds. A node behind another gets slightly less
+// time than the one that waits for it.
 constexpr double rank_end_seconds = 3;
 constexpr double tree_end_seconds = 10;
 
@@ -33,10 +33,10 @@ void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);  // what cannot be raised is told where it is too little
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // if this fails, a later error reports the shortage
 }
 
-// Towards which host the address of this node's ranks must lead.
+// Resolves the interface of this node's ranks; its address must reach the conductor or another node.
 std::string interface_of(const session::SessionConfig& config) {
   std::string towards = config.conductor.empty() ? config.towards : config.conductor;
   if (towards.empty() && config.tree && !config.tree->hosts.empty()) towards = config.tree->hosts[0].host;
@@ -64,7 +64,7 @@ Node::Node(const session::SessionConfig& config, const LaunchStreams& streams, c
 }
 
 Node::~Node() {
-  kill_ranks();  // of an exception: otherwise none is left
+  kill_ranks();  // only after an exception are any left
   for (const auto& [pid, child] : ranks_) ::waitpid(pid, nullptr, 0);
   ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
 }
@@ -124,12 +124,13 @@ void Node::read_address() {
     address_deadline_.reset();
     start_others();
   } else if (address_lines_.ended()) {
-    address_.reset();  // rank 0 has ended; its own end is told by SIGCHLD
+    address_.reset();  // rank 0 has ended; SIGCHLD reports its end
   }
 }
 
 void Node::start_others() {
-  // Said first: ranks may all have met, and the session be ready, before a later word came through ssh.
+  // Sent first: all ranks may have joined, and the session may be ready, before a later report came through
+  // ssh.
   take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
   for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
     start_rank(setup_of(rank));
@@ -162,7 +163,7 @@ int Node::run() {
   while (!ranks_.empty() || (tree_ && !tree_->empty())) {
     std::vector<pollfd> all = polled();
     const std::optional<Deadline> deadline = next_deadline();
-    // One millisecond more: a deadline that rounds down to now must have passed when poll returns.
+    // Add a millisecond: a deadline that rounds down to now must have passed when poll returns.
     const int patience = deadline ? milliseconds_left(*deadline) + 1 : -1;
     if (::poll(all.data(), all.size(), patience) < 0 && errno != EINTR) throw_errno("waiting for ranks");
     read_address();
@@ -189,13 +190,13 @@ void Node::read_signals() {
 void Node::take_signal(int number, bool from_terminal) {
   ++signals_taken_;
   if (!is_root_) {
-    // Rank 0 ends the session; where it does not hear of the signal, the ranks here still must end.
+    // Rank 0 ends the session; if it does not receive the signal, the ranks here must still end.
     end_ranks_within(signals_taken_ == 1 ? config_.timeout_seconds : 0);
     return;
   }
   const auto rank_0 = std::ranges::find(ranks_, 0, [](const auto& one) { return one.second.rank; });
   if (signals_taken_ > 2 || rank_0 == ranks_.end()) return end_ranks_within(0);
-  // A terminal signals its whole foreground group, in which rank 0 is when it reads the terminal.
+  // A terminal signals its whole foreground group, which includes rank 0 if that reads the terminal.
   if (!from_terminal || ::isatty(streams_.requests_fd) == 0)
     ::kill(rank_0->first, number == SIGHUP ? SIGTERM : number);
 }
@@ -216,7 +217,7 @@ void Node::reap() {
   }
 }
 
-// Rank 0 finds out who is silent; only its own silence must be seen from here.
+// Rank 0 detects silent ranks; only its own silence must be detected here.
 void Node::rank_halted(Rank rank, bool is_halted) {
   if (rank != 0) return;
   halt_deadline_.reset();
@@ -238,7 +239,7 @@ void Node::rank_ended(Rank rank, int wait_status, const std::string& last_words)
   } else if (WIFSIGNALED(wait_status) && !is_ending_) {
     say("rank 0 " + describe_end(wait_status) + "; it conducted the session");
   }
-  if (WIFSIGNALED(wait_status)) kill_ranks();  // there is nobody left to tell them to end
+  if (WIFSIGNALED(wait_status)) kill_ranks();  // nobody is left to tell them to end
   end_ranks_within(rank_end_seconds);
   end_tree();
 }
@@ -273,7 +274,7 @@ void Node::check_deadlines() {
     failed_ = true;
     kill_ranks();
   }
-  if (passed(start_deadline_)) kill_ranks();  // rank 0's end then tells why
+  if (passed(start_deadline_)) kill_ranks();  // rank 0's end then reports why
   if (passed(ranks_deadline_)) {
     kill_ranks();
     end_tree();

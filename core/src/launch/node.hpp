@@ -1,4 +1,4 @@
-// The process that holds a node's ranks: one loop over their ends, signals, and the nodes behind it.
+// The parent process of a node's ranks: one loop over their ends, signals, and the nodes behind this one.
 #pragma once
 
 #include <poll.h>
@@ -49,7 +49,7 @@ class Node {
   void read_lifeline();
   void check_deadlines();
 
-  // What becomes of nodes and ranks (node_reports.cpp).
+  // Fate of nodes and ranks (node_reports.cpp).
   void take_report(const NodeReport& report);
   void take_report_at_root(const NodeReport& report);
   void tell_rank_0(const NodeReport& report);
@@ -71,17 +71,17 @@ class Node {
   bool oversubscribed_ = false;
   sigset_t outer_signals_{};
   Fd signals_;
-  Fd address_, reports_;  // of rank 0: where its address is read, where reports to it are written
+  Fd address_, reports_;  // pipes of rank 0: its address is read, reports to it are written
   LineBuffer address_lines_;
   std::map<pid_t, Child> ranks_;
   std::unique_ptr<SpawnTree> tree_;
   std::optional<Deadline> address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_, halt_deadline_;
-  Rank ranks_up_ = 0;                    // root: on nodes that have started theirs
+  Rank ranks_up_ = 0;                    // root: ranks on nodes that are up
   std::vector<NodeReport> unreachable_;  // root: found while starting
   Rank ranks_unreachable_ = 0;
   int signals_taken_ = 0;
-  bool is_ending_ = false;  // ranks that end now do so as they should
-  bool failed_ = false;     // a rank or node other than rank 0
+  bool is_ending_ = false;  // true: ranks are expected to end
+  bool failed_ = false;     // true: a rank other than 0, or a node, failed
   int status_ = 0;          // rank 0's, once it has ended
 };
 

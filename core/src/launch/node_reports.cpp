@@ -1,4 +1,4 @@
-// What becomes of nodes and ranks: passed up the tree, and at the root told to rank 0 and to people.
+// Handles reports on nodes and ranks: passes them up the tree; at the root, tells rank 0 and the user.
 #include <unistd.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace crosscut::launch {
 namespace {
 
-// Rank 0 and ssh write to the same streams: one call for each line.
+// One call writes a whole line: rank 0 and ssh write to the same stream.
 void write_line(int fd, const std::string& line) {
   [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
 }
@@ -34,11 +34,12 @@ void Node::take_report_at_root(const NodeReport& report) {
   } else if (report.kind == unreachable) {
     unreachable_.push_back(report);
     ranks_unreachable_ += report.count;
-    // The session cannot begin; the rest of the tree is waited for, so that all such hosts are named at once.
+    // The session cannot begin. Wait for the rest of the tree, so that all such hosts are named at once.
     if (!start_deadline_) start_deadline_ = after_seconds(config_.timeout_seconds);
   } else {
     failed_ = true;
-    // A rank that exits has itself said why; a signal or a lost node leaves no one to say it.
+    // A rank that exits has reported the reason itself; after a signal or the loss of a node nobody else
+    // does.
     if (report.kind == lost || report.reason.starts_with("was killed")) say(describe(report));
     tell_rank_0(report);
   }
@@ -53,10 +54,10 @@ void Node::tell_rank_0(const NodeReport& report) {
 void Node::check_start_up() {
   if (unreachable_.empty() || ranks_up_ + ranks_unreachable_ < config_.ranks) return;
   start_deadline_.reset();
-  kill_ranks();  // rank 0's end then tells why (tell_unreachable)
+  kill_ranks();  // rank 0's end then reports why (tell_unreachable)
 }
 
-// After rank 0 has ended: its stream is free, and it cannot have begun anything.
+// Called after rank 0 has ended: its stream is free, and it cannot have started a job.
 void Node::tell_unreachable() {
   std::string text = std::to_string(unreachable_.size()) + " of the hosts could not be started:";
   if (unreachable_.size() == 1) text = "a host could not be started:";

@@ -22,8 +22,8 @@ void take_streams(const session::RankSetup& setup) {
     throw_errno("redirecting the streams of rank " + std::to_string(setup.rank));
 }
 
-// Rank 0 conducts: it alone acts on a request to stop, and the node ends the others if need be. A batch
-// system or a terminal signals every process; the others must outlive that, to finish the block in flight.
+// Rank 0 conducts: it alone acts on a request to stop, and the node ends the others if needed. A batch system
+// or a terminal signals every process; the others must survive that to finish the current block.
 void take_signals(const RankProcess& process) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction action {};
@@ -45,8 +45,8 @@ int run_child(const RankProcess& process, const RankBody& body) {
   try {
     for (const int fd : process.closed) ::close(fd);
     if (setup.rank != 0) take_streams(setup);
-    // A group of its own, so that a signal to the node's group reaches a rank once, through the node. Not
-    // where rank 0 reads a terminal: only the foreground group may.
+    // Give the rank its own process group, so that a signal to the node's group reaches it once, through the
+    // node. Rank 0 is exempt if it reads a terminal, which only the foreground group may do.
     if (setup.rank != 0 || ::isatty(setup.requests_fd) == 0) ::setpgid(0, 0);
     take_signals(process);
     if (process.core) measure::pin_to(*process.core);
@@ -61,7 +61,7 @@ int run_child(const RankProcess& process, const RankBody& body) {
 }  // namespace
 
 void die_with(pid_t parent) {
-  // The parent may have ended between fork and prctl; then nobody would ever signal.
+  // The parent may have ended between fork and prctl; then no signal would ever come.
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) ::_exit(1);
 }
 

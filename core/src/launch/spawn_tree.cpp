@@ -17,7 +17,7 @@
 namespace crosscut::launch {
 namespace {
 
-// ssh hands the words to a shell on the other side.
+// Quotes a word: ssh passes the words to a shell on the other side.
 std::string quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -28,8 +28,8 @@ std::string quoted(const std::string& word) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  // A group of its own: Ctrl-C or a batch system's signal must not cut the life-lines before rank 0 has
-  // stopped in order.
+  // Use a process group of its own: Ctrl-C or a batch system's signal must not cut the life-lines before rank
+  // 0 has stopped in order.
   ::setpgid(0, 0);
   sigset_t none;
   ::sigemptyset(&none);
@@ -134,7 +134,7 @@ void SpawnTree::send(Branch& branch) const {
   if (!branch.input || branch.unsent.empty()) return;
   const ssize_t sent = ::write(branch.input.get(), branch.unsent.data(), branch.unsent.size());
   if (sent > 0) branch.unsent.erase(0, static_cast<std::size_t>(sent));
-  // Any other error means that ssh has ended; its exit tells why.
+  // Any other error means that ssh has ended; its exit status tells why.
   if (sent < 0 && errno != EAGAIN && errno != EINTR) branch.unsent.clear();
 }
 
@@ -169,8 +169,8 @@ bool SpawnTree::reaped(pid_t pid, int wait_status) {
   return true;
 }
 
-// Statuses 0 and 1 of a node that was up are its own end, of which it has reported all there is to say;
-// others are ssh's (255) or a shell's.
+// Judges the end of a branch. A node that was up ends by itself with status 0 or 1 and has then reported
+// everything; other statuses come from ssh (255) or a shell.
 void SpawnTree::judge(const Branch& branch, int wait_status) {
   const bool own_end = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) <= 1;
   if (branch.up && own_end) return;
@@ -179,8 +179,7 @@ void SpawnTree::judge(const Branch& branch, int wait_status) {
     reason = "no answer within " + std::to_string(static_cast<int>(config_.timeout_seconds)) + " s";
   if (!branch.last_error.empty()) reason = branch.last_error + " (" + reason + ")";
   report_part(branch, reason);
-  // The hosts behind a head that could not be started are started from here: so all that are out of reach
-  // are found at once.
+  // Start the hosts behind a failed head from here, so that all unreachable hosts are found at once.
   if (!branch.up && branch.part.size() > 1) start_parts({branch.part.begin() + 1, branch.part.end()});
 }
 

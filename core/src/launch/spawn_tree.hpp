@@ -1,8 +1,8 @@
-// Starts `crosscut-core node` on further hosts through ssh (or whatever reaches them), as a tree: each node
-// starts the heads of at most `fanout` parts of its hosts, and each head the rest of its part.
+// Starts `crosscut-core node` on further hosts through ssh (or another command) as a tree. Each node splits
+// its hosts into at most `fanout` parts and starts the head of each; a head starts the rest of its part.
 //
-// The pipe to a head's standard input is its life-line: when it closes, however this process ends, the head
-// ends its ranks and its own heads. What heads write on standard error is passed on, with the host's name.
+// The pipe to a head's standard input is its life-line. When it closes, however this process ends, the head
+// ends its ranks and its own heads. Standard error of heads is passed on, prefixed with the host's name.
 #pragma once
 
 #include <poll.h>
@@ -21,14 +21,14 @@
 
 namespace crosscut::launch {
 
-// Contiguous parts of nearly equal size, at most `fanout`.
+// Splits hosts into at most `fanout` contiguous parts of nearly equal size.
 std::vector<std::vector<session::TreeHost>> split_hosts(const std::vector<session::TreeHost>& hosts,
                                                         int fanout);
 
 class SpawnTree {
  public:
-  // `config` is this node's, with conductor; its tree is what is started. `report` hears of every node
-  // behind this one.
+  // `config` is this node's, with conductor; its tree is started. `report` is called for every node behind
+  // this one.
   SpawnTree(session::SessionConfig config, std::function<void(const NodeReport&)> report);
   ~SpawnTree();
   SpawnTree(const SpawnTree&) = delete;
@@ -36,8 +36,8 @@ class SpawnTree {
 
   void start();
   void add_to(std::vector<pollfd>& polled) const;
-  void serve();                             // after poll: moves what can be moved, ends what is overdue
-  bool reaped(pid_t pid, int wait_status);  // false: not one of these
+  void serve();                             // after poll: moves available bytes, ends overdue branches
+  bool reaped(pid_t pid, int wait_status);  // false: not a child of this tree
   void close();                             // closes the life-lines: the nodes behind end
   void kill();                              // at once, without waiting for them
   bool empty() const { return branches_.empty(); }
@@ -48,7 +48,7 @@ class SpawnTree {
     std::vector<session::TreeHost> part;  // its head, then the hosts that the head starts
     pid_t pid = 0;
     Fd input, output, errors;
-    std::string unsent;  // of the first line
+    std::string unsent;  // rest of the first line
     LineBuffer output_lines, error_lines;
     std::string last_error;
     bool up = false;
