@@ -13,7 +13,8 @@ inline std::int64_t monotonic_nanoseconds() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Processor time, user's and kernel's, nanoseconds: of all threads of the process, or of the one that asks.
+// Returns processor time (user and kernel), in nanoseconds, of all threads of the process or of the calling
+// thread.
 enum class Processor { process, thread };
 inline std::int64_t processor_nanoseconds(Processor of) {
   timespec now{};
@@ -23,7 +24,7 @@ inline std::int64_t processor_nanoseconds(Processor of) {
 
 struct ClockQuality {
   double resolution_seconds = 0;  // smallest step seen between two readings
-  double cost_seconds = 0;        // of one reading
+  double cost_seconds = 0;        // cost of one reading
 };
 ClockQuality measure_clock();
 

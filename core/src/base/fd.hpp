@@ -1,5 +1,4 @@
-// What every system call needs: a descriptor with an owner, a deadline, an error that says what was being
-// done.
+// Basics for system calls: a descriptor with an owner, deadlines, and errors that say what was being done.
 #pragma once
 
 #include <chrono>

@@ -58,7 +58,7 @@ void throw_file_error(std::string_view doing, const fs::path& path, int error) {
 }
 
 File::File(fs::path path, Mode mode) : path_(std::move(path)) {
-  constexpr mode_t permissions = 0666;  // less the umask, as for every file a user makes
+  constexpr mode_t permissions = 0666;  // minus the umask, as for every new file
   do {
     fd_ = ::open(path_.c_str(), flags_of(mode) | O_CLOEXEC, permissions);
   } while (fd_ < 0 && errno == EINTR);
@@ -67,7 +67,7 @@ File::File(fs::path path, Mode mode) : path_(std::move(path)) {
 
 File::File(File&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
 
-// Nothing can be lost here: what must stay was synced before.
+// Ignores errors: data that must survive was synced before.
 File::~File() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -103,7 +103,7 @@ std::int64_t File::size() const {
 
 void File::sync() {
   if (::fdatasync(fd_) == 0) return;
-  // Some file systems cannot sync a directory, and need not: they say EINVAL.
+  // Some file systems cannot sync a directory and need not: they return EINVAL.
   if (errno != EINVAL) throw_file_error("write", path_, errno);
 }
 

@@ -1,4 +1,4 @@
-// Files of a run on disk: positioned reads and writes that either do all of it or name file and cause.
+// Files of a run on disk. Positioned reads and writes transfer everything or name the file and the cause.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace crosscut {
 
-// RunError: "cannot write a/b: No space left on device", and what to do about it.
+// Throws RunError: "cannot write a/b: No space left on device", and what to do about it.
 [[noreturn]] void throw_file_error(std::string_view doing, const std::filesystem::path& path, int error);
 
 class File {
@@ -26,12 +26,12 @@ class File {
   ~File();
 
   void write_at(std::span<const std::byte> bytes, std::int64_t offset);
-  // Throws RunError when the file ends before.
+  // Throws RunError if the file ends early.
   void read_at(std::span<std::byte> bytes, std::int64_t offset) const;
   std::int64_t size() const;
-  // File: its bytes and its length are on disk. Directory: its entries are.
+  // Syncs to disk: a file's bytes and length, or a directory's entries.
   void sync();
-  // False: another process has it. True also where the file system knows no locks.
+  // Returns false if another process holds the lock; true also on file systems without locks.
   bool lock();
   const std::filesystem::path& path() const { return path_; }
 
@@ -41,14 +41,14 @@ class File {
 };
 
 void sync_directory(const std::filesystem::path& directory);
-// Makes what is missing of `path`, each entry on disk when it returns.
+// Creates the missing directories of `path`; each entry is on disk on return.
 void make_directories(const std::filesystem::path& path);
-// The whole file at once: whoever opens it, also after a crash, finds the old bytes or the new ones.
+// Replaces the file atomically: a reader finds the old bytes or the new ones, even after a crash.
 void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& write);
-// What replace_file leaves behind when the process is killed in it.
+// Returns the path that replace_file leaves behind if the process is killed in it.
 std::filesystem::path unfinished(const std::filesystem::path& path);
-// Throws RunError when it is longer than `most_bytes`.
+// Reads a whole file. Throws RunError if it is longer than `most_bytes`.
 std::string read_file(const std::filesystem::path& path, std::int64_t most_bytes);
 
 }  // namespace crosscut

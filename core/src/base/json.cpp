@@ -13,7 +13,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Recursive descent; the recursion is as deep as the text, hence bounded by Limits::depth.
+// Recursive descent; Limits::depth bounds the recursion.
 class Parser {
  public:
   Parser(std::string_view text, const Limits& limits) : text_(text), limits_(limits) {}

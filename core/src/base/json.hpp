@@ -1,7 +1,7 @@
-// JSON (RFC 8259), strict: what the core reads (jobs, metadata of a run) and writes.
+// Strict JSON (RFC 8259): reads and writes jobs, metadata of a run and the like.
 //
-// Input is hostile: depth and size are bounded, duplicate keys, trailing text, bad UTF-8 and
-// numbers out of range are errors that name line and column.
+// Input is hostile: depth and size are bounded; duplicate keys, trailing text, bad UTF-8 and numbers out of
+// range are errors that name line and column.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Value {
   bool is_integer() const { return std::holds_alternative<std::int64_t>(data_); }
   bool is_boolean() const { return std::holds_alternative<bool>(data_); }
 
-  // Each throws UsageError ("expected a number, found an object") when the type differs.
+  // Each throws UsageError ("expected a number, found an object") if the type differs.
   bool boolean() const;
   std::int64_t integer() const;  // an integral double is accepted
   double number() const;
@@ -52,11 +52,11 @@ class Value {
   Array& array();
   Object& object();
 
-  // Members of an object. `find`: nullptr when absent; `at`: UsageError naming the key.
+  // Access members of an object. `find` returns nullptr if absent; `at` throws UsageError that names the key.
   const Value* find(std::string_view key) const;
   Value* find(std::string_view key);
   const Value& at(std::string_view key) const;
-  // Adds or replaces; turns null into an object.
+  // Adds or replaces a member; turns null into an object.
   Value& set(std::string_view key, Value value);
 
   friend bool operator==(const Value&, const Value&) = default;
@@ -68,13 +68,13 @@ class Value {
 struct Limits {
   std::size_t bytes = std::size_t{64} << 20;
   int depth = 64;
-  std::size_t values = std::size_t{4} << 20;  // one in memory takes 20 times the two bytes of "0,"
+  std::size_t values = std::size_t{4} << 20;  // in memory a value takes 20 times the two bytes of "0,"
 };
 
 // Throws UsageError: "line 3, column 7: expected ',' or '}'".
 Value parse(std::string_view text, const Limits& limits = {});
 
-// indent 0: one line (events, jobs); 2: for people (metadata).
+// indent 0: one line (events, jobs); 2: several lines, for people (metadata).
 std::string write(const Value& value, int indent = 0);
 
 }  // namespace crosscut::json

@@ -23,7 +23,7 @@ const char* kind_of(const Value& value) {
   throw UsageError(std::string("expected ") + expected + ", found " + kind_of(found));
 }
 
-// 2^63 is a double, the largest std::int64_t is not: hence the half-open range.
+// The range is half-open because 2^63 is a double and the largest std::int64_t is not.
 bool fits_integer(double value) { return value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value; }
 
 }  // namespace
@@ -123,7 +123,7 @@ class Writer {
   std::string take() { return std::move(text_); }
 
  private:
-  // The shortest text that reads back as the same double, and as a double.
+  // Write the shortest text that reads back as the same double, and as a double.
   void real(double value) {
     if (!std::isfinite(value)) {
       text_ += "null";
@@ -136,7 +136,7 @@ class Writer {
     if (digits.find_first_of(".e") == std::string_view::npos) text_ += ".0";
   }
 
-  // Text from outside (host names, messages of the C library) need not be UTF-8; JSON must be.
+  // External text (host names, messages of the C library) need not be UTF-8; JSON must be.
   void string(std::string_view value) {
     text_ += '"';
     while (!value.empty()) {
@@ -167,7 +167,7 @@ class Writer {
     }
   }
 
-  // An array without arrays and objects inside stays on one line, for the reader's sake.
+  // For readability, an array without arrays and objects inside stays on one line.
   void array(const Array& values) {
     const bool flat =
         std::ranges::none_of(values, [](const Value& v) { return v.is_array() || v.is_object(); });

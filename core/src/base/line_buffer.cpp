@@ -16,7 +16,7 @@ void LineBuffer::take(std::string_view bytes, std::vector<std::string>& lines) {
     const std::size_t taken = std::min({newline, bytes.size(), room});
     partial_ += bytes.substr(0, taken);
     const bool complete = taken == newline;
-    if (complete && partial_.ends_with('\r')) partial_.pop_back();  // ssh ends its own lines so
+    if (complete && partial_.ends_with('\r')) partial_.pop_back();  // ssh ends its own lines with "\r\n"
     if (complete || partial_.size() == bytes_max) lines.push_back(std::exchange(partial_, {}));
     bytes.remove_prefix(taken + (complete ? 1 : 0));
   }
@@ -25,7 +25,7 @@ void LineBuffer::take(std::string_view bytes, std::vector<std::string>& lines) {
 std::vector<std::string> LineBuffer::read(int fd) {
   std::vector<std::string> lines;
   std::array<char, 4096> chunk;
-  // At most what a pipe holds: who writes without end must not keep the others waiting.
+  // Read at most a pipe's capacity, so that an endless writer does not block the others.
   for (int chunks = 0; chunks < 16;) {
     const ssize_t got = ::read(fd, chunk.data(), chunk.size());
     if (got > 0) {

@@ -1,4 +1,4 @@
-// Lines out of a non-blocking descriptor, of bounded length.
+// Reads lines of bounded length from a non-blocking descriptor.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@ namespace crosscut {
 
 class LineBuffer {
  public:
-  // Reads what is there now and returns the lines completed by it, without newlines; a longer line than
-  // `bytes_max` comes in pieces. `ended` becomes true at the end of file; a last line without newline counts.
+  // Reads what is available and returns the lines that it completes, without newlines. A line longer than
+  // `bytes_max` is returned in pieces. At the end of file `ended` becomes true, and an unterminated last line
+  // counts.
   std::vector<std::string> read(int fd);
   bool ended() const { return ended_; }
 

@@ -1,4 +1,4 @@
-// Owned memory: page-aligned and touched when taken, or a library's, given back by its own call.
+// Owned memory: either page-aligned and touched on allocation, or a library's, released by its own call.
 #pragma once
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ class Memory {
     if (at == MAP_FAILED) throw_errno("taking " + std::to_string(bytes) + " bytes of memory");
     at_ = static_cast<std::byte*>(at);
   }
-  // `release` is called once, before whoever allocated the memory goes away; it must not throw.
+  // `release` is called once, before the owner of the allocator is destroyed; it must not throw.
   Memory(std::span<std::byte> memory, std::function<void()> release)
       : at_(memory.data()), bytes_(memory.size()), release_(std::move(release)) {}
   Memory(Memory&& other) noexcept

@@ -1,4 +1,4 @@
-// A pipe whose ends have owners and do not survive exec.
+// A pipe whose ends are owned and closed on exec.
 #pragma once
 
 #include "base/fd.hpp"

@@ -1,6 +1,6 @@
-// Numbers that every rank draws alike, on every machine: splitmix64 (Steele, Lea, Flood: Fast Splittable
-// Pseudorandom Number Generators, OOPSLA 2014). std::shuffle and the standard distributions differ from
-// library to library, and two ranks that disagree about a partner would wait for ever.
+// Random numbers that are the same on every rank and machine: splitmix64 (Steele, Lea, Flood: Fast Splittable
+// Pseudorandom Number Generators, OOPSLA 2014). std::shuffle and the standard distributions differ between
+// libraries, and two ranks that disagree about a partner would wait for ever.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // Uniform in 0 .. bound-1, without the bias of a plain remainder; bound > 0.
+  // Returns a number uniform in 0 .. bound-1, without the bias of a plain remainder; bound > 0.
   std::uint64_t below(std::uint64_t bound) {
     const std::uint64_t rejected = (0 - bound) % bound;  // 2^64 mod bound
     std::uint64_t drawn = next();
@@ -30,7 +30,7 @@ class Random {
     return drawn % bound;
   }
 
-  // Fisher and Yates.
+  // Fisher-Yates shuffle.
   template <typename T>
   void shuffle(std::vector<T>& values) {
     for (std::size_t i = values.size(); i > 1; --i)
@@ -41,7 +41,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// An independent stream for each (seed, a, b): phase, round, rank.
+// Returns an independent stream for each (seed, a, b): phase, round, rank.
 inline Random random_stream(std::uint64_t seed, std::uint64_t a, std::uint64_t b = 0) {
   const std::uint64_t first = Random(seed).next();
   const std::uint64_t second = Random(first ^ a).next();

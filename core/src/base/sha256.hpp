@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for the handshake between ranks and for copies. The core
-// depends on no library, so these hundred lines are here; tested against the standards' own vectors.
+// SHA-256 (FIPS 180-4) and HMAC-SHA-256 (RFC 2104), for the handshake between ranks and for copies.
+// Implemented here because the core depends on no library; tested against the standards' own vectors.
 #pragma once
 
 #include <array>
@@ -26,13 +26,13 @@ class Sha256 {
   std::uint64_t total_bytes_ = 0;
 };
 
-// HMAC of the parts, one after the other.
+// Returns the HMAC of the concatenated parts.
 Digest hmac_sha256(std::string_view key, std::initializer_list<std::span<const std::uint8_t>> parts);
 
-// Takes the same time wherever the first difference lies.
+// Takes the same time wherever the first difference is.
 bool equal_in_constant_time(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b);
 
-// From the kernel (getrandom). Throws RunError if it fails.
+// Fills `bytes` from the kernel (getrandom). Throws RunError if that fails.
 void fill_random(std::span<std::uint8_t> bytes);
 
 }  // namespace crosscut

@@ -1,5 +1,5 @@
-// The compression function of SHA-256, over whole blocks of 64 bytes: in plain C++, and with the processor's
-// own instructions where it has them, which takes a fifth of the time.
+// The compression function of SHA-256, over whole blocks of 64 bytes: in portable C++, and with the
+// processor's SHA instructions, which take a fifth of the time.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ extern const std::array<std::uint32_t, 64> sha256_round_constants;
 void sha256_blocks_portable(Sha256State& state, const std::uint8_t* blocks, std::size_t count);
 
 bool has_sha256_instructions();
-// Only where the processor has them.
+// Call only if has_sha256_instructions().
 void sha256_blocks_by_instruction(Sha256State& state, const std::uint8_t* blocks, std::size_t count);
 
 }  // namespace crosscut

@@ -1,5 +1,5 @@
-// SHA-NI (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2B, SHA256RNDS2 and its like).
-// The build is for any processor of the family; this one function is for those that have the instructions.
+// SHA-NI (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2B, SHA256RNDS2 and related).
+// The build targets any processor of the family; this function needs one with these instructions.
 #include "base/sha256_blocks.hpp"
 
 #if defined(__x86_64__)
@@ -27,7 +27,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) void sha256_blocks_by_instruction(Sh
     return _mm_loadu_si128(static_cast<const __m128i*>(at));
   };
   const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
-  // The instructions want the words a, b, e, f in one register and c, d, g, h in the other.
+  // The instructions expect the words a, b, e, f in one register and c, d, g, h in the other.
   const __m128i cdab = _mm_shuffle_epi32(load(state.data()), 0xb1);
   const __m128i efgh = _mm_shuffle_epi32(load(state.data() + 4), 0x1b);
   __m128i abef = _mm_alignr_epi8(cdab, efgh, 8), cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);

@@ -8,7 +8,7 @@
 namespace crosscut {
 namespace {
 
-// Levenshtein's distance, where '-', '_' and capitals do not count: users write "Simple_Pairwise".
+// Returns the Levenshtein distance, ignoring '-', '_' and case: users write "Simple_Pairwise".
 std::size_t distance(std::string_view a, std::string_view b) {
   const auto plain = [](char c) {
     return c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -54,7 +54,7 @@ std::string shown(std::string_view text) {
 }
 
 std::string suggestion(std::string_view wrong, std::span<const std::string_view> names) {
-  constexpr std::size_t longest_name = 64;  // bounds the work that hostile input can ask for
+  constexpr std::size_t longest_name = 64;  // bounds the work that hostile input can cause
   std::vector<std::string_view> near;
   if (wrong.size() <= longest_name) {
     for (const std::string_view name : names) {

@@ -29,7 +29,7 @@ constexpr std::uint64_t merge(std::uint64_t accumulator, std::uint64_t lane) {
   return (accumulator ^ round(0, lane)) * prime_1 + prime_4;
 }
 
-// Takes whole stripes off the front.
+// Consumes whole stripes from the front.
 std::uint64_t take_stripes(std::span<const std::byte>& bytes, std::uint64_t seed) {
   std::array<std::uint64_t, 4> lanes{seed + prime_1 + prime_2, seed + prime_2, seed, seed - prime_1};
   for (; bytes.size() >= stripe_bytes; bytes = bytes.subspan(stripe_bytes))

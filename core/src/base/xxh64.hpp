@@ -1,5 +1,5 @@
-// XXH64 (xxHash's specification, revision 0.1.1, "XXH64 algorithm description"): a checksum of 64 bits at the
-// speed of memory. Against accidents; not against people, who are kept out by the handshake.
+// XXH64 (xxHash's specification, revision 0.1.1, "XXH64 algorithm description"): a 64-bit checksum at memory
+// speed. It detects accidents, not attacks; the handshake keeps attackers out.
 #pragma once
 
 #include <cstddef>

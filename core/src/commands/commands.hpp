@@ -12,7 +12,7 @@ int run_main(int argc, char** argv);
 int coordinates_main(int argc, char** argv);
 int replay_main(int argc, char** argv);
 
-// A session of this machine's ranks, run by run_rank: what `crosscut-core run` needs.
+// Runs a session of ranks on this machine through run_rank, for `crosscut-core run`.
 int launch_local(session::SessionConfig config, int requests_fd, int events_fd);
 
 }  // namespace crosscut::commands

@@ -1,5 +1,5 @@
-// `crosscut-core coordinates`: what a run's `peer` and `bytes` would hold, for runs in which they are
-// implied. Reads a job (JSON) on standard input; writes one JSON line a phase.
+// `crosscut-core coordinates`: prints the `peer` and `bytes` of a run in which they are implied. Reads a job
+// (JSON) on standard input; writes one JSON line a phase.
 #include <cstdio>
 #include <iostream>
 #include <iterator>

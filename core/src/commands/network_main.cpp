@@ -93,7 +93,8 @@ int show(const Asked& asked) {
   return 0;
 }
 
-// Lines "file:line: what" as they come; exit status 2 as for any wrong input.
+// Prints mistakes as lines "file:line: what", as the reader found them; exit status 2, as for any wrong
+// input.
 int check(const Asked& asked) {
   std::vector<std::string> mistakes;
   std::unique_ptr<networks::Network> network;

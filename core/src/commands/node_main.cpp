@@ -1,4 +1,4 @@
-// The launcher with the real rank: all of it that needs more than the launcher itself.
+// `crosscut-core node`, and launching a local session: joins the launcher with the real ranks.
 #include "clone/clone_rank.hpp"
 #include "commands/commands.hpp"
 #include "launch/launch.hpp"
