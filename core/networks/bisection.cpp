@@ -13,14 +13,16 @@ constexpr std::size_t most_edges = 200'000;
 constexpr double most_steps = 2e5;  // links times starts
 constexpr int most_random_starts = 100;
 
-// What fits in each direction when both are full: what both share counts half for each.
+// Returns the capacity of a link in one direction when both are full: a capacity that both directions share
+// counts half.
 double one_way(const LinkClass& link, bool back) {
   if (link.half_duplex) return link.rate / 2;
   return back ? link.back_rate : link.rate;
 }
 
-// Nodes of the flow: all hosts of one half, all of the other, and four for each switch, in a row: where its
-// hosts' messages come in, where all have, where they begin to leave, where they go out to its hosts.
+// Nodes of the flow graph: one for all hosts of each half, and four in a row for each switch. These are where
+// its hosts' messages enter, where all messages have entered, where they begin to leave, and where they leave
+// to its hosts.
 class HalfToHalf {
  public:
   HalfToHalf(const Graph& graph, const std::vector<Side>& sides, Side from)
@@ -54,7 +56,8 @@ class HalfToHalf {
   void add_lane(Lane lane, double rate) {
     const Vertex tail = graph_.tail(lane), head = graph_.head(lane);
     const auto is_source = [&](Vertex v) { return sides_[static_cast<std::size_t>(v)] == from_; };
-    if (graph_.is_host(tail) && !is_source(tail)) return;  // what a receiving half sends on does not count
+    if (graph_.is_host(tail) && !is_source(tail))
+      return;  // messages that the receiving half forwards do not count
     if (graph_.is_host(head) && is_source(head)) return;
     const auto leaving = graph_.is_host(tail) ? 0 : of_switch(tail, graph_.is_host(head) ? to_hosts : out);
     const auto entered = graph_.is_host(head) ? 1 : of_switch(head, graph_.is_host(tail) ? from_hosts : in);

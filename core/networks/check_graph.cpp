@@ -10,7 +10,7 @@
 namespace crosscut::networks {
 namespace {
 
-// Union and find, with halving of paths.
+// Union-find with path halving.
 class Parts {
  public:
   explicit Parts(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), Vertex{0}); }
@@ -43,8 +43,8 @@ void check_ports(const Graph& graph, const Adjacency& adjacency, const Lines& li
   }
 }
 
-// The connected parts that each host touches. A wire between two hosts that forward nothing is a part by
-// itself, numbered behind the vertices.
+// Returns the connected parts that each host touches. A wire between two hosts that do not forward is a part
+// of its own, numbered after the vertices.
 std::vector<Vertex> parts_of(const Graph& graph, const Adjacency& adjacency, Vertex host, Parts& parts) {
   std::vector<Vertex> touched;
   if (passes(graph, host)) return {parts.of(host)};
@@ -66,15 +66,14 @@ bool meet(const std::vector<Vertex>& a, const std::vector<Vertex>& b) {
 }
 
 void check_reach(const Graph& graph, const Adjacency& adjacency, const Lines& lines, Mistakes& mistakes) {
-  constexpr std::size_t most_compared =
-      2000;  // kinds of hosts by what they touch; one in nearly every network
+  constexpr std::size_t most_compared = 2000;  // sets of parts that hosts touch; one in nearly every network
   Parts parts(static_cast<std::size_t>(graph.vertices()));
   for (const Edge& edge : graph.edges)
     if (passes(graph, edge.a) && passes(graph, edge.b)) parts.join(edge.a, edge.b);
-  std::map<std::vector<Vertex>, Vertex> kinds;  // and the first host of each
+  std::map<std::vector<Vertex>, Vertex> kinds;  // parts touched -> the first such host
   for (Vertex host = 0; host < graph.hosts && kinds.size() < most_compared; ++host) {
     auto touched = parts_of(graph, adjacency, host, parts);
-    if (touched.empty()) continue;  // without a link: said already
+    if (touched.empty()) continue;  // no link: reported already
     const auto known = kinds.find(touched);
     if (known != kinds.end()) continue;
     for (const auto& [theirs, other] : kinds) {
@@ -91,7 +90,7 @@ void check_reach(const Graph& graph, const Adjacency& adjacency, const Lines& li
 
 void check_graph(const Graph& graph, const Lines& lines, Mistakes& mistakes) {
   if (graph.hosts < 1) return mistakes.add(lines.whole, "there is no host; write [[hosts]] or [generator]");
-  const Adjacency adjacency(graph, true);  // rings that go one way are whole: their generators see to it
+  const Adjacency adjacency(graph, true);  // ignores direction: generators keep one-way rings whole
   for (Vertex host = 0; host < graph.hosts && graph.hosts > 1; ++host) {
     if (adjacency.leaving(host).empty())
       mistakes.add(lines.of(host),

@@ -1,4 +1,4 @@
-// What must hold of any network, listed or generated, before it is used.
+// Checks that every network, listed or generated, must pass before it is used.
 #pragma once
 
 #include "networks/explicit_graph.hpp"
@@ -7,7 +7,8 @@
 
 namespace crosscut::networks {
 
-// A mistake for each host without a link, host that cannot reach another, switch with more links than ports.
+// Adds a mistake for each host without a link, each host that cannot reach another, and each switch with more
+// links than ports.
 void check_graph(const Graph& graph, const Lines& lines, Mistakes& mistakes);
 
 }  // namespace crosscut::networks

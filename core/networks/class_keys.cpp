@@ -22,7 +22,7 @@ void apply(const TomlNode& root, std::string_view word, std::vector<Class>& clas
   TableReader common(*table, label, mistakes);
   bool first = true;
   for (auto& each : classes) {
-    // Mistakes once, not for each class.
+    // Report mistakes once, not for each class.
     Mistakes repeated("");
     TableReader again(*table, label, repeated);
     read(first ? common : again, each);

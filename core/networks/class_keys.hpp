@@ -1,4 +1,4 @@
-// Keys of hosts, switches and links that are the same whether they are listed or made by a generator.
+// Keys of hosts, switches and links that are the same in listed and generated networks.
 #pragma once
 
 #include "networks/reading.hpp"
@@ -6,11 +6,12 @@
 namespace crosscut::networks {
 
 void read_host_keys(TableReader& table, HostClass& host);
-// `generated`: only what a generator leaves open; rates and capacities are its parameters.
+// `generated`: reads only what a generator leaves open; rates and capacities are its parameters.
 void read_switch_keys(TableReader& table, SwitchClass& its, bool generated);
 void read_link_keys(TableReader& table, LinkClass& its, bool generated);
 
-// [switch], [switch.NAME], [link], [link.NAME] over the classes that a generator made; what is written wins.
+// Applies [switch], [switch.NAME], [link] and [link.NAME] to the classes that a generator made; the file's
+// values win.
 void apply_to_classes(const TomlNode& root, Graph& graph, Mistakes& mistakes);
 
 Protocol read_protocol(const TomlNode& root, Mistakes& mistakes);

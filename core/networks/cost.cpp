@@ -1,4 +1,4 @@
-// How many of everything, and what that costs.
+// Counts the parts of a network and computes their cost.
 #include <algorithm>
 
 #include "base/error.hpp"

@@ -26,7 +26,7 @@ class Refinement {
     for (Vertex host = 0; host < graph.hosts; ++host) on_first_ += at(host) == 0 ? 1 : 0;
   }
 
-  // One round in which every vertex moves at most once; true: the cut is less than before.
+  // Runs one round in which every vertex moves at most once. Returns true if the cut shrank.
   bool pass() {
     moved_.assign(moved_.size(), false);
     for (auto& heap : heaps_) heap = {};
@@ -67,7 +67,7 @@ class Refinement {
     return gain;
   }
 
-  // 0 and 1: hosts of that side; 2: switches, which may always move.
+  // Sides 0 and 1 hold hosts; 2 holds switches, which may always move.
   std::size_t heap_of(Vertex v) const { return graph_.is_host(v) ? at(v) : 2; }
 
   void put(Vertex v, double gain) {
@@ -83,7 +83,7 @@ class Refinement {
       while (!heap.empty() && (moved_[static_cast<std::size_t>(heap.top().v)] ||
                                heap.top().gain != gain_[static_cast<std::size_t>(heap.top().v)]))
         heap.pop();
-      // One host more than half may stand on either side for a while.
+      // For a while, one side may hold one host more than half.
       if (heap.empty() || (i == 0 && on_first_ < half) || (i == 1 && on_first_ > half)) continue;
       if (!best || heaps_[*best].top() < heap.top()) best = i;
     }
@@ -117,7 +117,7 @@ class Refinement {
   Vertex on_first_ = 0;
 };
 
-// Switches stand where most of their neighbours do, from the hosts upwards.
+// Puts each switch on the side of most of its neighbours, from the hosts upwards.
 std::vector<Side> with_switches(const Graph& graph, const Adjacency& adjacency,
                                 const std::vector<Vertex>& order) {
   std::vector<Side> sides(static_cast<std::size_t>(graph.vertices()), 0);
@@ -149,7 +149,7 @@ std::vector<std::vector<Side>> cut_starts(const Graph& graph, const Adjacency& a
   std::vector<Vertex> order(static_cast<std::size_t>(graph.hosts));
   std::iota(order.begin(), order.end(), Vertex{0});
   std::vector<std::vector<Side>> starts{with_switches(graph, adjacency, order)};
-  // Hosts of one group, then hosts of one switch, stay together.
+  // Keep hosts of one group together, then hosts of one switch.
   const auto switch_of = [&](Vertex host) {
     const auto leaving = adjacency.leaving(host);
     return leaving.empty() ? host : graph.head(leaving[0]);
@@ -157,7 +157,7 @@ std::vector<std::vector<Side>> cut_starts(const Graph& graph, const Adjacency& a
   for (int i = 0; i < random_starts; ++i) {
     auto place = order;
     Random random = random_stream(1, static_cast<std::uint64_t>(i));
-    // What stays together in turn: groups, the hosts of a switch, nothing.
+    // Units kept together in turn: groups, the hosts of a switch, single hosts.
     const bool by_group = i % 3 == 0 && !graph.group.empty(), by_host = i % 3 == 2;
     std::vector<std::uint64_t> key(static_cast<std::size_t>(graph.vertices()) + 1);
     for (auto& each : key) each = random.next();

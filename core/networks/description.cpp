@@ -1,4 +1,5 @@
-// A network file as a whole: what stands at its top, and in which order its parts are made.
+// Reads a whole network file: its top-level keys, and its parts in the order in which they depend on each
+// other.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -20,7 +21,7 @@ using namespace std::string_view_literals;
 constexpr std::array tables = {"generator"sv, "host"sv,  "hosts"sv,    "switch"sv,  "switches"sv,
                                "link"sv,      "links"sv, "protocol"sv, "routing"sv, "route"sv};
 
-// The value of a generator's parameter as text, as on a command line.
+// Returns the value of a generator's parameter as text, as on a command line.
 std::string as_text(const TomlNode& value) {
   switch (value.kind) {
     case TomlNode::Kind::boolean:
@@ -67,7 +68,7 @@ class Description {
     } else {
       read_explicit(root_, vertices_max_, network_->graph, lines_, mistakes_);
     }
-    // What is left out by mistake would be reported again as what follows from it.
+    // A missing part would be reported again as its consequences.
     if (mistakes_.none()) check_graph(network_->graph, lines_, mistakes_);
     if (mistakes_.none()) make_router();
     mistakes_.report();
@@ -76,7 +77,7 @@ class Description {
   }
 
  private:
-  // Runs `body`; what it refuses is a mistake at this line.
+  // Runs `body` and records its UsageError as a mistake at this line.
   template <typename Body>
   void at_line(int line, const std::string& where, Body&& body) {
     try {
@@ -272,11 +273,11 @@ class Description {
   TomlNode root_;
   Mistakes mistakes_;
   std::int64_t vertices_max_;
-  std::optional<Spread> spread_;  // in place of the file's
+  std::optional<Spread> spread_;  // overrides the file's
   std::unique_ptr<Network> network_;
   Lines lines_;
-  std::string_view routing_;  // empty: what the generator says
-  bool routing_read_ = true;  // false: what stands there is a mistake
+  std::string_view routing_;  // empty: the generator's choice
+  bool routing_read_ = true;  // false: its value is a mistake
 };
 
 }  // namespace

@@ -8,16 +8,16 @@
 namespace crosscut::networks {
 namespace {
 
-// Vertices and links looked at before a sample must do: some ten seconds.
+// Limit on the vertices and links visited before a sample must do: some ten seconds.
 constexpr double most_steps = 2e9;
 constexpr std::int64_t smallest_sample = 8;
 
 struct Far {
-  std::int32_t hosts = -1;  // passed or reached; -1: not reached
+  std::int32_t hosts = -1;  // hosts passed or reached; -1: not reached
   std::int32_t links = 0;
 };
 
-// Hosts at (hosts passed + 1, links), as counted from one host.
+// Number of hosts at each (hosts passed + 1, links), seen from one host.
 using Seen = std::map<std::pair<int, int>, std::int64_t>;
 
 class View {
@@ -29,7 +29,7 @@ class View {
     std::ranges::fill(far_, Far{});
     at(source) = {0, 0};
     Seen seen;
-    std::vector<Vertex> through{source};  // whose links are followed next: hosts of one number of hops
+    std::vector<Vertex> through{source};  // hosts of one number of hops, whose links are followed next
     while (!through.empty()) {
       const auto reached = spread(through);
       for (const Vertex host : reached) ++seen[{at(host).hosts, at(host).links}];
@@ -43,8 +43,8 @@ class View {
  private:
   Far& at(Vertex v) { return far_[static_cast<std::size_t>(v)]; }
 
-  // All that is reached from these hosts through switches alone: hosts, each by its fewest links. The hosts
-  // given are taken up in the order of their own links, so that a queue by links is kept.
+  // Visits everything reachable from these hosts through switches alone. Each host gets its fewest links. The
+  // given hosts enter in order of their own links, so that the queue stays ordered by links.
   std::vector<Vertex> spread(const std::vector<Vertex>& through) {
     std::vector<Vertex> hosts;
     buckets_.clear();
@@ -53,7 +53,7 @@ class View {
     for (std::size_t links = 0; links < buckets_.size(); ++links) {
       for (std::size_t i = 0; i < buckets_[links].size(); ++i) {
         const Vertex v = buckets_[links][i];
-        if (at(v).links != static_cast<std::int32_t>(links)) continue;  // reached by fewer since
+        if (at(v).links != static_cast<std::int32_t>(links)) continue;  // reached by fewer links since
         for (const Lane lane : adjacency_->leaving(v))
           step(graph_->head(lane), static_cast<int>(links) + 1, entered, hosts);
       }
@@ -68,7 +68,7 @@ class View {
       if (its.hosts < 0 || (its.hosts == entered && its.links > links)) its = {entered, links};
       return;
     }
-    // A switch may be passed again behind a further host: only the first visit can be on a shortest way.
+    // A switch may be reached again behind a further host: only the first visit can be on a shortest path.
     if (its.hosts >= 0 && (its.hosts < entered || its.links <= links)) return;
     its = {entered, links};
     put(next, links);
@@ -86,7 +86,7 @@ class View {
   std::vector<std::vector<Vertex>> buckets_;
 };
 
-// As the tables lead: they keep off the wires of third groups, which a graph knows nothing of.
+// Follows the routing tables: they avoid the wires of third groups, of which a graph knows nothing.
 Seen routed_from(const HostRoutes& routes, const Graph& graph, Vertex source) {
   Seen seen;
   for (Vertex host = 0; host < graph.hosts; ++host) {
@@ -97,7 +97,8 @@ Seen routed_from(const HostRoutes& routes, const Graph& graph, Vertex source) {
   return seen;
 }
 
-// Hosts with one link, to the same switch, that forward nothing: what one sees all see.
+// Returns the hosts to look from, each with the number of hosts that it stands for. Hosts that do not forward
+// and have one link, to the same switch, share one: all see the same distances.
 std::vector<std::pair<Vertex, std::int64_t>> viewpoints(const Graph& graph, const Adjacency& adjacency) {
   std::vector<std::pair<Vertex, std::int64_t>> points;
   std::vector<std::int64_t> of_switch(static_cast<std::size_t>(graph.switches), -1);

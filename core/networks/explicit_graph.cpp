@@ -18,7 +18,8 @@ using namespace std::string_view_literals;
 constexpr std::size_t most_classes = 65'535;  // Graph numbers them with 16 bits
 constexpr std::size_t links_for_a_vertex = 64;
 
-// [[hosts]], or the word for one of them where that is an array as well.
+// Returns the tables under `plural` ([[hosts]]), or those under `singular` if that is an array as well;
+// nullptr if there are none. Adds a mistake if an entry is not a table.
 const TomlNode* listed(const TomlNode& root, std::string_view plural, std::string_view singular,
                        Mistakes& mistakes) {
   const auto* found = root.find(plural);
@@ -70,7 +71,7 @@ class ExplicitReader {
     return list;
   }
 
-  // Names of an entry that were not there before.
+  // Returns the names of an entry that are new.
   std::vector<std::string> new_names(TableReader& table, std::string_view key) {
     std::vector<std::string> names;
     const auto mistakes_before = mistakes_.count();
@@ -208,7 +209,7 @@ class ExplicitReader {
     }
   }
 
-  // Also one that could not be read: that has been said.
+  // True also for a rate that could not be read: that has been reported.
   bool common_has_rate() const {
     const auto* table = root_.find("link");
     return table != nullptr && table->is_table() && table->find("rate") != nullptr;
@@ -220,7 +221,7 @@ class ExplicitReader {
       table.mistake("between", R"(must be two ends; write between = ["n[000-015]", "leaf1"])");
       return {};
     }
-    // Each end a text or a list of texts: read like any other key.
+    // Each end is a text or a list of texts, read like any other key.
     std::array<std::vector<Vertex>, 2> found;
     for (std::size_t end = 0; end < 2; ++end) {
       TomlNode holder;
@@ -241,7 +242,7 @@ class ExplicitReader {
     return {std::move(found[0]), std::move(found[1])};
   }
 
-  // Links alike are one class, however many entries list them.
+  // Equal links share one class, however many entries list them.
   std::uint16_t class_number(TableReader& table, const LinkClass& its) {
     const auto key = std::tuple(its.name, its.rate, its.back_rate, its.latency, its.cables, its.half_duplex,
                                 its.price.amount, its.price.currency);
@@ -263,7 +264,7 @@ class ExplicitReader {
   Lines& lines_;
   Mistakes& mistakes_;
   std::unordered_map<std::string, int> named_;  // line of each name
-  bool names_missing_ = false;                  // some could not be read
+  bool names_missing_ = false;                  // true: some could not be read
   std::map<std::tuple<std::string, double, double, double, int, bool, double, std::string>, std::uint16_t>
       classes_;
 };
@@ -271,7 +272,7 @@ class ExplicitReader {
 }  // namespace
 
 VertexNames::VertexNames(const Graph& graph) {
-  constexpr std::size_t most_near = 1000;  // a suggestion looks at each
+  constexpr std::size_t most_near = 1000;  // every suggestion compares all of them
   vertices_.reserve(static_cast<std::size_t>(graph.vertices()));
   for (Vertex v = 0; v < graph.vertices(); ++v) vertices_.emplace(graph.name(v), v);
   for (const auto& [name, v] : vertices_)

@@ -1,4 +1,4 @@
-// Hosts, switches and links that a file lists one by one, or by ranges of names.
+// Reads hosts, switches and links that a file lists one by one or by ranges of names.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace crosscut::networks {
 
-// Finds vertices by name, also those whose names are made.
+// Finds vertices by name, including generated names.
 class VertexNames {
  public:
   explicit VertexNames(const Graph& graph);
   Vertex find(const std::string& name) const;  // -1: none
-  // The vertices of a list of names and ranges; a mistake for each that is none. Where names could not be
-  // read (`incomplete`), nothing is said of those that are missing: that has been.
+  // Returns the vertices of a list of names and ranges, and adds a mistake for each unknown name.
+  // `incomplete`: some names could not be read, so unknown ones are not reported again.
   std::vector<Vertex> of(TableReader& table, std::string_view key, bool incomplete = false) const;
 
  private:

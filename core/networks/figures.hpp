@@ -1,4 +1,4 @@
-// What a designer asks of a network: how far, how wide, how many, how much.
+// A network's figures for its designer: distances, bisection, counts, cost.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,35 @@
 
 namespace crosscut::networks {
 
-// Of the other hosts that a host sees at each distance; the mean over hosts where they do not all see alike.
+// Number of other hosts that a host sees at each distance; the mean over hosts if they differ.
 struct Distances {
-  std::map<int, double> hosts_at_links;  // links that a message passes
-  // Where hosts forward by IP or in their adapters: gateways passed + 1, as traceroute counts. Elsewhere:
+  std::map<int, double> hosts_at_links;  // number of links on the path -> hosts
+  // If hosts forward by IP or in their adapters: gateways passed + 1, as traceroute counts. Otherwise:
   // switches passed, at least 1.
   std::map<int, double> hosts_at_hops;
   bool hops_are_gateways = false;
   int diameter_links = 0, diameter_hops = 0;
   double mean_links = 0, mean_hops = 0;
-  bool all_see_alike = true;     // as far as was looked
-  std::int64_t looked_from = 0;  // hosts; fewer than all: a sample, or hosts that are alike by construction
+  bool all_see_alike = true;     // among the hosts examined
+  std::int64_t looked_from = 0;  // hosts examined; not all for a sample or for equivalent hosts
   bool is_sample = false;
 };
 
-// Ways pass the fewest hosts, then the fewest links; where hosts have routing tables, they are as the tables
-// lead. One host alone where the generator says that they look alike; from evenly spaced hosts where all
-// would take too long.
+// Computes distances. Paths have the fewest hosts, then the fewest links; if hosts have routing tables, paths
+// follow the tables. Examines one host if the generator declares all hosts equivalent, and evenly spaced
+// hosts if all would take too long.
 Distances distances(const Network& network);
 
 struct Bisection {
-  double bits_per_second = 0;   // in each direction, across the worst cut into halves of hosts
+  double bits_per_second = 0;   // in each direction across the worst cut into halves of hosts
   double per_host = 0;          // over all N hosts
   double per_host_of_half = 0;  // over the floor(N/2) hosts of one half
   double in_links = 0;          // the total in units of a host's first link
-  bool is_closed_form = false;  // else the best cut that was found: an upper bound
+  bool is_closed_form = false;  // false: the smallest cut found, an upper bound
   std::string formula;
 };
 
-// Nothing where there is but one host, or the network is too large to look for a cut.
+// Returns nothing if there is only one host, or if the network is too large to search for a cut.
 std::optional<Bisection> bisection(const Network& network);
 
 struct Counts {
@@ -55,7 +55,7 @@ struct Cost {
   double hosts = 0, adapters = 0, switches = 0, ports = 0, cables = 0;
   double total() const { return hosts + adapters + switches + ports + cables; }
 };
-// Nothing where no price is known. Throws UsageError for prices in two currencies.
+// Returns nothing if no price is known. Throws UsageError for prices in two currencies.
 std::optional<Cost> cost(const Graph& graph);
 
 }  // namespace crosscut::networks

@@ -29,7 +29,7 @@ void FlowSet::start(const FlowTable& table, std::span<const double> weights) {
   together_ = 0;
 }
 
-// Room for every use that there may be, so that coming and going takes no memory.
+// Reserves room for every possible use, so that coming and going allocates nothing.
 void FlowSet::number_capacities(const FlowTable& table) {
   if (++epoch_ == 0) {
     std::fill(marks_.begin(), marks_.end(), std::pair<std::uint32_t, Local>{});
@@ -112,9 +112,9 @@ void FlowSet::gather(Flow flow) {
   }
 }
 
-// Whether all that is active hangs together is looked at now and then: in between, as in a burst in which
-// everybody sends to everybody, all are solved without a search. More than what is connected to a change may
-// always be solved: its rates stay what they are.
+// Checks only now and then if all active flows are connected. In between, as in a burst in which everybody
+// sends to everybody, all are solved without a search. Solving more than what is connected to a change is
+// always correct: other rates stay the same.
 void FlowSet::gather_connected() {
   if (together_ > 0 && active_flows_ * 8 > rates_.size()) {
     --together_;
@@ -155,7 +155,7 @@ void FlowSet::search_connected() {
 }
 
 void FlowSet::gather_all() {
-  // As long as nobody who left was on what bounds another, nothing changes for those who stay.
+  // If no departed flow used a capacity that bounds another flow, nothing changes for the remaining ones.
   const auto matters = [this](Local local) {
     return lifted_ || shared_[static_cast<std::size_t>(local)].bounds > 0;
   };
@@ -173,11 +173,11 @@ void FlowSet::solve_gathered() {
   for (const auto flow : gathered_) {
     const auto at = static_cast<std::size_t>(flow);
     gathered_mark_[at] = 0;
-    if (rates_[at] < 0) rates_[at] = unbounded, set_bottleneck(flow, -1);  // passes nothing that has a bound
+    if (rates_[at] < 0) rates_[at] = unbounded, set_bottleneck(flow, -1);  // passes no bounded capacity
   }
 }
 
-// In the order of the table, so that the same flows give the same bits whatever came and went before.
+// Uses the table's order, so that the same flows give the same bits whatever came and went before.
 void FlowSet::solve_by_table() {
   std::sort(gathered_.begin(), gathered_.end());
   part_.clear();
@@ -203,8 +203,8 @@ void FlowSet::solve_by_table() {
   }
 }
 
-// Progressive filling as MaxMin has it, on the lists that are here already: who is active, and on which
-// capacities, is not gathered anew. In the order of the table, so that the same flows give the same bits.
+// Progressive filling as in MaxMin, on the existing lists: active flows and their capacities are not gathered
+// again. Uses the table's order, so that the same flows give the same bits.
 void FlowSet::fill_found() {
   for (const auto flow : gathered_) rates_[static_cast<std::size_t>(flow)] = -1;
   std::sort(search_.begin(), search_.end());

@@ -1,9 +1,9 @@
-// Flows that come and go: their max-min rates, solved anew only where something changed.
+// Max-min rates of flows that come and go, solved again only where something changed.
 //
-// Flows that share no capacity, not even through others, do not affect each other; so what is solved anew are
-// the flows connected to a change. And a flow that leaves changes nothing as long as no capacity it passed is
-// what bounds another: the others still have their bottlenecks, by which a max-min allocation is known
-// (Bertsekas and Gallager, section 6.5.2).
+// Flows that share no capacity, directly or through others, do not affect each other. So only the flows
+// connected to a change are solved again. And if no capacity of a departing flow is a bottleneck of another,
+// nothing changes: the others keep their bottlenecks, which characterise a max-min allocation (Bertsekas and
+// Gallager, section 6.5.2).
 #pragma once
 
 #include "networks/rates.hpp"
@@ -15,35 +15,35 @@ class FlowSet {
   using Flow = std::int32_t;
 
   explicit FlowSet(std::span<const double> capacities);
-  // All flows that there may be; none is active. `table` and `weights` (as MaxMin::solve has them) must
-  // outlive what follows.
+  // Sets all possible flows; none is active yet. `table` and `weights` (see MaxMin::solve) must outlive this
+  // object's use of them.
   void start(const FlowTable& table, std::span<const double> weights = {});
-  void add(Flow flow);     // that is not active
-  void remove(Flow flow);  // that is
-  // Brings the rates up to date. Flows whose rate it may have changed, each once: all added since the last
-  // time that are still active, and those connected to a change.
+  void add(Flow flow);     // must not be active
+  void remove(Flow flow);  // must be active
+  // Updates the rates. Returns the flows whose rate may have changed, without duplicates: flows added since
+  // the last call that are still active, and flows connected to a change.
   std::span<const Flow> update();
-  // As MaxMin::lift_own. What a flow has for itself depends on who else is there, so that leaving always
-  // changes something. Before `start`.
+  // As MaxMin::lift_own; call before `start`. The capacities that a flow has for itself depend on the other
+  // flows, so every departure changes something.
   void lift_own(bool lifted) { lifted_ = lifted, solver_.lift_own(lifted); }
   double own_bound(Flow flow) const { return own_bounds_[static_cast<std::size_t>(flow)]; }
   double rate(Flow flow) const { return rates_[static_cast<std::size_t>(flow)]; }
-  // Number of the capacity that bounds it, -1: none. All flows of one bottleneck have the same rate, where
-  // they have no weights.
+  // Returns the number of the capacity that bounds the flow, or -1 for none. Without weights, all flows of
+  // one bottleneck have the same rate.
   std::int32_t bottleneck(Flow flow) const { return bottleneck_[static_cast<std::size_t>(flow)]; }
-  std::size_t bottlenecks() const { return shared_.size(); }  // all are below it
+  std::size_t bottlenecks() const { return shared_.size(); }  // bottleneck() is below it
   std::int64_t solves() const { return solves_; }
 
  private:
   using Local = std::int32_t;
   struct Shared {
-    std::int32_t first = 0;   // into members_: its uses by flows that are active
-    std::int32_t active = 0;  // how many
-    std::int32_t bounds = 0;  // active flows that it is the bottleneck of
-    bool left = false;        // a flow that passed it was removed since the last solve
-    bool found = false;       // by the search in progress
-    double room = 0;          // while rates are found: of the capacity, after the flows that have theirs
-    std::int32_t uses = 0;    // by flows that have none yet
+    std::int32_t first = 0;   // into members_: uses by active flows
+    std::int32_t active = 0;  // number of them
+    std::int32_t bounds = 0;  // active flows whose bottleneck it is
+    bool left = false;        // true: a flow through it left since the last solve
+    bool found = false;       // found by the search in progress
+    double room = 0;          // while solving: capacity left by flows with a rate
+    std::int32_t uses = 0;    // while solving: uses by flows without a rate
   };
 
   void number_capacities(const FlowTable& table);
@@ -75,13 +75,13 @@ class FlowSet {
   std::vector<Flow> gathered_, added_;
   std::vector<std::uint8_t> active_;  // [flow]
   std::size_t active_flows_ = 0;
-  int together_ = 0;  // solves for which all that is active is taken to be connected
+  int together_ = 0;  // solves for which all active flows count as connected
   FlowTable part_;
   std::vector<double> part_rates_, part_weights_;
   std::vector<double> own_bounds_;  // [flow]; empty unless lifted
   bool lifted_ = false;
   RadixQueue queue_;  // as MaxMin's
-  MaxMin solver_;     // where a flow's own capacities are lifted, or flows have weights
+  MaxMin solver_;     // used if own capacities are lifted or flows have weights
   std::int64_t solves_ = 0;
 };
 

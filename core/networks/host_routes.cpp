@@ -1,4 +1,4 @@
-// IP routing tables of hosts that forward.
+// Computes the IP routing tables of hosts that forward.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -12,9 +12,9 @@ namespace {
 constexpr Vertex most_hosts = 4096;  // a table of N x N
 constexpr double most_steps = 4e9;   // some ten seconds
 
-// What a way costs that ends at the destination: hosts entered; wires between hosts, which are scarcer than
-// what a switch carries, so that a way between two groups does not lead through a third; links; and whether
-// its last link is the destination's own wire (0) or comes from a switch (1).
+// Cost of a path to the destination: hosts entered; wires between hosts, which are scarcer than a switch's
+// capacity, so that a path between two groups avoids a third; links; and the last link, 0 for the
+// destination's own wire, 1 from a switch.
 using Cost = HostRoutes::Cost;
 constexpr Cost no_way{ShortestPaths::unreachable, 0, 0, 0};
 
@@ -25,7 +25,7 @@ HostRoutes::HostRoutes(const Graph& graph, std::uint64_t seed) : graph_(&graph) 
     throw UsageError("routing tables are made for " + std::to_string(most_hosts) +
                      " hosts at most, not for " + std::to_string(graph.hosts));
   auto within = std::make_unique<ShortestPaths>(graph, Spread::ecmp, seed, ShortestPaths::Hosts::never_pass);
-  // Which hosts hang on which switch, so that neighbours are found without trying all pairs.
+  // Hosts of each switch, to find neighbours without trying all pairs.
   std::vector<std::vector<NextHop>> on_switch(static_cast<std::size_t>(graph.switches));
   for (Vertex host = 0; host < graph.hosts; ++host)
     for (const Lane lane : within->adjacency().leaving(host))
@@ -61,7 +61,7 @@ HostRoutes::HostRoutes(const Graph& graph, std::uint64_t seed) : graph_(&graph) 
 
 HostRoutes::~HostRoutes() = default;
 
-// The tables of all hosts for one destination.
+// Fills the tables of all hosts for one destination.
 void HostRoutes::fill(Vertex destination) {
   const auto hosts = static_cast<std::size_t>(graph_->hosts);
   std::vector<Cost> cost(hosts, no_way);
@@ -73,7 +73,7 @@ void HostRoutes::fill(Vertex destination) {
     for (const Vertex through : level) {
       if (through != destination && graph_->host(through).forwards == Forwarding::no) continue;
       const auto& [hosts_left, wires_left, links_left, entry] = cost[static_cast<std::size_t>(through)];
-      // Neighbours are neighbours both ways: a way back is the way there, turned round.
+      // Neighbours are symmetric: the path back is the path there, reversed.
       for (const NextHop& back : neighbours_[static_cast<std::size_t>(through)]) {
         auto& its = cost[static_cast<std::size_t>(back.host)];
         if (std::get<0>(its) < entered) continue;
@@ -90,7 +90,7 @@ void HostRoutes::fill(Vertex destination) {
     }
     level = std::move(next_level);
   }
-  // Hosts that may choose among the same gateways take turns.
+  // Hosts with the same choice of gateways take turns.
   std::map<std::vector<std::pair<Vertex, Lane>>, std::size_t> turns;
   for (std::size_t host = 0; host < hosts; ++host) {
     auto& ways = best[host];
@@ -121,7 +121,7 @@ HostRoutes::Length HostRoutes::length(Vertex source, Vertex destination) const {
   return length;
 }
 
-// Every table is followed from every host: no way is longer than the shortest, so none is a loop.
+// Follows every table from every host: no path is longer than the shortest, so none is a loop.
 void HostRoutes::walk_all(Vertex destination, const std::vector<Cost>& cost) const {
   for (Vertex source = 0; source < graph_->hosts; ++source) {
     const auto walked = length(source, destination);

@@ -33,7 +33,7 @@ bool MaxFlow::find_levels(std::int32_t source, std::int32_t sink) {
   return level_[static_cast<std::size_t>(sink)] >= 0;
 }
 
-// One way through the levels, without recursion: networks may be long chains.
+// Pushes flow along one path through the levels, without recursion: networks may be long chains.
 double MaxFlow::push_one_way(std::int32_t source, std::int32_t sink) {
   std::vector<std::int32_t> way;
   for (auto at = source; at != sink;) {

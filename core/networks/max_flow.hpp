@@ -15,7 +15,7 @@ class MaxFlow {
 
  private:
   struct Arc {
-    std::int32_t to, next;  // the next that leaves the same node
+    std::int32_t to, next;  // next: the next arc that leaves the same node
     double left;
   };
   void append(std::int32_t tail, std::int32_t head, double capacity);
@@ -25,7 +25,7 @@ class MaxFlow {
   std::vector<std::int32_t> first_;  // [node] arc
   std::vector<Arc> arcs_;            // an arc and its reverse differ in the last bit
   std::vector<std::int32_t> level_, next_;
-  double smallest_ = 0;  // what is less is rounding
+  double smallest_ = 0;  // smaller values are rounding errors
 };
 
 }  // namespace crosscut::networks

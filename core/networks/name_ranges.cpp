@@ -59,7 +59,7 @@ void check_plain(std::string_view part, std::string_view text) {
     not_names(text, "names are made of letters, digits, '.', '-' and '_'");
 }
 
-// What each name so far goes on with.
+// Appends every continuation to each name so far.
 void multiply(std::vector<std::string>& names, const std::vector<Range>& ranges, std::size_t room,
               std::string_view text) {
   double count = 0;

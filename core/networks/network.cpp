@@ -20,19 +20,20 @@ std::string numbered(const char* word, std::int64_t number, int digits) {
   return text.data();
 }
 
-// Names of one length sort in the order of their numbers, also in programs that know nothing of numbers.
+// Names of equal length sort in numerical order, even in programs that sort as text.
 int digits_of(Vertex count) {
   int digits = 1;
   for (Vertex largest = count - 1; largest >= 10; largest /= 10) ++digits;
   return digits;
 }
 
-// Ranks of one host share its adapters out; where there are too few, each has a share of one.
+// Ranks of one host divide its adapters among themselves; if there are too few, ranks share an adapter.
 int adapters_of_a_rank(int adapters, int ranks_on_host) {
   return std::max(1, adapters / std::max(1, ranks_on_host));
 }
 
-// Of a link; the message only where it is needed: a million links are numbered in a blink.
+// Returns a link's payload bytes per second. The error's text is built only if needed: numbering a million
+// links must take no time.
 double payload(double bits_per_second, const LinkClass& link, double efficiency) {
   if (!(bits_per_second > 0)) throw UsageError("the rate of link class " + link.name + " is not above 0");
   return bits_per_second / bits_per_byte * efficiency;
@@ -64,8 +65,8 @@ void Network::finish() {
   for (std::size_t edge = 0; edge < graph.edges.size(); ++edge) {
     const auto& link = graph.link(static_cast<Lane>(2 * edge));
     capacities_[2 * edge] = payload(link.rate, link, protocol.efficiency);
-    // The second is never used of a half duplex link, whose directions path() counts both on the first, nor
-    // of one that goes one way.
+    // The second direction is not used for a half-duplex link, whose directions path() both counts on the
+    // first, nor for a one-way link.
     if (!link.half_duplex && !link.one_way)
       capacities_[2 * edge + 1] = payload(link.back_rate, link, protocol.efficiency);
   }
@@ -91,7 +92,7 @@ void Network::finish() {
   if (!memories) return;
   memory_capacity_.assign(static_cast<std::size_t>(graph.hosts), -1);
   for (Vertex host = 0; host < graph.hosts; ++host) {
-    // No frames and no headers within a host.
+    // Within a host there are no frames or headers.
     const double rate = graph.host(host).memory_rate;
     if (rate > 0) memory_capacity_[static_cast<std::size_t>(host)] = add(rate / bits_per_byte, host);
   }
@@ -155,7 +156,7 @@ double Network::path(const RouteRequest& request, std::vector<CapacityIndex>& us
     }
     return graph.host(request.source).memory_latency;
   }
-  thread_local std::vector<Lane> lanes;  // kept: a phase asks for as many routes as there are messages
+  thread_local std::vector<Lane> lanes;  // reused: a phase requests a route for every message
   lanes.clear();
   router->route(request, lanes);
   if (!step_of_.empty()) return path_by_steps(lanes, uses);

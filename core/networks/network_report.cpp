@@ -62,7 +62,7 @@ json::Value of_cost(const std::optional<Cost>& its, std::int64_t hosts) {
                       {"switches", its->switches},
                       {"ports", its->ports},
                       {"cables", its->cables},
-                      // What the network adds to hosts that would be bought anyway.
+                      // Cost of the network beyond the hosts, which would be bought anyway.
                       {"network", its->total() - its->hosts}};
 }
 

@@ -1,4 +1,4 @@
-// What network_report.hpp says in JSON, as text for people.
+// Writes the JSON of network_report.hpp as text for people.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr std::array byte_rates = {Scale{1e12, "TB/s"}, Scale{1e9, "GB/s"}, Scal
                                    Scale{1e3, "KB/s"}, Scale{1, "B/s"}};
 constexpr std::array times = {Scale{1, "s"}, Scale{1e-3, "ms"}, Scale{1e-6, "us"}, Scale{1e-9, "ns"}};
 
-// Four digits that count, no more: figures of a description are known no better.
+// Four significant digits, no more: the figures of a description are not known better.
 std::string digits(double value) {
   std::array<char, 40> text{};
   const double size = std::fabs(value);

@@ -20,7 +20,7 @@ json::Value rate(double bits_per_second) {
   return bits_per_second > 0 ? json::Value(bits_per_second) : json::Value(nullptr);  // null: no bound
 }
 
-// Tables are filled by walking every way once; what is there already stays, so that each is a tree.
+// Fills tables by walking every path once. Existing entries stay, so that each table is a tree.
 class Tables {
  public:
   explicit Tables(const Network& network) : network_(network), graph_(network.graph), wired_(graph_, true) {}
@@ -56,7 +56,7 @@ class Tables {
     return list;
   }
 
-  // Also those of links that lead one way, to the host.
+  // Includes links that lead one way, to the host.
   json::Value adapters(Vertex host) const {
     json::Array edges;
     for (const Lane lane : wired_.leaving(host)) edges.emplace_back(lane / 2);
@@ -72,7 +72,7 @@ class Tables {
 
   int adapter_count(Vertex host) const { return static_cast<int>(wired_.leaving(host).size()); }
 
-  // By which a lane leaves or enters the host.
+  // Returns the adapter by which a lane leaves or enters the host.
   int adapter_of(Vertex host, Lane lane) const {
     const auto lanes = wired_.leaving(host);
     const auto same_edge = [lane](Lane other) { return other / 2 == lane / 2; };
@@ -83,7 +83,7 @@ class Tables {
     const int same = to.second < adapter_count(source) ? to.second : -1;
     lanes_.clear();
     network_.router->route({source, to.first, same, to.second, 0}, lanes_);
-    // An adapter that no way leads through is left aside by the router: then it has no address to reach.
+    // The router ignores an adapter that no path uses: it then has no address to reach.
     if (to.second >= 0 && adapter_of(to.first, lanes_.back()) != to.second) return;
     for (std::size_t start = 0; start < lanes_.size();) {
       auto end = start;
@@ -93,7 +93,7 @@ class Tables {
       const auto added =
           routes_[to].try_emplace(graph_.tail(lanes_[start]), Hop{lanes_[start], next, entering});
       fill_segment({next, entering}, start, end);
-      if (!added.second) return;  // from here on the way is known
+      if (!added.second) return;  // the rest of the path is known
       start = end + 1;
     }
   }

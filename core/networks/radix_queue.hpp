@@ -1,7 +1,7 @@
 // A priority queue whose keys never fall below the last one taken: a radix heap (Ahuja, Mehlhorn, Orlin,
-// Tarjan: Faster Algorithms for the Shortest Path Problem, JACM 37, 1990). Progressive filling asks for just
-// that: shares only grow. Equal keys, of which networks of equal links have many, lie in one bucket and cost
-// nothing to keep in order.
+// Tarjan: Faster Algorithms for the Shortest Path Problem, JACM 37, 1990). Progressive filling satisfies
+// this: shares only grow. Equal keys, common in networks of equal links, lie in one bucket and cost nothing
+// to keep in order.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ class RadixQueue {
     std::int32_t item = 0;
   };
 
-  // Doubles that are not negative are ordered as their bits are.
+  // Non-negative doubles have the same order as their bits.
   static std::uint64_t key_of(double value) { return std::bit_cast<std::uint64_t>(value); }
   static double value_of(std::uint64_t key) { return std::bit_cast<double>(key); }
 
-  // Empties the queue. No key below `least` follows.
+  // Empties the queue. Keys pushed later are at least `least`.
   void start(std::uint64_t least) {
     for (auto& bucket : buckets_) bucket.clear();
     used_ = 0;
@@ -36,8 +36,8 @@ class RadixQueue {
     if (bucket > 0) used_ |= std::uint64_t{1} << (bucket - 1);
   }
 
-  // Takes an entry of the smallest key; false: none is left. `refresh(item, key)` gives an item's key as it
-  // is by now (at least `key`), or `dropped`; it is asked whenever an entry would be moved.
+  // Takes an entry with the smallest key; returns false if none is left. `refresh(item, key)` returns an
+  // item's current key (at least `key`), or `dropped`; it is called whenever an entry would be moved.
   static constexpr std::uint64_t dropped = ~std::uint64_t{0};
   template <typename Refresh>
   bool pop(Entry& taken, const Refresh& refresh) {
@@ -51,7 +51,7 @@ class RadixQueue {
   }
 
  private:
-  // 0: the last key itself; else one more than the highest bit in which the key differs from it.
+  // Returns 0 for the last key taken, else one more than the highest bit in which the key differs from it.
   std::size_t bucket_of(std::uint64_t key) const {
     return 64u - static_cast<unsigned>(std::countl_zero(key ^ last_));
   }
@@ -67,7 +67,7 @@ class RadixQueue {
     for (auto& entry : moving_) {
       entry.key = refresh(entry.item, entry.key);
       if (entry.key == dropped) continue;
-      if (bucket_of(entry.key) != lowest) {  // beyond what this bucket holds
+      if (bucket_of(entry.key) != lowest) {  // beyond this bucket's range
         push(entry);
         continue;
       }

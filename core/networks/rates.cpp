@@ -36,7 +36,7 @@ void MaxMin::solve(const FlowTable& flows, std::span<double> rates, std::span<co
 }
 
 void MaxMin::count_uses(const FlowTable& flows) {
-  if (++epoch_ == 0) {  // went round: marks of 2^32 solves ago must not look new
+  if (++epoch_ == 0) {  // wrapped: marks of 2^32 solves ago must not look new
     for (auto& mark : marks_) mark.epoch = 0;
     epoch_ = 1;
   }
@@ -47,9 +47,9 @@ void MaxMin::count_uses(const FlowTable& flows) {
   }
 }
 
-// A capacity that a flow has for itself bounds this flow alone, and only where it is smaller than all that
-// the flow shares: a share never exceeds its capacity. So most uses of a sparse table (a permutation: the
-// links of each host) need not be looked at again.
+// A capacity used by one flow bounds only this flow, and only if it is smaller than everything that the flow
+// shares: a share never exceeds its capacity. So most uses of a sparse table (a permutation: the links of
+// each host) need no second look.
 void MaxMin::keep_what_may_bind(const FlowTable& flows, std::span<double> rates) {
   filling_.clear();
   capacity_of_.clear();
@@ -139,7 +139,7 @@ void MaxMin::fill(std::span<double> rates) {
   }
   const auto refresh = [&](Local local, std::uint64_t key) {
     if (filling_[static_cast<std::size_t>(local)].uses == 0) return RadixQueue::dropped;
-    // Rounding may leave a little less than was promised; shares do not fall.
+    // Rounding may leave slightly less than promised; shares do not fall.
     const auto share = share_of<weighted>(static_cast<std::size_t>(local));
     return share > RadixQueue::value_of(key) ? RadixQueue::key_of(share) : key;
   };

@@ -1,8 +1,8 @@
 // Max-min fair rates of flows that share capacities.
 //
-// Progressive filling: all rates grow together until a capacity is full, its flows are fixed at their share,
-// the rest goes on (Bertsekas and Gallager, Data Networks, section 6.5.2). The result is the only allocation
-// in which no rate can grow without another, no larger one, shrinking.
+// Progressive filling: all rates grow together until a capacity is full; its flows are fixed at their share,
+// and the others continue (Bertsekas and Gallager, Data Networks, section 6.5.2). The result is the only
+// allocation in which no rate can grow without shrinking another that is no larger.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace crosscut::networks {
 
-// The flows of one moment, each with the capacities it passes: compressed rows. A capacity may occur twice in
-// a row; it then counts twice.
+// The flows at one moment, each with the capacities it passes, as compressed rows. A capacity that occurs
+// twice in a row counts twice.
 struct FlowTable {
   std::vector<std::int64_t> first{0};  // [flow + 1] into `uses`
   std::vector<std::int32_t> uses;
@@ -28,42 +28,41 @@ struct FlowTable {
     first.assign(1, 0);
     uses.clear();
   }
-  // Ends the row of the uses appended since the last.
+  // Ends the row of uses appended since the last call.
   void end_row() { first.push_back(static_cast<std::int64_t>(uses.size())); }
 };
 
-// Solves again and again over the same capacities without taking memory anew; its work is proportional to the
-// uses, not to the capacities of the network. Not for several threads at once. The same table gives the same
-// bits.
+// Solves repeatedly over the same capacities without allocating. The work is proportional to the uses, not to
+// the network's capacities. Not thread-safe. The same table gives the same bits.
 class MaxMin {
  public:
-  // Per second; infinity: no bound.
+  // Capacities are per second; infinity: no bound.
   explicit MaxMin(std::span<const double> capacities = {}) { reset(capacities); }
   void reset(std::span<const double> capacities);
-  // Leaves out the capacities that a flow has for itself at the moment: rates are then shares of what is in
-  // common, infinity where nothing is, and own_bounds() says what was left out (contention.hpp).
+  // If set, leaves out the capacities that only one flow uses at the moment. Rates are then shares of the
+  // common capacities, infinite if there are none, and own_bounds() returns those left out (contention.hpp).
   void lift_own(bool lifted) { lifted_ = lifted; }
-  // rates: [flow], in the capacities' unit. A flow that passes no finite capacity gets infinity.
-  // weights: [flow], above 0; a flow gets that many shares of a capacity where one of weight 1 gets one, and
-  // what is made fair is rate over weight, as weighted fair queueing does on one link (Parekh and Gallager
-  // 1993). Empty: all weigh 1. Throws UsageError for a table of more than 2^31 uses.
+  // Solves for `rates`: [flow], in the capacities' unit; a flow that passes no finite capacity gets infinity.
+  // weights: [flow], above 0; a flow of weight w gets w shares of a capacity where a flow of weight 1 gets
+  // one. The fair quantity is rate over weight, as in weighted fair queueing on one link (Parekh and Gallager
+  // 1993). Empty: all weights are 1. Throws UsageError for a table of more than 2^31 uses.
   void solve(const FlowTable& flows, std::span<double> rates, std::span<const double> weights = {});
-  // [flow] index of the capacity that fixed it, -1: none. Of the last solve.
+  // Returns the index of the capacity that fixed each flow in the last solve, [flow]; -1: none.
   std::span<const std::int32_t> bottlenecks() const { return bottlenecks_; }
-  // [flow] the smallest capacity that it has for itself, infinity: none. Where they are lifted.
+  // Returns the smallest capacity that each flow has for itself, [flow]; infinity: none. Valid if lifted.
   std::span<const double> own_bounds() const { return own_bounds_; }
 
  private:
-  using Local = std::int32_t;  // capacities that several flows of the table use, in order of first use
-  // Of a capacity of the network; of this solve where the epoch is.
+  using Local = std::int32_t;  // numbers capacities used by several flows, in order of first use
+  // State of a network's capacity; it belongs to this solve if the epoch matches.
   struct Mark {
     double capacity = 0;
     std::uint32_t epoch = 0;
-    std::int32_t uses = 0;  // while rows are looked at: ~local once it has one
+    std::int32_t uses = 0;  // while rows are read; ~local once it has a number
   };
   struct Filling {
-    double left = 0;         // of the capacity, after the flows that are fixed
-    std::int32_t uses = 0;   // by flows that are not
+    double left = 0;         // capacity left by the fixed flows
+    std::int32_t uses = 0;   // uses by flows not yet fixed
     std::int32_t first = 0;  // into members_
   };
 
@@ -73,7 +72,7 @@ class MaxMin {
   Local number(std::int32_t capacity, std::int32_t uses);
   void list_members();
   template <bool weighted>
-  double share_of(std::size_t local) const;  // for each, or each unit of weight, that is not fixed yet
+  double share_of(std::size_t local) const;  // for each flow, or unit of weight, not yet fixed
   void weigh();
   template <bool weighted>
   void fill(std::span<double> rates);
@@ -91,9 +90,9 @@ class MaxMin {
   std::vector<Local> kept_;                // uses that may bind
   std::vector<std::int32_t> members_;      // flows by capacity, each once for a use
   std::vector<std::int32_t> members_end_;  // [local]
-  std::span<const double> weights_;        // [flow] of the solve in progress
-  std::vector<double> weight_left_;        // [local] of flows that are not fixed; where flows have weights
-  RadixQueue queue_;                       // capacities by their share when last looked at: never too large
+  std::span<const double> weights_;        // [flow]; of the solve in progress
+  std::vector<double> weight_left_;        // [local]; weight of flows not yet fixed, if flows have weights
+  RadixQueue queue_;                       // capacities by their last known share, a lower bound
 };
 
 }  // namespace crosscut::networks

@@ -1,4 +1,4 @@
-// Reading tables of a network file: every mistake is kept, so that one run names them all.
+// Reads tables of a network file. Every mistake is kept, so that one run names them all.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ class Mistakes {
   void add(int line, std::string what);
   bool none() const { return found_.empty(); }
   std::size_t count() const { return found_.size() + not_kept_; }
-  // So many that further ones are only counted: what is left of a list need not be read.
+  // True if there are so many mistakes that further ones are only counted; the rest of a list need not be
+  // read.
   bool full() const { return not_kept_ > 0; }
-  // Throws UsageError with a line for each, in the order of the file.
+  // Throws UsageError with a line for each mistake, in the order of the file.
   void report() const;
-  // All prices of a file are in one currency: an amount that is a sum needs no rate of exchange.
+  // Checks that all prices of a file are in one currency, so that sums need no exchange rate.
   void check_currency(int line, const std::string& currency);
 
  private:
@@ -37,7 +38,7 @@ class Mistakes {
   int currency_line_ = 0;
 };
 
-// A table's keys. Each is asked for once; what nobody asked for is unknown, and reported when all have been.
+// Reads a table's keys. Each is requested once; finish() reports keys never requested as unknown.
 class TableReader {
  public:
   // `where`: "[protocol]", "[[links]]"
@@ -49,7 +50,7 @@ class TableReader {
   int line(std::string_view key) const;
   void mistake(std::string_view key, const std::string& what);
 
-  // Each leaves `value` as it is where the key is absent or wrong.
+  // Each leaves `value` unchanged if the key is absent or wrong.
   void read(std::string_view key, std::string& value);
   void read(std::string_view key, bool& value);
   void read(std::string_view key, int& value, std::int64_t minimum, std::int64_t maximum);
@@ -57,9 +58,9 @@ class TableReader {
   void read_rate(std::string_view key, double& bits_per_second);
   void read_seconds(std::string_view key, double& seconds);
   void read_price(std::string_view key, Price& price);
-  // Of one of these words, its place among them.
+  // Reads one of these words and sets `place` to its index.
   void read_choice(std::string_view key, std::span<const std::string_view> words, std::size_t& place);
-  // Text or a list of texts.
+  // Reads a text or a list of texts.
   std::vector<std::string> read_texts(std::string_view key);
   // Declares a key that is read elsewhere.
   const TomlNode* node(std::string_view key);

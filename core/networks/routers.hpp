@@ -1,4 +1,4 @@
-// How messages find their way where a generator does not compute it from coordinates.
+// Routing where a generator does not compute it from coordinates.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace crosscut::networks {
 // The lanes that leave each vertex, in the order of the edges: a host's k-th is its adapter k.
 class Adjacency {
  public:
-  // `wired`: also against the direction of links that go one way.
+  // `wired`: includes one-way links against their direction.
   explicit Adjacency(const Graph& graph, bool wired = false);
   std::span<const Lane> leaving(Vertex v) const {
     const auto at = static_cast<std::size_t>(v);
@@ -29,41 +29,39 @@ class Adjacency {
 
 // Routers keep a reference to the graph, which must outlive them and stay as it is.
 
-// Fewest links, through switches and hosts that forward. Distances are kept per switch (and host that
-// forwards) that messages are for, made when first asked for. Throws UsageError where there are too many of
-// them. An adapter that was asked for is left aside where no way leads through it, and where the host at its
-// end forwards: there the routing says by which interface. route() throws UsageError where there is no way at
-// all.
+// Routes with the fewest links, through switches and hosts that forward. Distances to each switch (or
+// forwarding host) are computed on first use and kept. Throws UsageError if there are too many such vertices.
+// A requested adapter is ignored if no path leads through it, or if the host forwards: there the routing
+// chooses the interface. route() throws UsageError if there is no path at all.
 std::unique_ptr<Router> shortest_paths(const Graph& graph, Spread spread, std::uint64_t seed);
 
-// Tables written out by a person: at a vertex, towards a destination, the neighbour. Where they say nothing,
-// fewest links. Throws UsageError naming the first loop.
+// Tables written by a person: at a vertex, towards a destination, the neighbour. Where they have no entry,
+// fewest links. Throws UsageError that names the first loop.
 struct StaticRoute {
   Vertex at = 0, destination = 0, via = 0;
 };
 std::unique_ptr<Router> static_routes(const Graph& graph, std::vector<StaticRoute> routes, Spread spread,
                                       std::uint64_t seed);
 
-// IP routing tables of hosts that forward (Salmon, Stein and Sterling, SC98, section 3.2): ways pass the
-// fewest hosts, then the fewest wires between hosts, then the fewest links; of equal ones those that enter
-// the destination by its own wire rather than by its switch; of several gateways left, the hosts of a switch
-// take turns, so that each gateway serves as many of them.
+// IP routing tables of hosts that forward (Salmon, Stein and Sterling, SC98, section 3.2). Paths have the
+// fewest hosts, then the fewest wires between hosts, then the fewest links. Among equal paths, those that
+// enter the destination by its own wire are preferred to those through its switch. If several gateways
+// remain, the hosts of a switch take turns, so that each gateway serves equally many.
 class ShortestPaths;
 class HostRoutes : public Router {
  public:
   struct NextHop {
-    Vertex host = -1;    // the destination itself where it is a neighbour
-    Lane lane = -1;      // by which the message leaves: the interface
+    Vertex host = -1;    // the destination itself if it is a neighbour
+    Lane lane = -1;      // by which the message leaves (the interface)
     Lane entering = -1;  // by which it arrives at `host`
-    int links = 0;       // up to there
+    int links = 0;       // links up to `host`
   };
   struct Length {
     int hops = 0, links = 0;  // hops: gateways passed + 1
   };
   using Cost = std::tuple<int, int, int, int>;
 
-  // Throws UsageError where there are too many, or where one cannot reach
-  // another.
+  // Throws UsageError if there are too many hosts, or if one cannot reach another.
   HostRoutes(const Graph& graph, std::uint64_t seed);
   ~HostRoutes() override;
   void route(const RouteRequest& request, std::vector<Lane>& lanes) const override;
@@ -71,7 +69,7 @@ class HostRoutes : public Router {
     return table_[static_cast<std::size_t>(host) * static_cast<std::size_t>(graph_->hosts) +
                   static_cast<std::size_t>(destination)];
   }
-  // Of the way that the tables lead.
+  // Returns the length of the path that the tables give.
   Length length(Vertex source, Vertex destination) const;
 
  private:
@@ -79,7 +77,7 @@ class HostRoutes : public Router {
   void walk_all(Vertex destination, const std::vector<Cost>& cost) const;
 
   const Graph* graph_;
-  std::unique_ptr<ShortestPaths> within_;         // a segment of switches: never through a host
+  std::unique_ptr<ShortestPaths> within_;         // paths through switches only
   std::vector<std::vector<NextHop>> neighbours_;  // [host]
   std::vector<NextHop> table_;                    // [host][destination]
 };

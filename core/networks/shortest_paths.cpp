@@ -8,7 +8,7 @@
 namespace crosscut::networks {
 namespace {
 
-constexpr std::size_t most_passing = 16'384;  // 512 MB, should messages be for all of them
+constexpr std::size_t most_passing = 16'384;  // 512 MB if all are destinations
 
 std::uint64_t both(Vertex a, Vertex b) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32) | static_cast<std::uint32_t>(b);
@@ -46,7 +46,7 @@ PathChooser::PathChooser(const RouteRequest& request, Spread spread, std::uint64
 std::size_t PathChooser::pick(std::size_t count) {
   if (count <= 1) return 0;
   if (spread_ == Spread::ecmp) return static_cast<std::size_t>(random_.below(count));
-  // Digit by digit: the same digit at each level would leave most ways of the second unused.
+  // Uses digit by digit: the same digit at each level would leave most paths of the second level unused.
   const auto digit = digits_ % count;
   digits_ /= count;
   return static_cast<std::size_t>(digit);
@@ -113,7 +113,7 @@ void ShortestPaths::walk(Vertex from, Vertex to, PathChooser& chooser, std::vect
   }
 }
 
-// Of the way that begins and ends with these lanes; `last` leaves the destination.
+// Returns the length of the path that begins and ends with these lanes; `last` leaves the destination.
 int ShortestPaths::length(Lane first, Lane last, Vertex destination) const {
   const Vertex entered = graph_->head(first);
   if (entered == destination) return first == turned(last) ? 1 : unreachable;

@@ -1,4 +1,4 @@
-// Distances and ways among the vertices that pass messages on: switches, and hosts that forward.
+// Distances and paths among the vertices that forward messages: switches, and hosts that forward.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace crosscut::networks {
 
-// Chooses among equal ways, hop after hop, always alike for the same flow.
+// Chooses among equal paths, hop by hop, always the same for the same flow.
 class PathChooser {
  public:
   PathChooser(const RouteRequest& request, Spread spread, std::uint64_t seed);
@@ -20,29 +20,29 @@ class PathChooser {
 
  private:
   Spread spread_;
-  std::uint64_t digits_;  // of the destination's number, those not used yet
+  std::uint64_t digits_;  // unused digits of the destination's number
   Random random_;
 };
 
 class ShortestPaths : public Router {
  public:
   static constexpr std::uint16_t unreachable = 0xffff;
-  enum class Hosts : std::uint8_t { pass_on, never_pass };  // those that forward
+  enum class Hosts : std::uint8_t { pass_on, never_pass };  // forwarding hosts: passed, or not
 
   ShortestPaths(const Graph& graph, Spread spread, std::uint64_t seed, Hosts hosts = Hosts::pass_on);
 
   void route(const RouteRequest& request, std::vector<Lane>& lanes) const override;
 
   bool passes(Vertex v) const { return index_[static_cast<std::size_t>(v)] >= 0; }
-  // Links between two vertices that pass messages on.
+  // Returns the number of links between two forwarding vertices.
   int distance(Vertex from, Vertex to) const {
     return table(to)[static_cast<std::size_t>(index_[static_cast<std::size_t>(from)])];
   }
-  // Appends one of the shortest ways between them.
+  // Appends one of the shortest paths between them.
   void walk(Vertex from, Vertex to, PathChooser& chooser, std::vector<Lane>& lanes) const;
-  // Links from any vertex to a host; `unreachable` or more: there is no way.
+  // Returns the number of links from any vertex to a host; `unreachable` or more: no path.
   int distance_to_host(Vertex from, Vertex host) const;
-  // The lanes at `from` that begin a shortest way to a host.
+  // Appends the lanes at `from` that begin a shortest path to a host.
   void first_lanes(Vertex from, Vertex host, std::vector<Lane>& lanes) const;
 
   const Adjacency& adjacency() const { return adjacency_; }
@@ -51,7 +51,7 @@ class ShortestPaths : public Router {
 
  private:
   struct Ends {
-    std::span<const Lane> first, last;  // leaving the source; leaving the destination, so to be turned round
+    std::span<const Lane> first, last;  // both leave their end, so `last` must be reversed
   };
   bool route_between(const Ends& ends, const RouteRequest& request, std::vector<Lane>& lanes) const;
   int length(Lane first, Lane last, Vertex destination) const;
@@ -61,9 +61,9 @@ class ShortestPaths : public Router {
   Spread spread_;
   std::uint64_t seed_;
   Adjacency adjacency_;
-  std::vector<std::int32_t> index_;  // [vertex] among those that pass messages on; -1: does not
+  std::vector<std::int32_t> index_;  // [vertex]; number among forwarding vertices, or -1
   std::vector<Vertex> passing_;
-  // [index of the destination][index]: links. Written once each, under its flag.
+  // Links, [index of the destination][index]. Each table is written once, under its flag.
   std::unique_ptr<std::once_flag[]> made_;
   mutable std::vector<std::vector<std::uint16_t>> tables_;
 };

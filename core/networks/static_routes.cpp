@@ -1,4 +1,4 @@
-// Routes that a person wrote down.
+// Routes written by a person.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -52,7 +52,7 @@ class StaticRoutes : public Router {
       if (graph_->head(lane) == found->via) open.push_back(lane);
   }
 
-  // Depth first towards each destination that is named; the tables mixed with shortest ways can turn back.
+  // Depth-first search towards each listed destination: tables mixed with shortest paths can turn back.
   void check() const {
     constexpr double most_steps = 2e8;
     std::vector<Vertex> destinations;

@@ -12,8 +12,8 @@ struct AssertionFailed {};  // of toml++, about its input
 }  // namespace
 }  // namespace crosscut::networks
 
-// toml++ asserts what it believes of its input; "[# All" breaks it (3.3, parse_key), and with NDEBUG the
-// compiler may believe it too. Here it is a refusal like any other.
+// toml++ asserts its assumptions about the input; "[# All" breaks one (3.3, parse_key), and with NDEBUG the
+// compiler may rely on it. Here a failed assertion rejects the input like any other error.
 #undef NDEBUG
 #define TOML_ASSERT(expr) ((expr) ? void() : crosscut::networks::fail_assertion())
 #include <toml++/toml.h>
@@ -29,7 +29,7 @@ constexpr std::size_t most_dots = 512;  // "a.a.a...": each makes a table in a t
   throw UsageError(path + ":" + std::to_string(line) + ": " + what);
 }
 
-// toml++ finds bad bytes, but says line 1.
+// toml++ detects bad bytes, but reports line 1.
 void check_utf8(std::string_view text, const std::string& path) {
   std::size_t line = 1;
   while (!text.empty()) {
@@ -65,14 +65,15 @@ bool breaks_belief(std::string_view text) {
   try {
     static_cast<void>(toml::parse(text));
   } catch (const toml::parse_error&) {
-    return false;  // refused, by rules that the parser keeps to
+    return false;  // rejected by the parser's own rules
   } catch (const AssertionFailed&) {
     return true;
   }
   return false;
 }
 
-// The parser reads from front to back: the fewest lines that break its belief end with the line that does.
+// The parser reads from front to back, so the shortest prefix that fails the assertion ends with the faulty
+// line.
 std::size_t line_of_broken_belief(std::string_view text) {
   std::vector<std::size_t> ends;
   for (std::size_t i = 0; i < text.size(); ++i)
@@ -83,8 +84,8 @@ std::size_t line_of_broken_belief(std::string_view text) {
   return static_cast<std::size_t>(first - ends.begin()) + 1;
 }
 
-// A text without its second quotation mark ends where the line or the file does, of which toml++ says that
-// such a character is not allowed, or that the file ends.
+// A text without its closing quotation mark ends with the line or the file; toml++ then reports an invalid
+// character or the end of the file.
 bool is_open_text(std::string_view text, std::size_t line, std::string_view said) {
   constexpr auto nowhere = std::string_view::npos;
   if (said.find("control characters") == nowhere && said.find("end-of-file") == nowhere) return false;
@@ -103,7 +104,7 @@ TomlNode converted(const toml::node& node, const std::string& path, int depth) {
   if (const auto* table = node.as_table()) {
     for (const auto& [key, value] : *table) {
       result.members.emplace_back(std::string(key.str()), converted(value, path, depth + 1));
-      // A value's place is its own; what a person looks for is the key's.
+      // A value has its own position; people look for the key's.
       if (!value.is_table() && !value.is_array())
         result.members.back().value.line = std::max(1, static_cast<int>(key.source().begin.line));
     }

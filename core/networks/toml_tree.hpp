@@ -1,4 +1,4 @@
-// A TOML file as a plain tree in which every value knows its line. One source file alone sees toml++.
+// A TOML file as a plain tree in which every value knows its line. Only toml_tree.cpp includes toml++.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct TomlNode {
   std::int64_t integer = 0;
   double real = 0;  // as written: nan and inf are TOML
   std::string text;
-  std::vector<TomlNode> items;      // of an array
-  std::vector<TomlMember> members;  // of a table, in the order of the file
+  std::vector<TomlNode> items;      // elements of an array
+  std::vector<TomlMember> members;  // members of a table, in the order of the file
 
-  const TomlNode* find(std::string_view key) const;  // of a table; nullptr: absent
+  const TomlNode* find(std::string_view key) const;  // member of a table; nullptr: absent
   bool is_table() const { return kind == Kind::table; }
   bool is_array() const { return kind == Kind::array; }
 };
