@@ -13,6 +13,7 @@ from rich.console import Console
 from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
+from crosscut.base import records
 from crosscut.reports.html import story
 from crosscut.reports.html.pictures import run_pictures
 from crosscut.reports.html.pictures.picture import RunAtSize
@@ -42,7 +43,7 @@ def test_names_and_faults_are_those_of_the_reference_in_the_order_of_telling() -
 def test_a_finding_in_json_says_whether_it_is_a_fault(kind: FindingKind, fault: bool) -> None:
     found = Finding(kind, "n1 is odd").as_json()
     assert (found["kind"], found["fault"]) == (kind.value, fault)
-    assert Finding.from_json(found) == Finding(kind, "n1 is odd")
+    assert records.parse(found, Finding) == Finding(kind, "n1 is odd")
 
 
 @pytest.mark.parametrize("kind", FindingKind)

@@ -60,4 +60,3 @@ class FindingKind(Enum):
 
 
 ORDER = {kind: rank for rank, kind in enumerate(FindingKind)}
-BY_NAME = {kind.value: kind for kind in FindingKind}

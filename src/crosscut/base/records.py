@@ -1,0 +1,47 @@
+"""Records to JSON and back by the types of their members, with msgspec (docs/adr/0011-json-records.md)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T")
+
+
+def parse(value: object, kind: type[T]) -> T:
+    """Makes a record of decoded JSON. ValueError names the member that is wrong.
+
+    A member that is null, or no finite number, counts as absent and takes its default; such an item of a list
+    is NaN. Members that the record does not have are ignored."""
+    import msgspec
+
+    try:
+        return msgspec.convert(_known(value), kind)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def plain(record: DataclassInstance) -> dict[str, Any]:
+    """Objects, lists, text and numbers in place of records; None in place of NaN and infinity."""
+    import msgspec
+
+    # Not the record itself: msgspec leaves out what `parse` took from a default.
+    text = msgspec.json.encode(asdict(record), enc_hook=lambda number: number.item())  # NumPy's
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _known(member) for key, member in value.items() if _is_known(member)}
+    if isinstance(value, list | tuple):
+        return [_known(item) if _is_known(item) else math.nan for item in value]
+    return value
+
+
+def _is_known(value: object) -> bool:
+    return value is not None and (not isinstance(value, float) or math.isfinite(value))
