@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec  # noqa: F401
+
 from crosscut.lab import describe, enter, lifecycle, removal, state
 from crosscut.lab.kernel import build, namespaces  # noqa: F401
 from crosscut.lab.kernel import links as kernel

@@ -12,6 +12,8 @@ import os
 import subprocess
 import sys
 
+import msgspec  # noqa: F401
+
 from crosscut.lab import describe, enter, lifecycle, state
 from crosscut.lab.kernel import build, namespaces  # noqa: F401
 from crosscut.lab.kernel import links as kernel

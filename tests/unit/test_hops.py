@@ -95,11 +95,11 @@ def test_routes_within_a_node_are_left_out():
 
 def line_of_hosts() -> paths.Ways:
     """host 0 - switch - host 1 - cable - host 2: host 1 forwards between its two adapters."""
-    host = lambda name, *adapters: paths.Host(name, adapters, 1, "ip", 0, 0, np.inf)  # noqa: E731
-    edge = lambda a, b: paths.Edge(a, b, 1e9, 1e9, False, 1, 0)  # noqa: E731
+    host = lambda name, *adapters: paths.Host(name, adapters, 1, "ip", 0, 0)  # noqa: E731
+    edge = lambda a, b: paths.Edge(a, b, False, 1, 0, 1e9, 1e9)  # noqa: E731
     return paths.Ways(
         "line", "", "", "", 1, 1500, 0, False,
-        (host("a", 0), host("b", 1, 2), host("c", 2)), (paths.Switch("s", np.inf, True, 0),),
+        (host("a", 0), host("b", 1, 2), host("c", 2)), (paths.Switch("s", "through", 0),),
         (edge(0, 3), edge(1, 3), edge(1, 2)),
         (
             paths.NextHops(0, 0, (paths.Hop(1, 1, 0, 0), paths.Hop(2, 2, 1, 1))),

@@ -185,6 +185,11 @@ def test_what_the_lab_does_not_do_is_said(changes: dict[str, Any], said: str) ->
     assert any(said in sentence for sentence in sentences)
 
 
+def test_a_network_keeps_its_own_name_beside_that_of_its_protocol() -> None:
+    described = paths.parse(network())
+    assert (described.name, described.mtu) == ("four", 1500)
+
+
 def test_a_network_that_is_wholly_emulated_has_nothing_to_say() -> None:
     described = paths.parse(network())
     assert unlike.differences(described, plan(described), cores=2) == ()

@@ -28,14 +28,14 @@ FIGURES: dict[str, Any] = {
 
 
 def edge(a: int, b: int, rate: float = 1e9) -> DescribedLink:
-    return DescribedLink(a, b, rate, rate, 1, False)
+    return DescribedLink(a, b, 1, False, rate, rate)
 
 
 def tree(leaves: int, hosts_each: int) -> Graph:
     hosts = leaves * hosts_each
-    vertices = [Vertex(f"n{i}", True, i // hosts_each, 0, 0) for i in range(hosts)]
-    vertices += [Vertex(f"leaf{i}", False, i, 0, 0) for i in range(leaves)]
-    vertices.append(Vertex("root", False, None, 1, 1.6e9))
+    vertices = [Vertex(f"n{i}", "host", i // hosts_each) for i in range(hosts)]
+    vertices += [Vertex(f"leaf{i}", "switch", i) for i in range(leaves)]
+    vertices.append(Vertex("root", "switch", None, 1, 1.6e9))
     edges = [edge(i, hosts + i // hosts_each) for i in range(hosts)]
     edges += [edge(hosts + i, hosts + leaves, math.inf) for i in range(leaves)]
     return Graph(hosts, tuple(vertices), tuple(edges), "leaf")
@@ -51,13 +51,13 @@ def torus(*sides: int) -> Graph:
                 place = v // step % side
                 edges.append(edge(v, v - place * step + (place + 1) % side * step))
             step *= side
-    return Graph(count, tuple(Vertex(f"n{i}", True, None, 0, 0) for i in range(count)), tuple(edges), "")
+    return Graph(count, tuple(Vertex(f"n{i}", "host") for i in range(count)), tuple(edges), "")
 
 
 def groups(count: int, hosts_each: int) -> Graph:
     hosts = count * hosts_each
-    vertices = [Vertex(f"n{i}", True, i // hosts_each, 0, 0) for i in range(hosts)]
-    vertices += [Vertex(f"s{i}", False, i, 0, 0) for i in range(count)]
+    vertices = [Vertex(f"n{i}", "host", i // hosts_each) for i in range(hosts)]
+    vertices += [Vertex(f"s{i}", "switch", i) for i in range(count)]
     edges = [edge(i, hosts + i // hosts_each) for i in range(hosts)]
     edges += [edge(hosts + i, hosts + j) for i in range(count) for j in range(i)]
     return Graph(hosts, tuple(vertices), tuple(edges), "group")

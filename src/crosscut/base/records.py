@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T")
+_LEAVES = frozenset({int, str, bool, tuple})
+"""A list of these holds no null: most are long lists of numbers. JSON has no tuples."""
 
 
 def parse(value: object, kind: type[T]) -> T:
@@ -38,7 +40,7 @@ def plain(record: DataclassInstance) -> dict[str, Any]:
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _known(member) for key, member in value.items() if _is_known(member)}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list) and not _LEAVES.issuperset(map(type, value)):
         return [_known(item) if _is_known(item) else math.nan for item in value]
     return value
 

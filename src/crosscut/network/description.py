@@ -9,13 +9,13 @@ import json
 import math
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from crosscut.base import core
+from crosscut.base import core, records
 from crosscut.base.errors import CrosscutError, UsageError
 
 TIMEOUT_SECONDS = 300
@@ -26,23 +26,28 @@ _USAGE_STATUS = 2
 @dataclass(frozen=True)
 class Vertex:
     name: str
-    is_host: bool
-    group: int | None
-    level: int
+    kind: str
+    """`host` or `switch`"""
+    group: int | None = None
+    level: int = 0
     """Level of a switch: 0 if hosts hang on it."""
-    capacity_bits_per_second: float
+    capacity_bits_per_second: float = 0
     """A switch's own capacity; 0: none but its links'."""
+
+    @property
+    def is_host(self) -> bool:
+        return self.kind == "host"
 
 
 @dataclass(frozen=True)
 class DescribedLink:
     a: int
     b: int
-    bits_per_second: float
-    """Rate of all its cables together, from a to b; infinite: no limit of its own."""
-    back_bits_per_second: float
     cables: int
     half_duplex: bool
+    bits_per_second: float = math.inf
+    """Rate of all its cables together, from a to b; infinite: no limit of its own."""
+    back_bits_per_second: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -115,8 +120,8 @@ def load(file: str, *, graph: bool = False) -> Network:
     """A file, or a name of the catalogue."""
     words = ["show", file, "--json", *(["--graph"] if graph else [])]
     document = json.loads(ask(*words).stdout)
-    return Network({key: value for key, value in document.items() if key != "graph"},
-                   _graph(document["graph"]) if graph else None)  # fmt: skip
+    drawn = records.parse(document.pop("graph"), Graph) if graph else None
+    return Network(document, drawn)
 
 
 def ranks(file: str, ranks_per_host: int = 0) -> int:
@@ -124,38 +129,3 @@ def ranks(file: str, ranks_per_host: int = 0) -> int:
     ask("check", file)  # says every mistake
     checked = json.loads(ask("check", file, "--json").stdout)
     return int(checked["hosts"]) * (ranks_per_host or int(checked["ranks_per_host"]))
-
-
-def _graph(document: Mapping[str, Any]) -> Graph:
-    return Graph(
-        hosts=int(document["hosts"]),
-        vertices=tuple(_vertices(document["vertices"])),
-        edges=tuple(
-            DescribedLink(
-                a=entry["a"],
-                b=entry["b"],
-                bits_per_second=_rate(entry["bits_per_second"]),
-                back_bits_per_second=_rate(entry["back_bits_per_second"]),
-                cables=entry["cables"],
-                half_duplex=entry["half_duplex"],
-            )
-            for entry in document["edges"]
-        ),
-        group_word=str(document["group_word"]),
-    )
-
-
-def _rate(value: float | None) -> float:
-    """JSON knows no infinity."""
-    return math.inf if value is None else value
-
-
-def _vertices(entries: list[Mapping[str, Any]]) -> Iterator[Vertex]:
-    for entry in entries:
-        yield Vertex(
-            name=entry["name"],
-            is_host=entry["kind"] == "host",
-            group=entry.get("group"),
-            level=entry.get("level", 0),
-            capacity_bits_per_second=entry.get("capacity_bits_per_second", 0.0),
-        )

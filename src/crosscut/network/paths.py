@@ -6,8 +6,9 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from crosscut.base import records
 from crosscut.network import description
 
 
@@ -21,37 +22,40 @@ class Host:
     """`no`, `ip` or `hardware`"""
     forward_latency_seconds: float
     overhead_seconds: float
-    memory_bits_per_second: float
+    memory_bits_per_second: float = math.inf
 
 
 @dataclass(frozen=True)
 class Switch:
     name: str
-    capacity_bits_per_second: float
-    """Infinite: none but its links'."""
-    is_through: bool
-    """The capacity bounds each frame once, whichever port it enters by; else what enters from hosts, and what
-    leaves to them, each apart."""
+    bounds: str
+    """What the capacity bounds. `through`: each frame once, whichever port it enters by; `host-facing`: what
+    enters from hosts, and what leaves to them, each apart."""
     latency_seconds: float
+    capacity_bits_per_second: float = math.inf
+    """Infinite: none but its links'."""
+
+    @property
+    def is_through(self) -> bool:
+        return self.bounds == "through"
 
 
 @dataclass(frozen=True)
 class Edge:
     a: int
     b: int
-    bits_per_second: float
-    """Rate of all its cables together, from a to b; infinite: no limit of its own."""
-    back_bits_per_second: float
     half_duplex: bool
     cables: int
     latency_seconds: float
+    bits_per_second: float = math.inf
+    """Rate of all its cables together, from a to b; infinite: no limit of its own."""
+    back_bits_per_second: float = math.inf
 
     def rate_from(self, vertex: int) -> float:
         return self.bits_per_second if vertex == self.a else self.back_bits_per_second
 
 
-@dataclass(frozen=True)
-class Hop:
+class Hop(NamedTuple):
     """At host `at`: leave by edge `edge` for host `next`, which is entered by its adapter `entering`."""
 
     at: int
@@ -116,67 +120,13 @@ def load(file: str) -> Ways:
 
 
 def parse(document: Mapping[str, Any]) -> Ways:
-    protocol = document["protocol"]
-    return Ways(
-        name=document["name"],
-        title=document["title"],
-        kind=document["kind"],
-        file=document["file"],
-        efficiency=protocol["efficiency"],
-        mtu=protocol["mtu"],
-        framing=protocol["framing"],
-        equal_ways=document["equal_ways"],
-        hosts=tuple(map(_host, document["hosts"])),
-        switches=tuple(map(_switch, document["switches"])),
-        edges=tuple(map(_edge, document["edges"])),
-        routes=tuple(
-            NextHops(
-                entry["host"],
-                entry["adapter"],
-                tuple(Hop(at, lane // 2, after, entering) for at, lane, after, entering in entry["at"]),
-            )
-            for entry in document["routes"]
-        ),
-        segments=tuple(
-            Segment(entry["host"], entry["adapter"], tuple((at, lane // 2) for at, lane in entry["at"]))
-            for entry in document["segments"]
-        ),
-    )
-
-
-def _rate(value: float | None) -> float:
-    """JSON knows no infinity."""
-    return math.inf if value is None else value
-
-
-def _host(entry: Mapping[str, Any]) -> Host:
-    return Host(
-        name=entry["name"],
-        adapters=tuple(entry["adapters"]),
-        ranks=entry["ranks"],
-        forwards=entry["forwards"],
-        forward_latency_seconds=entry["forward_latency_seconds"],
-        overhead_seconds=entry["overhead_seconds"],
-        memory_bits_per_second=_rate(entry["memory_bits_per_second"]),
-    )
-
-
-def _switch(entry: Mapping[str, Any]) -> Switch:
-    return Switch(
-        name=entry["name"],
-        capacity_bits_per_second=_rate(entry["capacity_bits_per_second"]),
-        is_through=entry["bounds"] == "through",
-        latency_seconds=entry["latency_seconds"],
-    )
-
-
-def _edge(entry: Mapping[str, Any]) -> Edge:
-    return Edge(
-        a=entry["a"],
-        b=entry["b"],
-        bits_per_second=_rate(entry["bits_per_second"]),
-        back_bits_per_second=_rate(entry["back_bits_per_second"]),
-        half_duplex=entry["half_duplex"],
-        cables=entry["cables"],
-        latency_seconds=entry["latency_seconds"],
-    )
+    """A lane is one direction of an edge: 2 k and 2 k + 1 are of edge k."""
+    routes = [
+        one | {"hops": [(at, lane // 2, *rest) for at, lane, *rest in one["at"]]}
+        for one in document["routes"]
+    ]
+    segments = [
+        one | {"leaving": [(at, lane // 2) for at, lane in one["at"]]} for one in document["segments"]
+    ]
+    flat = {**document["protocol"], **document, "routes": routes, "segments": segments}
+    return records.parse(flat, Ways)
