@@ -50,7 +50,7 @@ def test_an_executable_that_prints_no_json_is_an_error(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(
     ("script", "shown"),
-    [("exit 3", "status 3"), ("echo '[]'", "not an object"), ("echo '{\"patterns\": [1]}'", "patterns"),
+    [("exit 3", "status 3"), ("echo '[]'", "Expected `object`"), ("echo '{\"patterns\": [1]}'", "patterns"),
      ("echo '{\"patterns\": [], \"backends\": {}}'", "backends")],
 )  # fmt: skip
 def test_an_answer_that_is_no_list_is_an_error(

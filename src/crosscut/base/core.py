@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from crosscut.base.errors import CrosscutError
+from crosscut.base import records
+from crosscut.base.errors import CrosscutError, plainly
 
 CORE = "crosscut-core"
 CORE_MPI = "crosscut-core-mpi"
@@ -30,42 +31,51 @@ class Parameter:
     """One parameter of a pattern or backend; values travel as text and the core validates them."""
 
     name: str
-    kind: str
-    unit: str
-    default: str
-    help: str
-    choices: tuple[str, ...]
+    kind: str = ""
+    unit: str = ""
+    default: str = ""
+    help: str = ""
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Pattern:
     name: str
-    summary: str
-    answers: str
-    formula: str
-    formula_per: str
-    source: str
-    shape: str
-    evaluation: str
+    summary: str = ""
+    answers: str = ""
+    formula: str = ""
+    formula_per: str = ""
+    source: str = ""
+    shape: str = ""
+    evaluation: str = ""
     """How `crosscut evaluate` measures it: at `shared sizes` or `own sizes`; empty where it does not."""
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
 class Backend:
     name: str
-    summary: str
-    live: bool
-    tolerates_failure: bool
-    lossy: bool
-    unavailable: str
+    summary: str = ""
+    live: bool = False
+    tolerates_failure: bool = False
+    lossy: bool = False
+    unavailable: str = ""
     """Empty where it can be used; else why not, and what to do."""
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """What `crosscut-core list --json` says."""
+
+    version: str = ""
+    patterns: tuple[Pattern, ...] = ()
+    backends: tuple[Backend, ...] = ()
 
 
 @dataclass(frozen=True)
 class Core:
-    """What `crosscut-core list --json` says, and where the executables are."""
+    """What the executables can do, and where they are."""
 
     executable: Path
     mpi_executable: Path | None
@@ -109,8 +119,7 @@ def find_executable(name: str) -> Path | None:
     return None
 
 
-def _query(executable: Path) -> Mapping[str, object]:
-    """The parsed answer of `list --json`."""
+def _query(executable: Path) -> _Listed:
     try:
         answer = subprocess.run(
             [executable, "list", "--json"], capture_output=True, timeout=LIST_TIMEOUT_SECONDS, check=False
@@ -123,61 +132,11 @@ def _query(executable: Path) -> Mapping[str, object]:
         said = answer.stderr.decode("utf-8", "replace").strip().splitlines()
         raise CoreError(f"{executable} list failed with status {answer.returncode}: {' '.join(said[-3:])}")
     try:
-        value = json.loads(answer.stdout)
+        return records.parse(json.loads(answer.stdout), _Listed)
     except ValueError as error:
-        raise CoreError(f"{executable} list --json did not print JSON; is it a crosscut-core?") from error
-    if not isinstance(value, dict):
-        raise CoreError(f"{executable} list --json printed {type(value).__name__}, not an object")
-    return value
-
-
-def _text(entry: Mapping[str, object], key: str) -> str:
-    value = entry.get(key, "")
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _entries(owner: Mapping[str, object], key: str) -> list[Mapping[str, object]]:
-    value = owner.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise CoreError(f"the core's list has no proper '{key}'; core and Python are of different versions")
-    return value
-
-
-def _parameters(owner: Mapping[str, object]) -> tuple[Parameter, ...]:
-    return tuple(
-        Parameter(
-            name=_text(entry, "name"),
-            kind=_text(entry, "kind"),
-            unit=_text(entry, "unit"),
-            default=_text(entry, "default"),
-            help=_text(entry, "help"),
-            choices=tuple(str(choice) for choice in _list(entry, "choices")),
-        )
-        for entry in _entries(owner, "parameters")
-    )
-
-
-def _list(entry: Mapping[str, object], key: str) -> list[object]:
-    value = entry.get(key)
-    return value if isinstance(value, list) else []
-
-
-def _pattern(entry: Mapping[str, object]) -> Pattern:
-    names = ("name", "summary", "answers", "formula", "formula_per", "source", "shape", "evaluation")
-    return Pattern(**{name: _text(entry, name) for name in names}, parameters=_parameters(entry))
-
-
-def _backend(entry: Mapping[str, object]) -> Backend:
-    usable = entry.get("available", True) is True
-    return Backend(
-        name=_text(entry, "name"),
-        summary=_text(entry, "summary"),
-        live=entry.get("live") is True,
-        tolerates_failure=entry.get("tolerates_failure") is True,
-        lossy=entry.get("lossy") is True,
-        unavailable="" if usable else _text(entry, "unavailable") or "not in this executable",
-        parameters=_parameters(entry),
-    )
+        raise CoreError(
+            f"{executable} list --json: {plainly(error)}; is it a crosscut-core of this version?"
+        ) from error
 
 
 def _merge(core: tuple[Backend, ...], mpi: tuple[Backend, ...]) -> tuple[Backend, ...]:
@@ -199,16 +158,16 @@ def load() -> Core:
         )
     listed = _query(executable)
     mpi_executable = find_executable(CORE_MPI)
-    backends = tuple(map(_backend, _entries(listed, "backends")))
+    backends = listed.backends
     if mpi_executable is not None:
         try:
-            backends = _merge(backends, tuple(map(_backend, _entries(_query(mpi_executable), "backends"))))
+            backends = _merge(backends, _query(mpi_executable).backends)
         except CoreError:  # its MPI library is gone: `doctor` says so; everything else still works
             mpi_executable = None
     return Core(
         executable=executable,
         mpi_executable=mpi_executable,
-        version=_text(listed, "version"),
-        patterns=tuple(map(_pattern, _entries(listed, "patterns"))),
+        version=listed.version,
+        patterns=listed.patterns,
         backends=backends,
     )

@@ -3,13 +3,10 @@ session whose ranks copy (core/src/clone)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
+from crosscut.base import records
 from crosscut.base.errors import SessionError
-from crosscut.base.job import Event
 from crosscut.session.client import Session
 
 COMPLETE, STOPPED, FAILED = "complete", "stopped", "failed"
@@ -82,62 +79,13 @@ def clone(session: Session, order: Order) -> CloneOutcome:
     """Copies; returns how it ended, also where nodes were lost. Raises what was refused: then nothing was
     written."""
     warnings: list[str] = []
-    with _named_as_such():
-        for event in session.ask({"do": "clone", "job": order.as_json()}):
-            if event["event"] == "warning":
-                warnings.append(str(event.get("message", "")))
-            elif event["event"] == "cloned":
-                return _outcome(event, tuple(warnings))
+    for event in session.ask({"do": "clone", "job": order.as_json()}):
+        if event["event"] == "warning":
+            warnings.append(str(event.get("message", "")))
+        elif event["event"] == "cloned":
+            try:
+                found = {**event, "copies": event.get("nodes"), "warnings": warnings}
+                return records.parse(found, CloneOutcome)
+            except ValueError as error:
+                raise SessionError(f"the ranks said what cannot be understood: {error}") from error
     raise AssertionError("the stream of events ends by an exception")
-
-
-@contextmanager
-def _named_as_such() -> Iterator[None]:
-    """Events have other members than are known here where core and Python are of different versions."""
-    try:
-        yield
-    except (KeyError, TypeError) as error:
-        raise SessionError(f"the ranks said something that cannot be understood: {error!r}") from error
-
-
-def _outcome(event: Event, warnings: tuple[str, ...]) -> CloneOutcome:
-    nodes = event["nodes"]
-    if not isinstance(nodes, list):
-        raise TypeError("nodes")
-    return CloneOutcome(
-        state=_text(event, "state"),
-        bytes=_number(event, "bytes", int),
-        seconds=_number(event, "seconds", float),
-        sha256=_text(event, "sha256"),
-        copies=tuple(map(_copy, nodes)),
-        warnings=warnings,
-    )
-
-
-def _copy(node: Mapping[str, object]) -> Copy:
-    return Copy(
-        rank=_number(node, "rank", int),
-        node=_text(node, "node"),
-        target=_text(node, "target"),
-        state=_text(node, "state"),
-        held_bytes=_number(node, "held_bytes", int),
-        received_bytes=_number(node, "received_bytes", int),
-        kept_bytes=_number(node, "kept_bytes", int),
-        seconds=_number(node, "seconds", float),
-        sha256=_text(node, "sha256"),
-        reason=_text(node, "reason"),
-    )
-
-
-def _text(members: Mapping[str, object], name: str) -> str:
-    value = members[name]
-    if not isinstance(value, str):
-        raise TypeError(name)
-    return value
-
-
-def _number(members: Mapping[str, object], name: str, kind: Callable[[Any], Any]) -> Any:
-    value = members[name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(name)
-    return kind(value)
