@@ -47,12 +47,12 @@ class PromiseVerdict:
     """Probability of a verdict of this kind, at any time, where the opposite is the case."""
     repetitions: int
     quantities: int
-    worst: float
-    """Median of the quantity that is furthest on the wrong side."""
-    middle: float
     broken: tuple[tuple[int, ...], ...]
     """Labels of those that miss the bound, each beyond doubt; the worst first."""
     worst_label: tuple[int, ...]
+    worst: float = math.nan
+    """Median of the quantity that is furthest on the wrong side."""
+    middle: float = math.nan
     reason: str = ""
     """Why nothing could be decided."""
     left_out: str = ""
@@ -187,7 +187,7 @@ def _judged(promise: Promise, found: Quantities, error_rate: float) -> PromiseVe
 
 
 def _nothing(promise: Promise, reason: str) -> PromiseVerdict:
-    return PromiseVerdict(promise, Verdict.UNDECIDED, 1.0, 0, 0, math.nan, math.nan, (), (), reason)
+    return PromiseVerdict(promise, Verdict.UNDECIDED, 1.0, 0, 0, (), (), reason=reason)
 
 
 @dataclass(frozen=True)

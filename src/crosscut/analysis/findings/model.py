@@ -70,7 +70,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class _Document:
+class _FindingsDocument:
     findings: list[Finding]
     structure: Structure | None = None
 
@@ -89,7 +89,7 @@ def from_json(value: object) -> tuple[list[Finding], Structure | None]:
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise UsageError(f"no findings of {SCHEMA['name']}, version {SCHEMA['version']}")
     try:
-        document = records.parse(value, _Document)
+        document = records.parse(value, _FindingsDocument)
     except ValueError as error:
         raise UsageError(f"no findings that can be read: {error}") from error
     return document.findings, document.structure
