@@ -210,21 +210,10 @@ def _close(rows: list[applications.ScalingRow], results: list[applications.Resul
 
 
 def as_json(result: applications.Result, on: str) -> dict[str, object]:
-    least, median, most = result.communication_seconds
-    return {
-        "name": result.name,
-        "class": result.problem_class,
-        "on": on,
-        "ranks": result.ranks,
-        "size": result.size,
-        "layout": result.layout,
-        "iterations": result.iterations,
-        "seconds": result.seconds,
-        "mops": result.mops,
-        "verified": result.verified,
-        "communication_seconds": {"minimum": least, "median": median, "maximum": most},
-        "figures": [dataclasses.asdict(one) for one in result.figures],
-    }
+    found = dataclasses.asdict(result)
+    spread = zip(("minimum", "median", "maximum"), result.communication_seconds, strict=True)
+    found["communication_seconds"] = dict(spread)
+    return {"name": result.name, "class": found.pop("problem_class"), "on": on, **found}
 
 
 def _tell_progress(args: argparse.Namespace, what: str) -> None:

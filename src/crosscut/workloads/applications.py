@@ -15,8 +15,9 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from crosscut.base import core
+from crosscut.base import core, records
 from crosscut.base.errors import CrosscutError, UsageError
 
 VARIABLE = "CROSSCUT_WORKLOADS"
@@ -327,8 +328,6 @@ def parse_result(text: str) -> Result:
     lines = text.strip().splitlines()
     try:
         value = json.loads(lines[-1] if lines else "")
-        if not isinstance(value, dict):
-            raise TypeError("it is not an object")
         return _result(value)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         said = lines[-1][:200] if lines else "nothing"
@@ -337,47 +336,12 @@ def parse_result(text: str) -> Result:
         ) from error
 
 
-def _result(value: Mapping[str, object]) -> Result:
-    communication = value["communication_seconds"]
-    if not isinstance(communication, dict):
-        raise TypeError("communication_seconds is no object")
-    least, median, most = (_number(communication, key) for key in ("minimum", "median", "maximum"))
-    verified = value["verified"]
-    if not isinstance(verified, bool):
-        raise TypeError("verified is neither true nor false")
-    return Result(
-        name=str(value["name"]),
-        problem_class=str(value["class"]),
-        ranks=int(_number(value, "ranks")),
-        size=str(value["size"]),
-        layout=str(value["layout"]),
-        iterations=int(_number(value, "iterations")),
-        seconds=_number(value, "seconds"),
-        mops=_number(value, "mops"),
-        verified=verified,
-        communication_seconds=(least, median, most),
-        figures=_figures(value.get("figures", [])),
-    )
-
-
-def _figures(listed: object) -> tuple[WorkloadFigure, ...]:
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise TypeError("figures is no list of objects")
-    return tuple(
-        WorkloadFigure(
-            str(one["name"]), _number(one, "value", least=-math.inf), str(one["unit"]), str(one["at"])
-        )
-        for one in listed
-    )
-
-
-def _number(owner: Mapping[str, object], key: str, *, least: float = 0) -> float:
-    value = owner[key]
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not math.isfinite(value)
-        or value < least
-    ):
-        raise ValueError(f"{key} is {value!r}, not a number" + (" from 0 on" if least == 0 else ""))
-    return value
+def _result(value: Mapping[str, Any]) -> Result:
+    spread = [value["communication_seconds"][key] for key in ("minimum", "median", "maximum")]
+    named = {**value, "problem_class": value["class"], "communication_seconds": spread}
+    found = records.parse(named, Result)
+    for name in ("ranks", "iterations", "seconds", "mops", "communication_seconds"):
+        amount = getattr(found, name)
+        if not all(each >= 0 for each in (amount if isinstance(amount, tuple) else (amount,))):
+            raise ValueError(f"{name} is {amount!r:.80}, not a number from 0 on")
+    return found
