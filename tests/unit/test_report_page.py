@@ -137,7 +137,8 @@ def test_a_finding_heads_the_page_with_its_doubt_and_its_proof():
     found = Found((
         Finding(FindingKind.SLOW_ROUTE, "The route n001 → n003 runs at half rate.",
                 effect=Effect(0.5, 0.48, 0.52), false_alarm=0.05, advice="check the cable"),
-        Finding(FindingKind.GROUPS, "Two groups.", false_alarm=1e-9),
+        Finding(FindingKind.SLOW_HOST, "n1 is slow.", false_alarm=1e-9),
+        Finding(FindingKind.GROUPS, "Two groups.", false_alarm=0.5),
     ))  # fmt: skip
     view = aapc_view()
     text = render([view], found={view.path: found})
@@ -145,7 +146,8 @@ def test_a_finding_heads_the_page_with_its_doubt_and_its_proof():
     assert page.heading == "The route n001 → n003 runs at half rate."
     assert "chance of a false alarm: 5.0 %" in text
     assert "check the cable" in text
-    assert "chance of a false alarm: below 1.0 %" in text
+    assert "chance of a false alarm: below 1 %" in text
+    assert "50 %" not in text[text.index("Two groups.") :][:200]
     assert "#run1-routes" in [link["href"] for link in page.named("a") if link.get("class") == "proof"]
 
 

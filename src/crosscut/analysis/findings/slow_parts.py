@@ -13,7 +13,6 @@ from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred, group_name
-from crosscut.analysis.structure.model import LOCATE_ON
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, Tops, tops
 from crosscut.base import units
@@ -36,7 +35,8 @@ _AS_OFTEN = 0.65
 # Share of all messages that are slow: with more, hardly any message shows what its hosts' links carry.
 _MOST_SLOW = 0.9
 _SELDOM = "not measured alone often enough to be sure"
-_VARIES = "this may be what it shares, or another job"
+_VARIES = "what it shares, or another job, may be why"
+_ALONE = "measure it alone: crosscut locate --on PLACE does"
 _NAMED = 6
 # Logarithm: two directions that differ by less are told as one.
 _AS_SLOW = 0.1
@@ -70,11 +70,16 @@ def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:
     if len(there) > max(1, LARGEST_SHARE_OF_HOSTS * observed.ranks):
         return [_crowded(sorted(there), name)]
     beside, steady = _Beside(inferred, there), _steady(observed, found, ends, slow, inferred)
-    told = []
-    for rank in sorted(there):
-        one = _host(observed, rank, ends, [rank in s for s in slow], noise, name, beside)
-        told.append(one if rank in steady else _suspect(one, _VARIES, f"{LOCATE_ON}, with nobody else"))
-    return told
+    told = {
+        rank: _host(observed, rank, ends, [rank in s for s in slow], noise, name, beside)
+        for rank in sorted(there)
+    }
+    suspects = [rank for rank in told if rank not in steady]
+    if len(suspects) > 1:
+        unsure = [replace(_crowded(suspects, name), kind=FindingKind.SUSPECT)]
+    else:
+        unsure = [_suspect(told[rank], _VARIES, _ALONE) for rank in suspects]
+    return [*(told[rank] for rank in told if rank in steady), *unsure]
 
 
 def _steady(
@@ -196,7 +201,7 @@ def _crowded(ranks: Sequence[int], name: Names) -> Finding:
         "others' messages too, or they are of another kind",
         ranks=tuple(ranks),
         hosts=tuple(name(rank) for rank in ranks),
-        advice="measure them alone: crosscut locate --on PLACE does",
+        advice=_ALONE.replace("it", "them", 1),
     )
 
 

@@ -22,7 +22,6 @@ from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.limits import families
 from crosscut.analysis.structure.model import LOCATE_ON
 from crosscut.analysis.structure.observed import Observed, Route
-from crosscut.base import units
 
 _NAMED = 6
 # Messages more than this share slow: routes are then slow by the company they were in.
@@ -107,23 +106,25 @@ def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
     varies = _of_one_host(list(slow), name)
     if varies:
         return [varies]
-    shares = [f"{name(s)} to {name(d)} ({100 * math.exp(slow[s, d]):.0f} %)" for s, d in list(slow)[:_NAMED]]
+    named = list(slow)[:_NAMED]
+    shares = [
+        f"{name(s)} to {name(d)} {'ran ' * (len(slow) == 1)}at {100 * math.exp(slow[s, d]):.0f} %"
+        for s, d in named
+    ]
     more = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
-    if len(slow) == 1:
-        ((source, destination), slowness) = next(iter(slow.items()))
-        share = f"{100 * math.exp(slowness):.0f} %"
-        what = f"{name(source)} to {name(destination)} ran at {share} of what both ends reach"
-    else:
-        what = f"{units.count(len(slow), 'route')} ran slower than both ends reach: {', '.join(shares)}{more}"
+    again = ";".join(f"{source}-{destination}" for source, destination in named)
     return [
         Finding(
             kind=FindingKind.SUSPECT,
-            what=f"{what}, in the one phase that measured {'it' if len(slow) == 1 else 'each'}",
+            what=f"{shares[0]} of what both ends reach, in the one phase that had it"
+            if len(slow) == 1
+            else f"{len(slow)} routes ran slower than both ends reach, in the one phase that had each: "
+            f"{', '.join(shares)}{more}",
             ranks=tuple(sorted({rank for route in slow for rank in route})),
             hosts=tuple(name(rank) for rank in sorted({rank for route in slow for rank in route})),
             routes=tuple(slow), evidence_routes=tuple(slow),
             effect=Effect(math.exp(float(np.median(list(slow.values()))))),
-            advice=f"noise does that, too: {LOCATE_ON}, again and alone",
+            advice=f"noise does that, too; measure again: crosscut run routes --on PLACE --routes '{again}'",
         )
     ]  # fmt: skip
 
@@ -137,8 +138,8 @@ def _of_one_host(slow: list[Route], name: Names) -> Finding | None:
     mine = tuple(route for route in slow if rank in route)
     return Finding(
         kind=FindingKind.UNSTABLE,
-        what=f"{name(rank)} is unsteady: {count} of {units.count(len(slow), 'route')} that were slow once "
-        "begin or end there, and most of its routes are sound",
+        what=f"{name(rank)} is unsteady: {'all' if count == len(slow) else f'{count} of'} {len(slow)} routes "
+        "that were slow once begin or end there, and most of its routes are sound",
         ranks=(rank,), hosts=(name(rank),), routes=mine, evidence_routes=mine,
         advice="a host that loses messages or does something else at times, or a link that comes and goes: "
         "look at its log, at the error counters of its adapter and port, and at what runs there",

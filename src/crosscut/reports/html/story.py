@@ -63,9 +63,9 @@ def _of_finding(finding: Finding) -> Told:
 def _doubt(finding: Finding) -> str:
     words = [f"effect {finding.effect.text()}"] if finding.effect else []
     chance = finding.false_alarm
-    if math.isfinite(chance):
-        below = "below " if chance <= SMALLEST_CLAIMED else ""
-        words.append(f"chance of a false alarm: {below}{units.percent(chance)}")
+    if math.isfinite(chance) and finding.kind.warns:
+        shown = units.percent(chance) if chance > SMALLEST_CLAIMED else f"below {100 * SMALLEST_CLAIMED:g} %"
+        words.append(f"chance of a false alarm: {shown}")
     return "; ".join(words)
 
 

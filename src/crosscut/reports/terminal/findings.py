@@ -42,10 +42,10 @@ def _sentence(text: str) -> str:
 
 
 def _doubt(finding: Finding) -> str:
-    if not math.isfinite(finding.false_alarm):
+    if not math.isfinite(finding.false_alarm) or not finding.kind.warns:
         return ""
     if finding.false_alarm <= SMALLEST_CLAIMED:
-        return f" False alarm: below {units.percent(SMALLEST_CLAIMED)}." if finding.kind.warns else ""
+        return f" False alarm: below {100 * SMALLEST_CLAIMED:g} %."
     return f" False alarm: {units.percent(finding.false_alarm)}."
 
 
