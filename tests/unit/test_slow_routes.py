@@ -71,6 +71,11 @@ def test_routes_that_are_slow_only_together_are_no_bad_cables() -> None:
     assert "in one phase up to 9 routes at once ran at about 89 %" in one.what
 
 
+def test_a_route_that_is_as_slow_as_a_crowd_met_the_same_limit() -> None:
+    met = {(5, source): 0.89 for source in range(0, 18, 2)}
+    assert [one.kind for one in found(met | {(11, 3): 0.89})] == [FindingKind.SHARED_LIMIT]
+
+
 def test_a_bad_cable_is_named_beside_routes_that_met() -> None:
     met = {(5, source): 0.89 for source in range(0, 18, 2)}
     assert [one.kind for one in found(met | {(11, 3): 0.5})] == [

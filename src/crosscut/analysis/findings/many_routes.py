@@ -17,7 +17,7 @@ from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
-from crosscut.analysis.findings.slow_routes import crowds, once, only_in_crowds
+from crosscut.analysis.findings.slow_routes import as_slow_as, crowds, once, only_in_crowds
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, normal_tail, tail_factor
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
@@ -75,6 +75,7 @@ def suspected(
     met, of_route = _messages(dataset, source[slow], destination[slow], routes.rates.median[slow])
     in_crowd = np.zeros(len(slow), bool)
     in_crowd[of_route] = only_in_crowds(met)
+    in_crowd |= as_slow_as(slowness[slow], in_crowd, inferred)
     mine = slow[~in_crowd]
     pairs = zip(source[mine].tolist(), destination[mine].tolist(), strict=True)
     found = once(dict(zip(pairs, slowness[mine].tolist(), strict=True)), lambda rank: names[rank])

@@ -18,6 +18,7 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS, STEADILY, Names, numbers, some_routes
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, outliers_below
+from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.limits import families
 from crosscut.analysis.structure.model import LOCATE_ON
@@ -60,6 +61,7 @@ def suspected(observed: Observed, inferred: Inferred) -> Suspected:
     met = is_slow[inverse]
     in_crowd = np.zeros(len(keys), bool)
     in_crowd[inverse[met]] = only_in_crowds(observed.where(met))
+    in_crowd |= is_slow & as_slow_as(best, in_crowd, inferred)
     slow = np.nonzero(is_slow & ~in_crowd)[0]
     routes = {divmod(int(keys[at]), observed.ranks): float(best[at]) for at in slow[np.argsort(best[slow])]}
     if not in_crowd.any():
@@ -153,6 +155,14 @@ def only_in_crowds(slow: Observed) -> NDArray[np.bool_]:
     fewest = np.full(len(slow), np.inf)
     np.minimum.at(fewest, route, np.bincount(phase)[phase])
     return np.asarray(fewest[route] >= _CROWD)
+
+
+def as_slow_as(slowness: Floats, in_crowd: NDArray[np.bool_], inferred: Inferred) -> NDArray[np.bool_]:
+    """[route] as slow as those that were slow in company: fewer of them met at the same kind of limit."""
+    if not in_crowd.any():
+        return np.zeros(len(slowness), bool)
+    middle = float(np.median(slowness[in_crowd]))
+    return np.asarray(np.abs(slowness - middle) < -inferred.alone.threshold)
 
 
 def crowds(met: Observed, share: float) -> Finding:
