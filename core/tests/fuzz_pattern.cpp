@@ -1,8 +1,8 @@
 // Every registered pattern with parameters from a stranger: it refuses them, or its programs are sound.
 #include <map>
 
-#include "program/check_program.hpp"
 #include "program/registry.hpp"
+#include "tests/checking/check_program.hpp"
 #include "tests/fuzz.hpp"
 
 using namespace crosscut;

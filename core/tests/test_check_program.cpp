@@ -1,8 +1,8 @@
 // The checker finds what it promises to find: each test breaks one sound program in one way.
 #include <functional>
 
-#include "program/check_program.hpp"
 #include "tests/check.hpp"
+#include "tests/checking/check_program.hpp"
 
 using namespace crosscut;
 using namespace crosscut::program;

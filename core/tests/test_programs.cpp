@@ -1,8 +1,8 @@
 // Properties of every pattern that is registered, for every choice it offers: a new pattern is tested here
 // without a line being added.
 #include "base/error.hpp"
-#include "program/check_program.hpp"
 #include "tests/check.hpp"
+#include "tests/checking/check_program.hpp"
 #include "tests/pattern_cases.hpp"
 
 using namespace crosscut;

@@ -3,8 +3,8 @@
 
 #include "base/error.hpp"
 #include "measure/schedule.hpp"
-#include "program/rehearsal.hpp"
 #include "tests/check.hpp"
+#include "tests/checking/rehearsal.hpp"
 #include "tests/pattern_cases.hpp"
 
 using namespace crosscut;

@@ -1,4 +1,4 @@
-#include "program/rehearsal.hpp"
+#include "tests/checking/rehearsal.hpp"
 
 #include <algorithm>
 #include <tuple>

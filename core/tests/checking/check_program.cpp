@@ -1,4 +1,4 @@
-#include "program/check_program.hpp"
+#include "tests/checking/check_program.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "program/rehearsal.hpp"
+#include "tests/checking/rehearsal.hpp"
 
 namespace crosscut::program {
 namespace {

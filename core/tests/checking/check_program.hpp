@@ -1,0 +1,34 @@
+// Checks the properties that every pattern must have, for given ranks and message size. Tests and fuzzers use
+// it; the code that runs programs may rely on these properties.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "program/program.hpp"
+
+namespace crosscut::program {
+
+struct ProgramCheck {
+  std::uint64_t seed = 1;           // order in which ready operations are posted
+  std::int64_t most_phases = 1000;  // of more, as many are checked, evenly spread
+};
+
+// Empty: fine. Else the first thing found wrong, with phase, rank and operation.
+//
+// - Every operation lies within the extent, names another rank that `peers` names, and refers to earlier
+//   operations only. Slots of a rank are different. peers() is sorted and symmetric.
+// - On each lane (source, destination, channel, rail) there are as many sends as receives; the n-th two agree
+// in
+//   bytes, in offset and in whose data it is, so a receiver knows what to expect (verification).
+// - Operations on one lane cannot become ready out of program order: posting what is ready, the lowest index
+//   first, keeps n-th with n-th (MPI).
+// - Receives that may be posted at the same time do not overlap in the buffer; a forward comes after what it
+//   forwards.
+// - With sends that complete only when met (rendezvous), and ready operations posted in random order, every
+//   program comes to its end.
+// - phase(i) is the same each time, whatever was asked for before.
+std::string check_program(const Pattern& pattern, Rank ranks, std::int64_t bytes,
+                          const ProgramCheck& check = {});
+
+}  // namespace crosscut::program
