@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from crosscut.base.errors import CrosscutError
-from crosscut.cli import build_mpi
+from crosscut.cli import build_mpi, building
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -135,7 +135,7 @@ def test_the_wheel_has_both_executables_and_the_sources(tree: Path, tmp_path: Pa
     assert "[libmpi_abi.so.1]" in mpi
     assert "Library runpath: [$ORIGIN/../lib]" in mpi
     source = tmp_path / "out" / "crosscut" / "source"
-    assert build_mpi.find_source(source) == source
+    assert building.find_source(source) == source
     assert not (source / "core" / "tests").exists()
 
 
@@ -144,12 +144,14 @@ def test_build_mpi_builds_from_the_sources_of_a_wheel(tree: Path, tmp_path: Path
     (tree / "pyproject.toml").unlink()  # as in the wheel
     shutil.rmtree(tree / "core/tests")
     target = tmp_path / "crosscut-core-mpi"
-    command = build_mpi.configure_command("cmake", tree, tmp_path / "build", BIN / "mpicxx_abi")
-    build_mpi.run_step("configuring", command)
-    build_mpi.run_step("compiling", ["cmake", "--build", str(tmp_path / "build")])
+    command = building.configure_command(
+        "cmake", tree, tmp_path / "build", build_mpi.options(BIN / "mpicxx_abi")
+    )
+    building.run_step("configuring", command)
+    building.run_step("compiling", ["cmake", "--build", str(tmp_path / "build")])
     built = tmp_path / "build" / "core" / "crosscut-core-mpi"
     build_mpi.check_built(built)
-    build_mpi.put_in_place(built, target)
+    building.put_in_place(built, target)
     build_mpi.check_built(target)
     assert f"Library runpath: [{BIN.parent / 'lib'}]" in dynamic_section(target)
 
@@ -163,14 +165,17 @@ def test_build_mpi_takes_a_sites_wrapper_as_the_compiler(tree: Path, tmp_path: P
     wrapper = tmp_path / "mpicxx"
     wrapper.write_text(f'#!/bin/sh\nexec c++ -I{tmp_path / "include"} "$@"\n')
     wrapper.chmod(0o755)
-    build_mpi.run_step("configuring", build_mpi.configure_command("cmake", tree, tmp_path / "build", wrapper))
-    build_mpi.run_step("compiling", ["cmake", "--build", str(tmp_path / "build")])
+    building.run_step(
+        "configuring",
+        building.configure_command("cmake", tree, tmp_path / "build", build_mpi.options(wrapper)),
+    )
+    building.run_step("compiling", ["cmake", "--build", str(tmp_path / "build")])
     build_mpi.check_built(tmp_path / "build" / "core" / "crosscut-core-mpi")
     assert not (tmp_path / "build" / "core" / "crosscut-core").exists()
 
 
 def test_a_compiler_that_knows_no_mpi_is_no_wrapper(tree: Path, tmp_path: Path) -> None:
     compiler = Path(shutil.which("c++") or "")
-    command = build_mpi.configure_command("cmake", tree, tmp_path / "build", compiler)
+    command = building.configure_command("cmake", tree, tmp_path / "build", build_mpi.options(compiler))
     with pytest.raises(CrosscutError, match=r"does not find\s+mpi.h"):
-        build_mpi.run_step("configuring", command)
+        building.run_step("configuring", command)

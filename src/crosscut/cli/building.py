@@ -1,0 +1,130 @@
+"""What the commands that compile share: from sources to a program where crosscut finds it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import crosscut
+from crosscut.base.errors import CrosscutError, UsageError
+from crosscut.cli.parsing.parser import whole
+
+LOG_LINES = 30
+
+
+def add_out(parser: argparse.ArgumentParser, what: str) -> None:
+    """`--out` and `--source`."""
+    parser.add_argument("--out", type=Path, metavar="FILE", help=what)
+    parser.add_argument(
+        "--source",
+        type=Path,
+        metavar="DIR",
+        help="crosscut's sources (those that came with this installation)",
+    )
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    jobs = "compile this many files at a time (%(default)s)"
+    parser.add_argument("--jobs", type=whole(1), default=os.cpu_count() or 1, metavar="N", help=jobs)
+
+
+def find_wrapper(option: str, name: str) -> Path:
+    """The wrapper by its path or through PATH; its name stays, for wrappers that go by their name (links)."""
+    found = shutil.which(Path(name).expanduser())
+    if found is None:
+        raise UsageError(f"{option} {name}: no such program; load the MPI's module, or give its full path")
+    return Path(found).absolute()
+
+
+def find_source(given: Path | None, file: str = "core/CMakeLists.txt", of: str = "crosscut") -> Path:
+    """The folder of sources that has this file; UsageError names what the sources are `of`."""
+    package = Path(crosscut.__file__).resolve().parent
+    candidates = [given] if given is not None else [package / "source", package.parents[1]]
+    for folder in candidates:
+        if (folder / file).is_file():
+            return folder.resolve()
+    looked = " and ".join(map(str, candidates))
+    raise UsageError(f"no sources of {of} in {looked}; name a checkout with --source DIR")
+
+
+def find_target(given: Path | None, beside: Path, *, replace: bool) -> Path:
+    """Where to write, at `beside` unless told otherwise. UsageError where that cannot be."""
+    target = (given or beside).expanduser().absolute()
+    if target.is_dir():
+        raise UsageError(f"--out {target} is a folder; name the file to write, as {target / beside.name}")
+    if target.exists() and not replace:
+        raise UsageError(
+            f"{target} is already there (for another MPI, perhaps): replace it with --replace, "
+            "or write another with --out FILE"
+        )
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+        raise UsageError(f"cannot write into {target.parent}; choose another place with --out FILE")
+    return target
+
+
+def find_cmake() -> str:
+    folders = (str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
+    cmake = shutil.which("cmake", path=os.pathsep.join(folders))
+    if cmake is None:
+        raise CrosscutError("cmake was not found: load its module, or `pip install cmake`")
+    return cmake
+
+
+def configure_command(cmake: str, source: Path, build: Path, options: Mapping[str, object]) -> list[str]:
+    common = {
+        "CMAKE_BUILD_TYPE": "Release",
+        "CROSSCUT_TESTS": "OFF",
+        # A compiler that warns about more than ours must not keep anybody from building.
+        "CROSSCUT_WERROR": "OFF",
+        "CROSSCUT_VERSION": crosscut.__version__,
+    }
+    defines = [f"-D{name}={value}" for name, value in {**common, **options}.items()]
+    return [cmake, "-S", str(source), "-B", str(build), *defines]
+
+
+def compile_core(
+    args: argparse.Namespace, build: Path, program: str, options: Mapping[str, object], using: object
+) -> Path:
+    """Compiles `program` of the core in the folder `build`; returns its path. `using`: told to people."""
+    source, cmake = find_source(args.source), find_cmake()
+    print(f"configuring {source} with {using}", flush=True)
+    run_step("configuring", configure_command(cmake, source, build, options))
+    print(f"compiling, {args.jobs} files at a time", flush=True)
+    jobs = ("--parallel", str(args.jobs))
+    run_step("compiling", [cmake, "--build", str(build), "--target", program, *jobs])
+    return build / "core" / program
+
+
+def run_step(what: str, words: list[str]) -> None:
+    """Quiet when all is well; else the end of what the program said, and the command."""
+    try:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    except OSError as error:
+        raise CrosscutError(f"{what}: cannot start {words[0]}: {error.strerror or error}") from error
+    if done.returncode != 0:
+        said = "\n".join(done.stdout.decode("utf-8", "replace").strip().splitlines()[-LOG_LINES:])
+        command = shlex.join(words)
+        raise CrosscutError(f"{what} failed (status {done.returncode}):\n{said}\nthe command was: {command}")
+
+
+def put_in_place(built: Path, target: Path) -> None:
+    """By rename within the target's folder: a job that runs the old executable keeps it."""
+    staged = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        shutil.copy2(built, staged)
+        staged.replace(target)
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def tell_written(target: Path, beside: Path, variable: str) -> None:
+    """`variable`: names the target where it is not found `beside` the others."""
+    print(f"wrote {target}")
+    if target != beside:
+        print(f"to use it: export {variable}={target}")
