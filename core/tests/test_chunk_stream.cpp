@@ -94,7 +94,7 @@ void stand_between(int sender, int receiver, Chunk damaged, int times) {
     while (true) {
       const Frame needed = receive_frame(receiver, after_seconds(10));
       send_frame(sender, needed.type, needed.payload, after_seconds(10));
-      const auto chunks = Reader(needed.payload).list<Chunk>();
+      const auto chunks = Reader(needed.payload).get<std::vector<Chunk>>();
       if (chunks.empty()) return;
       for (const Chunk chunk : chunks) {
         std::array<std::uint64_t, 4> head;

@@ -111,8 +111,8 @@ TEST(a_reader_takes_no_more_than_there_is) {
   const auto bytes = Writer().add(std::uint32_t{7}).add(std::vector<double>{1, 2}).add(std::string("x"));
   Reader reader(bytes.bytes());
   CHECK_EQ(reader.get<std::uint32_t>(), 7);
-  CHECK(reader.list<double>() == std::vector<double>({1, 2}));
-  CHECK_EQ(reader.text(), "x");
+  CHECK(reader.get<std::vector<double>>() == std::vector<double>({1, 2}));
+  CHECK_EQ(reader.get<std::string>(), "x");
   CHECK(reader.at_end());
   CHECK_THROWS(RunError, reader.get<std::uint8_t>());
 }
@@ -120,8 +120,8 @@ TEST(a_reader_takes_no_more_than_there_is) {
 TEST(a_count_larger_than_the_frame_takes_no_memory) {
   for (const std::uint64_t count : {1ULL << 20, 1ULL << 61, ~0ULL}) {
     const Writer writer = Writer().add(count).add(std::uint64_t{0});
-    CHECK_THROWS(RunError, Reader(writer.bytes()).list<double>());
-    CHECK_THROWS(RunError, Reader(writer.bytes()).text());
+    CHECK_THROWS(RunError, Reader(writer.bytes()).get<std::vector<double>>());
+    CHECK_THROWS(RunError, Reader(writer.bytes()).get<std::string>());
   }
 }
 

@@ -47,9 +47,9 @@ Needed receive_needed(const ChunkStore& store, const RailConnection& connection)
   const session::Frame frame = session::receive_frame(connection.fd, after_seconds(for_ever));
   session::Reader reader(frame.payload);
   Needed list;
-  list.chunks = reader.list<Chunk>();
-  list.is_read = reader.list<std::uint8_t>();
-  list.checksums = reader.list<std::uint64_t>();
+  reader.get(list.chunks);
+  reader.get(list.is_read);
+  reader.get(list.checksums);
   const bool belong = std::ranges::all_of(list.chunks, [&](Chunk chunk) {
     return chunk >= 0 && chunk < store.map.chunks() && chunk % connection.rails == connection.rail;
   });

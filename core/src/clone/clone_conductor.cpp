@@ -12,7 +12,9 @@ namespace {
 constexpr int launcher_tries = 20;
 constexpr auto launcher_pause = std::chrono::milliseconds(10);
 
-json::Value parsed(const session::Frame& frame) { return json::parse(session::Reader(frame.payload).text()); }
+json::Value parsed(const session::Frame& frame) {
+  return json::parse(session::Reader(frame.payload).get<std::string>());
+}
 
 }  // namespace
 

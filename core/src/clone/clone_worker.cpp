@@ -48,7 +48,9 @@ Rank neighbour(const std::vector<Rank>& living, Rank self, std::ptrdiff_t step) 
   return at < 0 || at >= std::ssize(living) ? -1 : living[static_cast<std::size_t>(at)];
 }
 
-json::Value parsed(const session::Frame& frame) { return json::parse(session::Reader(frame.payload).text()); }
+json::Value parsed(const session::Frame& frame) {
+  return json::parse(session::Reader(frame.payload).get<std::string>());
+}
 
 }  // namespace
 

@@ -1,7 +1,10 @@
-// Payloads of the frames between conductor and ranks (wire.hpp), written and read in one place.
+// Payloads of the frames between conductor and ranks (wire.hpp). `members` lists the members of a message in
+// their order on the wire, for writing and for reading.
 #pragma once
 
+#include <concepts>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "measure/backend.hpp"
@@ -11,12 +14,19 @@
 
 namespace crosscut::session {
 
+// Accepts a message of one type, const for writing or not for reading.
+template <class T, class Message>
+concept Either = std::same_as<std::remove_const_t<T>, Message>;
+
 // From a rank that has connected.
 struct Joined {
   std::string node;                    // identity of the node
   std::string facts;                   // JSON of node_facts
   std::vector<std::string> listeners;  // one address a rail
 };
+void members(Either<Joined> auto& message, auto&& take) {
+  take(message.node, message.facts, message.listeners);
+}
 
 // From the conductor, once all ranks have joined and again whenever one is lost.
 struct Welcome {
@@ -25,6 +35,9 @@ struct Welcome {
   std::vector<std::vector<std::string>> listeners;  // [rail][rank]; first welcome only
   std::vector<std::int32_t> node;                   // [rank]; first welcome only
 };
+void members(Either<Welcome> auto& message, auto&& take) {
+  take(message.epoch, message.living, message.node, message.listeners);
+}
 
 // From a rank, once its barrier is built: clock offset and times of leaving trial barriers.
 struct Ready {
@@ -32,6 +45,9 @@ struct Ready {
   std::vector<std::int64_t> exits;  // this rank's clock on leaving each trial barrier, ns
   std::string facts;                // JSON object; may be empty
 };
+void members(Either<Ready> auto& message, auto&& take) {
+  take(message.offset.seconds, message.offset.uncertainty_seconds, message.exits, message.facts);
+}
 
 // From the conductor: an order to measure one block.
 struct RunOrder {
@@ -39,27 +55,76 @@ struct RunOrder {
   BlockRequest request;
   std::vector<Rank> lost;
 };
+// Whether the block is to be summed up does not concern a single rank.
+void members(Either<RunOrder> auto& message, auto&& take) {
+  auto& request = message.request;
+  auto& block = request.block;
+  take(message.epoch, request.bytes, block.size_index, block.phase_first, block.phase_end,
+       block.repetition_first, block.repetition_end, request.iterations, message.lost);
+}
 
 struct Complaint {
   Rank peer = -1;
   std::string reason;
 };
+void members(Either<Complaint> auto& message, auto&& take) { take(message.peer, message.reason); }
 
 struct Refusal {
   bool usage = false;
   std::string message;
 };
+void members(Either<Refusal> auto& message, auto&& take) { take(message.usage, message.message); }
 
-std::vector<std::byte> pack(const Joined& message);
-std::vector<std::byte> pack(const Welcome& message);
-std::vector<std::byte> pack(const Ready& message);
-std::vector<std::byte> pack(const RunOrder& message);
-std::vector<std::byte> pack(const Complaint& message);
-std::vector<std::byte> pack(const Refusal& message);
-std::vector<std::byte> pack(const measure::RankSamples& message);
+// rank: the order's samples.
+void members(Either<measure::WrongByte> auto& byte, auto&& take) {
+  take(byte.source, byte.destination, byte.phase, byte.bytes, byte.offset, byte.expected, byte.found);
+}
+void members(Either<measure::RankSamples> auto& samples, auto&& take) {
+  take(samples.message_seconds, samples.rank_seconds, samples.status, samples.compute_fraction,
+       samples.message_lost_bytes, samples.wrong, samples.wrong_count);
+  auto& effort = samples.effort;
+  take(effort.processor_seconds, effort.elapsed_seconds, effort.sent_bytes, effort.received_bytes);
+}
 
-// Throws RunError unless the payload holds exactly one message.
 template <class T>
-T unpack(std::span<const std::byte> payload);
+void write(Writer& writer, const T& value) {
+  if constexpr (requires { writer.add(value); }) {
+    writer.add(value);
+  } else if constexpr (requires { value.size(); }) {
+    writer.add(static_cast<std::uint64_t>(value.size()));
+    for (const auto& item : value) write(writer, item);
+  } else {
+    members(value, [&](const auto&... member) { (write(writer, member), ...); });
+  }
+}
+
+template <class T>
+void read(Reader& reader, T& value) {
+  if constexpr (requires { reader.get(value); }) {
+    reader.get(value);
+  } else if constexpr (requires { value.emplace_back(); }) {
+    // Each item takes some bytes, so a large count alone takes no memory.
+    for (auto left = reader.get<std::uint64_t>(); left > 0; --left) read(reader, value.emplace_back());
+  } else {
+    members(value, [&](auto&... member) { (read(reader, member), ...); });
+  }
+}
+
+template <class Message>
+std::vector<std::byte> pack(const Message& message) {
+  Writer writer;
+  write(writer, message);
+  return {writer.bytes().begin(), writer.bytes().end()};
+}
+
+// RunError when the payload does not hold exactly one message.
+template <class Message>
+Message unpack(std::span<const std::byte> payload) {
+  Reader reader(payload);
+  Message message;
+  read(reader, message);
+  if (!reader.at_end()) throw RunError("a frame is longer than its message");
+  return message;
+}
 
 }  // namespace crosscut::session

@@ -84,7 +84,7 @@ class RankLoop {
       case FrameType::rebuild:
         return rebuild(unpack<Welcome>(frame.payload));
       case FrameType::job:
-        return take_job(Reader(frame.payload).text());
+        return take_job(Reader(frame.payload).get<std::string>());
       case FrameType::run:
         return run(unpack<RunOrder>(frame.payload));
       case FrameType::abort_block:

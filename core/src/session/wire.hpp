@@ -82,20 +82,26 @@ class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   template <Plain T>
-  T get() {
-    T value;
-    copy(std::as_writable_bytes(std::span(&value, 1)));
-    return value;
+  void get(T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      value = get<std::uint8_t>() != 0;
+    } else {
+      copy(std::as_writable_bytes(std::span(&value, 1)));
+    }
   }
   template <Plain T>
-  std::vector<T> list() {
-    std::vector<T> values(count(sizeof(T)));
+  void get(std::vector<T>& values) {
+    values.resize(count(sizeof(T)));
     copy(std::as_writable_bytes(std::span(values)));
-    return values;
   }
-  std::string text() {
-    std::string value(count(1), '\0');
-    copy(std::as_writable_bytes(std::span(value)));
+  void get(std::string& text) {
+    text.resize(count(1));
+    copy(std::as_writable_bytes(std::span(text)));
+  }
+  template <class T>
+  T get() {
+    T value;
+    get(value);
     return value;
   }
   bool at_end() const { return bytes_.empty(); }
