@@ -35,7 +35,7 @@ class Events:
         line, _, self._unread = self._unread.partition(b"\n")
         event: dict[str, Any] = json.loads(line)
         self.seen.append(event)
-        self._launched.observe(event)
+        self._launched.hooks.observe(event)
         return event
 
     def until(self, name: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "crosscut"
 PLACE = """
 from contextlib import contextmanager
 
-from crosscut.places.base import Place, PlaceOption, configuration, spawn
+from crosscut.places.base import Hooks, Place, PlaceOption, configuration, spawn
 from crosscut.places.mpi_programs import LauncherSite
 
 
@@ -33,7 +33,7 @@ class Elsewhere(Place):
     def start(self, options):
         colour = {"colour": options.own.get("colour", "none")}
         first_line = configuration(options, self.name, "127.0.0.1")
-        return spawn([options.executable, "node"], first_line, attributes=lambda: colour)
+        return spawn([options.executable, "node"], first_line, Hooks(attributes=lambda: colour))
 
     @contextmanager
     def mpi_site(self, launch):

@@ -12,7 +12,7 @@ import pytest
 
 from crosscut.base.errors import CrosscutError, Interrupted, SessionError, UsageError
 from crosscut.base.job import Event, Job
-from crosscut.places.base import PlaceOptions, spawn
+from crosscut.places.base import Hooks, PlaceOptions, spawn
 from crosscut.places.local import PLACE
 from crosscut.session.client import Session
 
@@ -92,7 +92,7 @@ def test_what_the_place_knows_comes_with_a_failure_and_not_with_wrong_usage(
     said = {}
     for behaviour in ("silent-end", "crash", "refuse"):
         monkeypatch.setenv("CROSSCUT_FAKE", behaviour)
-        launched = spawn([FAKE, "node"], {"ranks": 2}, remark=lambda: "planted: f1")
+        launched = spawn([FAKE, "node"], {"ranks": 2}, Hooks(remark=lambda: "planted: f1"))
         with Session(launched) as session:
             assert session.remark() == "planted: f1"
             said[behaviour] = _failure_of(session, tmp_path).splitlines()
@@ -175,7 +175,9 @@ def test_ranks_that_die_with_their_place_are_told_by_the_place(
 ) -> None:
     monkeypatch.setenv("CROSSCUT_FAKE", "crash")
     gone = [""]
-    launched = spawn([FAKE, "node"], {"ranks": 2}, gone=lambda: gone[0], remark=lambda: "a fault is planted")
+    launched = spawn(
+        [FAKE, "node"], {"ranks": 2}, Hooks(gone=lambda: gone[0], remark=lambda: "a fault is planted")
+    )
     with Session(launched) as session:
         session.wait_ready()
         gone[0] = "lab x was taken down"

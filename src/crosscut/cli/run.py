@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from crosscut.places import DEFAULT, find_place
 from crosscut.run.format import DamagedRun, load_json
 from crosscut.session import restarts
 from crosscut.session.client import JobOutcome, Listener
-from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, open_session
+from crosscut.session.measure import Decided, checked_out, decide, default_out, open_session
 from crosscut.session.progress import reporter
 
 EPILOG = """
@@ -167,16 +168,13 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     metadata = recorded.get("metadata")
     before: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
     typed = options.launch(given)
-    launch = Launch(
+    launch = replace(
+        typed,
         on=typed.on or str(before.get("on", "")),
         backend=typed.backend or str(recorded["backend"]),
         ranks=typed.ranks if typed.ranks is not None else _recorded_ranks(before),
         interface=typed.interface or str(before.get("interface", "")),
-        timeout_seconds=typed.timeout_seconds,
         pin=bool(given.get("pin", before.get("pin", True))),
-        launcher=typed.launcher,
-        launcher_arguments=typed.launcher_arguments,
-        core_path=typed.core_path,
         own={**_recorded_own(before), **typed.own},
     )
     decided = decide(known, launch)

@@ -40,18 +40,10 @@ def new_secret() -> str:
     return secrets.token_hex(32)
 
 
-@dataclass(frozen=True)
-class PlaceOptions:
-    """What a place is asked to start."""
+@dataclass(frozen=True, kw_only=True)
+class StartOptions:
+    """How ranks are started, as typed."""
 
-    executable: Path
-    """`crosscut-core`."""
-    ranks: int
-    backend: str = "tcp"
-    argument: str = ""
-    """What follows the colon: `hosts:FILE` has the argument `FILE`."""
-    mpi_executable: Path | None = None
-    """`crosscut-core-mpi`, or None where it was not built."""
     interface: str = ""
     """Numeric address or interface name that listeners bind to; empty: the place's own choice."""
     timeout_seconds: float = 30.0
@@ -64,6 +56,20 @@ class PlaceOptions:
     """`hosts`, `slurm`: path of `crosscut-core` on the other nodes; empty: the same as here."""
     own: Mapping[str, object] = field(default_factory=dict)
     """What was typed for the place's own options, by their names (`Place.options`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceOptions(StartOptions):
+    """What a place is asked to start."""
+
+    executable: Path
+    """`crosscut-core`."""
+    ranks: int
+    backend: str = "tcp"
+    argument: str = ""
+    """What follows the colon: `hosts:FILE` has the argument `FILE`."""
+    mpi_executable: Path | None = None
+    """`crosscut-core-mpi`, or None where it was not built."""
     secret: str = field(default_factory=new_secret, repr=False)
 
 
@@ -232,31 +238,31 @@ def configuration(options: PlaceOptions, place: str, interface: str) -> dict[str
     }
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """What a place does and says while a session runs there."""
+
+    observe: Callable[[Event], None] = lambda _: None
+    """Gets each event before the session acts on it (a place that starts nodes waits for `listening`)."""
+    release: Callable[[], None] = lambda: None
+    """Ends whatever else was started (ssh, a batch job); called once, after the process has ended."""
+    attributes: Callable[[], Mapping[str, object]] = dict
+    """What is added to every run, asked for when a job begins."""
+    remark: Callable[[], str] = str
+    """What readers of a figure or an error from there should know (faults that are planted), asked for when a
+    session begins and when it fails; empty: nothing."""
+    gone: Callable[[], str] = str
+    """Why nothing can run there any more, asked for when ranks have ended early; empty: it can."""
+
+
 class Launched:
     """A running session: the process to talk to, and everything that was started with it."""
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        *,
-        observe: Callable[[Event], None] | None = None,
-        release: Callable[[], None] | None = None,
-        attributes: Callable[[], Mapping[str, object]] | None = None,
-        remark: Callable[[], str] | None = None,
-        gone: Callable[[], str] | None = None,
-    ) -> None:
-        """`attributes` is what a place adds to every run, asked for when a job begins. `remark` is what a
-        person should know who reads a figure or an error from there (faults that are planted), asked for
-        when a session begins and when it fails; empty: nothing. `gone` is why nothing can run there any
-        more, asked for when ranks have ended early; empty: it can. `observe` gets every event before the
-        session acts on it (a place that starts further nodes waits for `listening`); `release` ends
-        whatever else was started (ssh, a batch job), called once, after the process has ended."""
+    def __init__(self, process: subprocess.Popen[bytes], hooks: Hooks) -> None:
         self.process = process
-        self._observe = observe
-        self._release = release
-        self._attributes = attributes
-        self._remark = remark
-        self._gone = gone
+        self.hooks = hooks
+        self._release = contextlib.ExitStack()
+        self._release.callback(hooks.release)
         self._stderr: deque[str] = deque(maxlen=STDERR_LINES_KEPT)
         self._drain = threading.Thread(target=self._drain_stderr, daemon=True)
         self._drain.start()
@@ -266,23 +272,6 @@ class Launched:
             return
         for line in self.process.stderr:
             self._stderr.append(line.decode("utf-8", "replace").rstrip())
-
-    def observe(self, event: Event) -> None:
-        """Called by the session with every event, in order."""
-        if self._observe is not None:
-            self._observe(event)
-
-    def attributes(self) -> Mapping[str, object]:
-        """What the place knows and the ranks do not, to be recorded in the run that begins now."""
-        return {} if self._attributes is None else self._attributes()
-
-    def remark(self) -> str:
-        """What the place knows that may explain what is measured, or a failure; empty: nothing."""
-        return "" if self._remark is None else self._remark()
-
-    def gone(self) -> str:
-        """Why the place is there no more, which explains every other failure; empty: it is there."""
-        return "" if self._gone is None else self._gone()
 
     def stderr_tail(self) -> list[str]:
         """The last lines that the started processes wrote for people."""
@@ -304,9 +293,7 @@ class Launched:
         try:
             status = self._end(patience_seconds)
         finally:
-            release, self._release = self._release, None
-            if release is not None:
-                release()
+            self._release.close()
             self._drain.join(timeout=0.5)
             if not self._drain.is_alive() and self.process.stderr is not None:
                 self.process.stderr.close()
@@ -324,13 +311,9 @@ class Launched:
 def spawn(
     command: Sequence[str | Path],
     first_line: Mapping[str, object],
+    hooks: Hooks = Hooks(),  # noqa: B008
     *,
     environment: Mapping[str, str] | None = None,
-    observe: Callable[[Event], None] | None = None,
-    release: Callable[[], None] | None = None,
-    attributes: Callable[[], Mapping[str, object]] | None = None,
-    remark: Callable[[], str] | None = None,
-    gone: Callable[[], str] | None = None,
 ) -> Launched:
     """Starts `command` with pipes, in a process group of its own (Ctrl-C reaches crosscut alone, which
     then stops the session in order), and writes the session's first line."""
@@ -345,9 +328,7 @@ def spawn(
         )
     except OSError as error:
         raise PlaceError(f"cannot start {command[0]}: {error.strerror or error}") from error
-    launched = Launched(
-        process, observe=observe, release=release, attributes=attributes, remark=remark, gone=gone
-    )
+    launched = Launched(process, hooks)
     assert process.stdin is not None
     # A process that died at once is reported by the session, with its standard error.
     with contextlib.suppress(BrokenPipeError, OSError):

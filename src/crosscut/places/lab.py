@@ -19,6 +19,7 @@ from crosscut.network import description, switch_choice
 from crosscut.places import lab_mpi
 from crosscut.places.base import (
     RANKS_PER_HOST,
+    Hooks,
     Launched,
     MpiCommand,
     MpiLaunch,
@@ -126,16 +127,14 @@ class LabPlace(Place):
         try:
             shares = spread(options.ranks, site.hosts, each)
             command, line, environment = (_mpi if options.backend == "mpi" else _tree)(options, site, shares)
-            return spawn(
-                command,
-                line,
-                environment=environment,
+            hooks = Hooks(
                 release=release,
                 observe=observer.observe,
                 attributes=observer.begin,
                 remark=lambda: planted(site.name),
                 gone=lambda: taken_down(site.name),
             )
+            return spawn(command, line, hooks, environment=environment)
         except BaseException:
             release()
             raise

@@ -23,6 +23,7 @@ from crosscut.base.host_list import HostEntry, share_out
 from crosscut.base.job import Event
 from crosscut.places import mpi, mpi_programs
 from crosscut.places.base import (
+    Hooks,
     Launched,
     MpiLaunch,
     MpiSite,
@@ -257,7 +258,7 @@ def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) 
         if (launched.process.returncode or 0) < 0:
             cancel(name)
 
-    launched = spawn(command, first_line, observe=tell, release=release)
+    launched = spawn(command, first_line, Hooks(observe=tell, release=release))
     return launched
 
 

@@ -85,8 +85,8 @@ Told = Callable[[str], None]
 """Progress: what is replayed now."""
 
 
-def computing_seconds(trace: Trace, asked: PredictionRequest, scale: float = 1) -> tuple[float, ...]:
-    each = asked.compute_scale * scale / asked.operations_per_second
+def computing_seconds(trace: Trace, asked: PredictionRequest) -> tuple[float, ...]:
+    each = asked.compute_scale / asked.operations_per_second
     return tuple(
         operations * each + asleep
         for operations, asleep in zip(trace.operations, trace.asleep_seconds, strict=True)

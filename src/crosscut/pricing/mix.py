@@ -16,7 +16,6 @@ from crosscut.pricing import words
 from crosscut.pricing.amounts import Interval
 
 MOST_RANKS = 1 << 20
-LARGEST_TIME_SECONDS = 1e9
 # Error of the ratio of two simulated times. Against published figures of two switches it is 4.2 %
 # in the mean and 11 % at worst (docs/howto-reproduce.md, Kurmann's tables 3 and 5).
 SIMULATION_ERROR = "5%"

@@ -130,7 +130,7 @@ class Session:
 
     def run(self, job: Job) -> JobOutcome:
         """Measures; returns when the job's run is closed. Raises what the session refused or lost."""
-        added = self._launched.attributes()
+        added = self._launched.hooks.attributes()
         if added:
             job = replace(job, metadata={**job.metadata, **added})
         self._request({"do": "run", "job": job.as_json()})
@@ -138,7 +138,7 @@ class Session:
         try:
             with self._remarked():
                 outcome = self._follow(job)
-                if outcome.state != "complete" and not self.interrupted and self._launched.gone():
+                if outcome.state != "complete" and not self.interrupted and self._launched.hooks.gone():
                     raise SessionError("the ranks were told to end")
                 return outcome
         finally:
@@ -160,7 +160,7 @@ class Session:
 
     def remark(self) -> str:
         """What the place knows that may explain what is measured; empty: nothing."""
-        return self._launched.remark()
+        return self._launched.hooks.remark()
 
     @contextlib.contextmanager
     def _remarked(self) -> Iterator[None]:
@@ -168,7 +168,7 @@ class Session:
         try:
             yield
         except SessionError as error:
-            if gone := self._launched.gone():
+            if gone := self._launched.hooks.gone():
                 raise SessionError(gone) from error
             if remark := self.remark():
                 error.args = (f"{error}\n  {remark}",)
@@ -238,7 +238,7 @@ class Session:
                 raise self._strayed(error) from error
             if event["event"] == "ready":
                 self._conductor_node = _node_of_rank_0(event)
-            self._launched.observe(event)
+            self._launched.hooks.observe(event)
             self._listener(event)
             yield event
             if event["event"] == "ended":

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from crosscut.base import core as core_module
 from crosscut.base.errors import UsageError
 from crosscut.places import DEFAULT, all_places, find_place, load_place, typed_as
-from crosscut.places.base import Place, PlaceOptions
+from crosscut.places.base import Place, PlaceOptions, StartOptions
 from crosscut.run.format import ARRAYS
 from crosscut.session.client import Listener, Session
 
 MOST_RANKS = 1 << 20
 
 
-@dataclass(frozen=True)
-class Launch:
+@dataclass(frozen=True, kw_only=True)
+class Launch(StartOptions):
     """Where and how ranks are to be started; None and empty: to be decided."""
 
     on: str = ""
     backend: str = ""
     ranks: int | None = None
-    interface: str = ""
-    timeout_seconds: float = 30.0
-    pin: bool = True
-    launcher: str = ""
-    launcher_arguments: tuple[str, ...] = ()
-    core_path: str = ""
-    own: Mapping[str, object] = field(default_factory=dict)
-    """What was typed for options that places declare, by their names."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +77,7 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
         ranks=ranks,
         backend=backend,
         argument=argument,
-        interface=launch.interface,
-        timeout_seconds=launch.timeout_seconds,
-        pin=launch.pin,
-        launcher=launch.launcher,
-        launcher_arguments=launch.launcher_arguments,
-        core_path=launch.core_path,
-        own=launch.own,
+        **{each.name: getattr(launch, each.name) for each in fields(StartOptions)},
     )
     return Decided(place, on, options)
 
@@ -102,9 +87,9 @@ def open_session(decided: Decided, listener: Listener) -> Session:
     return Session(decided.place.start(decided.options), listener)
 
 
-def default_out(pattern: str, backend: str, folder: Path, now: Callable[[], float] = time.time) -> Path:
+def default_out(pattern: str, backend: str, folder: Path) -> Path:
     """`aapc-tcp-20250131-142501.zarr` in `folder`, with a number where that is taken."""
-    stem = f"{pattern}-{backend}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now()))}"
+    stem = f"{pattern}-{backend}-{time.strftime('%Y%m%d-%H%M%S')}"
     path = folder / f"{stem}.zarr"
     attempt = 2
     while path.exists():

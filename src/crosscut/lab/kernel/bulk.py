@@ -11,7 +11,7 @@ import socket
 import struct
 from collections.abc import Iterable
 
-_NEWNEIGH, _NEWROUTE, _ERROR, _ACK_TYPE = 28, 24, 2, 2
+_NEWNEIGH, _NEWROUTE, _ERROR = 28, 24, 2
 _REQUEST, _ACK, _REPLACE, _CREATE = 0x1, 0x4, 0x100, 0x400
 _HEADER = struct.Struct("=IHHII")
 _NEIGHBOUR = struct.Struct("=BxxxiHBB")

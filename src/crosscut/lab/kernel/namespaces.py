@@ -71,12 +71,6 @@ def make_mounts_private() -> None:
     _checked(_libc.mount(b"none", b"/", None, _MS_REC | _MS_PRIVATE, None), "cannot make mounts private")
 
 
-def mount_tmpfs(path: Path) -> None:
-    _checked(
-        _libc.mount(b"crosscut", str(path).encode(), b"tmpfs", 0, b"mode=755"), f"cannot mount at {path}"
-    )
-
-
 def unmount(path: Path | str) -> None:
     """Also while somebody is in it."""
     _checked(_libc.umount2(os.fsencode(path), _MNT_DETACH), f"cannot unmount {path}")

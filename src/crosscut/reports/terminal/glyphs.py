@@ -18,11 +18,8 @@ class Glyphs:
     horizontal: str
     density: str  # none, few … many
     arrow: str
-    both_ways: str
-    dot: str
     dash: str
     warning: str
-    ellipsis: str
 
     def plain(self, text: str) -> str:
         """`text` in characters that this set may use."""
@@ -43,11 +40,8 @@ UNICODE = Glyphs(
     horizontal="─",
     density=" ·∘○●",
     arrow="→",
-    both_ways="↔",
-    dot="·",
     dash="–",
     warning="⚠",
-    ellipsis="…",
 )
 
 ASCII = Glyphs(
@@ -60,11 +54,8 @@ ASCII = Glyphs(
     horizontal="-",
     density=" .oO@",
     arrow="->",
-    both_ways="<->",
-    dot="-",
     dash="-",
     warning="!",
-    ellipsis="..",
 )
 
 _REPLACED = {"µ": "u", "–": "-", "·": "-", "×": "x", "→": "->", "↔": "<->", "…": "..", "±": "+/-", "≤": "<="}

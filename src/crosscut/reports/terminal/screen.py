@@ -66,9 +66,9 @@ class Screen:
         self.console.print()
         self.console.print(Text(self.glyphs.plain(text), style="bold"), width=self.width)
 
-    def drawing(self, lines: Sequence[str], style: str = "cyan") -> Text:
+    def drawing(self, lines: Sequence[str]) -> Text:
         """A plot, exactly as drawn: never wrapped."""
-        return Text("\n".join(lines), style=style, no_wrap=True, overflow="crop")
+        return Text("\n".join(lines), style="cyan", no_wrap=True, overflow="crop")
 
     def show(self, renderable: RenderableType) -> None:
         self.console.print(renderable, width=self.width)
