@@ -175,9 +175,9 @@ std::vector<npb::Check> checks(Communicator& world, const Settings& settings, co
 
 class DataServer final : public program::Application {
  public:
-  std::string_view name() const override { return "data-server"; }
-  std::string_view title() const override {
-    return "Data server: computing with blocks of an array that other processes hold";
+  npb::About about() const override {
+    return {.name = "data-server",
+            .title = "Data server: computing with blocks of an array that other processes hold"};
   }
   void preset(npb::ProblemClass problem_class) override { set_class(settings_, problem_class); }
   void declare(program::Arguments& arguments) override { data_server::declare(settings_, arguments); }

@@ -38,8 +38,9 @@ struct Times {
 
 class Overlap final : public program::Application {
  public:
-  std::string_view name() const override { return "overlap"; }
-  std::string_view title() const override { return "Overlap: computing while messages are under way"; }
+  npb::About about() const override {
+    return {.name = "overlap", .title = "Overlap: computing while messages are under way"};
+  }
   void preset(npb::ProblemClass problem_class) override { set_class(settings_, problem_class); }
   void declare(program::Arguments& arguments) override { overlap::declare(settings_, arguments); }
   std::string unsuitable(int ranks) const override { return overlap::unsuitable(settings_, ranks); }

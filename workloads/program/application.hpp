@@ -1,4 +1,4 @@
-// A program with options of its own, as `main` sees it. Each executable has one.
+// A program as `main` sees it. Each executable has one.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 
 namespace crosscut::program {
 
+using npb::About;
 using npb::Communicator;
 using npb::Figure;
 using npb::Outcome;
@@ -24,10 +25,8 @@ class Application {
  public:
   virtual ~Application() = default;
 
-  virtual std::string_view name() const = 0;  // "data-server"
-  virtual std::string_view title() const = 0;
-  // What the millions a second are of.
-  virtual std::string_view operation() const { return "floating-point operations"; }
+  virtual About about() const = 0;
+  virtual std::string program() const { return "crosscut-" + std::string(about().name); }
   // Sizes of a class; options change them afterwards.
   virtual void preset(ProblemClass problem_class) = 0;
   virtual void declare(Arguments& arguments) = 0;

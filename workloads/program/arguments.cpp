@@ -69,47 +69,48 @@ std::string size_text(std::int64_t bytes) {
   return std::to_string(bytes) + " B";
 }
 
+void Arguments::add(std::string_view name, std::string_view placeholder, std::string_view help,
+                    std::function<std::string(std::string_view)> take) {
+  arguments_.push_back({std::string(name), std::string(placeholder), std::string(help), std::move(take)});
+}
+
 void Arguments::whole(std::string_view name, std::string_view placeholder, std::int64_t& into, Bounds bounds,
                       std::string_view help) {
-  arguments_.push_back({std::string(name), std::string(placeholder), std::string(help),
-                        [&into, bounds](std::string_view typed) -> std::string {
-                          const auto value = parse_number<std::int64_t>(typed);
-                          if (!value || *value < bounds.least || *value > bounds.most)
-                            return "write a whole number from " + std::to_string(bounds.least) + " to " +
-                                   std::to_string(bounds.most);
-                          into = *value;
-                          return "";
-                        }});
+  add(name, placeholder, help, [&into, bounds](std::string_view typed) -> std::string {
+    const auto value = parse_number<std::int64_t>(typed);
+    if (!value || *value < bounds.least || *value > bounds.most)
+      return "write a whole number from " + std::to_string(bounds.least) + " to " +
+             std::to_string(bounds.most);
+    into = *value;
+    return "";
+  });
 }
 
 void Arguments::number(std::string_view name, std::string_view placeholder, double& into, double most,
                        std::string_view help) {
-  arguments_.push_back({std::string(name), std::string(placeholder), std::string(help),
-                        [&into, most](std::string_view typed) -> std::string {
-                          const auto value = parse_number<double>(typed);
-                          if (!value || !std::isfinite(*value) || *value < 0 || *value > most)
-                            return "write a number from 0 to " +
-                                   std::to_string(static_cast<std::int64_t>(most));
-                          into = *value;
-                          return "";
-                        }});
+  add(name, placeholder, help, [&into, most](std::string_view typed) -> std::string {
+    const auto value = parse_number<double>(typed);
+    if (!value || !std::isfinite(*value) || *value < 0 || *value > most)
+      return "write a number from 0 to " + std::to_string(static_cast<std::int64_t>(most));
+    into = *value;
+    return "";
+  });
 }
 
 void Arguments::sizes(std::string_view name, std::vector<std::int64_t>& into, Bounds bounds,
                       std::string_view help) {
-  arguments_.push_back({std::string(name), "SIZES", std::string(help),
-                        [&into, bounds](std::string_view typed) { return take_sizes(typed, into, bounds); }});
+  add(name, "SIZES", help,
+      [&into, bounds](std::string_view typed) { return take_sizes(typed, into, bounds); });
 }
 
 void Arguments::add_choice(std::string_view name, std::span<const std::string_view> words,
                            std::function<void(std::size_t)> into, std::string_view help) {
-  arguments_.push_back({std::string(name), joined(words), std::string(help),
-                        [into = std::move(into), words](std::string_view typed) -> std::string {
-                          const auto found = std::ranges::find(words, typed);
-                          if (found == words.end()) return "there is " + joined(words);
-                          into(static_cast<std::size_t>(found - words.begin()));
-                          return "";
-                        }});
+  add(name, joined(words), help, [into = std::move(into), words](std::string_view typed) -> std::string {
+    const auto found = std::ranges::find(words, typed);
+    if (found == words.end()) return "there is " + joined(words);
+    into(static_cast<std::size_t>(found - words.begin()));
+    return "";
+  });
 }
 
 std::variant<Common, UsageProblem, HelpAsked> Arguments::parse(

@@ -9,13 +9,16 @@
 #include <variant>
 #include <vector>
 
-#include "npb/common/options.hpp"
+#include "npb/common/problem_class.hpp"
 
 namespace crosscut::program {
 
-using npb::HelpAsked;
 using npb::ProblemClass;
-using npb::UsageProblem;
+
+struct UsageProblem {
+  std::string text;
+};
+struct HelpAsked {};
 
 struct Common {
   ProblemClass problem_class = ProblemClass::S;
@@ -44,6 +47,10 @@ class Arguments {
         name, words, [&into](std::size_t at) { into = static_cast<Enumeration>(at); }, help);
   }
 
+  // `take` returns the problem, or an empty text.
+  void add(std::string_view name, std::string_view placeholder, std::string_view help,
+           std::function<std::string(std::string_view)> take);
+
   // `preset` is told the class before any other option is taken, wherever it stands.
   std::variant<Common, UsageProblem, HelpAsked> parse(std::span<const char* const> words,
                                                       const std::function<void(ProblemClass)>& preset) const;
@@ -54,7 +61,7 @@ class Arguments {
  private:
   struct Argument {
     std::string name, placeholder, help;
-    std::function<std::string(std::string_view)> take;  // the problem, or empty
+    std::function<std::string(std::string_view)> take;
   };
 
   void add_choice(std::string_view name, std::span<const std::string_view> words,

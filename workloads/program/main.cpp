@@ -12,20 +12,15 @@ constexpr int verified_status = 0;
 constexpr int failed_status = 1;
 constexpr int usage_status = 2;
 
-std::string program_name(const Application& application) {
-  return "crosscut-" + std::string(application.name());
-}
-
 // For all ranks, said by one.
 int refuse(const Application& application, const Communicator& world, const std::string& why) {
-  if (world.rank() == 0)
-    std::fprintf(stderr, "%s: error: %s\n", program_name(application).c_str(), why.c_str());
+  if (world.rank() == 0) std::fprintf(stderr, "%s: error: %s\n", application.program().c_str(), why.c_str());
   return usage_status;
 }
 
 std::string usage(const Application& application, const Arguments& arguments) {
-  return "usage: mpiexec -n RANKS " + program_name(application) + " [OPTION VALUE]...\n\n" +
-         std::string(application.title()) +
+  return "usage: mpiexec -n RANKS " + application.program() + " [OPTION VALUE]...\n\n" +
+         std::string(application.about().title) +
          "\n\n"
          "  --class CLASS\n        S (the default), W, A, B or C: the size; options below change it\n" +
          arguments.help() +
@@ -41,15 +36,8 @@ int run(Application& application, Communicator& world, const Common& common) {
   auto communication_seconds = world.gather(outcome.communication_seconds);
   if (world.rank() != 0) return verified_status;  // rank 0 speaks for all
   std::erase_if(communication_seconds, [](double value) { return std::isnan(value); });
-  const npb::Benchmark about{.name = application.name(),
-                             .title = application.title(),
-                             .operation = application.operation(),
-                             .takes_grid = false,
-                             .unsuitable = nullptr,
-                             .run = nullptr};
-  const npb::Options options{.problem_class = common.problem_class, .json = common.json};
-  const npb::Report report =
-      npb::make_report(about, options, std::move(outcome), seconds, communication_seconds);
+  const npb::Report report = npb::make_report(application.about(), common.problem_class, std::move(outcome),
+                                              seconds, communication_seconds);
   std::fputs((common.json ? npb::as_json(report) + '\n' : npb::for_people(report)).c_str(), stdout);
   return report.verified() ? verified_status : failed_status;
 }
@@ -73,7 +61,7 @@ int start(std::span<const char* const> words) {
     return refuse(*application, world, error.what());
   } catch (const std::exception& error) {
     // One rank's trouble: the others wait for it, and only MPI can end them.
-    std::fprintf(stderr, "%s: rank %d: %s\n", program_name(*application).c_str(), world.rank(), error.what());
+    std::fprintf(stderr, "%s: rank %d: %s\n", application->program().c_str(), world.rank(), error.what());
     std::fflush(stderr);
     MPI_Abort(MPI_COMM_WORLD, failed_status);
     return failed_status;

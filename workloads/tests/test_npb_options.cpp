@@ -1,16 +1,32 @@
 #include <initializer_list>
 #include <vector>
 
-#include "npb/common/options.hpp"
+#include "npb/program/benchmark_program.hpp"
 #include "tests/check.hpp"
 
 using namespace crosscut::npb;
+using namespace crosscut::program;
 
 namespace {
 
+Options asked;  // of the last benchmark that ran
+
+Benchmark example(bool takes_grid) {
+  return {.about = {.name = "xx", .title = "An example"},
+          .takes_grid = takes_grid,
+          .unsuitable = [](int, const Options& options) { return asked = options, std::string(); },
+          .run = nullptr};
+}
+
 auto parse(std::initializer_list<const char*> words, bool takes_grid = false) {
+  const auto benchmark = example(takes_grid);
+  const auto program = program_of(benchmark);
+  Arguments arguments;
+  program->declare(arguments);
   const std::vector<const char*> typed(words);
-  return parse_options(typed, takes_grid);
+  auto parsed = arguments.parse(typed, [&](ProblemClass one) { program->preset(one); });
+  program->unsuitable(1);
+  return parsed;
 }
 
 std::string problem(std::initializer_list<const char*> words, bool takes_grid = false) {
@@ -21,16 +37,18 @@ std::string problem(std::initializer_list<const char*> words, bool takes_grid = 
 
 }  // namespace
 
+const Benchmark crosscut::npb::benchmark = example(false);
+
 TEST(without_options_it_is_class_s_for_people) {
-  const auto options = std::get<Options>(parse({}));
-  CHECK_EQ(letter(options.problem_class), 'S');
-  CHECK(!options.json);
+  const auto common = std::get<Common>(parse({}));
+  CHECK_EQ(letter(asked.problem_class), 'S');
+  CHECK(!common.json);
 }
 
 TEST(a_class_and_json_are_taken) {
-  const auto options = std::get<Options>(parse({"--class", "C", "--json"}));
-  CHECK_EQ(letter(options.problem_class), 'C');
-  CHECK(options.json);
+  const auto common = std::get<Common>(parse({"--class", "C", "--json"}));
+  CHECK_EQ(letter(asked.problem_class), 'C');
+  CHECK(common.json);
 }
 
 TEST(every_class_is_known_by_its_letter) {
@@ -47,10 +65,8 @@ TEST(what_is_wrong_is_named) {
 
 TEST(a_grid_is_for_those_that_take_one) {
   CHECK_EQ(problem({"--grid", "2x2"}), "there is no option '--grid'");
-  const auto options = std::get<Options>(parse({"--grid", "2x8"}, true));
-  REQUIRE(options.grid.has_value());
-  CHECK_EQ((*options.grid)[0], 2);
-  CHECK_EQ((*options.grid)[1], 8);
+  parse({"--grid", "2x8"}, true);
+  CHECK(asked.grid == std::array{2, 8});
   for (const char* text : {"2", "x2", "2x", "2x0", "-2x2", "2x2x2", "2 x 2", "99999999999x1", ""})
     CHECK_EQ(problem({"--grid", text}, true),
              "--grid " + std::string(text) + ": write two numbers of ranks, such as 2x8");

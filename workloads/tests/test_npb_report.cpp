@@ -9,12 +9,7 @@ using namespace crosscut::npb;
 
 namespace {
 
-constexpr Benchmark example{.name = "xx",
-                            .title = "An example",
-                            .operation = "things",
-                            .takes_grid = false,
-                            .unsuitable = nullptr,
-                            .run = nullptr};
+constexpr About example{.name = "xx", .title = "An example", .operation = "things"};
 
 Report report_of(std::vector<Check> checks) {
   Outcome outcome;
@@ -24,7 +19,7 @@ Report report_of(std::vector<Check> checks) {
   outcome.checks = std::move(checks);
   const std::vector<double> seconds{1, 4, 2, 3};
   const std::vector<double> communication_seconds{0.5, 0.25, 1.5, 1};
-  return make_report(example, {}, std::move(outcome), seconds, communication_seconds);
+  return make_report(example, ProblemClass::S, std::move(outcome), seconds, communication_seconds);
 }
 
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
@@ -81,7 +76,7 @@ TEST(figures_follow_for_programs_and_for_people_but_those_that_are_no_numbers) {
   outcome.figures = {{"gets", 12.5, "1/s"}, {"hidden", 0.25, "share", "1 KiB"}, {"clock", std::nan(""), "s"}};
   outcome.checks = {{"sum", 2, 1, 0, "expected"}};
   const std::vector<double> seconds{1};
-  const Report report = make_report(example, {}, std::move(outcome), seconds, seconds);
+  const Report report = make_report(example, ProblemClass::S, std::move(outcome), seconds, seconds);
   CHECK(contains(as_json(report),
                  "],\"figures\":[{\"name\":\"gets\",\"value\":12.5,\"unit\":\"1/s\",\"at\":\"\"},"
                  "{\"name\":\"hidden\",\"value\":0.25,\"unit\":\"share\",\"at\":\"1 KiB\"}]}"));

@@ -73,11 +73,11 @@ std::vector<Figure> figures(Communicator& world, const Scenario& scenario, const
 
 class Traffic final : public Application {
  public:
-  std::string_view name() const override { return "traffic"; }
-  std::string_view title() const override {
-    return "Traffic by the queue model: vehicles on their routes through a region that ranks share";
+  npb::About about() const override {
+    return {.name = "traffic",
+            .title = "Traffic by the queue model: vehicles on their routes through a region that ranks share",
+            .operation = "vehicles moved from link to link"};
   }
-  std::string_view operation() const override { return "vehicles moved from link to link"; }
   void preset(npb::ProblemClass problem_class) override { settings_.set_class(problem_class); }
   void declare(program::Arguments& arguments) override { settings_.declare(arguments); }
   std::string unsuitable(int ranks) const override { return settings_.unsuitable(ranks); }

@@ -40,10 +40,9 @@ class Workload:
     ranks: str
     """One of the numbers above (`ANY`, …); the program itself knows the largest number of each class."""
     shares: tuple[str, ...] = ()
-    """Folders of workloads/npb, or of workloads/ where it is none of NPB, that it has sources in, besides
-    `npb/common` and its own."""
+    """Folders of workloads/npb that it has sources in, besides those of all and its own."""
     suite: str = "npb"
-    """Empty: it stands alone, in workloads/NAME, with a `main` and options of its own."""
+    """Empty: it stands alone, in workloads/NAME."""
 
     @property
     def executable(self) -> str:
@@ -52,8 +51,10 @@ class Workload:
     @property
     def folders(self) -> tuple[str, ...]:
         """Folders of workloads/ with its sources and headers."""
-        own = "/".join(filter(None, (self.suite, "{}")))
-        return ("npb/common", *(own.format(one) for one in (*self.shares, self.name)))
+        shared = ("npb/common", "program")
+        if not self.suite:
+            return (*shared, self.name)
+        return (*shared, *(f"{self.suite}/{one}" for one in ("program", *self.shares, self.name)))
 
     def takes(self, ranks: int) -> bool:
         if self.ranks == SQUARE:
@@ -98,7 +99,6 @@ WORKLOADS = (
         "an array held by servers, as GAMESS has it",
         "requests for blocks, and blocks",
         EVEN,
-        ("program",),
         suite="",
     ),
     Workload(
@@ -106,7 +106,6 @@ WORKLOADS = (
         "computing while messages are under way",
         "to neighbours, of several sizes",
         SEVERAL,
-        ("program",),
         suite="",
     ),
     Workload(
@@ -114,7 +113,6 @@ WORKLOADS = (
         "vehicles on the roads of a region",
         "to neighbours, every step: tiny",
         ANY,
-        ("program",),
         suite="",
     ),
 )
@@ -318,8 +316,6 @@ def sources(workload: Workload) -> tuple[list[Path], list[Path]]:
     """Its source files, and the folders that hold them and its headers."""
     folders = [source_folder() / name for name in workload.folders]
     files = [file for folder in folders for file in sorted(folder.glob("*.cpp"))]
-    if not workload.suite:  # of NPB's they take the calls of MPI, not the program
-        files.remove(folders[0] / "main.cpp")
     return files, folders
 
 

@@ -81,10 +81,9 @@ Outcome run(Communicator& world, const Options& options) {
 
 namespace crosscut::npb {
 
-const Benchmark benchmark{.name = "bt",
-                          .title = "NAS Parallel Benchmark BT: block-tridiagonal systems",
-                          .operation = "floating point",
-                          .takes_grid = false,
+const Benchmark benchmark{.about = {.name = "bt",
+                                    .title = "NAS Parallel Benchmark BT: block-tridiagonal systems",
+                                    .operation = "floating point"},
                           .unsuitable = bt::unsuitable,
                           .run = bt::run};
 

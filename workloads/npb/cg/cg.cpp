@@ -143,10 +143,9 @@ Outcome run(Communicator& world, const Options& options) {
 
 namespace crosscut::npb {
 
-const Benchmark benchmark{.name = "cg",
-                          .title = "NAS Parallel Benchmark CG: conjugate gradients",
-                          .operation = "floating point",
-                          .takes_grid = false,
+const Benchmark benchmark{.about = {.name = "cg",
+                                    .title = "NAS Parallel Benchmark CG: conjugate gradients",
+                                    .operation = "floating point"},
                           .unsuitable = cg::unsuitable,
                           .run = cg::run};
 

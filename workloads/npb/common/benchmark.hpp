@@ -1,4 +1,4 @@
-// What each benchmark is to `main`: a name, the numbers of ranks that it can use, and how to run it.
+// What each benchmark is to its program: a name, the numbers of ranks that it can use, and how to run it.
 #pragma once
 
 #include <array>
@@ -14,7 +14,6 @@ namespace crosscut::npb {
 
 struct Options {
   ProblemClass problem_class = ProblemClass::S;
-  bool json = false;
   std::optional<std::array<int, 2>> grid{};  // FT: ranks along the second and the third dimension
 };
 
@@ -51,11 +50,15 @@ struct Outcome {
   std::vector<Figure> figures{};  // so are these
 };
 
-struct Benchmark {
-  std::string_view name;  // "is"
+struct About {
+  std::string_view name;  // "is", "data-server"
   std::string_view title;
-  std::string_view operation;  // what Mop/s counts
-  bool takes_grid;
+  std::string_view operation = "floating-point operations";  // what Mop/s counts
+};
+
+struct Benchmark {
+  About about;
+  bool takes_grid = false;
   // Why so many ranks cannot run it, and which can; empty where they can.
   std::string (*unsuitable)(int ranks, const Options& options);
   Outcome (*run)(Communicator& world, const Options& options);

@@ -62,14 +62,14 @@ double Report::million_operations_per_second() const {
   return seconds > 0 ? outcome.million_operations / seconds : 0;
 }
 
-Report make_report(const Benchmark& about, const Options& options, Outcome outcome,
+Report make_report(const About& about, ProblemClass problem_class, Outcome outcome,
                    std::span<const double> seconds, std::span<const double> communication_seconds) {
   const auto [least, most] = std::ranges::minmax(communication_seconds);
   return {
       .name = std::string(about.name),
       .title = std::string(about.title),
       .operation = std::string(about.operation),
-      .class_letter = letter(options.problem_class),
+      .class_letter = letter(problem_class),
       .ranks = static_cast<int>(seconds.size()),
       .outcome = std::move(outcome),
       .seconds = std::ranges::max(seconds),

@@ -26,7 +26,7 @@ struct Report {
 };
 
 // `seconds` and `communication_seconds`: of every rank.
-Report make_report(const Benchmark& about, const Options& options, Outcome outcome,
+Report make_report(const About& about, ProblemClass problem_class, Outcome outcome,
                    std::span<const double> seconds, std::span<const double> communication_seconds);
 
 std::string for_people(const Report& report);

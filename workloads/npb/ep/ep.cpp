@@ -91,10 +91,9 @@ Outcome run(Communicator& world, const Options& options) {
 
 namespace crosscut::npb {
 
-const Benchmark benchmark{.name = "ep",
-                          .title = "NAS Parallel Benchmark EP: pairs of normal deviates",
-                          .operation = "random numbers",
-                          .takes_grid = false,
+const Benchmark benchmark{.about = {.name = "ep",
+                                    .title = "NAS Parallel Benchmark EP: pairs of normal deviates",
+                                    .operation = "random numbers"},
                           .unsuitable = ep::unsuitable,
                           .run = ep::run};
 

@@ -183,11 +183,12 @@ Outcome run(Communicator& world, const Options& options) {
 
 namespace crosscut::npb {
 
-const Benchmark benchmark{.name = "ft",
-                          .title = "NAS Parallel Benchmark FT: Fourier transforms in three dimensions",
-                          .operation = "floating point",
-                          .takes_grid = true,
-                          .unsuitable = ft::unsuitable,
-                          .run = ft::run};
+const Benchmark benchmark{
+    .about = {.name = "ft",
+              .title = "NAS Parallel Benchmark FT: Fourier transforms in three dimensions",
+              .operation = "floating point"},
+    .takes_grid = true,
+    .unsuitable = ft::unsuitable,
+    .run = ft::run};
 
 }  // namespace crosscut::npb

@@ -40,11 +40,9 @@ Outcome run(Communicator& world, const Options& options) {
 
 namespace crosscut::npb {
 
-const Benchmark benchmark{.name = "is",
-                          .title = "NAS Parallel Benchmark IS: integer sort",
-                          .operation = "keys ranked",
-                          .takes_grid = false,
-                          .unsuitable = is::unsuitable,
-                          .run = is::run};
+const Benchmark benchmark{
+    .about = {.name = "is", .title = "NAS Parallel Benchmark IS: integer sort", .operation = "keys ranked"},
+    .unsuitable = is::unsuitable,
+    .run = is::run};
 
 }  // namespace crosscut::npb

@@ -138,10 +138,9 @@ Outcome run(Communicator& world, const Options& options) {
 
 namespace crosscut::npb {
 
-const Benchmark benchmark{.name = "lu",
-                          .title = "NAS Parallel Benchmark LU: lower-upper symmetric Gauss-Seidel",
-                          .operation = "floating point",
-                          .takes_grid = false,
+const Benchmark benchmark{.about = {.name = "lu",
+                                    .title = "NAS Parallel Benchmark LU: lower-upper symmetric Gauss-Seidel",
+                                    .operation = "floating point"},
                           .unsuitable = lu::unsuitable,
                           .run = lu::run};
 

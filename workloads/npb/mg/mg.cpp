@@ -172,11 +172,9 @@ Outcome run(Communicator& world, const Options& options) {
 
 namespace crosscut::npb {
 
-const Benchmark benchmark{.name = "mg",
-                          .title = "NAS Parallel Benchmark MG: multigrid",
-                          .operation = "floating point",
-                          .takes_grid = false,
-                          .unsuitable = mg::unsuitable,
-                          .run = mg::run};
+const Benchmark benchmark{
+    .about = {.name = "mg", .title = "NAS Parallel Benchmark MG: multigrid", .operation = "floating point"},
+    .unsuitable = mg::unsuitable,
+    .run = mg::run};
 
 }  // namespace crosscut::npb

@@ -82,10 +82,9 @@ Outcome run(Communicator& world, const Options& options) {
 
 namespace crosscut::npb {
 
-const Benchmark benchmark{.name = "sp",
-                          .title = "NAS Parallel Benchmark SP: scalar pentadiagonal systems",
-                          .operation = "floating point",
-                          .takes_grid = false,
+const Benchmark benchmark{.about = {.name = "sp",
+                                    .title = "NAS Parallel Benchmark SP: scalar pentadiagonal systems",
+                                    .operation = "floating point"},
                           .unsuitable = sp::unsuitable,
                           .run = sp::run};
 
