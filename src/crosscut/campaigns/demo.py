@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from crosscut.reports.view import open_view
 from crosscut.reports.words import about
 from crosscut.reports.words.sentences import figures_of
 from crosscut.run.run import Run
-from crosscut.session.measure import Launch, decide, open_session
+from crosscut.session.measure import Launch, decide, ready_session
 from crosscut.session.progress import reporter
 
 RANKS = 8
@@ -88,11 +87,7 @@ def _measure(known: core.Core, block: Block, directory: Path, screen: Screen) ->
     folder = directory / block.folder
     folder.mkdir(parents=True)
     results: list[StepResult] = []
-    with ExitStack() as stack:
-        listener = stack.enter_context(reporter(quiet=False))
-        session = stack.enter_context(open_session(decided, listener))
-        stack.enter_context(session.interruptible())
-        session.wait_ready()
+    with reporter(quiet=False) as listener, ready_session(decided, listener) as session:
         words = ["python", "-m", "crosscut.campaigns.demo"]
         results += measure_steps(session, block.steps, folder, decided, listener=listener, words=words)
     for result in results:

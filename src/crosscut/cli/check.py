@@ -5,10 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity, whole
-from crosscut.session.measure import decide, open_session
+from crosscut.session.measure import decide, ready_session
 from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
     from crosscut.analysis.compare.promises import Checked, PromiseVerdict
     from crosscut.analysis.compare.spec import Spec
     from crosscut.analysis.figures.cautions import Caution
-    from crosscut.session.client import Session
 
 EXIT_UNDECIDED = 3
 EPILOG = """
@@ -72,9 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--redact", action="store_true", help="Numbers in place of the names of nodes, everywhere."
     )
-    group.add_argument(
-        "--keep", type=options.folder, metavar="DIR", help="Keep the runs that were measured there."
-    )
+    options.add_keep(group)
     options.add_reading(group)
     group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
     group.add_argument("--quiet", action="store_true", help="Show no progress.")
@@ -155,12 +150,11 @@ def _measured(
             why = next((f"; {one.left_out}" for one in judged if one.left_out), "")
             print(f"crosscut: {count} repetitions: {words_check.sentence(judged)}{why}", file=sys.stderr)
 
-    with ExitStack() as stack:
-        folder = _folder(args.keep, stack)
-        session = stack.enter_context(open_session(decided, stack.enter_context(reporter(quiet=True))))
-        stack.enter_context(session.interruptible())
-        _say_remark(session, args)
-        session.wait_ready()
+    with (
+        options.folder_of_runs(args.keep) as folder,
+        reporter(quiet=True) as listener,
+        ready_session(decided, listener, options.remark_teller(args)) as session,
+    ):
         checked = checking.measure(session, decided, promised, folder, how, told)
         interrupted = session.interrupted
         # Read now, and kept: a temporary folder goes with this block.
@@ -168,18 +162,6 @@ def _measured(
         for run in checked.runs:
             _ = (run.node_names, run.node_indices)
     return checked, cautions, interrupted
-
-
-def _folder(keep: Path | None, stack: ExitStack) -> Path:
-    if keep is None:
-        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosscut-check-")))
-    folder = keep.absolute()
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"--keep {keep}: something is there already; name another folder")
-    if not folder.parent.is_dir():
-        raise UsageError(f"--keep {keep}: the folder {folder.parent} does not exist")
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: Sequence[Caution]) -> None:
@@ -228,15 +210,14 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
     baseline, asked = Run.open(args.baseline), ComparisonSettings()
     given.setdefault("ranks", baseline.ranks)
     decided = decide(core.load(), options.launch(given))
-    with ExitStack() as stack:
-        folder = _folder(args.keep, stack)
-        metadata = {"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks}
-        end = begun + given.get("time_limit", 30.0)
-        quick.refuse(baseline, decided, asked)
-        session = stack.enter_context(open_session(decided, stack.enter_context(reporter(args.quiet))))
-        stack.enter_context(session.interruptible())
-        _say_remark(session, args)
-        session.wait_ready()
+    metadata = {"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks}
+    end = begun + given.get("time_limit", 30.0)
+    quick.refuse(baseline, decided, asked)
+    with (
+        options.folder_of_runs(args.keep) as folder,
+        reporter(args.quiet) as listener,
+        ready_session(decided, listener, options.remark_teller(args)) as session,
+    ):
         run = quick.measure(session, baseline, decided, folder, end, asked, metadata)
         try:
             found = compare(baseline, run, groups_of(baseline), asked)
@@ -271,9 +252,3 @@ def _quick_untold(args: argparse.Namespace, error: UntoldError) -> int:
     else:
         terminal_compare.render_untold(screen_for(), error)
     return EXIT_UNDECIDED
-
-
-def _say_remark(session: Session, args: argparse.Namespace) -> None:
-    """Faults that are planted, as `run` says them."""
-    if (remark := session.remark()) and not args.quiet:
-        print(f"crosscut: {remark}", file=sys.stderr)

@@ -20,7 +20,7 @@ from crosscut.places import all_places
 from crosscut.places.base import RANKS_PER_HOST
 from crosscut.reports.terminal.screen import Rows, screen_for
 from crosscut.run.realm import Realm
-from crosscut.session.measure import Launch, open_session
+from crosscut.session.measure import Launch, ready_session
 
 EPILOG = """
 examples:
@@ -137,10 +137,8 @@ def _cloned(order: Order, launch: Launch, quiet: bool) -> CloneOutcome:
     with (
         places.decided(launch) as decided,
         reporter(quiet) as listener,
-        open_session(decided, listener) as session,
-        session.interruptible(),
+        ready_session(decided, listener) as session,
     ):
-        session.wait_ready()
         return clone(session, order)
 
 

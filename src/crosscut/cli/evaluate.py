@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from crosscut.campaigns.campaign import (
 )
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity, whole
-from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, open_session
+from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, ready_session
 from crosscut.session.progress import reporter
 from crosscut.session.refusal import refusal
 
@@ -119,11 +118,7 @@ def execute(args: argparse.Namespace) -> int:
     directory, decided, steps = _begin(known, given)
     _announce(steps, directory, decided, quiet=args.quiet)
     results: list[StepResult] = []
-    with ExitStack() as stack:
-        listener = stack.enter_context(reporter(args.quiet))
-        session = stack.enter_context(open_session(decided, listener))
-        stack.enter_context(session.interruptible())
-        session.wait_ready()
+    with reporter(args.quiet) as listener, ready_session(decided, listener) as session:
         # One by one: what was measured before an error stays in the list.
         results.extend(measure_steps(session, steps, directory, decided, listener=listener, words=args.words))
         interrupted = session.interrupted

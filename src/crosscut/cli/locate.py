@@ -6,9 +6,7 @@ import argparse
 import json
 import math
 import sys
-import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ from crosscut.base import core, units
 from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import quantity, whole
-from crosscut.session.measure import decide, open_session
+from crosscut.session.measure import decide, ready_session
 from crosscut.session.progress import reporter
 
 if TYPE_CHECKING:
@@ -83,9 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-o", "--network", type=Path, metavar="FILE", help="Write the structure as a network file."
     )
-    group.add_argument(
-        "--keep", type=options.folder, metavar="DIR", help="Keep the runs that were measured there."
-    )
+    options.add_keep(group)
     options.add_cabling(group)
     options.add_reading(group)
     group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
@@ -165,13 +161,11 @@ def _measured(
             why = " once more: this machine limited all of these" if again else ""
             print(f"crosscut: {measured} phases measured, {next_phases} to come{why}", file=sys.stderr)
 
-    with ExitStack() as stack:
-        folder = _folder(args.keep, stack)
-        session = stack.enter_context(open_session(decided, stack.enter_context(reporter(quiet=True))))
-        stack.enter_context(session.interruptible())
-        if (remark := session.remark()) and not args.quiet:
-            print(f"crosscut: {remark}", file=sys.stderr)
-        session.wait_ready()
+    with (
+        options.folder_of_runs(args.keep) as folder,
+        reporter(quiet=True) as listener,
+        ready_session(decided, listener, options.remark_teller(args)) as session,
+    ):
         searched = locating.locate(session, decided, folder, how, told)
         interrupted = session.interrupted
     if searched.located is None:
@@ -184,18 +178,6 @@ def _measured(
     found = of_run.of_located(searched.located, searched.names, searched.gained, searched.nodes)
     found, structure = of_run.after_search(found, searched.located.structure)
     return found, structure, searched.planted, interrupted
-
-
-def _folder(keep: Path | None, stack: ExitStack) -> Path:
-    if keep is None:
-        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="crosscut-locate-")))
-    folder = keep.absolute()
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"--keep {keep}: something is there already; name another folder")
-    if not folder.parent.is_dir():
-        raise UsageError(f"--keep {keep}: the folder {folder.parent} does not exist")
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def _tell(

@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from crosscut.places import DEFAULT, find_place
 from crosscut.run.format import DamagedRun, load_json
 from crosscut.session import restarts
 from crosscut.session.client import JobOutcome, Listener
-from crosscut.session.measure import Decided, checked_out, decide, default_out, open_session
+from crosscut.session.measure import Decided, checked_out, decide, default_out, ready_session
 from crosscut.session.progress import reporter
 
 EPILOG = """
@@ -240,12 +239,10 @@ def measure(job: Job, decided: Decided, quiet: bool) -> tuple[JobOutcome, bool]:
 
 
 def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOutcome, bool]:
-    with ExitStack() as stack:
-        session = stack.enter_context(open_session(decided, listener))
-        stack.enter_context(session.interruptible())
-        if remark := session.remark():
-            listener({"event": "note", "message": remark})
-        session.wait_ready()
+    def remarked(remark: str) -> None:
+        listener({"event": "note", "message": remark})
+
+    with ready_session(decided, listener, remarked) as session:
         try:
             return session.run(job), session.interrupted
         except (SessionError, Interrupted) as error:

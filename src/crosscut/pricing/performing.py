@@ -25,7 +25,7 @@ from crosscut.pricing.mix import Mix, Work
 from crosscut.pricing.plant import Plant, plant
 from crosscut.run.run import Run
 from crosscut.session.client import Listener, Session
-from crosscut.session.measure import Launch, decide, open_session
+from crosscut.session.measure import Launch, decide, ready_session
 
 Told = Callable[[str], None]
 
@@ -148,9 +148,7 @@ def simulating(site: SizedCandidate, mix: Mix, listener: Listener) -> Iterator[T
 
         def source(work: Work, _site: SizedCandidate) -> Interval:
             if not open_:
-                session = stack.enter_context(open_session(decide(core.load(), launch), listener))
-                stack.enter_context(session.interruptible())
-                session.wait_ready()
+                session = stack.enter_context(ready_session(decide(core.load(), launch), listener))
                 open_.append(session)
             found = _simulated(open_[0], work, Path(folder) / f"{len(list(Path(folder).iterdir()))}.zarr")
             return in_doubt(found, mix.simulation_error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from crosscut.reproduce import applying, computing, steps
 from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.run.realm import Realm
 from crosscut.session.client import Listener, Session
-from crosscut.session.measure import Launch, decide, open_session
+from crosscut.session.measure import Launch, decide, ready_session
 from crosscut.workloads.applications import WorkloadError
 
 Told = Callable[[str], None]
@@ -156,10 +156,7 @@ def _group(
     decided = decide(core.load(), launch)
     marks = computing.Marks(how.listener)
     known: dict[tuple[object, ...], list[computing.PhaseOutcome]] = {}
-    with ExitStack() as stack:
-        session = stack.enter_context(open_session(decided, marks))
-        stack.enter_context(session.interruptible())
-        session.wait_ready()
+    with ready_session(decided, marks) as session:
         for series in group:
             how.told(f"{series.name} on {place}")
             if series.quantity.step == "computing":

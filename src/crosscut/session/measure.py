@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -85,6 +87,19 @@ def decide(core: core_module.Core, launch: Launch) -> Decided:
 def open_session(decided: Decided, listener: Listener) -> Session:
     """Starts the ranks; the caller closes the session."""
     return Session(decided.place.start(decided.options), listener)
+
+
+@contextmanager
+def ready_session(
+    decided: Decided, listener: Listener, remarked: Callable[[str], None] = lambda _: None
+) -> Iterator[Session]:
+    """A session whose ranks have joined; signals end its job in order. `remarked` gets the place's remark,
+    if it has one."""
+    with open_session(decided, listener) as session, session.interruptible():
+        if remark := session.remark():
+            remarked(remark)
+        session.wait_ready()
+        yield session
 
 
 def default_out(pattern: str, backend: str, folder: Path) -> Path:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +70,32 @@ def cabling_of(args: argparse.Namespace) -> Cabling | None:
     if not args.switch_counters:
         return found
     return replace(found, counted=switch_counters.read(*args.switch_counters))
+
+
+def add_keep(parser: argparse._ActionsContainer) -> None:
+    """`--keep`: `folder_of_runs`."""
+    parser.add_argument("--keep", type=folder, metavar="DIR", help="Keep the runs that were measured there.")
+
+
+@contextmanager
+def folder_of_runs(keep: Path | None) -> Iterator[Path]:
+    """The new folder that `--keep` names; without it, one that is gone at the end."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="crosscut-") as temporary:
+            yield Path(temporary)
+        return
+    kept = keep.absolute()
+    if kept.exists() and any(kept.iterdir()):
+        raise UsageError(f"--keep {keep}: something is there already; name another folder")
+    if not kept.parent.is_dir():
+        raise UsageError(f"--keep {keep}: the folder {kept.parent} does not exist")
+    kept.mkdir(exist_ok=True)
+    yield kept
+
+
+def remark_teller(args: argparse.Namespace) -> Callable[[str], None]:
+    """Says on standard error what a place remarks on a session (planted faults), unless `--quiet`."""
+    return lambda remark: None if args.quiet else print(f"crosscut: {remark}", file=sys.stderr)
 
 
 def add_reading(parser: argparse._ActionsContainer) -> None:
