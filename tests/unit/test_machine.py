@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,11 @@ def by_name(findings: list[Fact], name: str) -> Fact:
 
 
 @pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     core.load.cache_clear()
     monkeypatch.setenv("CROSSCUT_CORE", str(Path(__file__).parent / "fake_core.py"))
+    yield
+    core.load.cache_clear()
 
 
 def test_everything_that_is_missing_comes_with_advice() -> None:
