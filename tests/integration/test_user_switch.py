@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from running_switch import UserSwitch
 
-from crosscut.lab.switch.program import Tap, UserSwitch, UserSwitchError, find_switch, mac_of, trust_of
+from crosscut.lab.switch.program import Tap, UserSwitchError, find_switch, mac_of, trust_of
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or shutil.which("ip") is None or not Path("/dev/net/tun").exists(),
@@ -256,7 +257,7 @@ def test_hostile_frames_are_counted_and_the_switch_works_on(nodes: list[str], ne
 
 def test_devices_go_when_the_parent_dies(nodes: list[str], network: Path) -> None:
     parent = (
-        "import sys; from pathlib import Path; from crosscut.lab.switch.program import *\n"
+        "import sys; from pathlib import Path; from running_switch import Tap, UserSwitch\n"
         "switch = UserSwitch(Path(sys.argv[1]), (Tap(0, Path(sys.argv[2])),)).__enter__()\n"
         "print(switch._process.pid, flush=True); sys.stdin.read()"
     )

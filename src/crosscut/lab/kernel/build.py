@@ -58,7 +58,7 @@ def build(plan: LabPlan, folder: Path) -> None:
 
 def spaces(plan: LabPlan, folder: Path) -> None:
     """Namespaces of the switches and of every node, pinned, with names and settings. Without adapters: these
-    come from `switches`, or from a program that is the network (user_switch.py)."""
+    come from `switches`, or from a program that is the network (`lab/switch/`)."""
     for kind in (*_SPACES, "shm"):
         (folder / kind).mkdir(exist_ok=True)
     namespaces.unshare(namespaces.NEW_NET)
