@@ -140,7 +140,9 @@ def test_several_runs_number_a_node_alike_by_the_largest():
 
 
 def test_many_chosen_nodes_are_counted():
-    promise = Promise("p", spec.PromiseKind.ROUTE, "aapc", 1, 1.0, "at least 1 B/s", nodes=("n*",))
+    promise = Promise(
+        name="p", kind=spec.PromiseKind.ROUTE, pattern="aapc", size_bytes=1, bound=1.0, nodes=("n*",)
+    )
     known = Aliases({f"n{number}": f"node {number + 1}" for number in range(30)})
-    of = spec.Spec(Path("s"), "t", 0.01, (promise,), "")
+    of = spec.Spec(title="t", promises=(promise,))
     assert redaction.spec(of, known).promises[0].nodes == ("30 chosen nodes",)

@@ -1,40 +1,125 @@
-"""Typed reading of a TOML document that anybody may have written: errors name file, line, table and key."""
+"""Reads TOML files that people write into dataclasses, strictly: errors name file, line, table and key.
+
+A dataclass declares a table. A field with a default may be missing; the field's type says what the file has:
+
+- `str`, `int`, `float`, an `Enum` of texts; `Path`: relative to the file's folder
+- another dataclass: a table; `tuple[X, ...]`: a list, or an array of tables; `tuple[X, X]`: a list of two
+- `Mapping[str, X]`: a table with any keys; `Table`: no key, but the table itself, for later complaints
+
+`Annotated` adds `Key`, `Between`, `OneOf`, `Raw`, `Writing`, and functions that read a text or raise
+UsageError.
+"""
 
 from __future__ import annotations
 
 import difflib
 import math
 import tomllib
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from enum import Enum
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from types import UnionType
+from typing import Annotated, Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from crosscut.base import toml_lines, units
+from crosscut.base import bounded_file, toml_lines
 from crosscut.base.errors import UsageError, plainly
 
 LARGEST_FILE_BYTES = 1 << 20
 LONGEST_LIST = 4096
 LONGEST_TEXT = 100_000
-
-
-def document(path: Path) -> Table:
-    """The file's top table."""
-    try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise UsageError(f"{path}: larger than {units.size(LARGEST_FILE_BYTES)}: not an experiment")
-        text = path.read_bytes().decode("utf-8")
-        return Table(str(path), "", tomllib.loads(text), (), toml_lines.lines(text))
-    except tomllib.TOMLDecodeError as error:
-        line, what = toml_lines.mistake(error, text)
-        raise UsageError(f"{path}:{line}: not TOML: {what}") from error
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: {plainly(error)}") from error
+LONGEST_LINE = 400
+Record = TypeVar("Record")
+Marks = tuple[Any, ...]
+"""What `Annotated` adds to a type."""
 
 
 @dataclass(frozen=True)
+class Key:
+    """The key's name in the file, where it is not the field's. Empty: the file does not have it."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Between:
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class OneOf:
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A function that reads a value of any TOML type; raises UsageError."""
+
+    read: Callable[[Any], Any]
+
+    def __call__(self, value: Any) -> Any:
+        return self.read(value)
+
+
+class Writing(Enum):
+    SAME_TABLE = "the keys of this dataclass stand among those around it; None if none of them does"
+    ONE_OR_MORE = "a single value counts as a list of one"
+
+
+def filled(text: str) -> str:
+    if not text.strip():
+        raise UsageError("is empty")
+    return text
+
+
+def printable(text: str) -> str:
+    """No control characters, which a terminal would obey."""
+    if not text.isprintable() or len(text) > LONGEST_LINE:
+        raise UsageError(f"write one line of at most {LONGEST_LINE} characters that can be printed")
+    return text
+
+
+def scalar(value: Any) -> str:
+    """A text, number or switch as the core takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not (_is_whole(value) or (isinstance(value, str) and len(value) <= LONGEST_TEXT)):
+        raise UsageError(f"{_shown(value)} is not a text, a whole number, true or false")
+    return str(value)
+
+
+Filled = Annotated[str, filled]
+Line = Annotated[str, printable]
+FilledLine = Annotated[str, printable, filled]
+Scalars = Mapping[str, Annotated[str, Raw(scalar)]]
+
+
+def document(path: Path, expected: str = "an experiment") -> Table:
+    """The file's top table. `expected`: `an experiment`."""
+    content = bounded_file.read(path, LARGEST_FILE_BYTES, expected)
+    try:
+        return parse(content.decode("utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: {plainly(error)}") from error
+
+
+def parse(text: str, path: Path) -> Table:
+    try:
+        return Table(str(path), "", tomllib.loads(text), (), toml_lines.lines(text), text)
+    except tomllib.TOMLDecodeError as error:
+        line, what = toml_lines.mistake(error, text)
+        raise UsageError(f"{path}:{line}: not TOML: {what}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: {plainly(error)}") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: a number in it has too many digits") from error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """One table of the file. Keys are asked for by type; what nobody may ask for is refused by `only`."""
+    """One table of a file."""
 
     file: str
     where: str
@@ -42,10 +127,15 @@ class Table:
     values: dict[str, Any]
     path: toml_lines.Where
     lines: toml_lines.Lines
+    source: str = ""
+    """The file as text; of its top table only."""
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.values
 
     def fail(self, key: str, what: str) -> NoReturn:
         place = ", ".join(part for part in (self.where, f"key '{key}'" if key else "") if part)
-        raise UsageError(f"{self.file}:{self.line(key)}: {place}: {what}")
+        raise UsageError(": ".join(filter(None, (f"{self.file}:{self.line(key)}", place, what))))
 
     def line(self, key: str = "") -> int:
         """The line of a key; if the key is missing, of the table."""
@@ -54,12 +144,111 @@ class Table:
     def only(self, known: Collection[str]) -> None:
         for key in self.values:
             if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                hint = f"did you mean '{near[0]}'?" if near else f"there is {', '.join(sorted(known))}"
-                self.fail(key, f"there is no such key; {hint}")
+                self.fail(key, f"there is no such key; {_near(key, known)}")
 
-    def __contains__(self, key: str) -> bool:
-        return key in self.values
+    def choice(self, key: str, value: str, choices: Collection[str]) -> None:
+        if value not in choices:
+            self.fail(key, f"'{value}' is unknown; {_near(value, choices)}")
+
+    def table(self, key: str) -> Table:
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            self.fail(key, "is not a table")
+        return self._inside(f"{self.where} [{key}]".strip(), value, key)
+
+    def read(self, record: Callable[..., Record]) -> Record:
+        """`record` is the dataclass."""
+        self.only(keys(record))
+        found: dict[str, Any] = {}
+        for name, key, form, marks, required in _fields(record):
+            if form is Table:
+                found[name] = self
+            elif Writing.SAME_TABLE in marks:
+                if here := {inner: self.values[inner] for inner in keys(form) if inner in self}:
+                    found[name] = replace(self, values=here).read(form)
+            elif key in self:
+                found[name] = self.value(key, self.values[key], form, marks)
+            elif required:
+                self.fail(key, "is missing")
+        return record(**found)
+
+    def value(self, key: str, value: Any, hint: Any, outer: Marks = ()) -> Any:
+        form, marks = _form(hint, outer)
+        kind, inner = get_origin(form) or form, get_args(form)
+        readers = [mark for mark in marks if callable(mark)]
+        if readers or issubclass(kind, str | Path | Enum):
+            return self._text(key, value, kind, marks, readers)
+        if kind is tuple:
+            return self._list(key, value, inner, marks)
+        if is_dataclass(kind):
+            return self.table(key).read(form)
+        if kind is Mapping:
+            table = self.table(key)
+            return {each: table.value(each, one, inner[1]) for each, one in table.values.items()}
+        (bounds,) = (mark for mark in marks if isinstance(mark, Between))
+        return self._number(key, value, kind, bounds)
+
+    def _text(self, key: str, value: Any, kind: type, marks: Marks, readers: Sequence[Any]) -> Any:
+        if not any(isinstance(reader, Raw) for reader in readers):
+            if not isinstance(value, str) or len(value) > LONGEST_TEXT:
+                self.fail(key, f"{_shown(value)} is not a text in quotation marks")
+            for mark in marks:
+                if isinstance(mark, OneOf):
+                    self.choice(key, value, mark.choices)
+        if issubclass(kind, Enum):
+            self.choice(key, value, [one.value for one in kind])
+            return kind(value)
+        if issubclass(kind, Path):
+            return self._beside(key, value)
+        try:
+            for reader in readers:
+                value = reader(value)
+        except UsageError as error:
+            self.fail(key, str(error))
+        return value
+
+    def _beside(self, key: str, text: str) -> Path:
+        if not text.isprintable():
+            self.fail(key, "has a character that cannot be printed")
+        try:
+            return Path(self.file).parent / Path(text).expanduser()
+        except RuntimeError:
+            self.fail(key, f"'{text}': nobody of that name has a home here")
+
+    def _list(self, key: str, value: Any, inner: tuple[Any, ...], marks: Marks) -> tuple[Any, ...]:
+        if Writing.ONE_OR_MORE in marks and not isinstance(value, list):
+            return (self.value(key, value, inner[0], marks),)
+        record = _form(inner[0])[0]
+        of_tables = is_dataclass(record) and not any(map(callable, _form(inner[0])[1]))
+        if not isinstance(value, list) or (of_tables and not all(isinstance(one, dict) for one in value)):
+            expected = f"tables; write [[{key}]]" if of_tables else "in square brackets"
+            self.fail(key, f"{_shown(value)} is not a list {'of ' * of_tables}{expected}")
+        if len(value) > LONGEST_LIST:
+            self.fail(key, f"has {len(value)} entries; at most {LONGEST_LIST}")
+        if of_tables:
+            return tuple(
+                self._inside(f"[[{key}]] {at + 1}", one, key, at).read(record) for at, one in enumerate(value)
+            )
+        if inner[-1] is not Ellipsis:
+            if len(value) != len(inner):
+                self.fail(key, f"{_shown(value)} is not a list of {len(inner)}")
+            return tuple(self.value(key, one, its, marks) for one, its in zip(value, inner, strict=True))
+        return tuple(self.value(key, one, inner[0], marks) for one in value)
+
+    def _number(self, key: str, value: Any, kind: type, bounds: Between) -> float:
+        least, most = bounds.least, bounds.most
+        if kind is int:
+            if not _is_whole(value) or not least <= value <= most:
+                self.fail(key, f"{_shown(value)} is not a whole number from {least:,} to {most:,}")
+            return int(value)
+        if not (isinstance(value, float) or _is_whole(value)):
+            self.fail(key, f"{_shown(value)} is not a number")
+        if not least <= value <= most:  # nor not a number
+            self.fail(key, f"{_shown(value)} is out of range; from {least:g} to {most:g}")
+        return float(value)
+
+    def _inside(self, where: str, values: dict[str, Any], *path: str | int) -> Table:
+        return Table(self.file, where, values, (*self.path, *path), self.lines)
 
     def text(self, key: str, default: str | None = None, choices: Collection[str] = ()) -> str:
         value = self._get(key, default)
@@ -72,28 +261,28 @@ class Table:
         return value
 
     def whole(self, key: str, default: int | None, least: int, most: int) -> int:
-        return self._whole(key, self._get(key, default), least, most)
+        return self._former_whole(key, self._get(key, default), least, most)
 
     def wholes(self, key: str, least: int, most: int) -> tuple[int, ...]:
-        return tuple(self._whole(key, value, least, most) for value in self._list(key))
+        return tuple(self._former_whole(key, value, least, most) for value in self._former_list(key))
 
     def ranges(self, key: str, least: int, most: int) -> tuple[tuple[int, int], ...]:
         """`[[16, 47], [48, 79]]`: first and last of each."""
         found = []
-        for value in self._list(key):
+        for value in self._former_list(key):
             if not isinstance(value, list) or len(value) != 2:
                 self.fail(key, f"{_shown(value)} is not a pair of numbers in square brackets: first, last")
-            first, last = (self._whole(key, one, least, most) for one in value)
+            first, last = (self._former_whole(key, one, least, most) for one in value)
             if last < first:
                 self.fail(key, f"{last:,} is below {first:,}")
             found.append((first, last))
         return tuple(found)
 
     def number(self, key: str, default: float | None, least: float, most: float) -> float:
-        return self._number(key, self._get(key, default), least, most)
+        return self._former_number(key, self._get(key, default), least, most)
 
     def numbers(self, key: str, least: float, most: float) -> tuple[float, ...]:
-        return tuple(self._number(key, value, least, most) for value in self._list(key))
+        return tuple(self._former_number(key, value, least, most) for value in self._former_list(key))
 
     def quantity(self, key: str, parse: Callable[[str], int], default: str | None = None) -> int:
         """A text with its unit."""
@@ -105,7 +294,7 @@ class Table:
 
     def quantities(self, key: str, parse: Callable[[str], int]) -> tuple[int, ...]:
         found = []
-        for value in self._list(key):
+        for value in self._former_list(key):
             if not isinstance(value, str):
                 self.fail(key, f"{_shown(value)} is not a text in quotation marks")
             try:
@@ -113,12 +302,6 @@ class Table:
             except UsageError as error:
                 self.fail(key, str(error))
         return tuple(found)
-
-    def table(self, key: str) -> Table:
-        value = self.values.get(key, {})
-        if not isinstance(value, dict):
-            self.fail(key, "is not a table")
-        return Table(self.file, f"{self.where} [{key}]".strip(), value, (*self.path, key), self.lines)
 
     def tables(self, key: str) -> tuple[Table, ...]:
         value = self.values.get(key, [])
@@ -149,7 +332,7 @@ class Table:
             self.fail(key, "is missing")
         return value
 
-    def _list(self, key: str) -> list[Any]:
+    def _former_list(self, key: str) -> list[Any]:
         value = self.values.get(key, [])
         if not isinstance(value, list):
             self.fail(key, f"{_shown(value)} is not a list in square brackets")
@@ -157,12 +340,12 @@ class Table:
             self.fail(key, f"has {len(value)} entries; at most {LONGEST_LIST}")
         return value
 
-    def _whole(self, key: str, value: object, least: int, most: int) -> int:
+    def _former_whole(self, key: str, value: object, least: int, most: int) -> int:
         if type(value) is not int or not least <= value <= most:
             self.fail(key, f"{_shown(value)} is not a whole number from {least:,} to {most:,}")
         return value
 
-    def _number(self, key: str, value: object, least: float, most: float) -> float:
+    def _former_number(self, key: str, value: object, least: float, most: float) -> float:
         if type(value) not in (int, float) or not isinstance(value, int | float):
             self.fail(key, f"{_shown(value)} is not a number")
         if not math.isfinite(value) or not least <= value <= most:
@@ -170,6 +353,64 @@ class Table:
         return float(value)
 
 
+NO_TABLE = Table("", "", {}, (), toml_lines.Lines({}))
+"""Where a record that no file has would stand."""
+
+
+def check_apart(records: Iterable[Any]) -> None:
+    """Two records of the same `name` are an error at the second one. They hold their tables as `at`."""
+    first: dict[str, Table] = {}
+    for one in records:
+        if (before := first.setdefault(one.name, one.at)) is not one.at:
+            line = before.line("name")
+            one.at.fail("name", f"two are named '{one.name}', here and in line {line}; name each apart")
+
+
+@cache
+def _fields(record: Any) -> tuple[tuple[str, str, Any, Marks, bool], ...]:
+    """Name, key, type, marks, and if the file must have it, of each field that a file may have."""
+    hints = get_type_hints(record, include_extras=True)
+    found = []
+    for one in fields(record):
+        form, marks = _form(hints[one.name])
+        key = next((mark.name for mark in marks if isinstance(mark, Key)), one.name)
+        if key:
+            required = one.default is MISSING and one.default_factory is MISSING
+            found.append((one.name, key, form, marks, required))
+    return tuple(found)
+
+
+@cache
+def keys(record: Any) -> frozenset[str]:
+    found: set[str] = set()
+    for _, key, form, marks, _ in _fields(record):
+        if form is not Table:
+            found |= keys(form) if Writing.SAME_TABLE in marks else {key}
+    return frozenset(found)
+
+
+def _form(hint: Any, marks: Marks = ()) -> tuple[Any, Marks]:
+    """The type without `Annotated` and `| None`, and all marks, the innermost first."""
+    if get_origin(hint) is Annotated:
+        return _form(hint.__origin__, (*hint.__metadata__, *marks))
+    if get_origin(hint) in (Union, UnionType):
+        return _form(get_args(hint)[0], marks)
+    return hint, marks
+
+
+def _is_whole(value: object) -> bool:
+    """True for TOML's integers; tomllib also reads larger ones, and Python takes switches for integers."""
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def _near(wrong: str, there: Collection[str]) -> str:
+    near = difflib.get_close_matches(wrong, there, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"there is {', '.join(sorted(there)) or 'none'}"
+
+
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of thousands of digits
+        return "a number of too many digits"
     return text if len(text) <= 60 else text[:57] + "…"

@@ -42,7 +42,9 @@ def read(path: Path, ranks: int) -> tuple[Spec, tuple[PromiseVerdict, ...]]:
     if not 0 < top.error_rate < 0.5:
         raise UsageError(f"{path}: error_rate: {top.error_rate:g}: it should be between 0 and 0.5")
     found = tuple(_judged(entry, f"{path}: promise {at}", ranks) for at, entry in enumerate(top.promises, 1))
-    return Spec(path, top.title, top.error_rate, tuple(one.promise for one in found), ""), found
+    return Spec(
+        title=top.title, error_rate=top.error_rate, promises=tuple(one.promise for one in found), path=path
+    ), found
 
 
 @dataclass(frozen=True)
