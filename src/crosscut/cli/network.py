@@ -76,11 +76,11 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _title(path: Path) -> str:
-    import tomllib
+    from crosscut.base import toml_fields
 
     try:
-        return str(tomllib.loads(path.read_text(encoding="utf-8")).get("title", ""))
-    except (OSError, ValueError):
+        return str(toml_fields.document(path, "a network").values.get("title", ""))
+    except CrosscutError:
         return "cannot be read; see crosscut network check"
 
 

@@ -56,8 +56,8 @@ def by_unit(plant: Plant, parts: Fitting) -> list[BillLine]:
         part, book = parts[0]
         there = ", ".join(f"{step.least:,} to {step.most:,}" for step in part.steps)
         raise NoPrice(
-            f"{book.name}, line {part.line}: '{part.name}' has no price for {plant.ports:,} ports; it has "
-            f"for {there}"
+            f"{book.name}, line {part.at.line()}: '{part.name}' has no price for {plant.ports:,} ports; "
+            f"it has for {there}"
         )
     return found
 

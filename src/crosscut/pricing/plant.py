@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from crosscut.base import toml_fields
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.network import description as network
 from crosscut.network.description import Graph
@@ -132,10 +132,10 @@ def _all_full(figures: Mapping[str, Any]) -> Wiring | None:
     """Wiring of a network too large to list: if as many ports are wired as all switches of its radix have,
     each has that many."""
     try:
-        document = tomllib.loads(Path(str(figures["file"])).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        document = toml_fields.document(Path(str(figures["file"])), "a network")
+    except UsageError:
         return None
-    generator, counts = document.get("generator"), figures["counts"]
+    generator, counts = document.values.get("generator"), figures["counts"]
     radix = generator.get("radix") if isinstance(generator, dict) else None
     if type(radix) is not int or counts["switch_ports"] != radix * counts["switches"]:
         return None

@@ -6,11 +6,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.prediction import calibrating, predicting, source
 from crosscut.prediction import trace as traces
-from crosscut.pricing import mix
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Mix, Work
 from crosscut.pricing.performing import SizedCandidate, TimeSource, in_doubt
@@ -34,15 +32,13 @@ def mix_of(paths: Sequence[Path]) -> Mix:
             )
     names = [_name(path) for path in paths]
     works = tuple(
-        Work(name if names.count(name) == 1 else str(path), 1.0, trace=path, where=f"--performance {path}")
+        Work(name=name if names.count(name) == 1 else str(path), trace=path, where=f"--performance {path}")
         for path, name in zip(paths, names, strict=True)
     )
     return Mix(
         path=paths[0],
         title=" and ".join(dict.fromkeys(work.name for work in works)),
         ranks=ranks,
-        within=units.parse_fraction(mix.WITHIN),
-        simulation_error=units.parse_fraction(mix.SIMULATION_ERROR),
         works=works,
     )
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crosscut.base.errors import UsageError, plainly
+from crosscut.base import toml_fields
+from crosscut.base.errors import UsageError
+from crosscut.base.toml_fields import Table
 
 Changes = Mapping[str, int | str]
 Rule = Callable[[Mapping[str, Any], int], Changes]
-LARGEST_FILE_BYTES = 1 << 20
 
 
 class NotResizable(UsageError):
@@ -23,33 +23,27 @@ class NotResizable(UsageError):
 
 def resized(path: Path, hosts: int) -> str:
     """Text of the description with at least so many hosts, as few more as the design allows."""
-    try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise UsageError(f"{path}: more than 1 MiB is no description of a network")
-        text = path.read_bytes().decode("utf-8")
-        document = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: {plainly(error)}") from error
-    generator = document.get("generator")
+    document = toml_fields.document(path, "a description of a network")
+    generator = document.values.get("generator")
     kind = generator.get("kind") if isinstance(generator, dict) else None
     if not isinstance(generator, dict) or kind not in RULES:
         made = f"a {kind}" if kind else "listed host by host"
         raise NotResizable(f"{made}: what it is with another number of hosts, its description does not say")
-    return _changed(text, document, RULES[str(kind)](generator, hosts))
+    return _changed(document, RULES[str(kind)](generator, hosts))
 
 
-def _changed(text: str, document: Mapping[str, Any], changes: Changes) -> str:
+def _changed(document: Table, changes: Changes) -> str:
     """Line by line, so that all else stays; read again, to see that it does."""
-    lines = [line for line in text.splitlines() if not _sets(line, changes)]
+    lines = [line for line in document.source.splitlines() if not _sets(line, changes)]
     head = next((at for at, line in enumerate(lines) if re.match(r"\s*\[generator\]", line)), None)
     if head is not None:
         lines[head + 1 : head + 1] = [f"{key} = {json.dumps(value)}" for key, value in changes.items()]
     changed = "\n".join(lines) + "\n"
-    wanted = {**document, "generator": {**document["generator"], **changes}}
+    wanted = {**document.values, "generator": {**document.values["generator"], **changes}}
     try:
-        if tomllib.loads(changed) == wanted:
+        if toml_fields.parse(changed, Path(document.file)).values == wanted:
             return changed
-    except tomllib.TOMLDecodeError:
+    except UsageError:
         pass
     raise NotResizable("write its [generator] as a table of its own, one key a line: then it can be")
 
