@@ -53,7 +53,7 @@ def test_what_the_file_says_is_read(read: Experiment) -> None:
         "W",
         ("--waiting", "sleep"),
     )
-    assert (found.base_ranks, found.base_options) == (2, ())
+    assert (found.base.ranks, found.base_options) == (2, ())
     assert (series.pattern, series.rank_counts, series.x) == ("", (4, 8), (2.0, 4.0))
 
 
@@ -75,7 +75,7 @@ def test_a_base_without_options_has_those_of_the_series(tmp_path: Path) -> None:
         ("[4, 8]", "[4, 7]", "data-server takes an even number of ranks, not 7"),
         ('"time left"', '"drop"\nmessage = "1B"\npattern = "aapc"', "'workload': names an app"),
         ('on = "sim"', 'on = "both"', "nodes of a lab share this machine's cores"),
-        ('workload = "data-server"\n', "", "'workload': names an application"),
+        ('workload = "data-server"\n', "", "'workload': is missing"),
         ('workload = "data-server"', 'pattern = "aapc"\nworkload = "ft"', "'pattern': there is no such key"),
     ],
 )  # fmt: skip

@@ -131,7 +131,7 @@ def test_an_aim_is_missed_by_the_mean_or_by_the_worst(read: experiment.Experimen
     assert met(0.96, 1.04)
     assert met(0.92, 1.09) is False  # the mean
     assert met(1.0, 0.89) is False  # the worst
-    assert met(0.5, 2.0, replace(read, mean_aim=None, worst_aim=None)) is None
+    assert met(0.5, 2.0, replace(read, aim=experiment.Aim())) is None
 
 
 def test_what_was_not_measured_has_no_error(read: experiment.Experiment) -> None:

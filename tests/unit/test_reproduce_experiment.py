@@ -34,7 +34,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 def test_what_the_file_says_is_read(tmp_path: Path) -> None:
     read = experiment.read(written(tmp_path, WHOLE))
     (series,) = read.series
-    assert (read.name, series.dilation, read.mean_aim) == ("it", 10.0, None)
+    assert (read.name, series.dilation, read.aim.mean) == ("it", 10.0, None)
     assert series.parameters == {"pairs": "0-1,2-3", "cumulative": "true"}
     assert (series.messages, series.lab_messages) == ((10 << 20,), (500_000,))
     assert series.on == ("lab", "sim")
@@ -84,12 +84,12 @@ def test_every_experiment_that_comes_along_is_read_and_names_its_paper() -> None
         ("published = [11.3,", "reckoned = [", "key 'reckoned': has 2 figures for 3 values"),
         (SERIES, "", "at least one [[series]]"),
         (SERIES, SERIES + SERIES, "two are named 'one'"),
-        (f"[lab]\ndilation = 10\n{SERIES}", "series = 3", "key 'series': is not a list of tables"),
+        (f"[lab]\ndilation = 10\n{SERIES}", "series = 3", "key 'series': 3 is not a list of tables"),
         ('pattern = "pairs"', 'pattern = "pairs"\noutside_the_aim = [3]', "3 is not among the figures"),
         ("[lab]", "[lab", "not TOML"),
         ('unit = "MiB/s"', 'unit = "MiB/s"\nlimits = [[0, 3]]', "key 'limits': goes with 'joint rate' alone"),
         ('"median rate"', '"joint rate"\nlimits = [[3, 0]]', "key 'limits': 0 is below 3"),
-        ('"median rate"', '"joint rate"\nlimits = [3, 0]', "key 'limits': 3 is not a pair of numbers"),
+        ('"median rate"', '"joint rate"\nlimits = [3, 0]', "key 'limits': 3 is not a list"),
         ('"median rate"', '"joint rate"\nlimits = [[3, -1]]', "key 'limits': -1 is not a whole number"),
         ("[lab]", "picture = []\n[lab]", "key 'picture': is an empty list"),
         ("[lab]", '[[picture]]\nform = "pie"\n[lab]', "[[picture]] 1, key 'form': 'pie' is unknown"),

@@ -13,7 +13,6 @@ UsageError.
 from __future__ import annotations
 
 import difflib
-import math
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
@@ -96,7 +95,7 @@ FilledLine = Annotated[str, printable, filled]
 Scalars = Mapping[str, Annotated[str, Raw(scalar)]]
 
 
-def document(path: Path, expected: str = "an experiment") -> Table:
+def document(path: Path, expected: str) -> Table:
     """The file's top table. `expected`: `an experiment`."""
     content = bounded_file.read(path, LARGEST_FILE_BYTES, expected)
     try:
@@ -124,7 +123,7 @@ class Table:
     file: str
     where: str
     """`[lab]`, `[[series]] 3`; empty at the top."""
-    values: dict[str, Any]
+    values: Mapping[str, Any]
     path: toml_lines.Where
     lines: toml_lines.Lines
     source: str = ""
@@ -247,110 +246,8 @@ class Table:
             self.fail(key, f"{_shown(value)} is out of range; from {least:g} to {most:g}")
         return float(value)
 
-    def _inside(self, where: str, values: dict[str, Any], *path: str | int) -> Table:
+    def _inside(self, where: str, values: Mapping[str, Any], *path: str | int) -> Table:
         return Table(self.file, where, values, (*self.path, *path), self.lines)
-
-    def text(self, key: str, default: str | None = None, choices: Collection[str] = ()) -> str:
-        value = self._get(key, default)
-        if not isinstance(value, str) or len(value) > LONGEST_TEXT:
-            self.fail(key, f"{_shown(value)} is not a text in quotation marks")
-        if choices and value not in choices:
-            near = difflib.get_close_matches(value, choices, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there is {', '.join(sorted(choices))}"
-            self.fail(key, f"'{value}' is unknown; {hint}")
-        return value
-
-    def whole(self, key: str, default: int | None, least: int, most: int) -> int:
-        return self._former_whole(key, self._get(key, default), least, most)
-
-    def wholes(self, key: str, least: int, most: int) -> tuple[int, ...]:
-        return tuple(self._former_whole(key, value, least, most) for value in self._former_list(key))
-
-    def ranges(self, key: str, least: int, most: int) -> tuple[tuple[int, int], ...]:
-        """`[[16, 47], [48, 79]]`: first and last of each."""
-        found = []
-        for value in self._former_list(key):
-            if not isinstance(value, list) or len(value) != 2:
-                self.fail(key, f"{_shown(value)} is not a pair of numbers in square brackets: first, last")
-            first, last = (self._former_whole(key, one, least, most) for one in value)
-            if last < first:
-                self.fail(key, f"{last:,} is below {first:,}")
-            found.append((first, last))
-        return tuple(found)
-
-    def number(self, key: str, default: float | None, least: float, most: float) -> float:
-        return self._former_number(key, self._get(key, default), least, most)
-
-    def numbers(self, key: str, least: float, most: float) -> tuple[float, ...]:
-        return tuple(self._former_number(key, value, least, most) for value in self._former_list(key))
-
-    def quantity(self, key: str, parse: Callable[[str], int], default: str | None = None) -> int:
-        """A text with its unit."""
-        text = self.text(key, default)
-        try:
-            return parse(text)
-        except UsageError as error:
-            self.fail(key, str(error))
-
-    def quantities(self, key: str, parse: Callable[[str], int]) -> tuple[int, ...]:
-        found = []
-        for value in self._former_list(key):
-            if not isinstance(value, str):
-                self.fail(key, f"{_shown(value)} is not a text in quotation marks")
-            try:
-                found.append(parse(value))
-            except UsageError as error:
-                self.fail(key, str(error))
-        return tuple(found)
-
-    def tables(self, key: str) -> tuple[Table, ...]:
-        value = self.values.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            self.fail(key, f"is not a list of tables; write [[{key}]]")
-        if len(value) > LONGEST_LIST:
-            self.fail(key, f"has {len(value)} entries; at most {LONGEST_LIST}")
-        return tuple(
-            Table(self.file, f"[[{key}]] {at}", entry, (*self.path, key, at - 1), self.lines)
-            for at, entry in enumerate(value, 1)
-        )
-
-    def texts(self) -> dict[str, str]:
-        """All of a table of texts, numbers and switches, as the core takes them."""
-        found = {}
-        for key, value in self.values.items():
-            if isinstance(value, bool):
-                found[key] = "true" if value else "false"
-            elif isinstance(value, int | str) and len(str(value)) <= LONGEST_TEXT:
-                found[key] = str(value)
-            else:
-                self.fail(key, f"{_shown(value)} is not a text, a whole number, true or false")
-        return found
-
-    def _get(self, key: str, default: object) -> Any:
-        value = self.values.get(key, default)
-        if value is None:
-            self.fail(key, "is missing")
-        return value
-
-    def _former_list(self, key: str) -> list[Any]:
-        value = self.values.get(key, [])
-        if not isinstance(value, list):
-            self.fail(key, f"{_shown(value)} is not a list in square brackets")
-        if len(value) > LONGEST_LIST:
-            self.fail(key, f"has {len(value)} entries; at most {LONGEST_LIST}")
-        return value
-
-    def _former_whole(self, key: str, value: object, least: int, most: int) -> int:
-        if type(value) is not int or not least <= value <= most:
-            self.fail(key, f"{_shown(value)} is not a whole number from {least:,} to {most:,}")
-        return value
-
-    def _former_number(self, key: str, value: object, least: float, most: float) -> float:
-        if type(value) not in (int, float) or not isinstance(value, int | float):
-            self.fail(key, f"{_shown(value)} is not a number")
-        if not math.isfinite(value) or not least <= value <= most:
-            self.fail(key, f"{_shown(value)} is out of range; from {least:g} to {most:g}")
-        return float(value)
 
 
 NO_TABLE = Table("", "", {}, (), toml_lines.Lines({}))

@@ -4,56 +4,50 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from typing import Annotated
 
 from crosscut.base.errors import UsageError
-from crosscut.base.toml_fields import Table
+from crosscut.base.toml_fields import Between, Key, OneOf, Table
 from crosscut.run.realm import Realm
 from crosscut.workloads import applications
 
 KEYS = ("workload", "class", "options", "base")
 STEP = "workload"
-_BASE = ("ranks", "options")
+
+
+def _workload(name: str) -> applications.Workload:
+    return applications.find([name])[0]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:  # a quotation that does not end
+        raise UsageError(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Base:
+    ranks: Annotated[int, Between(1, applications.MOST_RANKS)]
+    options: Annotated[tuple[str, ...], _words] | None = None
+    """None: those of the series."""
 
 
 @dataclass(frozen=True)
 class Application:
-    workload: applications.Workload
-    problem_class: str
-    options: tuple[str, ...]
+    workload: Annotated[
+        applications.Workload,
+        OneOf(tuple(one.name for one in applications.WORKLOADS)),
+        _workload,
+    ]
+    base: Base
+    problem_class: Annotated[str, Key("class"), OneOf(applications.CLASSES)] = "S"
+    options: Annotated[tuple[str, ...], _words] = ()
     """Further words for it."""
-    base_ranks: int
-    base_options: tuple[str, ...]
 
-
-def read(table: Table) -> Application | None:
-    if "workload" not in table:
-        return None
-    base = table.table("base")
-    base.only(_BASE)
-    options = _words(table)
-    return Application(
-        workload=_workload(table),
-        problem_class=table.text("class", "S", applications.CLASSES),
-        options=options,
-        base_ranks=base.whole("ranks", None, 1, applications.MOST_RANKS),
-        base_options=_words(base) if "options" in base else options,
-    )
-
-
-def _workload(table: Table) -> applications.Workload:
-    try:
-        return applications.find(
-            [table.text("workload", choices=[one.name for one in applications.WORKLOADS])]
-        )[0]
-    except UsageError as error:
-        table.fail("workload", str(error))
-
-
-def _words(table: Table) -> tuple[str, ...]:
-    try:
-        return tuple(shlex.split(table.text("options", "")))
-    except ValueError as error:  # a quotation that does not end
-        table.fail("options", str(error))
+    @property
+    def base_options(self) -> tuple[str, ...]:
+        return self.options if self.base.options is None else self.base.options
 
 
 def check(
@@ -70,6 +64,6 @@ def check(
             "on", "nodes of a lab share this machine's cores, so that computing takes longer: sim or local"
         )
     workload = application.workload
-    for ranks in (*counts, application.base_ranks):
+    for ranks in (*counts, application.base.ranks):
         if not workload.takes(ranks):
             table.fail("ranks", f"{workload.name} takes {workload.ranks} of ranks, not {ranks}")

@@ -44,7 +44,7 @@ def measure(series: Series, on: str, out: Path, repetitions: int) -> Applied:
             stack.enter_context(launch.opened(_where(series, on, options)))
             for options in (application.base_options, application.options)
         )
-        asked = [(base, application.base_ranks), *((own, ranks) for ranks in counts)]
+        asked = [(base, application.base.ranks), *((own, ranks) for ranks in counts)]
         turns = [[_verified(run, application, ranks) for run, ranks in asked] for _ in range(repetitions)]
     _keep(out, application, turns)
     by_count = list(zip(*(_shares(turn) for turn in turns), strict=True))

@@ -253,6 +253,6 @@ def summaries(experiment: Experiment, found: Sequence[ComparisonRow]) -> Iterato
 
 
 def _met(experiment: Experiment, one: Summary) -> bool | None:
-    aims = [(one.mean, experiment.mean_aim), (one.worst, experiment.worst_aim)]
+    aims = [(one.mean, experiment.aim.mean), (one.worst, experiment.aim.worst)]
     given = [value <= aim for value, aim in aims if aim is not None]
     return all(given) if given and one.errors else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Annotated
 
 from crosscut.base import spelling, toml_fields, units
 from crosscut.base.errors import UsageError
-from crosscut.base.toml_fields import Table
+from crosscut.base.toml_fields import NO_TABLE, Between, Filled, Key, OneOf, Scalars, Table, Writing
 from crosscut.reproduce import application, settings
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
 from crosscut.reproduce.settings import SeriesSettings
@@ -19,12 +20,6 @@ _BOTH = (Realm.EMULATED, Realm.SIMULATED)
 _MOST = 1 << 20
 _MOST_DILATION = 1e9
 _OF_NETWORKS = ("generator", "hosts", "host", "switches", "links")
-_TOP = ("title", "source", "note", "lab", "aim", "picture", "series")
-_SERIES = (
-    "name", "where", "network", "pattern", "parameters", "lab_parameters", "ranks", "ranks_per_host",
-    "message", "lab_message", "phases", "sizes", "x", "quantity", "unit", "published", "reckoned",
-    "outside_the_aim", "note", "repetitions", "warm_up", "on", "limits", "dilation", *settings.KEYS,
-)  # fmt: skip
 _WALK = ("name", "where", "network", "switch", "quantity", "x", "unit", "published", "reckoned",
          "outside_the_aim", "note", "on")  # fmt: skip
 _APPLICATION = ("name", "where", "network", "ranks", "ranks_per_host", "quantity", "x", "unit", "published",
@@ -34,48 +29,60 @@ _APPLICATION = ("name", "where", "network", "ranks", "ranks_per_host", "quantity
 _WITHOUT_PATTERN = {"walk": _WALK, application.STEP: _APPLICATION}
 
 
-@dataclass(frozen=True)
+_Bytes = Annotated[int, units.parse_bytes]
+_Repetitions = Annotated[int, Between(1, 10_000)]
+_Dilation = Annotated[float, Between(1.0, _MOST_DILATION)]
+_Figures = Annotated[tuple[float, ...], Between(1e-12, 1e15)]
+_Abscissae = Annotated[tuple[float, ...], Between(-1e15, 1e15)]
+_Error = Annotated[float, Between(0.0, 10.0)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Series:
     """Figures that one pattern on one network gives."""
 
     name: str
-    where: str
+    where: str = ""
     """Table, figure or section of the paper."""
-    network: str
-    pattern: str
-    parameters: dict[str, str]
-    lab_parameters: dict[str, str]
+    network: Filled = ""
+    pattern: Filled = ""
+    parameters: Scalars = field(default_factory=dict)
+    lab_parameters: Scalars = field(default_factory=dict)
     """With those of `parameters` that it does not name again: what is scaled along with the message."""
-    ranks: int
+    ranks: Annotated[int, Key("")] = 0
     """0: all that the network has."""
-    ranks_per_host: int
-    messages: tuple[int, ...]
-    """Bytes: the paper's, one or (`by_size`) one for each figure."""
-    lab_messages: tuple[int, ...]
-    """Bytes sent on the lab in their place."""
-    phases: tuple[int, ...]
-    """Phases that the figures are of; empty: all."""
-    x: tuple[float, ...]
-    quantity_name: str
-    unit: str
-    published: tuple[float, ...]
-    """Empty where the paper prints none; else as many as there are figures."""
-    reckoned: tuple[float, ...]
-    """What the paper's set-up says, where it prints no figures."""
-    outside_the_aim: tuple[float, ...]
-    note: str
-    repetitions: int
-    """On the lab."""
-    warm_up: int
-    on: tuple[Realm, ...]
-    by_size: bool
-    rank_counts: tuple[int, ...] = ()
+    rank_counts: Annotated[tuple[int, ...], Key("ranks"), Writing.ONE_OR_MORE, Between(0, _MOST)] = ()
     """Where figures are by the number of ranks: in place of `ranks`."""
-    limits: tuple[tuple[int, int], ...] = ()
+    ranks_per_host: Annotated[int, Between(0, 4096)] = 0
+    message: _Bytes = 1
+    messages: Annotated[tuple[_Bytes, ...], Key("sizes")] = ()
+    """Bytes: the paper's, one or (`by_size`) one for each figure."""
+    lab_message: _Bytes = 0
+    lab_messages: Annotated[tuple[int, ...], Key("")] = ()
+    """Bytes sent on the lab in their place."""
+    phases: Annotated[tuple[int, ...], Between(1, _MOST)] = ()
+    """Phases that the figures are of; empty: all."""
+    x: _Abscissae = ()
+    quantity_name: Annotated[str, Key("quantity"), OneOf(tuple(QUANTITIES))]
+    unit: Annotated[str, OneOf(tuple(UNITS))]
+    published: _Figures = ()
+    """Empty where the paper prints none; else as many as there are figures."""
+    reckoned: _Figures = ()
+    """What the paper's set-up says, where it prints no figures."""
+    outside_the_aim: _Abscissae = ()
+    note: str = ""
+    repetitions: _Repetitions = 0
+    """On the lab. 0: as the experiment says."""
+    warm_up: Annotated[int, Between(0, 100)] = 1
+    on_text: Annotated[str, Key("on"), OneOf((*PLACES, "both"))] = "both"
+    on: Annotated[tuple[Realm, ...], Key("")] = _BOTH
+    by_size: Annotated[bool, Key("")] = False
+    limits: tuple[Annotated[tuple[int, int], Between(0, _MOST)], ...] = ()
     """For `joint rate`: first and last rank that receive behind each limit (joint.py)."""
-    dilation: float = 1.0
-    """What its lab divides all rates by."""
-    settings: SeriesSettings = field(default_factory=SeriesSettings)
+    dilation: _Dilation = 0.0
+    """What its lab divides all rates by. 0: as the experiment says."""
+    settings: Annotated[SeriesSettings, Writing.SAME_TABLE] = field(default_factory=SeriesSettings)
+    at: Table = NO_TABLE
 
     @property
     def quantity(self) -> Quantity:
@@ -94,24 +101,40 @@ class Series:
 
 @dataclass(frozen=True)
 class ExperimentPicture:
-    form: str
-    title: str
-    x: str
-    y: str
-    y_scale: str = "linear"
+    form: Annotated[str, OneOf(FORMS)] = "points"
+    title: str = ""
+    x: str = ""
+    y: str = ""
+    y_scale: Annotated[str, OneOf(("linear", "log"))] = "linear"
     """Or `log`: of points and phases."""
 
 
 @dataclass(frozen=True)
+class LabDefaults:
+    dilation: _Dilation = 1.0
+    repetitions: _Repetitions = 5
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Largest relative errors."""
+
+    mean: _Error | None = None
+    worst: _Error | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Experiment:
-    name: str
+    name: Annotated[str, Key("")] = ""
     title: str
     source: str
-    note: str
-    mean_aim: float | None
-    worst_aim: float | None
-    pictures: tuple[ExperimentPicture, ...]
-    series: tuple[Series, ...]
+    note: str = ""
+    lab: LabDefaults = LabDefaults()
+    aim: Aim = Aim()
+    pictures: Annotated[tuple[ExperimentPicture, ...], Key("picture"), Writing.ONE_OR_MORE] = (
+        ExperimentPicture(),
+    )
+    series: tuple[Series, ...] = ()
 
     @property
     def picture(self) -> ExperimentPicture:
@@ -125,173 +148,117 @@ class Experiment:
 
 
 def read(path: Path) -> Experiment:
-    top = toml_fields.document(path)
+    top = toml_fields.document(path, "an experiment")
     if "series" not in top and any(key in top for key in _OF_NETWORKS):
         raise UsageError(
             f"{path}: a network file, not an experiment, which names networks in its [[series]]; measure it: "
             f"crosscut run aapc --on lab:{path} (or sim:{path})"
         )
-    top.only(_TOP)
-    lab, aim = top.table("lab"), top.table("aim")
-    lab.only(("dilation", "repetitions"))
-    aim.only(("mean", "worst"))
-    repetitions = lab.whole("repetitions", 5, 1, 10_000)
-    tables = top.tables("series")
-    dilation = lab.number("dilation", 1.0, 1.0, _MOST_DILATION)
-    series = tuple(_series(table, repetitions, dilation) for table in tables)
-    if not series:
+    found = top.read(Experiment)
+    if not found.series:
         top.fail("series", "there is none; an experiment has at least one [[series]]")
-    names = [one.name for one in series]
-    for at, table in enumerate(tables):
-        if names[at] in names[:at]:
-            table.fail("name", f"two are named '{names[at]}'")
-    return Experiment(
-        name=path.stem,
-        title=top.text("title"),
-        source=top.text("source"),
-        note=top.text("note", ""),
-        mean_aim=aim.number("mean", None, 0.0, 10.0) if "mean" in aim else None,
-        worst_aim=aim.number("worst", None, 0.0, 10.0) if "worst" in aim else None,
-        pictures=_pictures(top),
-        series=series,
-    )
-
-
-def _pictures(top: Table) -> tuple[ExperimentPicture, ...]:
-    """One as [picture], or several as [[picture]]."""
-    several = isinstance(top.values.get("picture"), list)
-    tables = top.tables("picture") if several else (top.table("picture"),)
-    if not tables:
+    if not found.pictures:
         top.fail("picture", "is an empty list")
-    return tuple(_picture(table, top.text("title")) for table in tables)
+    series = tuple(_checked(_completed(one, found.lab)) for one in found.series)
+    toml_fields.check_apart(series)
+    pictures = tuple(replace(one, title=one.title or found.title) for one in found.pictures)
+    return replace(found, name=path.stem, pictures=pictures, series=series)
 
 
-def _picture(table: Table, title: str) -> ExperimentPicture:
-    table.only(("form", "title", "x", "y", "y_scale"))
-    form = table.text("form", "points", FORMS)
-    y_scale = table.text("y_scale", "linear", ("linear", "log"))
-    return ExperimentPicture(
-        form, table.text("title", title), table.text("x", ""), table.text("y", ""), y_scale
-    )
-
-
-def _series(table: Table, repetitions: int, dilation: float) -> Series:
-    table.only(_SERIES)
-    quantity = table.text("quantity", choices=QUANTITIES)
-    step = QUANTITIES[quantity].step
-    has_pattern = step not in _WITHOUT_PATTERN
-    if not has_pattern:
-        table.only(_WITHOUT_PATTERN[step])
-    unit = table.text("unit", choices=UNITS)
-    if not fits(unit, QUANTITIES[quantity].kind):
-        table.fail("unit", f"'{unit}' does not go with '{quantity}'")
-    by_size = "sizes" in table
-    if by_size and "message" in table:
-        table.fail("sizes", "excludes 'message': figures are by size, or by phase of one size")
-    messages = (
-        table.quantities("sizes", units.parse_bytes)
-        if by_size
-        else (table.quantity("message", units.parse_bytes, None if has_pattern else "1B"),)
-    )
-    if not messages:
-        table.fail("sizes", "is empty")
-    lab_messages = messages
-    if "lab_message" in table:
-        if by_size:
-            table.fail("lab_message", "goes with 'message', not with 'sizes'")
-        lab_messages = (table.quantity("lab_message", units.parse_bytes),)
+def _completed(one: Series, lab: LabDefaults) -> Series:
+    """What follows from several keys."""
+    at, step = one.at, one.quantity.step
+    if step in _WITHOUT_PATTERN:
+        at.only(_WITHOUT_PATTERN[step])
+    for key in () if step in _WITHOUT_PATTERN else ("pattern", "sizes" if "sizes" in at else "message"):
+        if key not in at:
+            at.fail(key, "is missing")
+    if not fits(one.unit, one.quantity.kind):
+        at.fail("unit", f"'{one.unit}' does not go with '{one.quantity_name}'")
+    if by_size := "sizes" in at:
+        for key in ("message", "lab_message"):
+            if key in at:
+                at.fail(key, "does not go with 'sizes': figures are by size, or by phase of one size")
+        if not one.messages:
+            at.fail("sizes", "is empty")
+    messages = one.messages if by_size else (one.message,)
+    lab_messages = (one.lab_message,) if "lab_message" in at else messages
     if min(*messages, *lab_messages) < 1:
-        table.fail("message", "a message of no bytes has no rate")
-    rank_counts = table.wholes("ranks", 2, _MOST) if isinstance(table.values.get("ranks"), list) else ()
-    return _checked(table, Series(
-        name=table.text("name"),
-        where=table.text("where", ""),
-        network=_network(table),
-        pattern=table.text("pattern", None if has_pattern else ""),
-        parameters=(parameters := table.table("parameters").texts()),
-        lab_parameters=parameters | table.table("lab_parameters").texts(),
-        ranks=0 if rank_counts else table.whole("ranks", 0, 0, _MOST),
-        ranks_per_host=table.whole("ranks_per_host", 0, 0, 4096),
+        at.fail("message", "a message of no bytes has no rate")
+    several = isinstance(at.values.get("ranks"), list)
+    if several and min(one.rank_counts, default=2) < 2:
+        at.fail("ranks", f"{min(one.rank_counts)} is not a whole number from 2, as each of several is")
+    return replace(
+        one,
+        network=_network(one),
+        lab_parameters={**one.parameters, **one.lab_parameters},
+        ranks=0 if several else sum(one.rank_counts),
+        rank_counts=one.rank_counts if several else (),
         messages=messages,
         lab_messages=lab_messages,
-        phases=table.wholes("phases", 1, _MOST),
-        x=table.numbers("x", -1e15, 1e15),
-        quantity_name=quantity,
-        unit=unit,
-        published=table.numbers("published", 1e-12, 1e15),
-        reckoned=table.numbers("reckoned", 1e-12, 1e15),
-        outside_the_aim=table.numbers("outside_the_aim", -1e15, 1e15),
-        note=table.text("note", ""),
-        repetitions=table.whole("repetitions", repetitions, 1, 10_000),
-        warm_up=table.whole("warm_up", 1, 0, 100),
-        on=_places(table),
+        repetitions=one.repetitions or lab.repetitions,
+        on=_BOTH if one.on_text == "both" else (Realm(one.on_text),),
         by_size=by_size,
-        rank_counts=rank_counts,
-        limits=table.ranges("limits", 0, _MOST),
-        dilation=table.number("dilation", dilation, 1.0, _MOST_DILATION),
-        settings=settings.read(table),
-    ))  # fmt: skip
+        dilation=one.dilation or lab.dilation,
+    )
 
 
-def _network(table: Table) -> str:
+def _network(one: Series) -> str:
     """One of the catalogue, or a file beside this one."""
-    if table.values.get("on") == Realm.HERE:
-        if "network" in table:
-            table.fail("network", "no network is between the ranks of on = 'local'")
-        return ""
-    text = table.text("network")
-    return str(Path(table.file).parent / text) if text.endswith(".toml") else text
+    is_here = one.on_text == Realm.HERE
+    if is_here == ("network" in one.at):
+        what = "no network is between the ranks of on = 'local'" if is_here else "is missing"
+        one.at.fail("network", what)
+    return str(Path(one.at.file).parent / one.network) if one.network.endswith(".toml") else one.network
 
 
-def _places(table: Table) -> tuple[Realm, ...]:
-    on = table.text("on", "both", (*PLACES, "both"))
-    return _BOTH if on == "both" else (Realm(on),)
-
-
-def _checked(table: Table, series: Series) -> Series:
-    each = series.quantity.each_phase
-    if series.phases and len(set(series.phases)) != len(series.phases):
-        table.fail("phases", "names a phase twice")
+def _checked(series: Series) -> Series:
+    each, fail = series.quantity.each_phase, series.at.fail
+    if len(set(series.phases)) != len(series.phases):
+        fail("phases", "names a phase twice")
     if series.phases and series.by_size:
-        table.fail("phases", "excludes 'sizes': figures are by phase, or by size")
-    settings.check(table, series.settings, series.on, series.quantity.step)
+        fail("phases", "excludes 'sizes': figures are by phase, or by size")
+    settings.check(series.at, series.settings, series.on, series.quantity.step)
     counts = series.rank_counts or (series.ranks,)
-    application.check(table, series.settings.application, series.on, series.quantity.step, counts)
+    application.check(series.at, series.settings.application, series.on, series.quantity.step, counts)
     if series.limits and series.quantity.step != "joint":
-        table.fail("limits", "goes with 'joint rate' alone")
-    figures = _figures(table, series)
+        fail("limits", "goes with 'joint rate' alone")
+    for first, last in series.limits:
+        if last < first:
+            fail("limits", f"{last:,} is below {first:,}")
+    figures = _figures(series)
     if series.by_size and each:
-        table.fail("quantity", f"'{series.quantity_name}' is of each phase; figures by size are of a run")
-    _check_expected(table, series, figures)
+        fail("quantity", f"'{series.quantity_name}' is of each phase; figures by size are of a run")
+    _check_expected(series, figures)
     if series.x and len(series.x) != figures:
-        table.fail("x", f"has {len(series.x)} numbers for {units.count(figures, 'figure')}")
+        fail("x", f"has {len(series.x)} numbers for {units.count(figures, 'figure')}")
     if unknown := set(series.outside_the_aim) - set(series.x or series.phases or (0.0,)):
-        table.fail("outside_the_aim", f"{min(unknown):g} is not among the figures")
+        fail("outside_the_aim", f"{min(unknown):g} is not among the figures")
     return series
 
 
-def _check_expected(table: Table, series: Series, figures: int) -> None:
+def _check_expected(series: Series, figures: int) -> None:
     if series.published and series.reckoned:
-        table.fail("reckoned", "excludes 'published': the paper's own figures are what counts")
+        series.at.fail("reckoned", "excludes 'published': the paper's own figures are what counts")
     expected = series.published or series.reckoned
     if expected and series.quantity.each_phase and not series.by_size and not series.phases:
-        table.fail("phases", "is missing: it says which phases the figures belong to")
+        series.at.fail("phases", "is missing: it says which phases the figures belong to")
     if expected and len(expected) != figures:
         key = "published" if series.published else "reckoned"
-        table.fail(key, f"has {units.count(len(expected), 'figure')} for {units.count(figures, 'value')}")
+        series.at.fail(key, f"has {units.count(len(expected), 'figure')} for {units.count(figures, 'value')}")
 
 
-def _figures(table: Table, series: Series) -> int:
+def _figures(series: Series) -> int:
     """How many the series gives, as far as the file says."""
     each = series.quantity.each_phase
     if series.quantity.step == "walk":
-        return len(series.x) or table.fail("x", "is missing: numbers of nodes that forward on the way")
+        return len(series.x) or series.at.fail("x", "is missing: numbers of nodes that forward on the way")
     if series.rank_counts:
         if each or series.by_size or len(set(series.rank_counts)) != len(series.rank_counts):
-            table.fail("ranks", "figures by ranks are of a whole run of one size, for each number once")
+            series.at.fail("ranks", "figures by ranks are of a whole run of one size, for each number once")
         return len(series.rank_counts)
     if series.quantity.step == "computing" and not series.phases:
-        table.fail("phases", "is missing: each is measured without and with the worker")
+        series.at.fail("phases", "is missing: each is measured without and with the worker")
     return len(series.messages) if series.by_size else len(series.phases) if each else 1
 
 

@@ -3,12 +3,10 @@ the catalogue and the core. Looked at before the first lab is built, where the l
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
-from crosscut.base import toml_fields
 from crosscut.base.core import Core
 from crosscut.base.errors import UsageError
 from crosscut.base.job import Job
@@ -25,40 +23,39 @@ def check(path: Path, read: Experiment, places: Collection[Realm], core: Core) -
     looked at everywhere, what the core makes of them where it is to be measured."""
     folder = description.catalogue()
     networks = {file.stem for file in folder.glob("*.toml")} if folder else set()
-    tables = toml_fields.document(path).tables("series")
-    for table in tables:
-        if "network" in table:
-            _network(table, path.parent, networks)
-        if "pattern" in table:
-            _pattern(table, core)
-    for table, series in zip(tables, read.series, strict=True):
+    for series in read.series:
+        if series.network:
+            _network(series, path.parent, networks)
+        if series.pattern:
+            _pattern(series, core)
+    for series in read.series:
         for place in series.on:
             if place in places:
-                _measurable(table, series, place, core)
+                _measurable(series, place, core)
 
 
-def _measurable(table: Table, series: Series, place: Realm, core: Core) -> None:
+def _measurable(series: Series, place: Realm, core: Core) -> None:
     """What would only come out once the ranks are there."""
     room = _ranks(series.network, series.ranks_per_host) if series.network else 0
     if series.settings.worker and series.settings.worker not in _nodes(series.network):
-        table.fail("worker", f"{series.network} has no node {series.settings.worker}")
+        series.at.fail("worker", f"{series.network} has no node {series.settings.worker}")
     if place is Realm.SIMULATED and (application := series.settings.application) is not None:
-        _fits(table, series, max(*series.rank_counts, series.ranks, application.base_ranks), room)
+        _fits(series, max(*series.rank_counts, series.ranks, application.base.ranks), room)
     if not series.pattern:
         return
     for asked in series.rank_counts or (series.ranks,):
         if place is Realm.SIMULATED:
-            _fits(table, series, asked, room)
+            _fits(series, asked, room)
         ranks = asked or room or find_place(DEFAULT)[0].default_ranks("", {})
-        _phases(table, series, place, ranks, core)
+        _phases(series, place, ranks, core)
 
 
-def _fits(table: Table, series: Series, asked: int, room: int) -> None:
+def _fits(series: Series, asked: int, room: int) -> None:
     if asked > room:
-        table.fail("ranks", f"{asked} do not fit: {series.network} has {room}; see ranks_per_host")
+        series.at.fail("ranks", f"{asked} do not fit: {series.network} has {room}; see ranks_per_host")
 
 
-def _phases(table: Table, series: Series, place: Realm, ranks: int, core: Core) -> None:
+def _phases(series: Series, place: Realm, ranks: int, core: Core) -> None:
     on_lab = place is Realm.EMULATED
     parameters = series.lab_parameters if on_lab else series.parameters
     sizes = series.lab_messages if on_lab else series.messages
@@ -66,9 +63,9 @@ def _phases(table: Table, series: Series, place: Realm, ranks: int, core: Core) 
     try:
         there = phases(core.executable, job, ranks)
     except UsageError as error:
-        table.fail(_key(table, on_lab, str(error)), str(error))
+        series.at.fail(_key(series.at, on_lab, str(error)), str(error))
     if there and max(series.phases, default=1) > there:
-        table.fail(
+        series.at.fail(
             "phases",
             f"there is no phase {max(series.phases)}: with {ranks} ranks {series.pattern} has {there}",
         )
@@ -92,25 +89,16 @@ def _nodes(file: str) -> frozenset[str]:
     return frozenset(host.name for host in paths.load(file).hosts)
 
 
-def _network(series: Table, beside: Path, networks: Collection[str]) -> None:
-    name = series.text("network")
+def _network(series: Series, beside: Path, networks: Collection[str]) -> None:
+    name = series.at.values["network"]
     if not name.endswith(".toml"):
-        _one_of(series, "network", name, networks)
+        series.at.choice("network", name, networks)
     elif not (beside / name).is_file():
-        series.fail("network", f"there is no file {beside / name}")
+        series.at.fail("network", f"there is no file {beside / name}")
 
 
-def _pattern(series: Table, core: Core) -> None:
-    name = series.text("pattern")
+def _pattern(series: Series, core: Core) -> None:
     parameters = {one.name: [each.name for each in one.parameters] for one in core.patterns}
-    _one_of(series, "pattern", name, parameters)
+    series.at.choice("pattern", series.pattern, parameters)
     for key in ("parameters", "lab_parameters"):
-        series.table(key).only(parameters[name])
-
-
-def _one_of(series: Table, key: str, name: str, there: Collection[str]) -> None:
-    if name in there:
-        return
-    near = difflib.get_close_matches(name, there, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"there is {', '.join(sorted(there)) or 'none'}"
-    series.fail(key, f"there is no {key} '{name}'; {hint}")
+        series.at.table(key).only(parameters[series.pattern])

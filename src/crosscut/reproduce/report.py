@@ -129,7 +129,7 @@ def _summary(one: Summary, experiment: Experiment) -> str:
     )
     aims = [
         f"{name} {units.percent(aim)}"
-        for name, aim in (("mean", experiment.mean_aim), ("worst", experiment.worst_aim))
+        for name, aim in (("mean", experiment.aim.mean), ("worst", experiment.aim.worst))
         if aim is not None
     ]
     if one.met is not None:

@@ -3,49 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
-from crosscut.base.errors import UsageError
-from crosscut.base.toml_fields import Table
+from crosscut.base.toml_fields import OneOf, Table, Writing
 from crosscut.network import switch_choice
-from crosscut.reproduce import application
 from crosscut.reproduce.application import Application
 from crosscut.run.realm import Realm
 
-KEYS = ("backend", "switch", "wait", "worker", *application.KEYS)
-_BACKENDS = ("tcp", "mpi")
-_WAITS = ("auto", "block", "poll")
+
+def _switch(text: str) -> str:
+    switch_choice.parse(text)
+    return text
 
 
 @dataclass(frozen=True)
 class SeriesSettings:
-    backend: str = "tcp"
+    backend: Annotated[str, OneOf(("tcp", "mpi"))] = "tcp"
     """The backend of live places."""
-    switch: str = switch_choice.KERNEL
+    switch: Annotated[str, _switch] = switch_choice.KERNEL
     """What carries the lab's frames."""
-    wait: str = "auto"
+    wait: Annotated[str, OneOf(("auto", "block", "poll"))] = "auto"
     worker: str = ""
     """A node of the lab on which a process computes, beside the ranks: computing.py."""
-    application: Application | None = None
+    application: Annotated[Application | None, Writing.SAME_TABLE] = None
     """In place of a pattern: applying.py."""
 
     def options(self) -> dict[str, object]:
         """Members of a live job, where they differ from the core's defaults."""
         return {} if self.wait == "auto" else {"wait": self.wait}
-
-
-def read(table: Table) -> SeriesSettings:
-    switch = table.text("switch", switch_choice.KERNEL)
-    try:
-        switch_choice.parse(switch)
-    except UsageError as error:
-        table.fail("switch", str(error))
-    return SeriesSettings(
-        backend=table.text("backend", "tcp", _BACKENDS),
-        switch=switch,
-        wait=table.text("wait", "auto", _WAITS),
-        worker=table.text("worker", ""),
-        application=application.read(table),
-    )
 
 
 def check(table: Table, settings: SeriesSettings, places: tuple[Realm, ...], step: str) -> None:
