@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from crosscut.base import toml_fields, units
 from crosscut.base.errors import UsageError
 from crosscut.base.toml_fields import (
+    DERIVED,
     NO_TABLE,
     Between,
     FilledLine,
@@ -64,7 +65,7 @@ class Cart:
     inner: Paint = Paint()
     outer: Annotated[Paint | None, Writing.SAME_TABLE] = None
     wheels: Annotated[tuple[Wheel, ...], Key("wheel")] = ()
-    derived: Annotated[int, Key("")] = 0
+    derived: Annotated[int, DERIVED] = 0
 
 
 def cart(text: str) -> Cart:

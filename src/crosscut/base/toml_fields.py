@@ -6,8 +6,8 @@ A dataclass declares a table. A field with a default may be missing; the field's
 - another dataclass: a table; `tuple[X, ...]`: a list, or an array of tables; `tuple[X, X]`: a list of two
 - `Mapping[str, X]`: a table with any keys; `Table`: no key, but the table itself, for later complaints
 
-`Annotated` adds `Key`, `Between`, `OneOf`, `Raw`, `Writing`, and functions that read a text or raise
-UsageError.
+`Annotated` adds `Key` or `DERIVED`, `Between`, `OneOf`, `Raw`, `Writing`, and functions that read a text or
+raise UsageError.
 """
 
 from __future__ import annotations
@@ -36,9 +36,13 @@ Marks = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Key:
-    """The key's name in the file, where it is not the field's. Empty: the file does not have it."""
+    """The key's name in the file, where it is not the field's."""
 
     name: str
+
+
+DERIVED = Key("")
+"""The file has no such key: what read the table fills the field in."""
 
 
 @dataclass(frozen=True)

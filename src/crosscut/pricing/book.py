@@ -81,7 +81,7 @@ class PriceStep:
     least: Annotated[int, Key("from"), Between(1, MOST_PORTS)] = 0
     most: Annotated[int, Key("up_to"), Between(1, MOST_PORTS)]
     prices: Annotated[Price, Key("price")] = ()
-    price: Annotated[Interval, Key("")] = NOTHING
+    price: Annotated[Interval, toml_fields.DERIVED] = NOTHING
     note: Line = ""
     at: Table = NO_TABLE
 
@@ -115,7 +115,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Book:
-    path: Annotated[Path, Key("")] = Path()
+    path: Annotated[Path, toml_fields.DERIVED] = Path()
     title: Line = ""
     currency: Annotated[str, _currency]
     year: Annotated[int, Between(1900, 2200)]

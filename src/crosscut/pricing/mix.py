@@ -82,14 +82,14 @@ class Work:
     traced_on_file: Annotated[Path | None, Key("traced_on")] = None
     operations_per_second: Annotated[float, Between(1, 1e18)] | None = None
     """The trace's rate of computing, if its profile does not say."""
-    where: Annotated[str, Key("")] = ""
+    where: Annotated[str, toml_fields.DERIVED] = ""
     """File and line, for complaints."""
     at: Table = NO_TABLE
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mix:
-    path: Annotated[Path, Key("")] = Path()
+    path: Annotated[Path, toml_fields.DERIVED] = Path()
     title: Line = ""
     ranks: Annotated[int, Between(2, MOST_RANKS)] = 0
     """0: as many as the smallest candidate has."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from crosscut.base import spelling, toml_fields, units
 from crosscut.base.errors import UsageError
-from crosscut.base.toml_fields import NO_TABLE, Between, Filled, Key, OneOf, Scalars, Table, Writing
+from crosscut.base.toml_fields import DERIVED, NO_TABLE, Between, Filled, Key, OneOf, Scalars, Table, Writing
 from crosscut.reproduce import application, settings
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
 from crosscut.reproduce.settings import SeriesSettings
@@ -49,7 +49,7 @@ class Series:
     parameters: Scalars = field(default_factory=dict)
     lab_parameters: Scalars = field(default_factory=dict)
     """With those of `parameters` that it does not name again: what is scaled along with the message."""
-    ranks: Annotated[int, Key("")] = 0
+    ranks: Annotated[int, DERIVED] = 0
     """0: all that the network has."""
     rank_counts: Annotated[tuple[int, ...], Key("ranks"), Writing.ONE_OR_MORE, Between(0, _MOST)] = ()
     """Where figures are by the number of ranks: in place of `ranks`."""
@@ -58,7 +58,7 @@ class Series:
     messages: Annotated[tuple[_Bytes, ...], Key("sizes")] = ()
     """Bytes: the paper's, one or (`by_size`) one for each figure."""
     lab_message: _Bytes = 0
-    lab_messages: Annotated[tuple[int, ...], Key("")] = ()
+    lab_messages: Annotated[tuple[int, ...], DERIVED] = ()
     """Bytes sent on the lab in their place."""
     phases: Annotated[tuple[int, ...], Between(1, _MOST)] = ()
     """Phases that the figures are of; empty: all."""
@@ -75,8 +75,8 @@ class Series:
     """On the lab. 0: as the experiment says."""
     warm_up: Annotated[int, Between(0, 100)] = 1
     on_text: Annotated[str, Key("on"), OneOf((*PLACES, "both"))] = "both"
-    on: Annotated[tuple[Realm, ...], Key("")] = _BOTH
-    by_size: Annotated[bool, Key("")] = False
+    on: Annotated[tuple[Realm, ...], DERIVED] = _BOTH
+    by_size: Annotated[bool, DERIVED] = False
     limits: tuple[Annotated[tuple[int, int], Between(0, _MOST)], ...] = ()
     """For `joint rate`: first and last rank that receive behind each limit (joint.py)."""
     dilation: _Dilation = 0.0
@@ -125,7 +125,7 @@ class Aim:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    name: Annotated[str, Key("")] = ""
+    name: Annotated[str, DERIVED] = ""
     title: str
     source: str
     note: str = ""

@@ -12,7 +12,7 @@ from typing import Annotated
 from crosscut.analysis.figures.route_class import CLASSES
 from crosscut.base import toml_fields, units
 from crosscut.base.errors import UsageError
-from crosscut.base.toml_fields import NO_TABLE, Filled, Key, OneOf, Scalars, Table
+from crosscut.base.toml_fields import DERIVED, NO_TABLE, Filled, Key, OneOf, Scalars, Table
 
 
 class PromiseKind(Enum):
@@ -66,9 +66,9 @@ class Promise:
     floor: Annotated[str, Key("at_least")] = ""
     """The bound as the file has it."""
     ceiling: Annotated[str, Key("at_most")] = ""
-    bound: Annotated[float, Key("")] = 0.0
+    bound: Annotated[float, DERIVED] = 0.0
     """Bytes per second at least; seconds, or a share, at most."""
-    said: Annotated[str, Key("")] = ""
+    said: Annotated[str, DERIVED] = ""
     """The bound in words."""
     parameters: Scalars = field(default_factory=dict)
     routes: Annotated[str, OneOf(CLASSES)] = ""
@@ -90,8 +90,8 @@ class Spec:
     link_rate: Annotated[float, parse_rate] = 0.0
     error_rate: Annotated[float, _inside(0.5, 'a rate between 0 and 50 %, without them, such as "1%"')] = 0.01
     promises: Annotated[tuple[Promise, ...], Key("promise")] = ()
-    path: Annotated[Path, Key("")] = Path()
-    text: Annotated[str, Key("")] = ""
+    path: Annotated[Path, DERIVED] = Path()
+    text: Annotated[str, DERIVED] = ""
     """The file's."""
 
     @property
