@@ -222,7 +222,7 @@ def test_measured_runs_and_figures_of_one_s_own_count_like_simulated_ones(
     assert slow[1] / slow[0] == pytest.approx(1.5 ** (1 / 3))
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".html", ".png"])
+@pytest.mark.parametrize("suffix", [".svg", ".html", ".png", ".pdf"])
 def test_the_front_is_drawn_into_a_file_and_nothing_else_is_left(
     suffix: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -233,14 +233,14 @@ def test_the_front_is_drawn_into_a_file_and_nothing_else_is_left(
     said = " ".join(capsys.readouterr().out.split())
     assert f"picture: {out}" in said
     assert [path.name for path in out.parent.iterdir()] == [out.name]
-    if suffix == ".png":
-        assert out.read_bytes().startswith(b"\x89PNG")
+    if suffix in (".png", ".pdf"):
+        assert out.read_bytes().startswith(b"\x89PNG" if suffix == ".png" else b"%PDF")
         return
     text = out.read_text(encoding="utf-8")
     drawing = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
     shown = [element.text for element in drawing.iter() if element.tag.endswith("text")]
     assert {"xibalba-er16", "xibalba-maintenance"} <= set(shown)
-    assert len([one for one in drawing.iter() if one.tag.endswith("circle")]) >= 2
+    assert "price of the network and nodes for 16 ranks, USD" in shown
     assert main(words) == 2
     assert "--force replaces it" in capsys.readouterr().err
     assert main([*words, "--force"]) == 0
@@ -255,7 +255,7 @@ def test_the_front_is_drawn_into_a_file_and_nothing_else_is_left(
         (["xibalba-er16", "--nodes", "0"], "numbers of nodes"),
         (["xibalba-er16", "--node-price", "cheap"], "is not a price"),
         (["xibalba-er16", "--node-price", "9 EUR"], "the network's prices are in USD"),
-        (["xibalba-er16", "-o", "x.pdf"], ".svg, .png, .html"),
+        (["xibalba-er16", "-o", "x.gif"], ".svg, .png, .pdf or .html"),
         (["xibalba-er16", "-o", "/no/such/folder/x.svg"], "does not exist"),
         (["xibalba-er16", "--mix", "/no/such/mix.toml"], "mix.toml: No such file"),
     ],

@@ -72,7 +72,7 @@ def test_simulated_figures_stand_beside_the_published_ones(folder: Path) -> None
     assert "met" in done.stdout
     assert (folder / "out" / "over-the-trunk-sim.zarr" / "zarr.json").is_file()
     assert (folder / "out" / "over-the-trunk-sim-2.zarr" / "zarr.json").is_file()
-    assert (folder / "out" / "picture.svg").read_text().startswith("<svg")
+    assert "<svg" in (folder / "out" / "picture.svg").read_text()
 
 
 @needs_lab

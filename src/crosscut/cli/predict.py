@@ -20,6 +20,7 @@ from crosscut.prediction import report as telling
 from crosscut.prediction import trace as traces
 from crosscut.prediction.replay import Limits
 from crosscut.prediction.stream_replay import MPICH_TCP, Transport
+from crosscut.reports import charts
 
 EPILOG = """
 examples:
@@ -95,7 +96,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory", type=quantity(parse_bytes), default=0, metavar="SIZE",
         help="Address space that a replay may take. Default: no limit.",
     )  # fmt: skip
-    parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="the parts as a picture: .svg or .png")
+    parser.add_argument(
+        "-o", "--out", type=Path, metavar="FILE", help="the parts as a chart: .svg, .png or .pdf"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
@@ -114,7 +117,7 @@ def _scale(text: str) -> float:
 def execute(args: argparse.Namespace) -> int:
     _check_engine(args)
     if args.out is not None:
-        picture.check(args.out)
+        charts.check(args.out)
     trace = traces.read(args.trace)
     made = source.find(trace, args.flops)
     asked = predicting.PredictionRequest(
@@ -145,7 +148,7 @@ def execute(args: argparse.Namespace) -> int:
     else:
         telling.tell(asked, predicted, made, noise)
     if args.out is not None:
-        picture.write(args.out, predicted)
+        charts.write(args.out, charts.drawn(picture.chart(predicted), args.out.suffix))
     return EXIT_OK
 
 

@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "-o", "--out", type=Path, metavar="FILE",
-        help="A picture, .svg, .png or .html: with --mix or a trace the Pareto front, else a node's price "
-        "over --nodes.",
+        help="A picture, .svg, .png, .pdf or .html: with --mix or a trace the Pareto front, else a "
+        "node's price over --nodes.",
     )  # fmt: skip
     parser.add_argument("--force", action="store_true", help="Replace the picture if it exists.")
     parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")

@@ -170,7 +170,11 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, 
     summaries = list(comparing.summaries(read, rows))
     document = telling.as_json(read, rows, summaries, curves, measured)
     (folder / "result.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    drawn = picture.write(read, rows, curves, folder)
+    drawn: list[Path] = []
+    try:
+        drawn = picture.write(read, rows, curves, folder)
+    except UsageError as error:  # everything else is there
+        told(f"no picture: {error}")
     if args.json:
         print(json.dumps(document))
         return EXIT_OK

@@ -1,227 +1,140 @@
-"""The Pareto front as SVG: price to the right, time upwards; what is worth it lies below and to the left."""
+"""The Pareto front: price to the right, time upwards; what is worth it lies below and to the left."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from html import escape
+import textwrap
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from crosscut.pricing.amounts import amount
 from crosscut.pricing.choosing import Standing, centre
 from crosscut.pricing.judging import JudgedCandidate, MixJudgement
 from crosscut.pricing.report_mix import ratio, sentence, what_would_decide
-from crosscut.reports.svg.chart import ticks
+from crosscut.reports import charts
 
-WIDTH, HEIGHT = 1080, 640
-LEFT, RIGHT, TOP, BOTTOM = 84, 36, 116, 72
-_INK, _FAINT, _GRID, _BAND = "#1f2933", "#6b7785", "#e4e8ec", "#e8f4ec"
-# Okabe and Ito's palette, told apart by most eyes.
-_COLOURS = {Standing.ON: "#0072b2", Standing.PERHAPS: "#e69f00", Standing.OFF: "#8b96a1"}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+_COLOURS = {Standing.ON: charts.COLOURS[0], Standing.PERHAPS: charts.COLOURS[4], Standing.OFF: "#8b96a1"}
 _WORDS = {
     Standing.ON: "on the front: nothing is both cheaper and faster",
     Standing.PERHAPS: "perhaps on it: intervals overlap",
     Standing.OFF: "something is both cheaper and faster",
 }
-_LETTER = 7.5  # pixels, of bold text of 12
-Scale = Callable[[float], float]
-Box = tuple[float, float, float, float]
+_BAND, _BAND_INK = "#e8f4ec", "#2e7d4f"
+_NEAR = 20
+# Where a label may lie beside its dot: points to the right and upwards, the nearest first.
+_PLACES = sorted(
+    ((x, y) for x in (10, -10, 0, 50, -50) for y in (8, -8, 0, 30, -30, 52, -52, 74, -74) if x or y),
+    key=lambda place: (math.hypot(*place) > _NEAR, place[0] == 0, math.hypot(*place), -place[0]),
+)
 
 
-def svg(found: MixJudgement) -> str:
+_Point = tuple[float, float]
+_Line = tuple[_Point, _Point]
+
+
+def chart(found: MixJudgement) -> Figure:
     judged = sorted(found.judged, key=lambda one: one.candidate.price.middle)
-    across, prices = _across(judged)
-    up, low, high, is_log = _upward(found)
-    chosen = found.choice.contenders[0] if found.choice.decided else ""
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" role="img">',
-        f"<title>{escape(sentence(found))}</title>",
-        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        *_head(found),
-        *_axes(found, across, prices, up, (low, high, is_log)),
-        *_front(judged, across, up),
-        *(part for one in judged for part in _point(one, across, up, one.candidate.name == chosen)),
-        *_labels(judged, found.currency, across, up, chosen),
-        *_legend(judged),
-        "</svg>",
-    ]) + "\n"  # fmt: skip
-
-
-def _across(judged: Sequence[JudgedCandidate]) -> tuple[Scale, tuple[float, float]]:
-    """From nothing, where that leaves the candidates apart."""
-    dearest = max(one.candidate.price.high for one in judged) or 1.0
-    cheapest = min(one.candidate.price.low for one in judged)
-    low = 0.0 if cheapest < 0.4 * dearest else cheapest - 0.3 * (dearest - cheapest or dearest)
-    low, high = max(0.0, low), dearest + 0.25 * (dearest - low)
-    return lambda value: LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT), (low, high)
-
-
-def _upward(found: MixJudgement) -> tuple[Scale, float, float, bool]:
-    scores = [one.candidate.score for one in found.judged]
-    low, high = min(one.low for one in scores), max(one.high for one in scores)
-    high = max(high, 1.15 * (1 + found.mix.within))
-    is_log = high / low > 5
-    low, high = (low / 1.15, high * 1.15) if is_log else (max(0.0, low - 0.12 * (high - low)), high * 1.06)
-    size: Scale = math.log if is_log else float
-
-    def up(value: float) -> float:
-        share = (size(max(value, low or 1e-9)) - size(low)) / (size(high) - size(low))
-        return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
-
-    return up, low, high, is_log
-
-
-def _head(found: MixJudgement) -> Iterator[str]:
-    yield _text(LEFT, 30, f"{found.mix.title}: time against price, {found.ranks:,} ranks", size=18, bold=True)
-    said = f"{sentence(found)} {what_would_decide(found)}".strip()
-    for at, line in enumerate(_wrapped(said, 132)[:3]):
-        yield _text(LEFT, 52 + 17 * at, line, size=13)
-
-
-def _wrapped(text: str, letters: int) -> list[str]:
-    lines = [""]
-    for word in text.split():
-        if len(lines[-1]) + len(word) + 1 > letters:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
-
-
-def _axes(
-    found: MixJudgement,
-    across: Scale,
-    prices: tuple[float, float],
-    up: Scale,
-    span: tuple[float, float, bool],
-) -> Iterator[str]:
-    floor, right = HEIGHT - BOTTOM, WIDTH - RIGHT
-    good = up(1 + found.mix.within)
-    band = f'x="{LEFT}" y="{good:.1f}" width="{right - LEFT}" height="{floor - good:.1f}"'
-    yield f'<rect {band} fill="{_BAND}"/>'
-    within = f"within {100 * found.mix.within:g} % of the best"
-    yield _text(LEFT + 8, good - 6, within, colour="#2e7d4f")
-    for value in ticks(*span):
-        at = up(value)
-        yield f'<path d="M{LEFT} {at:.1f}H{right}" stroke="{_GRID}"/>'
-        yield _text(LEFT - 8, at + 4, f"{value:.3g} ×", anchor="end", colour=_FAINT)
-    for value in ticks(*prices, is_log=False):
-        at = across(value)
-        yield f'<path d="M{at:.1f} {floor}v5" stroke="{_FAINT}"/>'
-        yield _text(at, floor + 20, f"{value:,.0f}", anchor="middle", colour=_FAINT)
-    yield f'<path d="M{LEFT} {floor}H{right}" stroke="{_FAINT}"/>'
-    what = "network and nodes" if found.with_nodes else "network"
-    label = f"price of the {what} for {found.ranks:,} ranks, {found.currency}"
-    yield _text((LEFT + right) / 2, HEIGHT - 30, label, anchor="middle", size=13)
-    middle = (TOP + floor) / 2
-    turned = f' transform="rotate(-90 20 {middle:.0f})"'
-    yield _text(20, middle, "time, as so many times the best's", anchor="middle", size=13, more=turned)
-
-
-def _stairs(judged: Sequence[JudgedCandidate], across: Scale, up: Scale) -> list[tuple[float, float]]:
-    """For so much money, this is the least time: from above to the first, from the last on to the right."""
-    on = [one.candidate for one in judged if one.standing is Standing.ON]
-    corners: list[tuple[float, float]] = []
-    for one in on:
-        x, y = across(one.price.middle), up(centre(one.score))
-        corners += [(x, corners[-1][1] if corners else TOP), (x, y)]
-    return [*corners, (WIDTH - RIGHT, corners[-1][1])] if corners else []
-
-
-def _front(judged: Sequence[JudgedCandidate], across: Scale, up: Scale) -> Iterator[str]:
-    if corners := _stairs(judged, across, up):
-        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
-        yield (
-            f'<path d="M{path}" fill="none" stroke="{_COLOURS[Standing.ON]}" stroke-opacity="0.45" '
-            'stroke-width="1.5" stroke-dasharray="5 4"/>'
-        )
-
-
-def _point(one: JudgedCandidate, across: Scale, up: Scale, chosen: bool) -> Iterator[str]:
-    """A dot in the middle, bars from the least to the most."""
-    price, score, colour = one.candidate.price, one.candidate.score, _COLOURS[one.standing]
-    x, y = across(price.middle), up(centre(score))
-    if not price.exact:
-        yield _bar(f"M{across(price.low):.1f} {y:.1f}H{across(price.high):.1f}", colour)
-    if score.high > score.low * 1.000001:
-        yield _bar(f"M{x:.1f} {up(score.low):.1f}V{up(score.high):.1f}", colour)
-    if chosen:
-        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="none" stroke="{colour}" stroke-width="2"/>'
-    yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{colour}"/>'
-
-
-def _bar(path: str, colour: str) -> str:
-    return f'<path d="{path}" stroke="{colour}" stroke-width="2"/>'
-
-
-def _labels(
-    judged: Sequence[JudgedCandidate], currency: str, across: Scale, up: Scale, chosen: str
-) -> Iterator[str]:
-    """Beside the dot where there is room: to the right, to the left, above, below."""
-    corners = _stairs(judged, across, up)
-    taken = [
-        (min(a[0], b[0]) - 2, min(a[1], b[1]) - 2, max(a[0], b[0]) + 2, max(a[1], b[1]) + 2)
-        for a, b in pairwise(corners)
-    ]
-    for one in judged:
-        x, y = across(one.candidate.price.middle), up(centre(one.candidate.score))
-        taken.append((x - 9, y - 9, x + 9, y + 9))
-        taken.append((x - 3, up(one.candidate.score.high), x + 3, up(one.candidate.score.low)))
-    for one in judged:
-        x, y = across(one.candidate.price.middle), up(centre(one.candidate.score))
-        box, lines = _room(x, y, one, currency, taken)
-        taken.append(box)
-        yield _text(box[0], box[1] + 13, lines[0], bold=one.candidate.name == chosen)
-        for at, line in enumerate(lines[1:]):
-            yield _text(box[0], box[1] + 28 + 14 * at, line, colour=_FAINT, size=11)
-
-
-def _room(
-    x: float, y: float, one: JudgedCandidate, currency: str, taken: Sequence[Box]
-) -> tuple[Box, tuple[str, ...]]:
-    """A free place, and what fits there: the name with its figures in one line, in two, or alone."""
-    price, score = f"{amount(one.candidate.price)} {currency}", f"{ratio(one.candidate.score)} ×"
-    name = one.candidate.name
-    forms: tuple[tuple[str, ...], ...] = ((name, f"{price}, {score}"), (name, price, score), (name,))
-    for lines in forms:
-        wide = _LETTER * max(len(name), *(0.93 * len(line) for line in lines))
-        for box in _places(x, y, wide, 18.0 + 14 * (len(lines) - 1), one.standing):
-            if not any(_overlap(box, other) for other in taken):
-                return box, lines
-    return next(_places(x, y, _LETTER * len(name), 18.0, one.standing)), (name,)
-
-
-def _places(x: float, y: float, wide: float, tall: float, standing: Standing) -> Iterator[Box]:
-    """The stairs come from above and go on to the right: what is on them has room between, and below them."""
-    places = [(x + 13, y - tall - 10), (x - 15 - wide, y + 6)]
-    if standing is Standing.OFF:
-        places = [(x + 15, y - tall / 2), (x - 15 - wide, y - tall / 2), *places]
-    for off in (-12 - tall, 14, -30 - tall, 32, -48 - tall, 50):
-        places += [(x + aside, y + off) for aside in (13, -13 - wide, -wide / 2)]
-    boxes = [(left, top, left + wide, top + tall) for left, top in places]
-    inside = [b for b in boxes if b[0] >= LEFT + 4 and b[2] <= WIDTH - 8 and b[1] >= TOP - 16]
-    yield from ([b for b in inside if b[3] <= HEIGHT - BOTTOM] or boxes[:1])
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def _legend(judged: Sequence[JudgedCandidate]) -> Iterator[str]:
-    x = float(LEFT)
+    prices, scores = [one.candidate.price for one in judged], [one.candidate.score for one in judged]
+    said = textwrap.wrap(
+        f"{sentence(found)} {what_would_decide(found)}".strip(), 142, break_on_hyphens=False
+    )[:3]
+    title = f"{found.mix.title}: time against price, {found.ranks:,} ranks"
+    figure, axes = charts.new(title, "\n".join(said), height=6.4)
+    good, slowest = 1 + found.mix.within, max(one.high for one in scores)
+    if slowest > 5 * min(one.low for one in scores):
+        charts.by_powers(axes, "y")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.3g} ×")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.margins(x=0.14, y=0.1)
     for standing in Standing:
-        if any(one.standing is standing for one in judged):
-            yield f'<circle cx="{x + 5:.1f}" cy="{HEIGHT - 12}" r="5" fill="{_COLOURS[standing]}"/>'
-            yield _text(x + 16, HEIGHT - 8, _WORDS[standing], colour=_FAINT, size=11)
-            x += 40 + 6.3 * len(_WORDS[standing])
+        if own := [one for one in judged if one.standing is standing]:
+            colour = _COLOURS[standing]
+            axes.plot(*zip(*map(_at, own), strict=True), "o", ms=9, color=colour, label=_WORDS[standing])
+            for line in (line for one in own for line in _bars(one)):
+                axes.plot(*zip(*line, strict=True), color=colour)
+    if found.choice.decided:
+        (chosen,) = [one for one in judged if one.candidate.name == found.choice.contenders[0]]
+        axes.plot(*_at(chosen), "o", markersize=17, fillstyle="none", color=_COLOURS[chosen.standing])
+    if min(one.low for one in prices) < 0.4 * max(one.high for one in prices):
+        axes.set_xlim(left=0)
+    axes.set_ylim(top=max(axes.get_ylim()[1], 1.15 * good))
+    axes.set_autoscale_on(False)
+    axes.axhspan(axes.get_ylim()[0], good, color=_BAND, zorder=0)
+    within = axes.annotate(
+        f"within {100 * found.mix.within:g} % of the best", (0, 0), (6, 6), xycoords="axes fraction",
+        textcoords="offset points", color=_BAND_INK,
+    )  # fmt: skip
+    stairs = _stairs(axes, [one for one in judged if one.standing is Standing.ON])
+    what = "network and nodes" if found.with_nodes else "network"
+    axes.set_xlabel(f"price of the {what} for {found.ranks:,} ranks, {found.currency}")
+    axes.set_ylabel("time, relative to the best")
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.11), borderaxespad=0, ncols=len(Standing), fontsize=9)
+    figure.draw_without_rendering()  # so that places are known
+    _label(axes, judged, found, within, [*pairwise(stairs), *(line for one in judged for line in _bars(one))])
+    return figure
 
 
-def _text(
-    x: float, y: float, text: str, *, size: int = 12, colour: str = _INK, anchor: str = "start",
-    bold: bool = False, more: str = "",
-) -> str:  # fmt: skip
-    weight = ' font-weight="bold"' if bold else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}"'
-        f"{weight}{more}>{escape(text)}</text>"
-    )
+def _at(one: JudgedCandidate) -> _Point:
+    return one.candidate.price.middle, centre(one.candidate.score)
+
+
+def _bars(one: JudgedCandidate) -> tuple[_Line, _Line]:
+    """From the least to the most."""
+    (x, y), price, score = _at(one), one.candidate.price, one.candidate.score
+    return ((price.low, y), (price.high, y)), ((x, score.low), (x, score.high))
+
+
+def _stairs(axes: Axes, on: Sequence[JudgedCandidate]) -> list[_Point]:
+    """For so much money, this is the least time: from above to the first, from the last on to the right."""
+    points = [_at(one) for one in on]
+    if not points:
+        return []
+    corners = [(points[0][0], axes.get_ylim()[1]), points[0]]
+    for (_, before), (x, y) in pairwise(points):
+        corners += [(x, before), (x, y)]
+    corners.append((axes.get_xlim()[1], points[-1][1]))
+    axes.plot(*zip(*corners, strict=True), color=_COLOURS[Standing.ON], alpha=0.45, lw=1.5, ls="--")
+    return corners
+
+
+def _label(
+    axes: Axes, judged: Sequence[JudgedCandidate], found: MixJudgement, within: Annotation, lines: list[_Line]
+) -> None:
+    """Beside each dot, where the label hides least; a thin line leads to one farther away."""
+    from matplotlib.transforms import Bbox
+
+    pixels = axes.figure.dpi / 72
+    dots = axes.transData.transform([_at(one) for one in judged])
+    taken = [within.get_window_extent(), *(Bbox(axes.transData.transform(line)) for line in lines)]
+    taken += [Bbox.from_extents(x - 9, y - 9, x + 9, y + 9) for x, y in dots]
+    for one, (x, y) in zip(judged, dots, strict=True):
+        says = f"{one.candidate.name}\n{amount(one.candidate.price)} {found.currency}, "
+        says = charts.plain(f"{says}{ratio(one.candidate.score)} ×")
+        note = axes.annotate(says, _at(one), (0, 0), fontsize=9, textcoords="offset points")
+        wide, tall = note.get_window_extent().size
+        boxes = [
+            Bbox.from_bounds(
+                x + pixels * right - wide * (1 - np.sign(right)) / 2,
+                y + pixels * up - tall * (1 - np.sign(up)) / 2,
+                wide, tall,
+            )
+            for right, up in _PLACES
+        ]  # fmt: skip
+        hides = [
+            box.count_overlaps(taken) + sum(not axes.bbox.contains(*at) for at in (box.min, box.max))
+            for box in boxes
+        ]
+        best = hides.index(min(hides))
+        taken.append(boxes[best].padded(3))
+        note.set_position(((boxes[best].x0 - x) / pixels, (boxes[best].y0 - y) / pixels))
+        if math.hypot(*_PLACES[best]) > _NEAR:
+            line = {"arrowstyle": "-", "color": charts.FAINT, "linewidth": 0.7}
+            axes.annotate("", _at(one), _PLACES[best], textcoords="offset points", arrowprops=line)

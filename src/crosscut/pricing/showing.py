@@ -1,29 +1,29 @@
-"""Pictures into files: SVG, PNG, or a page with the table beside it."""
+"""Pictures into files: a chart, or a page with the table beside it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from crosscut.base.errors import CrosscutError, UsageError, plainly
+from crosscut.base.errors import UsageError
 from crosscut.pricing import pareto
 from crosscut.pricing.amounts import amount
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.judging import JudgedCandidate, MixJudgement
 from crosscut.pricing.report_mix import conditions, ratio, sentence, time_of, what_would_decide
+from crosscut.reports import charts
 from crosscut.reports.html.markup import Markup, element, join
-from crosscut.reports.svg.chart import ChartAxis, Mark
-from crosscut.reports.svg.chart import svg as chart
 
-FORMS = (".svg", ".png", ".html")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
 class PricingPicture:
     title: str
-    svg: str
+    chart: Figure
     said: tuple[str, ...]
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -31,39 +31,14 @@ class PricingPicture:
 
 def check(path: Path, *, overwrite: bool) -> None:
     """Before minutes of simulation, not after."""
-    if path.suffix not in FORMS:
-        raise UsageError(f"-o {path}: write a file that ends in {', '.join(FORMS)}")
+    charts.check(path, (*charts.FORMS, ".html"))
     if path.exists() and not overwrite:
         raise UsageError(f"-o {path}: it exists; --force replaces it")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"-o {path}: the folder {path.absolute().parent} does not exist")
-    if path.suffix == ".png":
-        _png("<svg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/>")
 
 
 def write(path: Path, picture: PricingPicture) -> None:
-    """A file appears whole or not at all."""
-    if path.suffix == ".png":
-        content = _png(picture.svg)
-    else:
-        content = (picture.svg if path.suffix == ".svg" else _page(picture)).encode("utf-8", "replace")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise CrosscutError(f"{path}: cannot be written: {plainly(error)}") from error
-
-
-def _png(svg: str) -> bytes:
-    try:
-        import resvg_py
-    except ImportError as error:
-        raise UsageError(
-            "a .png needs resvg-py (pip install 'crosscut[png]'); .svg and .html do not"
-        ) from error
-    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=1.5))
+    page = path.suffix == ".html"
+    charts.write(path, _page(picture) if page else charts.drawn(picture.chart, path.suffix))
 
 
 def front(found: MixJudgement) -> PricingPicture:
@@ -71,7 +46,7 @@ def front(found: MixJudgement) -> PricingPicture:
     works = [work.name for work in found.mix.works]
     return PricingPicture(
         title=found.mix.title,
-        svg=pareto.svg(found),
+        chart=pareto.chart(found),
         said=(sentence(found), *filter(None, [what_would_decide(found)]), *conditions(found)),
         head=("network", "nodes", f"{what}, {found.currency}", "times the best", "front", *works),
         rows=tuple(_row(one) for one in sorted(found.judged, key=lambda one: one.candidate.price.middle)),
@@ -95,27 +70,34 @@ def curves(priced: Sequence[Priced]) -> PricingPicture:
     currencies = sorted({one.bill.currency for one in there if one.bill})
     if len(currencies) > 1:
         raise UsageError(f"-o: prices in {' and in '.join(currencies)} have no common axis")
-    marks = []
-    for colour, name in enumerate(dict.fromkeys(one.network for one in there)):
-        bills = [one.bill for one in there if one.network == name and one.bill]
-        x = tuple(float(bill.nodes) for bill in bills)
-        low = tuple(bill.per_node.low for bill in bills)
-        high = tuple(bill.per_node.high for bill in bills)
-        marks.append(Mark(name, x, low, colour, "line"))
-        if len(x) <= MOST_DOTS:
-            marks.append(Mark("", x, low, colour, "dots"))
-        if low != high:
-            marks.append(Mark("", x, high, colour, "dashed"))
-    prices = [one.bill.per_node for one in there if one.bill]
-    steep = max(one.high for one in prices) > 10 * min(one.low for one in prices)
-    many = max(one.nodes for one in there) > 32 * min(one.nodes for one in there)
     books = dict.fromkeys(book for one in there for book in one.books)
     said = tuple(f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books)
     title = "Price of the network for each node"
-    y = ChartAxis(f"{currencies[0]} a node", steep, least=None if steep else 0.0)
+    figure, axes = charts.new(title, "\n".join(line[:150] for line in said))
+    names = dict.fromkeys(one.network for one in there)
+    for colour, name in enumerate(names):
+        bills = [one.bill for one in there if one.network == name and one.bill]
+        x = [bill.nodes for bill in bills]
+        low, high = [bill.per_node.low for bill in bills], [bill.per_node.high for bill in bills]
+        charts.plot(axes, colour, "joined" if len(x) <= MOST_DOTS else "line", x, low)
+        if low != high:
+            charts.plot(axes, colour, "dashed", x, high)
+    prices = [one.bill.per_node for one in there if one.bill]
+    if max(one.high for one in prices) > 10 * min(one.low for one in prices) > 0:
+        charts.by_powers(axes, "y")
+    else:
+        axes.set_ylim(bottom=0)
+    sizes = {one.nodes for one in there}
+    if max(sizes) > 32 * min(sizes):
+        charts.by_powers(axes, "x", own=sizes if len(sizes) <= MOST_DOTS else ())
+    axes.set(xlabel="nodes", ylabel=f"price, {currencies[0]} a node")
+    entries = [(name, colour, "line") for colour, name in enumerate(names)]
+    if not all(one.exact for one in prices):
+        entries.append(("at most; the line: at least", -1, "dashed"))
+    charts.legend(axes, entries)
     return PricingPicture(
         title=title,
-        svg=chart(title, [line[:150] for line in said], marks, ChartAxis("nodes", many), y),
+        chart=figure,
         said=said,
         head=("network", "nodes", f"in all, {currencies[0]}", "a node"),
         rows=tuple(
@@ -141,7 +123,8 @@ th:first-child, td:first-child { text-align: left; }
 """
 
 
-def _page(picture: PricingPicture) -> str:
+def _page(picture: PricingPicture) -> bytes:
+    svg = charts.drawn(picture.chart, ".svg").decode()
     head = join(
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
@@ -154,8 +137,8 @@ def _page(picture: PricingPicture) -> str:
         "body",
         element("h1", picture.title),
         element("p", picture.said[0] if picture.said else "", class_="said"),
-        element("div", Markup(picture.svg), class_="wide"),
+        element("div", Markup(svg[svg.index("<svg") :]), class_="wide"),
         element("div", table, class_="wide"),
         [element("p", line, class_="rest") for line in picture.said[1:]],
     )
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{body}</html>\n'.encode("utf-8", "replace")

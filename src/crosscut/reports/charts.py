@@ -1,0 +1,142 @@
+"""What all charts share: matplotlib (the extra `charts`), the style, the looks of marks, the files."""
+
+from __future__ import annotations
+
+import io
+import os
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crosscut.base.errors import CrosscutError, UsageError, plainly
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMS = (".svg", ".png", ".pdf")
+# Okabe and Ito's palette, told apart by most eyes.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b4b8a", "#4d4d4d")
+INK, FAINT, GRID = "#1f2933", "#5b6673", "#e4e8ec"
+_POINTS = {"linestyle": "", "clip_on": False}
+LOOKS: dict[str, dict[str, Any]] = {
+    "line": {},
+    "joined": {"marker": "o", "markersize": 5, "clip_on": False},
+    "dashed": {"linestyle": "--"},
+    "dotted": {"linestyle": ":"},
+    "dots": _POINTS | {"marker": "o", "markersize": 5},
+    "specks": _POINTS | {"marker": "o", "markersize": 3, "alpha": 0.35, "markeredgewidth": 0},
+    "pale": _POINTS | {"marker": "o", "markersize": 8, "alpha": 0.3, "markeredgewidth": 0},
+    # Empty, so that what agrees with the ring is seen inside.
+    "rings": _POINTS | {"marker": "o", "markersize": 9, "fillstyle": "none", "markeredgewidth": 1.5},
+    "crosses": _POINTS | {"marker": "+", "markersize": 9, "markeredgewidth": 1.8},
+    "saltires": _POINTS | {"marker": "x", "markersize": 7, "markeredgewidth": 1.5},
+    "colour": {"linestyle": "", "marker": "s", "markersize": 9},
+    "bars": {"linestyle": "", "marker": "s", "markersize": 9, "alpha": 0.55},
+}
+_STYLE: dict[Any, Any] = {
+    # Text stays text, names with a dollar are not formulas, and the same chart is the same bytes.
+    "svg.fonttype": "none", "pdf.fonttype": 42, "text.parse_math": False, "svg.hashsalt": "crosscut",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Helvetica", "Arial"], "font.size": 10,
+    "savefig.dpi": 150, "savefig.facecolor": "white", "text.color": INK,
+    "figure.titlesize": 14, "figure.titleweight": "bold", "figure.constrained_layout.w_pad": 0.15,
+    "figure.constrained_layout.h_pad": 0.08, "axes.labelcolor": INK, "axes.labelsize": 11,
+    "axes.edgecolor": FAINT, "axes.axisbelow": True, "axes.grid": True, "axes.grid.axis": "y",
+    "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False,
+    "axes.spines.left": False, "grid.color": GRID, "xtick.color": FAINT, "ytick.color": FAINT,
+    "xtick.minor.size": 0, "ytick.major.size": 0, "ytick.minor.size": 0, "lines.linewidth": 2,
+    "legend.frameon": False,
+}  # fmt: skip
+_LEGEND_LETTERS = 34
+
+
+def check(file: Path, forms: Sequence[str] = FORMS) -> None:
+    """Before minutes of work; raises UsageError if the chart could not be drawn, or not be written there."""
+    if file.suffix not in forms:
+        raise UsageError(f"-o {file}: the picture is {', '.join(forms[:-1])} or {forms[-1]}")
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f"-o {file}: the folder {file.absolute().parent} does not exist")
+    new("")
+
+
+def new(title: str, said: str = "", *, height: float = 6.2) -> tuple[Figure, Axes]:
+    """An empty chart below its title and `said`; raises UsageError without matplotlib."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageError("charts need matplotlib: pip install 'crosscut[charts]'") from error
+    mpl.rcParams.update(_STYLE)
+    figure = Figure(figsize=(10.8, height), layout="constrained")
+    axes = figure.subplots()
+    figure.suptitle(plain(title))
+    axes.set_title(plain(said), fontsize=9.5, color=FAINT)
+    axes.xaxis.set_major_formatter(_number)
+    axes.yaxis.set_major_formatter(_number)
+    return figure, axes
+
+
+def plain(text: str) -> str:
+    """What a file's name may hold and a font lacks, such as a byte that is no UTF-8, as question marks."""
+    return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
+
+
+def by_powers(axes: Axes, *which: str, own: Iterable[float] = ()) -> None:
+    """Makes the axes `x`, `y` logarithmic; `own`: the few chosen numbers that the axis names."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    for name in which:
+        axes.set(**{f"{name}scale": "log"})
+        axis = axes.xaxis if name == "x" else axes.yaxis
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(_number)
+        axis.set_minor_formatter(NullFormatter())
+        if chosen := sorted(set(own)):
+            axis.set_ticks(chosen)
+
+
+def _number(value: float, _position: float) -> str:
+    for factor, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= max(factor, 1e4):
+            return f"{value / factor:.6g}{suffix}"
+    return f"{value:.6g}"
+
+
+def plot(axes: Axes, colour: int, look: str, x: Sequence[float], y: Sequence[float]) -> None:
+    if x:  # matplotlib makes room for a line of no points
+        axes.plot(x, y, color=COLOURS[colour % len(COLOURS)], **LOOKS[look])
+
+
+def legend(axes: Axes, entries: Iterable[tuple[str, int, str]]) -> None:
+    """At the right, by (label, colour, look)."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=COLOURS[colour % len(COLOURS)],
+               label=textwrap.fill(plain(label), _LEGEND_LETTERS), **LOOKS[look])
+        for label, colour, look in entries
+    ]  # fmt: skip
+    if handles:
+        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+
+
+def drawn(figure: Figure, form: str) -> bytes:
+    """The file's content by its suffix, without a date."""
+    dateless = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    stream = io.BytesIO()
+    figure.draw_without_rendering()  # so that the places of the axes are known
+    figure.suptitle(figure.get_suptitle(), x=figure.axes[0].get_position().x0, horizontalalignment="left")
+    figure.savefig(stream, format=form[1:], metadata=dateless.get(form))
+    return stream.getvalue()
+
+
+def write(file: Path, content: bytes) -> None:
+    """A file appears whole or not at all."""
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(file)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise CrosscutError(f"{file}: cannot be written: {plainly(error)}") from error
