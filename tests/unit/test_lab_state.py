@@ -37,8 +37,11 @@ def test_a_record_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"version": 99}', '{"version": 1, "name": 3}', "\x00"]
-)
+    "text",
+    ["", "{", "[]", "{}", '{"version": 99}', '{"version": 1, "name": 3}', "\x00",
+     '{"version": 1, "name": "x", "network": "n", "owner": {"pid": -1, "start_ticks": 1}}',
+     '{"version": 1, "name": "x", "network": "n", "faults": [{"worker": {"pid": true, "start_ticks": 1}}]}'],
+)  # fmt: skip
 def test_a_broken_record_is_an_error_that_says_what_to_do(root: Path, text: str) -> None:
     (root / "x" / "lab.json").write_text(text)
     with pytest.raises(CrosscutError, match="crosscut lab down x"):

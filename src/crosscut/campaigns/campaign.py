@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from crosscut import __version__
+from crosscut.base import records
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.base.job import Job
 from crosscut.run.format import DamagedRun, load_json
@@ -109,12 +110,8 @@ def save_plan(directory: Path, launch: Mapping[str, object], steps: Sequence[Cam
         "schema": SCHEMA,
         "crosscut": __version__,
         "launch": dict(launch),
-        "steps": [
-            {"name": step.name, "pattern": step.pattern, "parameters": dict(step.parameters),
-             "sizes": list(step.sizes), "options": dict(step.options)}
-            for step in steps
-        ],
-    }  # fmt: skip
+        "steps": [asdict(step) for step in steps],
+    }
     unfinished = directory / f".{PLAN}"
     unfinished.write_text(json.dumps(plan, indent=2) + "\n", encoding="utf-8")
     unfinished.replace(directory / PLAN)
@@ -126,24 +123,14 @@ def load_plan(directory: Path) -> tuple[dict[str, Any], list[CampaignStep]]:
         plan = json.loads((directory / PLAN).read_bytes())
         if plan["schema"] != SCHEMA:
             raise ValueError(f"schema {plan['schema']}, this crosscut reads {SCHEMA}")
-        steps = [
-            CampaignStep(_name(entry["name"]), str(entry["pattern"]), dict(entry["parameters"]),
-                 tuple(int(size) for size in entry["sizes"]), dict(entry["options"]))
-            for entry in plan["steps"]
-        ]  # fmt: skip
+        steps = records.parse(plan["steps"], list[CampaignStep])
+        for step in steps:  # its name becomes a folder's: it may not lead anywhere else
+            if not step.name or Path(step.name).name != step.name:
+                raise ValueError(f"'{step.name}' is no name of a step")
         return dict(plan["launch"]), steps
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-        told = isinstance(error, OSError | ValueError | KeyError)
-        why = plainly(error) if told else "it holds something else"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        why = "it holds something else" if isinstance(error, TypeError) else plainly(error)
         raise UsageError(f"{directory / PLAN}: no campaign that can be read: {why}") from error
-
-
-def _name(text: object) -> str:
-    """A step's name becomes a folder's: it may not lead anywhere else."""
-    name = str(text)
-    if not name or Path(name).name != name:
-        raise ValueError(f"'{name}' is no name of a step")
-    return name
 
 
 def measure_steps(

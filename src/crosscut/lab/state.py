@@ -33,7 +33,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from crosscut.base import spelling
+from crosscut.base import records, spelling
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.lab import folders
 
@@ -52,7 +52,7 @@ class Process:
 
     def __post_init__(self) -> None:
         """ValueError: a record may say anything, and to `kill` 0 and -1 are many processes."""
-        if not (type(self.pid) is int and self.pid > 0 and type(self.start_ticks) is int):
+        if self.pid <= 0:
             raise ValueError(f"process {self.pid!r}, started at {self.start_ticks!r}, is none")
 
     def alive(self) -> bool:
@@ -108,7 +108,7 @@ class Record:
 
 def worker_of(fault: Mapping[str, Any]) -> Process | None:
     """The process behind a recorded fault; most have none."""
-    return Process(**fault["worker"]) if "worker" in fault else None
+    return records.parse(fault["worker"], Process) if "worker" in fault else None
 
 
 def start_ticks(pid: int) -> int | None:
@@ -188,18 +188,11 @@ def read(name: str) -> Record:
         found = json.loads(folders.read(path))
         if found.get("version") != VERSION:
             raise CrosscutError(f"{path}: made by another version of crosscut; crosscut lab down {name}")
-        return _record(found)
+        record = records.parse(found, Record)
+        record.helpers()  # a broken entry is found here
+        return record
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CrosscutError(f"{path}: {plainly(error)}; crosscut lab down {name} clears it away") from error
-
-
-def _record(found: dict[str, Any]) -> Record:
-    for who in ("owner", "holder", "switch_process"):
-        found[who] = Process(**found[who]) if found.get(who) else None
-    found["unlike"], found["faults"] = tuple(found["unlike"]), tuple(found["faults"])
-    record = Record(**found)
-    record.helpers()  # a broken entry is found here
-    return record
 
 
 def write(record: Record) -> None:
