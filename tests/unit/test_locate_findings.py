@@ -12,6 +12,7 @@ import pytest
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import of_run, stability
 from crosscut.analysis.findings.deviations import Deviations, deviations
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding, as_json, from_json
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, outliers_below
@@ -41,7 +42,7 @@ def crossbar(
 
 
 def found_in(observed: Observed) -> list[Finding]:
-    return of_run.of_observed(observed, infer.infer(observed), NAMES)
+    return of_run.of_evidence(Evidence(observed, infer.infer(observed), NAMES))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from benchmarks.truth.networks import HOST_RATE
 from benchmarks.truth.score import adjusted_rand
 
 from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction
 from crosscut.analysis.structure import infer
@@ -68,7 +69,7 @@ def test_a_host_that_sends_slowly_to_everybody_since_its_way_in_is_slow_is_no_gr
     told = np.setdiff1d(np.arange(16), inferred.unplaced)
     assert inferred.grouping.count == 2
     assert adjusted_rand(truth.labels[told], inferred.grouping.labels[told]) == 1
-    found = of_run.of_observed(seen, inferred, tuple(f"n{number}" for number in range(16)))
+    found = of_run.of_evidence(Evidence(seen, inferred, tuple(f"n{number}" for number in range(16))))
     (groups,) = (finding for finding in found if finding.kind is FindingKind.GROUPS)
     assert groups.what.startswith("2 groups of ")
     (slow,) = (finding for finding in found if finding.kind is FindingKind.SLOW_HOST)
@@ -92,7 +93,9 @@ def test_a_host_whose_group_nothing_tells_is_said_to_be_of_one_or_the_other():
     outline = infer.structure(inferred, names, 15)
     assert any("n5, behind a slow cable" in note for note in outline.notes)
     assert all(group.confidence > 0.9 for group in outline.groups)
-    (groups,) = (f for f in of_run.of_observed(seen, inferred, names) if f.kind is FindingKind.GROUPS)
+    (groups,) = (
+        f for f in of_run.of_evidence(Evidence(seen, inferred, names)) if f.kind is FindingKind.GROUPS
+    )
     assert "not told of which, each behind a slow cable of its own: n5" in groups.what
 
 
@@ -123,7 +126,7 @@ def test_two_slow_hosts_of_one_leaf_are_no_group_of_their_own():
 def test_a_host_that_is_slow_both_ways_alike_is_told_so_in_one():
     truth = leaves(2, 8, 4.0, (5, "in", 0.4), (5, "out", 0.4))
     seen = measured(truth)
-    found = of_run.of_observed(seen, infer.infer(seen), tuple(f"n{number}" for number in range(16)))
+    found = of_run.of_evidence(Evidence(seen, infer.infer(seen), tuple(f"n{number}" for number in range(16))))
     (slow,) = (finding for finding in found if finding.kind is FindingKind.SLOW_HOST)
     assert slow.direction is Direction.BOTH
     assert slow.what.startswith("n5 sends and receives at ")

@@ -22,30 +22,35 @@ class CabledParts(Enum):
 
 
 class FindingKind(Enum):
-    """A line each, in the order in which findings are told: name in JSON (docs/reference/findings.md),
-    sort, the pictures that prove it in a report (best first), and what a list of cables adds."""
+    """A line each, in the order in which findings are told: name in JSON (docs/reference/findings.md), sort,
+    the pictures that prove it in a report (best first), the module of this package whose `of_run(evidence)`
+    finds it in a run (one module may find several kinds), and what a list of cables adds."""
 
-    SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), CabledParts.HOSTS
-    SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), CabledParts.TRUNKS
-    SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), CabledParts.HOSTS
-    SUSPECT = "suspect", Sort.SUSPICION, ("routes",), CabledParts.HOSTS
-    UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
-    STEP = "step", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
-    PERIODIC = "periodic dips", Sort.CHANGE, ("phase-histogram", "phases"), CabledParts.HOSTS
-    COUNTED = "counted errors", Sort.FAULT, ("routes", "ranks"), CabledParts.HOSTS
-    DRIFT = "drift", Sort.CHANGE, ("phases",), CabledParts.HOSTS
-    GROUPS = "groups", Sort.DESIGN, ("structure", "routes"), CabledParts.NONE
-    SHARED_LIMIT = "shared limit", Sort.DESIGN, ("structure", "phases", "routes"), CabledParts.NONE
-    NOTHING = "nothing found", Sort.NOTHING, ("routes", "phases"), CabledParts.NONE
+    SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), "slow_parts", CabledParts.HOSTS
+    SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), "slow_trunks", CabledParts.TRUNKS
+    SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), "slow_routes", CabledParts.HOSTS
+    SUSPECT = "suspect", Sort.SUSPICION, ("routes",), "many_routes", CabledParts.HOSTS
+    UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
+    STEP = "step", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
+    PERIODIC = "periodic dips", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
+    COUNTED = "counted errors", Sort.FAULT, ("routes", "ranks"), "", CabledParts.HOSTS
+    DRIFT = "drift", Sort.CHANGE, ("phases",), "stability", CabledParts.HOSTS
+    GROUPS = "groups", Sort.DESIGN, ("structure", "routes"), "slow_parts"
+    SHARED_LIMIT = "shared limit", Sort.DESIGN, ("structure", "phases", "routes"), "slow_trunks"
+    NOTHING = "nothing found", Sort.NOTHING, ("routes", "phases")
 
     sort: Sort
     proofs: tuple[str, ...]
+    finder: str
     place: CabledParts
 
-    def __new__(cls, name: str, sort: Sort, proofs: tuple[str, ...], place: CabledParts) -> FindingKind:
+    def __new__(
+        cls, name: str, sort: Sort, proofs: tuple[str, ...], finder: str = "",
+        place: CabledParts = CabledParts.NONE,
+    ) -> FindingKind:  # fmt: skip
         kind = object.__new__(cls)
         kind._value_ = name
-        kind.sort, kind.proofs, kind.place = sort, proofs, place
+        kind.sort, kind.proofs, kind.finder, kind.place = sort, proofs, finder, place
         return kind
 
     @property

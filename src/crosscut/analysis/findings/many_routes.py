@@ -14,13 +14,12 @@ import xarray as xr
 
 from crosscut.analysis.figures import samples as samples_module
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
 from crosscut.analysis.findings.slow_routes import as_slow_as, crowds, once, only_in_crowds
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, normal_tail, tail_factor
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.observed import Integers, Observed
 
 # More messages than these are sampled: what 1,448 ranks send each other.
@@ -50,13 +49,12 @@ def some_phases(dataset: xr.Dataset, index: int) -> Samples:
     return samples_module.load(dataset.isel(phase=np.sort(drawn)), index)
 
 
-def suspected(
-    routes: Routes, inferred: Inferred, names: tuple[str, ...], dataset: xr.Dataset
-) -> list[Finding]:
+def of_run(evidence: Evidence) -> list[Finding]:
     """Routes between nodes that are below what their ends reach, where hardly anything else is; what
     passes a shared limit that was found is slow by that, and what is slow only beside others by what they
     share."""
-    if inferred.slow_share > _QUIET:
+    routes, dataset, inferred = evidence.routes, evidence.dataset, evidence.inferred
+    if routes is None or dataset is None or inferred.slow_share > _QUIET:
         return []
     source, destination = routes.source.astype(np.int64), routes.destination.astype(np.int64)
     kept = ~routes.same_node & (routes.rates.median > 0)
@@ -78,7 +76,7 @@ def suspected(
     in_crowd |= as_slow_as(slowness[slow], in_crowd, inferred)
     mine = slow[~in_crowd]
     pairs = zip(source[mine].tolist(), destination[mine].tolist(), strict=True)
-    found = once(dict(zip(pairs, slowness[mine].tolist(), strict=True)), lambda rank: names[rank])
+    found = once(dict(zip(pairs, slowness[mine].tolist(), strict=True)), evidence.name)
     if in_crowd.any():
         share = math.exp(float(np.median(slowness[slow[in_crowd]])))
         found.append(crowds(met.where(in_crowd[of_route]), share))

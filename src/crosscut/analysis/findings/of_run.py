@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -22,15 +23,15 @@ from crosscut.analysis.findings import (
     slow_parts,
     slow_routes,
     slow_trunks,
-    stability,
 )
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import ORDER, FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
-from crosscut.analysis.structure.observed import Observed, of_samples
+from crosscut.analysis.structure.observed import of_samples
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
@@ -78,13 +79,9 @@ def look(
     inferred = infer.infer(observed)
     if infer.doubtful(inferred):
         inferred = infer.infer(observed, divided=False)
-    found = of_observed(observed, inferred, names, single_routes=not many)
-    if many:
-        if routes is None:
-            routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
-        found += many_routes.suspected(routes, inferred, names, run.dataset)
-    whole = len(samples.phase) == run.dataset.sizes["phase"]
-    found += stability.findings(samples, lambda rank: names[rank], timed=whole)
+    if many and routes is None:
+        routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
+    found = of_evidence(Evidence(observed, inferred, names, samples, run.dataset, routes if many else None))
     found = counters.tied(found, counters.gained(run.attributes), run.node_names)
     return ordered(found, inferred), infer.structure(inferred, names, observed.phases)
 
@@ -103,32 +100,17 @@ def of_located(
     hosts = slow_parts.hosts_alone(located.alone, inferred, name)
     slow = slow_parts.slow_once(located.alone, inferred)
     routes = slow_routes.after_search(observed, located.again, inferred, name, slow)
-    told = [*hosts, *_of_shared(observed, inferred, name), *routes, *shared_within.findings(located)]
+    grouped = slow_parts.grouped(inferred, name)
+    shared = slow_trunks.of_shared(observed, inferred)
+    told = [*hosts, *grouped, *shared, *routes, *shared_within.findings(located)]
     return ordered(counters.tied(told, gained or {}, nodes or names), inferred)
 
 
-def of_observed(
-    observed: Observed, inferred: Inferred, names: tuple[str, ...], *, single_routes: bool = True
-) -> list[Finding]:
-    """Findings that need no repetitions."""
-
-    def name(rank: int) -> str:
-        return names[rank]
-
-    found = [*slow_parts.hosts(observed, inferred, name), *_of_shared(observed, inferred, name)]
-    if single_routes:
-        routes = slow_routes.suspected(observed, inferred)
-        found += [*slow_routes.once(routes.slow, name), *([routes.crowd] if routes.crowd else [])]
-    return found
-
-
-def _of_shared(observed: Observed, inferred: Inferred, name: slow_parts.Names) -> list[Finding]:
-    """Trunks, groups and what they share."""
-    lone = slow_trunks.lone_trunks(inferred)
-    limits = [] if lone else slow_trunks.shared(inferred)
-    return [
-        *slow_trunks.trunks(inferred, observed), *lone, *slow_parts.grouped(inferred, name), *limits,
-    ]  # fmt: skip
+def of_evidence(evidence: Evidence) -> list[Finding]:
+    """What the finders of all kinds find in a run."""
+    modules = dict.fromkeys(kind.finder for kind in FindingKind if kind.finder)
+    finders = (importlib.import_module(f"{__package__}.{module}") for module in modules)
+    return [finding for finder in finders for finding in finder.of_run(evidence)]
 
 
 def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:

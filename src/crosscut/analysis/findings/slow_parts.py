@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
@@ -54,6 +55,12 @@ class _End:
     """[rank] log"""
     doubt: Floats
     """[rank] adjusted probability of a false alarm"""
+
+
+def of_run(evidence: Evidence) -> list[Finding]:
+    """Slow hosts and the groups."""
+    observed, inferred = evidence.observed, evidence.inferred
+    return [*hosts(observed, inferred, evidence.name), *grouped(inferred, evidence.name)]
 
 
 def hosts(observed: Observed, inferred: Inferred, name: Names) -> list[Finding]:

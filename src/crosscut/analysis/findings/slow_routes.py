@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS, STEADILY, Names, numbers, some_routes
@@ -41,6 +42,14 @@ class Suspected:
     """Logarithm of the rate over what both ends reach; the slowest first."""
     crowd: Finding | None = None
     """Routes that were slow only beside each other."""
+
+
+def of_run(evidence: Evidence) -> list[Finding]:
+    """Routes that ran once, unless there are too many to look at together (many_routes.py)."""
+    if evidence.routes is not None:
+        return []
+    seen = suspected(evidence.observed, evidence.inferred)
+    return [*once(seen.slow, evidence.name), *([seen.crowd] if seen.crowd else [])]
 
 
 def suspected(observed: Observed, inferred: Inferred) -> Suspected:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, outliers_below
@@ -27,6 +28,16 @@ _LIKE_SIZES = 1.5
 
 _Link = tuple[Reach, tuple[int, ...]]
 """What leaves, or enters, a group."""
+
+
+def of_run(evidence: Evidence) -> list[Finding]:
+    return of_shared(evidence.observed, evidence.inferred)
+
+
+def of_shared(observed: Observed, inferred: Inferred) -> list[Finding]:
+    """Slow trunks, and what groups share."""
+    lone = lone_trunks(inferred)
+    return [*trunks(inferred, observed), *lone, *([] if lone else shared(inferred))]
 
 
 def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:

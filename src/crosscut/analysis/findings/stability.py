@@ -10,6 +10,7 @@ import numpy as np
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.findings import changes, dips
 from crosscut.analysis.findings.deviations import Deviations, deviations
+from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, holm, normal_tail
@@ -24,9 +25,15 @@ SMALLEST_DRIFT = 0.03
 DEEP = math.log(0.75)
 
 
+def of_run(evidence: Evidence) -> list[Finding]:
+    if evidence.samples is None:
+        return []
+    return findings(evidence.samples, evidence.name, timed=evidence.whole)
+
+
 def findings(samples: Samples, name: Callable[[int], str], *, timed: bool = True) -> list[Finding]:
-    """All of them; of a host, and of everything, the one that says most. Not `timed`: some phases are
-    missing, so that nobody knows when the others were."""
+    """All of them; of each host, and of all hosts together, the one that says most. Not `timed`: some phases
+    are missing, so nobody knows when the others ran, and periodic dips are not looked for."""
     found = deviations(samples)
     if found is None:
         return []

@@ -1,0 +1,37 @@
+"""What finders look at: one run, read and searched for its structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import xarray as xr
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.figures.summary import Routes
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.observed import Observed
+
+
+@dataclass(frozen=True)
+class Evidence:
+    observed: Observed
+    """One rate a message, the repetitions summed up."""
+    inferred: Inferred
+    names: tuple[str, ...]
+    """[rank]"""
+    samples: Samples | None = None
+    """Every repetition, where they are at hand."""
+    dataset: xr.Dataset | None = None
+    """The whole run. The others may have only some of its phases."""
+    routes: Routes | None = None
+    """All routes of the run, where they are too many for `observed`."""
+
+    def name(self, rank: int) -> str:
+        return self.names[rank]
+
+    @property
+    def whole(self) -> bool:
+        """Whether `samples` has every phase of the run."""
+        if self.samples is None or self.dataset is None:
+            return True
+        return len(self.samples.phase) == self.dataset.sizes["phase"]
