@@ -17,7 +17,7 @@ def long(*values: object) -> ParameterSet:
     return pytest.param(*values, marks=pytest.mark.long)
 
 
-def seeds(values: Iterable[int], short: Iterable[int]) -> list[int | ParameterSet]:
+def seeds(values: Iterable[object], short: Iterable[object]) -> list[object]:
     """Cases of `parametrize`: all `values`, of which only those of `short` are in the short tier."""
     kept = set(short)
     return [value if value in kept else long(value) for value in values]

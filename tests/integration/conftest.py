@@ -61,6 +61,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         libc.umount2(os.fsencode(folder), MNT_DETACH)
 
 
+@pytest.fixture(scope="session")
+def _workloads_for_smpi(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("workloads-for-smpi")
+
+
+@pytest.fixture
+def shared_cache(_workloads_for_smpi: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache for all tests together: each workload is compiled for SMPI once, which takes ten seconds."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(_workloads_for_smpi))
+
+
 @pytest.fixture
 def core(tmp_path: Path) -> Iterator[Path]:
     """A copy of crosscut-core, by which its processes are known; none may be left."""

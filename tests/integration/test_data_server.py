@@ -188,10 +188,9 @@ def test_on_a_lab_both_verify(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
-def test_a_simulated_network_s_rate_is_what_both_feel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.mark.long  # compiles; test_workloads.py does so with the smallest
+@pytest.mark.usefixtures("shared_cache")
+def test_a_simulated_network_s_rate_is_what_both_feel(tmp_path: Path) -> None:
     seconds: dict[str, list[float]] = {"data-server": [], "overlap": []}
     for rate in ("10 Mbit/s", "100 Mbit/s"):
         place = f"sim:{crossbar(tmp_path, 4, rate, rate.split()[0])}"

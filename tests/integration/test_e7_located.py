@@ -36,6 +36,7 @@ def test_modules_members_and_limits_of_the_simulated_e7_are_found_and_named_for_
     assert (found.explained.named, found.explained.wrong) == (found.explained.full, 0)
 
 
+@pytest.mark.long  # test_explain.py finds two modules of an emulated chassis in ten seconds
 @needs_lab
 @pytest.mark.usefixtures("own_labs")
 def test_modules_and_their_limit_of_an_emulated_e7_are_found_over_tcp(tmp_path):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from in_process import crosscut
 from labs import crossbar, lab, needs_lab, on_node
+from tiers import long
 
 from crosscut.base import core
 from crosscut.lab import describe, lifecycle, removal, state
@@ -130,7 +131,8 @@ def test_planted_faults_are_said_before_and_after_a_run(tmp_path: Path) -> None:
         assert f"planted       {says}" in shown
 
 
-@pytest.mark.parametrize("backend", ["tcp", "mpi"])
+# MPI's own connections give up after a minute.
+@pytest.mark.parametrize("backend", ["tcp", long("mpi")])
 def test_a_dead_node_is_named_with_what_it_saw_and_the_fault(backend: str, tmp_path: Path) -> None:
     known = core.load().backend(backend)
     if known is None or known.unavailable:

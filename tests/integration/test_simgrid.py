@@ -29,7 +29,7 @@ NETWORKS = {
     "tree": ('kind = "stacked-tree"\nleaves = 8\nhosts_per_leaf = 16\nrate = "100 Mbit/s"\nuplinks = 1', 128),
     "fat-tree": ('kind = "fat-tree"\nradix = 8\nlevels = 3\nrate = "100 Gbit/s"', 128),
     "tapered clos": ('kind = "clos"\nleaves = 16\nhosts_per_leaf = 16\ntaper = 2\nrate = "100 Gbit/s"', 256),
-    "torus": ('kind = "torus"\ndimensions = "4x4x4"\nrate = "100 Gbit/s"', 64),
+    "torus": ('kind = "torus"\ndimensions = "3x3x3"\nrate = "100 Gbit/s"', 27),
     "dragonfly": ('kind = "dragonfly"\np = 2\nrate = "100 Gbit/s"', 72),
     "hyperx": ('kind = "hyperx"\ndimensions = "4x4"\nhosts_per_switch = 4\nrate = "100 Gbit/s"', 64),
     "meta-node": ('kind = "meta-node"\nmeta_nodes = 4\nports = 9\nwires = 1\nrate = "100 Gbit/s"', 36),

@@ -141,11 +141,10 @@ def test_what_is_no_scenario_is_refused_with_why() -> None:
 
 
 @pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
-def test_on_a_simulated_network_latency_bounds_its_speed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.long  # compiles; test_workloads.py does so with the smallest
+@pytest.mark.usefixtures("shared_cache")
+def test_on_a_simulated_network_latency_bounds_its_speed(tmp_path: Path) -> None:
     """Cetin and Nagel 2002: with nothing to compute a step is what its messages take, whatever the rate."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     rates = {}
     for rate, latency in (("100 Mbit/s", "50 us"), ("1000 Mbit/s", "50 us"), ("100 Mbit/s", "500 us")):
         file = tmp_path / f"{rate} {latency}.toml".replace("/", " per ")

@@ -70,10 +70,9 @@ def test_every_workload_verifies_on_a_lab_and_none_is_left(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(smpi.unavailable() is not None, reason=str(smpi.unavailable()))
-def test_every_workload_compiled_for_smpi_verifies_on_a_simulated_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+@pytest.mark.long  # compiles; test_workloads.py does so with the smallest
+@pytest.mark.usefixtures("shared_cache")
+def test_every_workload_compiled_for_smpi_verifies_on_a_simulated_network(tmp_path: Path) -> None:
     found = all_on(f"sim:{crossbar(tmp_path, RANKS)}", compute="none")
     assert {name: result.verified for name, result in found.items()} == {one.name: True for one in WORKLOADS}
     assert found["ft"].seconds > FT_SECONDS
