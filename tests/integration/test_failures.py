@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from measuring import check_whole, usable
 from processes import await_none, environment, running
+from tiers import long
 from under_way import PATIENCE_SECONDS, Measurement, measuring, private_core, rank_processes, wait_until
 
 from crosscut.base import core
@@ -80,7 +81,9 @@ def check_kept(job: Job) -> None:
     assert 0 < (status == MEASURED).sum() < status.size
 
 
-@pytest.mark.parametrize(("backend", "rank"), [("null", 1), ("tcp", 1), ("tcp", 3), ("udp", 2), ("mpi", 3)])
+@pytest.mark.parametrize(
+    ("backend", "rank"), [long("null", 1), ("tcp", 1), long("tcp", 3), long("udp", 2), ("mpi", 3)]
+)
 def test_a_stopped_rank_is_named_with_its_node(
     quick_path: Path, binaries: Path, rank: int, backend: str
 ) -> None:

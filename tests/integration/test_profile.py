@@ -226,6 +226,7 @@ def test_a_program_of_another_mpi_runs_on_and_the_mismatch_is_named(tmp_path):
     assert not (tmp_path / "p").exists()
 
 
+@pytest.mark.long  # test_profile_sites.py builds one for Open MPI
 def test_a_profiler_built_for_another_mpi_counts_there(tmp_path, monkeypatch):
     library = tmp_path / "native.so"
     root = Path(__file__).resolve().parents[2]

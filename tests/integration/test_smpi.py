@@ -368,6 +368,7 @@ def test_an_option_that_simgrid_does_not_know_is_named_in_one_line(crossbar, rin
     assert len(done.stderr.splitlines()) <= 2
 
 
+@pytest.mark.long  # test_build.py builds a core by the same code
 def test_build_smpi_builds_a_player_that_plays(crossbar, tmp_path, monkeypatch):
     player = tmp_path / "player"
     source = Path(__file__).resolve().parents[2]
