@@ -64,6 +64,8 @@ def tree(tmp_path: Path) -> Path:
         "core/networks/generators.def": "// none\n",
         "core/networks/generators/README": "where they would be",
         "core/tests/test_one.cpp": "int main() { return 0; }",
+        "core/tests/checking/check_program.cpp": "// none",
+        "core/tests/checking/rehearsal.cpp": "// none",
         "src/crosscut/__init__.py": "",
     }
     for name, text in files.items():

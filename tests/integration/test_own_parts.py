@@ -133,7 +133,11 @@ def own_core(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def crosscut(tree: Path, *words: str | Path, own_core: Path | None = None) -> str:
     done = subprocess.run(
         [sys.executable, "-c", START, tree, *words], capture_output=True, text=True, check=False, timeout=300,
-        env=os.environ | {"CROSSCUT_CORE": str(own_core or core.find_executable(core.CORE))},
+        env=os.environ
+        | {
+            "CROSSCUT_CORE": str(own_core or core.find_executable(core.CORE)),
+            "CROSSCUT_NETWORKS": str(ROOT / "networks"),
+        },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout

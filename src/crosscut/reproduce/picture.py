@@ -78,8 +78,8 @@ def _points(
                 charts.plot(axes, colour, shown, *zip(*held, strict=True))
                 looks[shown] = label
                 colours = list(dict.fromkeys([*colours, (series, colour, "colour")]))
-    if any(series.by_size or series.rank_counts for series in experiment.series):
-        own_numbers = {row.x for row in rows if row.x}
+    own_numbers = {row.x for row in rows if row.x}
+    if own_numbers and any(series.by_size or series.rank_counts for series in experiment.series):
         few = 2 <= len(own_numbers) <= _MOST_OWN_TICKS
         charts.by_powers(axes, "x", own=own_numbers if few else ())
     return [*colours, *((label, _NO_SERIES, look) for look, label in looks.items())]
