@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.truth import networks
-from benchmarks.truth.networks import HOST_RATE, Fault, Truth
+from benchmarks.truth.parts import HOST_RATE, Fault, Truth
 from benchmarks.truth.score import named_faults, search
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.search.thresholds import MOST_AGAIN

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.networks import Truth
 from benchmarks.truth.noise import Noise
+from benchmarks.truth.parts import Truth
 from crosscut.analysis.findings import of_run
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
@@ -129,4 +129,7 @@ def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
         members = truth.labels[list(finding.ranks)]
         group = int(members[0]) if len(set(members.tolist())) == 1 else -1
         return [("trunk", group, way) for way in ways]
-    return [("route", hash(finding.routes), way) for way in ways[:1]]
+    if len(finding.routes) == 1:
+        ((source, destination),) = finding.routes
+        return [("route", source * truth.ranks + destination, "out")]
+    return [("other", hash(finding.what), "")]

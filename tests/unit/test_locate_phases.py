@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
+from benchmarks.truth.parts import Truth
 from benchmarks.truth.score import adjusted_rand, score, search
 
 from crosscut.analysis.figures.limited import limited_phases
@@ -150,7 +151,7 @@ def test_a_search_that_asks_for_less_confidence_measures_no_more():
     assert search(truth, 0.02, 5).phases_used >= _used(truth, 0.9)
 
 
-def _used(truth: networks.Truth, confidence: float) -> int:
+def _used(truth: Truth, confidence: float) -> int:
     random = np.random.default_rng(5)
     searching = Search(truth.ranks, seed=5, confidence=confidence)
     while phases := searching.propose():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.networks import HOST_RATE
+from benchmarks.truth.parts import HOST_RATE
 from benchmarks.truth.score import adjusted_rand
 
 from crosscut.analysis.findings import of_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.networks import HOST_RATE, Truth
+from benchmarks.truth.parts import HOST_RATE, Truth
 from benchmarks.truth.score import adjusted_rand
 
 from crosscut.analysis.search import orders, rare_limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.networks import Fault
+from benchmarks.truth.parts import Fault, Truth
 from benchmarks.truth.score import adjusted_rand, score, search
 from tiers import seeds
 
@@ -20,7 +20,7 @@ from crosscut.analysis.structure.observed import Observed
 from crosscut.campaigns import locate as locating
 
 
-def flat(ranks: int, slow: int | None) -> networks.Truth:
+def flat(ranks: int, slow: int | None) -> Truth:
     """A crossbar; `slow` sends at 40 %."""
     builder = networks._Builder.of(np.zeros(ranks, np.int64))
     capacities = np.array(builder.capacities)
@@ -28,7 +28,7 @@ def flat(ranks: int, slow: int | None) -> networks.Truth:
     if slow is not None:
         capacities[slow] *= 0.4
         faults = (Fault("host", slow, "out", 0.4),)
-    return networks.Truth(
+    return Truth(
         "flat",
         ranks,
         builder.labels,

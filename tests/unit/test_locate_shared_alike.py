@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.networks import HOST_RATE, Truth
+from benchmarks.truth.parts import HOST_RATE, Truth
 from benchmarks.truth.score import adjusted_rand
 from test_locate_uneven import finished
 from tiers import long, seeds

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.networks import HOST_RATE
+from benchmarks.truth.parts import HOST_RATE
 
 from crosscut.analysis.search import filling, suspects
 from crosscut.analysis.structure import idle

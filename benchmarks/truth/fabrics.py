@@ -1,0 +1,230 @@
+"""Further families: fabrics of today, and hosts that are not all alike.
+
+Each is a function of a random generator. What can be slow besides hosts is among the `parts` of a network: a
+cable of several that a hash chooses from, a single route, half of what a host's messages hash to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.truth.parts import (
+    END_TO_END_SECONDS,
+    HOST_RATE,
+    SWITCH_SECONDS,
+    Builder,
+    Integers,
+    Part,
+    Truth,
+    idle_of,
+    labels_of,
+    shape,
+    taper,
+)
+
+# Rate within a node over that of its adapter.
+_WITHIN_NODE = 9.0
+_ROUTES = 8
+
+
+def three_levels(random: np.random.Generator) -> Truth:
+    """Leaves, rows of leaves, and a root. What leaves a row is a limit; what leaves a leaf is none."""
+    rows, leaves, each = int(random.integers(3, 6)), int(random.integers(2, 5)), int(random.integers(4, 13))
+    b = Builder.of(labels_of(rows * leaves, each, random))
+    leaf, row = b.labels, b.labels // leaves
+    rate = leaves * each * HOST_RATE / max(taper(random), 1.3 / (1 - 1 / rows))
+    limits: dict[tuple[str, int, int], float] = {}
+    up, down = [b.add(rate) for _ in range(rows)], [b.add(rate) for _ in range(rows)]
+    for number in range(rows):
+        limits["leaving", number, -1], limits["entering", number, -1] = rate, rate
+    b.through(lambda s, d: [up[row[s]], down[row[d]]] if row[s] != row[d] else [])
+    switch = float(random.uniform(*SWITCH_SECONDS))
+    passed = 1 + 2 * (leaf[:, None] != leaf) + 2 * (row[:, None] != row)
+    idle = np.asarray(END_TO_END_SECONDS + switch * passed)
+    return Truth("three levels", b.ranks, row, b.padded(), np.array(b.capacities), idle, limits, ())
+
+
+def dragonfly(random: np.random.Generator) -> Truth:
+    """Kim, Dally, Scott and Abts (ISCA 2008), minimal routing: a cable from each router to each other of its
+    group, and from each group to each other."""
+    routers, hosts = int(random.integers(2, 6)), int(random.integers(1, 4))
+    groups = int(random.integers(3, 2 + routers * hosts))
+    while routers * hosts * groups < 16:
+        groups += 1
+    b = Builder.of(labels_of(groups, routers * hosts, random))
+    group = b.labels
+    router = np.zeros(b.ranks, np.int64)
+    for number in range(groups):
+        router[group == number] = np.repeat(np.arange(routers), hosts)
+    local = {
+        (g, x, y): b.add(HOST_RATE)
+        for g in range(groups) for x in range(routers) for y in range(routers) if x != y
+    }  # fmt: skip
+    far = {(g, h): b.add(HOST_RATE) for g in range(groups) for h in range(groups) if g != h}
+
+    def passes(s: int, d: int) -> list[int]:
+        here, there = int(group[s]), int(group[d])
+        if here == there:
+            stops = [(here, int(router[s]), int(router[d]))]
+            between = []
+        else:
+            leaves, arrives = (there - here) % groups % routers, (here - there) % groups % routers
+            stops = [(here, int(router[s]), leaves), (there, arrives, int(router[d]))]
+            between = [far[here, there]]
+        return [local[stop] for stop in stops if stop[1] != stop[2]] + between
+
+    b.through(passes)
+    return Truth(
+        "dragonfly", b.ranks, group, b.padded(), np.array(b.capacities), idle_of(group, 2, random), {}, (),
+        spread=True,
+    )  # fmt: skip
+
+
+def torus(random: np.random.Generator) -> Truth:
+    """Three dimensions, first the first; a host a switch, cables as fast as hosts."""
+    extents = [int(random.integers(2, 6)) for _ in range(3)]
+    while not 16 <= np.prod(extents) <= 128:
+        extents = [int(random.integers(2, 6)) for _ in range(3)]
+    ranks = int(np.prod(extents))
+    b = Builder.of(np.zeros(ranks, np.int64))
+    place = random.permutation(ranks)
+    at = np.stack(np.unravel_index(place, extents), axis=1)
+    cable = {
+        (switch, dimension, step): b.add(HOST_RATE)
+        for switch in range(ranks) for dimension in range(3) for step in (1, -1)
+    }  # fmt: skip
+    hops = np.zeros((ranks, ranks))
+
+    def passes(s: int, d: int) -> list[int]:
+        here, way = at[s].copy(), []
+        for dimension, extent in enumerate(extents):
+            ahead = (at[d][dimension] - here[dimension]) % extent
+            step = 1 if 2 * ahead <= extent else -1
+            while here[dimension] != at[d][dimension]:
+                way.append(cable[int(np.ravel_multi_index(tuple(here), extents)), dimension, step])
+                here[dimension] = (here[dimension] + step) % extent
+        hops[s, d] = len(way)
+        return way
+
+    b.through(passes)
+    idle = END_TO_END_SECONDS + float(random.uniform(*SWITCH_SECONDS)) * (1 + hops)
+    return Truth(
+        "torus", ranks, b.labels, b.padded(), np.array(b.capacities), idle, {}, (), spread=True
+    )  # fmt: skip
+
+
+def hashed_cables(random: np.random.Generator) -> Truth:
+    """Leaves and spines in full bisection: messages of a route keep to one cable. One may be slow."""
+    groups, each = shape(random)
+    spines = max(2, each // int(random.integers(1, 3)))
+    rate = HOST_RATE * each / spines
+    b = Builder.of(labels_of(groups, each, random))
+    of = b.labels
+    up = [[b.add(rate) for _ in range(spines)] for _ in range(groups)]
+    down = [[b.add(rate) for _ in range(spines)] for _ in range(groups)]
+    spine = random.integers(0, spines, (b.ranks, b.ranks))
+    b.through(lambda s, d: [up[of[s]][spine[s, d]], down[of[d]][spine[s, d]]] if of[s] != of[d] else [])
+    cables = [
+        Part("cable", group, way, trunk[group][number])
+        for way, trunk in (("out", up), ("in", down)) for group in range(groups) for number in range(spines)
+    ]  # fmt: skip
+    return Truth(
+        "hashed cables", b.ranks, of, b.padded(), np.array(b.capacities), idle_of(of, 2, random), {}, (),
+        spread=True, parts=tuple(cables),
+    )  # fmt: skip
+
+
+def rails(random: np.random.Generator) -> Truth:
+    """Nodes with an adapter for each of their ranks, a switch a rail; messages within a node are faster."""
+    nodes, each = int(random.integers(4, 25)), int(random.choice([2, 4, 8]))
+    while not 16 <= nodes * each <= 128:
+        nodes, each = int(random.integers(4, 25)), int(random.choice([2, 4, 8]))
+    rail = np.tile(np.arange(each), nodes)
+    node = np.repeat(np.arange(nodes), each)
+    b = Builder.of(rail)
+    _within(b, node)
+    idle = idle_of(rail, 2, random)
+    idle[node[:, None] == node] = END_TO_END_SECONDS / _WITHIN_NODE
+    return Truth("rails", b.ranks, rail, b.padded(), np.array(b.capacities), idle, {}, ())
+
+
+def nodes_of_ranks(random: np.random.Generator) -> Truth:
+    """Several ranks a node, in order, that share its adapter; a crossbar of nodes."""
+    nodes, each = int(random.integers(8, 33)), int(random.choice([2, 4, 8]))
+    while not 16 <= nodes * each <= 128:
+        nodes, each = int(random.integers(8, 33)), int(random.choice([2, 4, 8]))
+    node = np.repeat(np.arange(nodes), each)
+    b = Builder.of(node)
+    b.capacities = [_WITHIN_NODE * HOST_RATE] * (2 * b.ranks)
+    out, back = ([b.add(HOST_RATE) for _ in range(nodes)] for _ in range(2))
+    b.through(lambda s, d: [out[node[s]], back[node[d]]] if node[s] != node[d] else [])
+    idle = idle_of(node, 2, random)
+    idle[node[:, None] == node] = END_TO_END_SECONDS / _WITHIN_NODE
+    limits = {(reach, n, -1): HOST_RATE for reach in ("leaving", "entering") for n in range(nodes)}
+    return Truth("ranks of nodes", b.ranks, node, b.padded(), np.array(b.capacities), idle, limits, ())
+
+
+def _within(b: Builder, node: Integers) -> None:
+    """Messages of a node stay in it."""
+    within = [b.add(_WITHIN_NODE * HOST_RATE) for _ in range(b.ranks)]
+    for s in range(b.ranks):
+        for d in np.nonzero(node == node[s])[0].tolist():
+            if s != d:
+                b.ways[s][d] = [within[s]]
+
+
+def two_classes(random: np.random.Generator) -> Truth:
+    """A crossbar of hosts with two kinds of adapters."""
+    ranks = int(random.integers(16, 257))
+    b = Builder.of(np.zeros(ranks, np.int64))
+    slow = random.permutation(ranks)[: int(ranks * random.uniform(0.2, 0.5))]
+    share = float(random.uniform(0.1, 0.6))
+    for rank in slow.tolist():
+        b.capacities[rank] *= share
+        b.capacities[ranks + rank] *= share
+    return Truth(
+        "two classes",
+        ranks,
+        b.labels,
+        b.padded(),
+        np.array(b.capacities),
+        idle_of(b.labels, 0, random),
+        {},
+        (),
+    )
+
+
+def slow_routes(random: np.random.Generator) -> Truth:
+    """A crossbar, one route of which may be slow."""
+    ranks = int(random.integers(16, 257))
+    b = Builder.of(np.zeros(ranks, np.int64))
+    routes: list[Part] = []
+    while len(routes) < _ROUTES:
+        s, d = (int(end) for end in random.integers(ranks, size=2))
+        if s != d and len(b.ways[s][d]) == 2:
+            b.ways[s][d].append(b.add(HOST_RATE))
+            routes.append(Part("route", s * ranks + d, "out", b.ways[s][d][-1]))
+    return Truth(
+        "slow routes", ranks, b.labels, b.padded(), np.array(b.capacities), idle_of(b.labels, 0, random), {},
+        (), parts=tuple(routes),
+    )  # fmt: skip
+
+
+def half_buckets(random: np.random.Generator) -> Truth:
+    """A crossbar of hosts with two bonded cables each, of which a hash of the route picks one."""
+    ranks = int(random.integers(16, 257))
+    b = Builder.of(np.zeros(ranks, np.int64))
+    picked = random.integers(2, size=(ranks, ranks))
+    cables = np.array([[b.add(HOST_RATE) for _ in range(2)] for _ in range(ranks)])
+    b.through(lambda s, d: [int(cables[s, picked[s, d]])])
+    parts = tuple(Part("bucket", rank, "out", int(cables[rank, 0])) for rank in range(ranks))
+    return Truth(
+        "half buckets", ranks, b.labels, b.padded(), np.array(b.capacities), idle_of(b.labels, 0, random), {},
+        (), parts=parts,
+    )  # fmt: skip
+
+
+FAMILIES = (
+    three_levels, dragonfly, torus, hashed_cables, rails, nodes_of_ranks, two_classes, slow_routes,
+    half_buckets,
+)  # fmt: skip

@@ -1,0 +1,127 @@
+"""Networks of known truth: capacities, the ways over them, latencies, limits, and what can be slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+HOST_RATE = 12.5e6  # bytes per second: Fast Ethernet; only ratios matter
+# Salmon, Stein and Sterling, SC98, section 3: from end to end without a switch, and what a host adds that
+# forwards. What a switch adds they give as 19 to 30 us; here also less, down to what noise hides.
+END_TO_END_SECONDS, FORWARD_SECONDS = 100e-6, 75e-6
+SWITCH_SECONDS = (1e-6, 30e-6)
+
+
+@dataclass(frozen=True)
+class Fault:
+    kind: str
+    """`host`, `trunk`, `cable` (one of several that a hash chooses from), `route`, or `bucket` (half of what
+    a host's messages hash to)"""
+    subject: int
+    """Rank; number of the group; of a route source times ranks plus destination."""
+    direction: str
+    """`out` or `in`"""
+    share: float
+    """What is left of the capacity."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What can lose capacity besides the hosts' links."""
+
+    kind: str
+    subject: int
+    direction: str
+    capacity: int
+    limit: tuple[str, int, int] | None = None
+    """Of `Truth.limits`, what it becomes."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    family: str
+    ranks: int
+    labels: Integers
+    """[rank] group"""
+    ways: Integers
+    """[source, destination, step] capacities, -1: none"""
+    capacities: NDArray[np.float64]
+    idle_seconds: NDArray[np.float64]
+    """[source, destination] of a short message."""
+    limits: dict[tuple[str, int, int], float]
+    """(reach, group, other group or -1): bytes per second, of limits that can be told"""
+    faults: tuple[Fault, ...]
+    spread: bool = False
+    """Messages keep to one of several cables."""
+    parts: tuple[Part, ...] = ()
+
+
+@dataclass
+class Builder:
+    ranks: int
+    labels: Integers
+    capacities: list[float]
+    ways: list[list[list[int]]]
+
+    @classmethod
+    def of(cls, labels: Integers) -> Builder:
+        """Hosts with a link of their own: capacity h out, ranks + h in."""
+        ranks = len(labels)
+        ways = [[[s, ranks + d] for d in range(ranks)] for s in range(ranks)]
+        return cls(ranks, labels, [HOST_RATE] * (2 * ranks), ways)
+
+    def add(self, capacity: float) -> int:
+        self.capacities.append(capacity)
+        return len(self.capacities) - 1
+
+    def through(self, passes: Callable[[int, int], list[int]]) -> None:
+        for s in range(self.ranks):
+            for d in range(self.ranks):
+                if s != d:
+                    self.ways[s][d] += passes(s, d)
+
+    def padded(self) -> Integers:
+        steps = max(len(way) for row in self.ways for way in row)
+        table = np.full((self.ranks, self.ranks, steps), -1, np.int64)
+        for s, row in enumerate(self.ways):
+            for d, way in enumerate(row):
+                table[s, d, : len(way)] = way
+        return table
+
+
+def labels_of(groups: int, each: int, random: np.random.Generator) -> Integers:
+    return random.permutation(np.repeat(np.arange(groups), each)).astype(np.int64)
+
+
+def shape(random: np.random.Generator) -> tuple[int, int]:
+    """Groups and hosts of each: 16 to 256 hosts."""
+    while True:
+        groups, each = int(random.integers(2, 13)), int(random.choice([4, 6, 8, 9, 12, 16, 24, 32, 48]))
+        if 16 <= groups * each <= 256:
+            return groups, each
+
+
+def taper(random: np.random.Generator) -> float:
+    return float(random.uniform(1.3, 4.0))
+
+
+def idle_of(labels: Integers, more: int, random: np.random.Generator) -> NDArray[np.float64]:
+    """One switch within a group, `more` of them to another."""
+    switch = float(random.uniform(*SWITCH_SECONDS))
+    apart = labels[:, None] != labels[None, :]
+    return np.asarray(END_TO_END_SECONDS + switch * (1 + more * apart))
+
+
+def uplinks(b: Builder, rate: float | Sequence[float], limits: dict[tuple[str, int, int], float]) -> None:
+    """`rate`: bytes per second of each group's, or of all."""
+    of = b.labels
+    groups = int(of.max()) + 1
+    rates = [rate] * groups if isinstance(rate, float) else rate
+    up, down = [b.add(each) for each in rates], [b.add(each) for each in rates]
+    for x, each in enumerate(rates):
+        limits["leaving", x, -1], limits["entering", x, -1] = each, each
+    b.through(lambda s, d: [up[of[s]], down[of[d]]] if of[s] != of[d] else [])
