@@ -178,9 +178,10 @@ def test_a_dense_pattern_of_ones_own_is_listed_drawn_and_searched_at_an_own_plac
 ) -> None:
     add_place(tree)
     add_finding_kind(tree)
-    out, page = tmp_path / "run.zarr", tmp_path / "report.html"
     assert "circling" in crosscut(tree, "list", own_core=own_core)
-    for words in (("--on", "elsewhere", "--backend", "null", "-n", "6"), ("--on", f"sim:{NETWORK}")):
+    elsewhere = ("--on", "elsewhere", "--backend", "null", "-n", "6")
+    for name, words in (("measured", elsewhere), ("simulated", ("--on", f"sim:{NETWORK}"))):
+        out, page = tmp_path / f"{name}.zarr", tmp_path / f"{name}.html"
         crosscut(tree, "run", "circling", *words, "--out", out, "--quiet", own_core=own_core)
         shown = crosscut(tree, "show", out, own_core=own_core)
         assert "circling over " in shown
@@ -190,7 +191,6 @@ def test_a_dense_pattern_of_ones_own_is_listed_drawn_and_searched_at_an_own_plac
         assert "hosts are odd" in text
         assert "circling" in text
         assert '-phases"' in text
-        out = tmp_path / "simulated.zarr"
     assert "median phase" in shown
     found = json.loads(crosscut(tree, "show", out, "--findings", "--json", own_core=own_core))["findings"]
     told = " ".join(finding["what"] for finding in found)
