@@ -84,14 +84,16 @@ def test_a_measured_rate_becomes_dollars_per_mflop(tmp_path: Path) -> None:
 @needs_lab
 @pytest.mark.usefixtures("hpcc")
 def test_on_a_lab_rings_have_the_rate_of_its_links(tmp_path: Path) -> None:
-    """A Gbit/s is 125 MB/s on the wire: nothing else can carry more, and shared memory would."""
+    """A Gbit/s is 125 MB/s on the wire, and a little more for as long as a burst. Memory is far faster."""
     network = crossbar(tmp_path, 2, "1 Gbit/s")
     done = crosscut("workload", "hpl", "-N", "300", "-n", "2", "--on", f"lab:{network}", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["verified"] is True
     assert found["hosts"] == 2
-    assert 80e6 < found["rings"]["ping_pong_bytes_per_second"]["maximum"] < 125e6
+    assert (
+        80e6 < found["rings"]["ping_pong_bytes_per_second"]["maximum"] < 130e6
+    )  # and what a shaper lets pass at once
 
 
 @pytest.mark.skipif(why_no_sshd() is not None, reason=str(why_no_sshd()))

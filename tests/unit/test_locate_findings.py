@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.findings import of_run, stability
+from crosscut.analysis.findings import of_run, slow_parts, stability
 from crosscut.analysis.findings.deviations import Deviations, deviations
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
@@ -198,3 +198,30 @@ def test_json_that_is_no_findings_is_refused_in_words(damage):
     damage(document)
     with pytest.raises(UsageError):
         from_json(document)
+
+
+def alone(*phases: dict[int, float]) -> Observed:
+    """Suspects' exchanges with another sound host each time, at these shares of what a sound host reaches."""
+    partners = iter(range(2, RANKS))
+    exchanges = [{rank: next(partners) for rank in shares} for shares in phases]
+    routes = [[route for s, d in pairs.items() for route in ((s, d), (d, s))] for pairs in exchanges]
+    return of_phases(
+        RANKS, routes, np.array([1e8 * share for shares in phases for share in shares.values() for _ in "ab"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("by_themselves", "told"),
+    [
+        ([], [FindingKind.SUSPECT] * 2),
+        ([{0: 1.0}, {1: 1.0}, {0: 1.0}, {1: 1.0}], []),
+        ([{0: 0.5}, {1: 0.5}], [FindingKind.SLOW_HOST] * 2),
+        ([{0: 0.5}], [FindingKind.SLOW_HOST, FindingKind.SUSPECT]),
+    ],
+)
+def test_of_two_hosts_that_may_slow_each_other_each_is_told_that_was_slow_by_itself(by_themselves, told):
+    together = [{0: 0.5, 1: 0.5}] * slow_parts.FEWEST_ALONE
+    found = slow_parts.hosts_alone(
+        alone(*together, *by_themselves), infer.infer(crossbar(1)), lambda rank: NAMES[rank]
+    )
+    assert [one.kind for one in found] == told

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.parts import Truth
+from benchmarks.truth.parts import Builder, Truth
 from benchmarks.truth.score import adjusted_rand, score, search
 
 from crosscut.analysis.figures.limited import limited_phases
@@ -63,7 +63,7 @@ def test_phases_of_short_messages_never_use_a_rank_twice_and_ask_within_groups_a
 def test_chips_of_a_group_are_told_apart_to_the_last_host():
     """Two chips of 24 hosts, of which 16 may send at once: as in the E7 (TR 391, section 5.1)."""
     chips = np.random.default_rng(5).permutation(np.repeat([0, 1], 24))
-    builder = networks._Builder.of(np.zeros(48, np.int64))
+    builder = Builder.of(np.zeros(48, np.int64))
     sent = [builder.add(16 * networks.HOST_RATE) for _ in range(2)]
     received = [builder.add(16 * networks.HOST_RATE) for _ in range(2)]
     builder.through(lambda s, d: [sent[chips[s]], received[chips[d]]])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.parts import HOST_RATE
+from benchmarks.truth.parts import HOST_RATE, Builder, idle_of, uplinks
 from benchmarks.truth.score import adjusted_rand
 
 from crosscut.analysis.findings import of_run
@@ -34,13 +34,13 @@ def measured(truth: networks.Truth, noise: float = 0.02, seed: int = 1) -> Obser
 def leaves(groups: int, each: int, trunk: float, *slow: tuple[int, str, float]) -> networks.Truth:
     """Hosts in order, leaves under a root; `trunk`: rates of hosts that it carries. `slow`: rank, direction,
     share that is left."""
-    builder = networks._Builder.of(np.repeat(np.arange(groups), each))
+    builder = Builder.of(np.repeat(np.arange(groups), each))
     limits: dict[tuple[str, int, int], float] = {}
-    networks._uplinks(builder, trunk * HOST_RATE, limits)
+    uplinks(builder, trunk * HOST_RATE, limits)
     capacities = np.array(builder.capacities)
     for rank, way, share in slow:
         capacities[rank + (builder.ranks if way == "in" else 0)] *= share
-    idle = networks._idle(builder.labels, 2, np.random.default_rng(1))
+    idle = idle_of(builder.labels, 2, np.random.default_rng(1))
     return networks.Truth(
         "leaves", builder.ranks, builder.labels, builder.padded(), capacities, idle, limits, ()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.parts import HOST_RATE, Truth
+from benchmarks.truth.parts import HOST_RATE, Builder, Truth
 from benchmarks.truth.score import adjusted_rand
 
 from crosscut.analysis.search import orders, rare_limits
@@ -20,7 +20,7 @@ def chassis(modules: int, each: int, flows: float, *, in_order: bool = False) ->
     labels = np.repeat(np.arange(modules), each)
     if not in_order:
         labels = np.random.default_rng(1).permutation(labels)
-    builder = networks._Builder.of(labels.astype(np.int64))
+    builder = Builder.of(labels.astype(np.int64))
     wires = {(a, b): builder.add(flows * HOST_RATE) for a in range(modules) for b in range(modules) if a != b}
     builder.through(lambda s, d: [wires[labels[s], labels[d]]] if labels[s] != labels[d] else [])
     limits = {("between", a, b): flows * HOST_RATE for a, b in wires}

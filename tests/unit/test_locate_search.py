@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.parts import Fault, Truth
+from benchmarks.truth.parts import Builder, Fault, Truth, idle_of
 from benchmarks.truth.score import adjusted_rand, score, search
 from tiers import seeds
 
@@ -22,7 +22,7 @@ from crosscut.campaigns import locate as locating
 
 def flat(ranks: int, slow: int | None) -> Truth:
     """A crossbar; `slow` sends at 40 %."""
-    builder = networks._Builder.of(np.zeros(ranks, np.int64))
+    builder = Builder.of(np.zeros(ranks, np.int64))
     capacities = np.array(builder.capacities)
     faults = ()
     if slow is not None:
@@ -34,7 +34,7 @@ def flat(ranks: int, slow: int | None) -> Truth:
         builder.labels,
         builder.padded(),
         capacities,
-        networks._idle(builder.labels, 0, np.random.default_rng(1)),
+        idle_of(builder.labels, 0, np.random.default_rng(1)),
         {},
         faults,
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.parts import HOST_RATE, Truth
+from benchmarks.truth.parts import HOST_RATE, Builder, Truth
 from benchmarks.truth.score import adjusted_rand
 from test_locate_uneven import finished
 from tiers import long, seeds
@@ -29,7 +29,7 @@ def crowded(chips: Sequence[int], flows: float, slow_host: int | None = None) ->
     """A switch whose chips (`chips`: [rank] its own) carry `flows` hosts' worth of what their hosts send, and
     of what they receive."""
     of = np.array(chips)
-    builder = networks._Builder.of(np.zeros(len(of), np.int64))
+    builder = Builder.of(np.zeros(len(of), np.int64))
     sent, received = ([builder.add(flows * HOST_RATE) for _ in range(of.max() + 1)] for _ in range(2))
     builder.through(lambda s, d: [sent[of[s]], received[of[d]]])
     capacities = np.array(builder.capacities)

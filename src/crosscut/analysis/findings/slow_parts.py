@@ -219,20 +219,27 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
     there = _slow_alone(alone, ends)
     if len(there) > max(3, LARGEST_SHARE_OF_HOSTS * alone.ranks):
         return [_crowded(there, name)]
-    beside, times, found = _Beside(inferred, set(there)), _times(alone), []
+    beside, times, unsure = _Beside(inferred, set(there)), _times(alone), unconfirmed(alone, inferred)
+    found = []
     for rank in there:
         noise = inferred.alone.noise / math.sqrt(max(1, times[rank]))
         slow = [rank in _below(end, SOUND_ALONE) for end in ends]
         words = f", {units.count(int(times[rank]), 'time')} alone"
         one = _host(alone, rank, ends, slow, noise, name, beside, words)
-        found.append(one if times[rank] >= FEWEST_ALONE else _suspect(one, _SELDOM, "search again"))
+        found.append(_suspect(one, _SELDOM, "search again") if rank in unsure else one)
     return found
 
 
-def unconfirmed(alone: Observed, inferred: Inferred) -> list[int]:
-    """Hosts that are slow alone, and were not measured often enough to be told."""
-    times = _times(alone)
-    return [rank for rank in _slow_alone(alone, _ends_alone(alone, inferred)) if times[rank] < FEWEST_ALONE]
+def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
+    """Hosts that are slow alone, and were not measured often enough to be told, or never without another such
+    host: two that share a cable slow each other. Each with whether it lacks only a phase by itself."""
+    times, slow = _times(alone), _slow_alone(alone, _ends_alone(alone, inferred))
+    suspects, phases = alone.source[::2], alone.phase[::2]
+    there = np.isin(suspects, slow)
+    _, phase, company = np.unique(phases[there], return_inverse=True, return_counts=True)
+    by_itself = set(suspects[there][company[phase] == 1].tolist())
+    enough = {rank: times[rank] >= FEWEST_ALONE - (rank not in by_itself) for rank in slow}
+    return {rank: bool(enough[rank]) for rank in slow if rank not in by_itself or not enough[rank]}
 
 
 def slow_once(alone: Observed, inferred: Inferred) -> set[int]:

@@ -1,10 +1,10 @@
 """Stage 7: what would be told as a fault is measured again.
 
 Trunks are filled by themselves; another limit, or another job, may have held them back. Noise that only
-slows makes some of thousands of routes slow: once, and elsewhere the next time. Hosts that
-were slow alone exchange with other sound partners, few of a group at a time, for what they share would slow
-them, too. Then routes that seemed slow run with nobody else. These phases are beyond the budget: eight at
-most. What was not slow again is not told (findings/).
+slows makes some of thousands of routes slow: once, and elsewhere the next time. Hosts that were slow alone
+exchange with other sound partners: few of a group at a time, and at the end each by itself, because two that
+share a cable slow each other. Then routes that seemed slow run with nobody else. These phases are beyond the
+budget: eight at most. What was not slow again is not told (findings/).
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class RetestHosts:
     def ask(self, state: State, random: Generator) -> Asked:
         found = self.found or state.found()
         routes = slow_routes.suspected(state.full, found).slow
-        most = thresholds.MOST_AGAIN - (slow_routes.FEWEST_AGAIN if routes else 0)
-        if state.retested < most:
+        if state.retested < thresholds.MOST_AGAIN:
             suspects = state.suspects
             open_ = slow_parts.unconfirmed(suspects.measured, found)
-            chosen = frozenset(_few_of_each(open_, found.grouping.labels, random))
+            by_itself = [rank for rank, lacks_only_that in open_.items() if lacks_only_that]
+            chosen = frozenset(by_itself[:1] or _few_of_each([*open_], found.grouping.labels, random))
             # All others that were ever suspected partner nobody.
             now = replace(suspects, ranks=chosen, cleared=suspects.cleared | (suspects.ranks - chosen))
             phase = now.exchanges(found.grouping.labels, random, within_only=state.near is not None)
