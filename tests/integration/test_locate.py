@@ -219,6 +219,26 @@ def test_live_ranks_are_searched_over_tcp(tmp_path, capsys):
     assert sorted(path.name for path in keep.iterdir())[0] == "step000.zarr"
 
 
+def test_of_nodes_with_several_ranks_the_one_with_a_slow_adapter_is_named(tmp_path, capsys):
+    lines = ['[[switches]]\nnames = "switch"']
+    for node in range(10):
+        rate = "40 Mbit/s" if node == 7 else "100 Mbit/s"
+        lines.append(f'[[hosts]]\nnames = "n{node}"')
+        lines.append(f'[[links]]\nbetween = ["n{node}", "switch"]\nrate = "{rate}"')
+    (tmp_path / "nodes.toml").write_text("\n".join(lines) + "\n")
+    words = ("locate", "--on", f"sim:{tmp_path}/nodes.toml", "-n", "40", "--ranks-per-host", "4", "--quiet")
+    found, structure = from_json(json.loads(crosscut(capsys, *words, "--json")))
+    (slow,) = found
+    assert (slow.kind, slow.hosts, slow.ranks) == (FindingKind.SLOW_HOST, ("n7",), (28, 29, 30, 31))
+    assert slow.effect is not None
+    assert slow.effect.share == pytest.approx(0.4, rel=0.02)
+    assert structure is not None
+    assert structure.ranks == 10
+    assert any("messages within a node were not measured" in note for note in structure.notes)
+    said = crosscut(capsys, *words)
+    assert "10 hosts, " in said
+
+
 def test_the_oracle_of_generated_networks_agrees_with_the_simulator(tmp_path, capsys):
     """A tree: leaves under a root, as the oracle and as a file; random routes, several of a rank at once."""
     truth = networks.make(1)

@@ -11,13 +11,15 @@ from changed_runs import aapc
 
 from crosscut.analysis.findings import of_run, slow_routes
 from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.model import LOCATE_ON
 from crosscut.analysis.structure.observed import of_phases
-from crosscut.campaigns.locate import _Gathered, _located
+from crosscut.campaigns.locate import Senders, _Gathered, _located
 
 RANKS = 8
+ALONE = Senders(tuple((rank,) for rank in range(RANKS)))
 PHASES = [[(rank, (rank + distance) % RANKS) for rank in range(RANKS)] for distance in range(1, RANKS)]
 
 
@@ -28,20 +30,37 @@ def limited(*spans):
 
 
 def test_only_rates_of_the_network_are_learnt_and_what_is_left_out_is_counted():
-    gathered = _Gathered()
-    seen = gathered.learn(limited([2, 3]), PHASES)
+    gathered = _Gathered(ALONE)
+    seen = gathered.learn(limited([2, 3]), PHASES, 1)
     assert seen is not None
     assert np.nonzero(np.isnan(seen).reshape(7, 8).all(axis=1))[0].tolist() == [1, 2]
     assert np.isnan(seen).sum() == 2 * RANKS
     assert gathered.told_limited == "this machine limited 2 of 7 phases"
-    assert gathered.learn(limited([1, 7]), PHASES) is None
+    assert gathered.learn(limited([1, 7]), PHASES, 1) is None
     assert gathered.told_limited == "this machine limited 9 of 14 phases"
     assert gathered.planted == ("f1: n003 is slow",)
 
 
+def test_a_route_of_two_nodes_is_a_message_of_each_of_their_ranks_and_its_rate_their_sum():
+    nodes = Senders(((0, 1), (2, 3, 4), (5, 6, 7)))
+    assert nodes.each == 2
+    assert nodes.phases([[(0, 2), (2, 1)]], nodes.each) == [[(0, 5), (1, 6), (5, 2), (6, 3)]]
+    assert nodes.phases([[(1, 0)]], 1) == [[(2, 0)]]
+    slow = Finding(FindingKind.SLOW_ROUTE, "it is", ranks=(0, 1), routes=((0, 1),))
+    (of_ranks,) = nodes.of_ranks([slow])
+    assert (of_ranks.ranks, of_ranks.routes) == ((0, 1, 2, 3, 4), ((0, 2),))
+
+    run, pairs = limited(), Senders(tuple((rank, rank + 4) for rank in range(4)))
+    seen = _Gathered(pairs).learn(run, PHASES, 2)
+    assert seen is not None
+    rates = _Gathered(ALONE).learn(run, PHASES, 1)
+    assert rates is not None
+    assert seen.tolist() == rates.reshape(-1, 2).sum(axis=1).tolist()
+
+
 @pytest.mark.parametrize(("spoilt", "told"), [(0, True), (8, True), (16, False)])
 def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spoilt, told):
-    found = _located(_searched(), replace(_Gathered(), measured=20, limited=spoilt), ended=False)
+    found = _located(_searched(), replace(_Gathered(ALONE), measured=20, limited=spoilt), ended=False)
     assert (found is not None) == told
     if found is not None:
         notes = [note for note in found.structure.notes if "this machine limited" in note]
@@ -49,7 +68,7 @@ def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spo
 
 
 def test_a_search_that_the_machine_ended_says_so():
-    found = _located(_searched(), replace(_Gathered(), measured=20, limited=3), ended=True)
+    found = _located(_searched(), replace(_Gathered(ALONE), measured=20, limited=3), ended=True)
     assert found is not None
     assert "a whole step of the search, which ended there" in found.structure.notes[-1]
 

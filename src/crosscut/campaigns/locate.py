@@ -1,4 +1,8 @@
-"""Drives a search with a session: what it proposes becomes a job, what the job measured is learnt."""
+"""Drives a search with a session: what it proposes becomes a job, what the job measured is learnt.
+
+Ranks of a node share its adapters, so the search is one of nodes: a route between two nodes is a message of
+each of their ranks, all at once, and its rate is their sum.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures.limited import limited_phases
 from crosscut.analysis.findings import counters
 from crosscut.analysis.findings.counters import Gained
+from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.findings.of_run import FEWEST_PHASES, rank_names
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.search.thresholds import CONFIDENCE
@@ -33,6 +38,50 @@ PATTERN = "routes"
 SHORT_BYTES = 1
 # Share of phases that the emulating machine limited: with more, the others were hardly the network's.
 _MOST_LIMITED = 0.5
+
+
+@dataclass(frozen=True)
+class Senders:
+    """What a search takes for one rank: a node with its ranks, or a rank where there is one node."""
+
+    ranks: tuple[tuple[int, ...], ...]
+    """[sender] its ranks, in order."""
+
+    @classmethod
+    def of(cls, session: Session, ranks: int) -> Senders:
+        nodes = session.ranks_of_nodes
+        return cls(nodes if len(nodes) > 1 else tuple((rank,) for rank in range(ranks)))
+
+    @property
+    def each(self) -> int:
+        """Ranks that send: as many as the node with the fewest has."""
+        return min(map(len, self.ranks))
+
+    def phases(self, phases: Sequence[Sequence[Route]], each: int) -> list[list[Route]]:
+        """Routes of ranks: `each` of a node to as many of another, one after another."""
+        return [
+            [(self.ranks[s][at], self.ranks[d][at]) for s, d in routes for at in range(each)]
+            for routes in phases
+        ]
+
+    def of_ranks(self, found: Sequence[Finding]) -> list[Finding]:
+        """Findings that name all ranks of a node, and the first ranks of both ends of a route."""
+
+        def first(routes: tuple[Route, ...]) -> tuple[Route, ...]:
+            return tuple((self.ranks[s][0], self.ranks[d][0]) for s, d in routes)
+
+        return [
+            replace(
+                one, routes=first(one.routes), evidence_routes=first(one.evidence_routes),
+                ranks=tuple(rank for sender in one.ranks for rank in self.ranks[sender]),
+            )
+            for one in found
+        ]  # fmt: skip
+
+    def named(self, run: Run) -> tuple[str, ...]:
+        if len(self.ranks) == run.ranks:
+            return rank_names(run)
+        return tuple(run.node_names[ranks[0]] for ranks in self.ranks)
 
 
 @dataclass(frozen=True)
@@ -58,10 +107,11 @@ class LocateOptions:
 class Searched:
     located: Located | None
     """None: the emulating machine limited most of what was measured."""
+    senders: Senders
     names: tuple[str, ...]
-    """[rank]"""
+    """[sender]"""
     nodes: tuple[str, ...]
-    """[rank]"""
+    """[sender]"""
     gained: Mapping[str, Gained]
     """By node: what its counters gained while anything was measured."""
     planted: tuple[str, ...] = ()
@@ -74,6 +124,7 @@ class Searched:
 class _Gathered:
     """What the steps so far gave."""
 
+    senders: Senders
     names: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
     gained: Mapping[str, Gained] = field(default_factory=dict)
@@ -87,9 +138,11 @@ class _Gathered:
     def told_limited(self) -> str:
         return machine.limited(self.limited, self.measured) if self.limited else ""
 
-    def learn(self, run: Run, phases: Sequence[Sequence[Route]]) -> Floats | None:
-        """[route] rates that tell of the network; None: the machine limited every phase."""
-        self.names, self.nodes = self.names or rank_names(run), self.nodes or run.node_names
+    def learn(self, run: Run, phases: Sequence[Sequence[Route]], each: int) -> Floats | None:
+        """[route of senders] rates that tell of the network; None: the machine limited every phase.
+        `phases`: of ranks, `each` of a sender."""
+        self.names = self.names or self.senders.named(run)
+        self.nodes = self.nodes or tuple(run.node_names[ranks[0]] for ranks in self.senders.ranks)
         self.gained = counters.added(self.gained, counters.gained(run.attributes))
         self.planted = tuple(dict.fromkeys((*self.planted, *planted([run]))))
         numbers = np.asarray(run.dataset["phase"].values).tolist()
@@ -97,7 +150,10 @@ class _Gathered:
         spoilt = sum(number in limited for number in numbers)
         self.measured += len(phases)
         self.limited += spoilt
-        return None if spoilt == len(numbers) else network_only(rates(run, phases), phases, numbers, limited)
+        if spoilt == len(numbers):
+            return None
+        seen = network_only(rates(run, phases), phases, numbers, limited)
+        return np.asarray(seen.reshape(-1, each).sum(axis=1))
 
 
 def locate(
@@ -109,12 +165,13 @@ def locate(
 ) -> Searched:
     """`told`: phases measured so far, now proposed, and whether for another time: a step that the machine
     limited as a whole is measured again, for the search cannot go on without; in vain too often, it ends."""
+    senders = Senders.of(session, decided.options.ranks)
     search = Search(
-        decided.options.ranks, most_phases=how.most_phases, least_phases=how.least_phases, seed=how.seed,
+        len(senders.ranks), most_phases=how.most_phases, least_phases=how.least_phases, seed=how.seed,
         confidence=how.confidence,
     )  # fmt: skip
     began, step_began, seconds_a_phase = time.monotonic(), time.monotonic(), 0.0
-    gathered, in_vain = _Gathered(), 0
+    gathered, in_vain = _Gathered(senders), 0
     for step in count():
         phases = search.propose()
         if not phases or in_vain > how.most_again:
@@ -125,10 +182,12 @@ def locate(
         told(gathered.measured, len(phases), in_vain > 0)
         out = folder / f"step{step:03}.zarr"
         short = search.asks_latency
-        outcome = session.run(_job(phases, out, decided, how, SHORT_BYTES if short else how.size_bytes))
+        each = 1 if short else senders.each
+        of_ranks = senders.phases(phases, each)
+        outcome = session.run(_job(of_ranks, out, decided, how, SHORT_BYTES if short else how.size_bytes))
         if session.interrupted or outcome.state != "complete":
             break
-        seen = gathered.learn(Run.open(out), phases)
+        seen = gathered.learn(Run.open(out), of_ranks, each)
         seconds_a_phase = (time.monotonic() - step_began) / len(phases)
         if seen is not None:
             search.learn(seen / SHORT_BYTES if short else seen)
@@ -138,7 +197,7 @@ def locate(
     if not gathered.measured:
         raise SessionError("nothing was measured: the search needs its first phases at least")
     return Searched(
-        _located(search, gathered, ended=in_vain > how.most_again), gathered.names, gathered.nodes,
+        _located(search, gathered, ended=in_vain > how.most_again), senders, gathered.names, gathered.nodes,
         gathered.gained, gathered.planted, gathered.told_limited,
     )  # fmt: skip
 
@@ -148,6 +207,10 @@ def _located(search: Search, gathered: _Gathered, *, ended: bool) -> Located | N
     if gathered.limited > _MOST_LIMITED * gathered.measured:
         return None
     found = search.located(gathered.names)
+    if gathered.senders.each > 1:
+        note = f"{gathered.senders.each} ranks of each node sent at once; messages within a node were not"
+        notes = (*found.structure.notes, f"{note} measured")
+        found = replace(found, structure=replace(found.structure, notes=notes))
     if not gathered.limited:
         return found
     if ended and found.observed.phases < FEWEST_PHASES:

@@ -177,7 +177,7 @@ def _measured(
         )
     found = of_run.of_located(searched.located, searched.names, searched.gained, searched.nodes)
     found, structure = of_run.after_search(found, searched.located.structure)
-    return found, structure, searched.planted, interrupted
+    return searched.senders.of_ranks(found), structure, searched.planted, interrupted
 
 
 def _tell(
@@ -199,9 +199,9 @@ def _tell(
         return
     screen = screen_for()
     if structure is not None:
+        whom = "rank" if any(":" in name for name in structure.hosts) else "host"
         screen.line(
-            f"{units.count(structure.ranks, 'rank')}, {units.count(structure.phases_used, 'phase')} "
-            f"looked at",
+            f"{units.count(structure.ranks, whom)}, {units.count(structure.phases_used, 'phase')} looked at",
             "bold",
         )
     if planted:

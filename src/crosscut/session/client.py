@@ -75,6 +75,7 @@ class Session:
         self._interruptions = 0
         self._measuring = False
         self._conductor_node = ""  # where rank 0 is
+        self.ranks_of_nodes: tuple[tuple[int, ...], ...] = ()  # known once all ranks have joined
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -238,6 +239,7 @@ class Session:
                 raise self._strayed(error) from error
             if event["event"] == "ready":
                 self._conductor_node = _node_of_rank_0(event)
+                self.ranks_of_nodes = _ranks_of_nodes(event)
             self._launched.hooks.observe(event)
             self._listener(event)
             yield event
@@ -306,6 +308,12 @@ class Session:
 
 def _deaf(_event: Event) -> None:
     """A listener that does nothing."""
+
+
+def _ranks_of_nodes(ready: Event) -> tuple[tuple[int, ...], ...]:
+    """Empty where the event does not list nodes, as of very many simulated hosts."""
+    nodes = ready.get("nodes")
+    return tuple(tuple(node["ranks"]) for node in nodes) if isinstance(nodes, list) else ()
 
 
 def _node_of_rank_0(ready: Event) -> str:
