@@ -12,6 +12,7 @@ from pathlib import Path
 from crosscut.base.core import CORE_MPI, VARIABLES
 from crosscut.base.errors import EXIT_OK, CrosscutError, plainly
 from crosscut.cli import building
+from crosscut.cli.parsing.parser import flag, option
 
 EPILOG = """
 examples:
@@ -24,9 +25,9 @@ Needs a C++20 compiler behind the wrapper (GCC 11 or newer, Clang 14 or newer) a
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--mpicxx", required=True, metavar="PATH", help="the MPI's C++ compiler wrapper")
+    option(parser, "--mpicxx PATH", str, "the MPI's C++ compiler wrapper", required=True)
     building.add_out(parser, f"the executable to write ({CORE_MPI} beside this crosscut)")
-    parser.add_argument("--replace", action="store_true", help="replace an executable that is there")
+    flag(parser, "--replace", "replace an executable that is there")
     building.add_jobs(parser)
 
 

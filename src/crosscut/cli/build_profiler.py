@@ -12,6 +12,7 @@ from pathlib import Path
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, plainly
 from crosscut.cli import building
+from crosscut.cli.parsing.parser import flag, option
 from crosscut.profile.profiler import LIBRARY, LIBRARY_VARIABLE
 
 EPILOG = """
@@ -28,9 +29,9 @@ FLAGS = ("-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--mpicc", required=True, metavar="PATH", help="the MPI's C compiler wrapper")
+    option(parser, "--mpicc PATH", str, "the MPI's C compiler wrapper", required=True)
     building.add_out(parser, f"the library to write ({LIBRARY} beside this crosscut)")
-    parser.add_argument("--replace", action="store_true", help="replace a library that is there")
+    flag(parser, "--replace", "replace a library that is there")
 
 
 def check_built(library: Path) -> None:

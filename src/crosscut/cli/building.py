@@ -13,25 +13,20 @@ from pathlib import Path
 
 import crosscut
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.cli.parsing.parser import whole
+from crosscut.cli.parsing.parser import option, whole
 
 LOG_LINES = 30
 
 
 def add_out(parser: argparse.ArgumentParser, what: str) -> None:
     """`--out` and `--source`."""
-    parser.add_argument("--out", type=Path, metavar="FILE", help=what)
-    parser.add_argument(
-        "--source",
-        type=Path,
-        metavar="DIR",
-        help="crosscut's sources (those that came with this installation)",
-    )
+    option(parser, "--out FILE", Path, what)
+    option(parser, "--source DIR", Path, "crosscut's sources (those that came with this installation)")
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     jobs = "compile this many files at a time (%(default)s)"
-    parser.add_argument("--jobs", type=whole(1), default=os.cpu_count() or 1, metavar="N", help=jobs)
+    option(parser, "--jobs N", whole(1), jobs, default=os.cpu_count() or 1)
 
 
 def find_wrapper(option: str, name: str) -> Path:

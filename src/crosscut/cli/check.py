@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.session.measure import decide, ready_session
 from crosscut.session.progress import reporter
 
@@ -46,33 +46,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("runs", nargs="*", type=options.folder, metavar="DIR", help="runs to judge")
     group = parser.add_argument_group("what is measured, without a run")
-    group.add_argument(
-        "--time-limit", type=quantity(units.parse_seconds), metavar="TIME",
-        help="Measure no longer. Default 10min; with --quick 30s.",
-    )  # fmt: skip
-    group.add_argument(
-        "--most-repetitions", type=whole(1), default=200, metavar="N", help="Of a promise. Default 200."
+    option(
+        group, "--time-limit TIME", units.parse_seconds, "Measure no longer. Default 10min; with --quick 30s."
     )
-    group.add_argument(
-        "--seed", type=whole(0), default=1, metavar="N", help="Of everything random. Default 1."
-    )
-    group.add_argument("--quick", action="store_true", help="Against --baseline, in half a minute; no spec.")
-    group.add_argument(
-        "--baseline", type=options.folder, metavar="DIR", help="With --quick: a run of better days."
-    )
+    option(group, "--most-repetitions N", whole(1), "Of a promise. Default 200.", default=200)
+    option(group, "--seed N", whole(0), "Of everything random. Default 1.", default=1)
+    flag(group, "--quick", "Against --baseline, in half a minute; no spec.")
+    option(group, "--baseline DIR", options.folder, "With --quick: a run of better days.")
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "--protocol", type=Path, metavar="FILE", help="Write the acceptance protocol: .html or .pdf."
-    )
-    group.add_argument("--junit", type=Path, metavar="FILE", help="Write JUnit XML.")
-    group.add_argument(
-        "--redact", action="store_true", help="Numbers in place of the names of nodes, everywhere."
-    )
+    option(group, "--protocol FILE", Path, "Write the acceptance protocol: .html or .pdf.")
+    option(group, "--junit FILE", Path, "Write JUnit XML.")
+    flag(group, "--redact", "Numbers in place of the names of nodes, everywhere.")
     options.add_keep(group)
     options.add_reading(group)
-    group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
-    group.add_argument("--quiet", action="store_true", help="Show no progress.")
+    flag(group, "--json", "One JSON object on standard output.")
+    flag(group, "--quiet", "Show no progress.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -111,9 +100,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _writable(args: argparse.Namespace) -> None:
     """What is written at the end is refused before anything is measured for it."""
-    for flag, file in (("--protocol", args.protocol), ("--junit", args.junit)):
+    for name, file in (("--protocol", args.protocol), ("--junit", args.junit)):
         if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"{flag} {file}: the folder {file.absolute().parent} does not exist")
+            raise UsageError(f"{name} {file}: the folder {file.absolute().parent} does not exist")
     if args.protocol is not None:
         from crosscut.reports import protocol
 

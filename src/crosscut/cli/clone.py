@@ -12,7 +12,7 @@ from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.launcher_options import add_launcher
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import flag, option
 from crosscut.clone import places
 from crosscut.clone.clone import COMPLETE, STOPPED, VERIFIED, CloneOutcome, Copy, Order, clone
 from crosscut.clone.progress import reporter
@@ -43,49 +43,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="path on every other node; {rank} and {host} in it are filled in there",
     )
-    parser.add_argument("--on", required=True, metavar="PLACE", help=f"Where: {', '.join(places.names())}.")
-    parser.add_argument(
-        "--yes", action="store_true", help="Replace files that exist; write over block devices."
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="Keep what is right of unfinished copies (of devices: of all on them), found by reading.",
-    )
-    parser.add_argument(
-        "--chunk",
-        type=quantity(units.parse_bytes),
-        metavar="SIZE",
-        help="What is checked, handed on and kept as one. Default 1 MiB, more for images over 256 GiB.",
-    )
-    parser.add_argument("--json", action="store_true", help="Print one JSON object on standard output.")
-    parser.add_argument("--quiet", action="store_true", help="Show only what went wrong.")
+    option(parser, "--on PLACE", str, f"Where: {', '.join(places.names())}.", required=True)
+    flag(parser, "--yes", "Replace files that exist; write over block devices.")
+    flag(parser, "--resume",
+         "Keep what is right of unfinished copies (of devices: of all on them), found by "
+         "reading.")  # fmt: skip
+    option(parser, "--chunk SIZE", units.parse_bytes,
+           "What is checked, handed on and kept as one. Default 1 MiB, more for images over 256 "
+           "GiB.")  # fmt: skip
+    flag(parser, "--json", "Print one JSON object on standard output.")
+    flag(parser, "--quiet", "Show only what went wrong.")
     _add_launch(parser.add_argument_group("how the nodes are reached"))
 
 
 def _add_launch(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--interface",
-        default="",
-        metavar="NAME[,…]",
-        help="Address or interface that nodes listen on; several are used at once, in stripes.",
-    )
-    group.add_argument(
-        "--timeout",
-        type=quantity(units.parse_seconds),
-        default=30.0,
-        metavar="TIME",
-        help="A node silent for about that long is skipped. Default 30s.",
-    )
+    option(group, "--interface NAME[,…]", str,
+           "Address or interface that nodes listen on; several are used at once, in stripes.",
+           default="")  # fmt: skip
+    option(group, "--timeout TIME", units.parse_seconds,
+           "A node silent for about that long is skipped. Default 30s.", default=30.0)  # fmt: skip
     one_each = [place for place in all_places() if place.one_each_as]
     options.add_place_options(group, one_each, without=[RANKS_PER_HOST])
     add_launcher(group, "The ssh or srun to start nodes with.", "-i key")
-    group.add_argument(
-        "--core-path",
-        default="",
-        metavar="PATH",
-        help="Path of crosscut-core on other nodes. Without it, the same as here.",
-    )
+    option(group, "--core-path PATH", str,
+           "Path of crosscut-core on other nodes. Without it, the same as here.", default="")  # fmt: skip
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.check import EXIT_UNDECIDED
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import flag, option
 
 if TYPE_CHECKING:
     from crosscut.analysis.compare.comparing import ComparisonSettings
@@ -30,16 +30,12 @@ be compared; 3 undecided, as the machine that emulates the network was the limit
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=options.folder, metavar="DIR", help="runs, the oldest first")
-    parser.add_argument(
-        "--matters", type=quantity(units.parse_fraction), default=0.03, metavar="SHARE",
-        help="Smaller changes are not told. Default 3%%.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--error-rate", type=quantity(units.parse_fraction), default=0.01, metavar="SHARE",
-        help="Probability that anything is told where nothing changed. Default 1%%.",
-    )  # fmt: skip
+    option(parser, "--matters SHARE", units.parse_fraction,
+           "Smaller changes are not told. Default 3%%.", default=0.03)  # fmt: skip
+    option(parser, "--error-rate SHARE", units.parse_fraction,
+           "Probability that anything is told where nothing changed. Default 1%%.", default=0.01)  # fmt: skip
     options.add_reading(parser)
-    parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+    flag(parser, "--json", "One JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ from crosscut.campaigns.campaign import (
     save_plan,
 )
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, ready_session
 from crosscut.session.progress import reporter
 from crosscut.session.refusal import refusal
@@ -48,42 +48,23 @@ SHARED_SIZES = "shared sizes"  # as the core's list says of patterns that are me
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
     group = parser.add_argument_group("what is measured")
-    group.add_argument(
-        "--quick",
-        action="store_true",
-        help=f"Measure {len(QUICK_SIZES)} sizes and {QUICK_REPETITIONS} repetitions in place of "
-        f"{len(PAPER_SIZES)} and 20.",
-    )
-    group.add_argument(
-        "--size",
-        dest="sizes",
-        type=quantity(units.parse_sizes),
-        metavar="SIZE[,…]",
-        help="Sizes of the dense patterns. Without it, those of Fatoohi et al.: 1KB to 1MB.",
-    )
-    group.add_argument(
-        "--repetitions", type=whole(1), metavar="N", help="Repetitions of each step. Default 20."
-    )
-    group.add_argument("--only", metavar="PATTERN[,…]", help="Only these patterns.")
-    group.add_argument(
-        "--step-time-limit",
-        type=quantity(units.parse_seconds),
-        metavar="TIME",
-        help="No step takes much longer; what it lacks can be resumed.",
-    )
+    flag(group, "--quick",
+         f"Measure {len(QUICK_SIZES)} sizes and {QUICK_REPETITIONS} repetitions in place of "
+         f"{len(PAPER_SIZES)} and 20.")  # fmt: skip
+    option(group, "--size SIZE[,…]", units.parse_sizes,
+           "Sizes of the dense patterns. Without it, those of Fatoohi et al.: 1KB to 1MB.",
+           dest="sizes")  # fmt: skip
+    option(group, "--repetitions N", whole(1), "Repetitions of each step. Default 20.")
+    option(group, "--only PATTERN[,…]", str, "Only these patterns.")
+    option(group, "--step-time-limit TIME", units.parse_seconds,
+           "No step takes much longer; what it lacks can be resumed.")  # fmt: skip
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "--out",
-        type=options.folder,
-        metavar="DIR",
-        help="The directory of all runs. Without it, evaluate-BACKEND-DATE-TIME here.",
-    )
-    group.add_argument("--resume", type=options.folder, metavar="DIR", help="Go on with this evaluation.")
-    group.add_argument(
-        "--json", action="store_true", help="Print one JSON object on standard output at the end."
-    )
-    group.add_argument("--quiet", action="store_true", help="Show no progress.")
+    option(group, "--out DIR", options.folder,
+           "The directory of all runs. Without it, evaluate-BACKEND-DATE-TIME here.")  # fmt: skip
+    option(group, "--resume DIR", options.folder, "Go on with this evaluation.")
+    flag(group, "--json", "Print one JSON object on standard output at the end.")
+    flag(group, "--quiet", "Show no progress.")
 
 
 def plan(known: core.Core, given: Mapping[str, Any]) -> list[CampaignStep]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, option, whole
 
 if TYPE_CHECKING:
     from crosscut.analysis.figures.expectation import Expected, Path
@@ -29,25 +29,14 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     from crosscut.analysis.compare.spec import parse_rate
 
-    parser.add_argument("--adapter", metavar="NAME", help="Without it, the fastest that is up.")
-    parser.add_argument(
-        "--speed",
-        type=quantity(parse_rate),
-        metavar="RATE",
-        help="Of its link, where it does not say: '25 Gbit/s'.",
-    )
-    parser.add_argument(
-        "--mtu", type=whole(68), metavar="BYTES", help="Largest packet. Without it, as the adapter is set."
-    )
-    parser.add_argument(
-        "--network", metavar="NETWORK", help="A network file: ports, switches on the way, bisection."
-    )
-    parser.add_argument(
-        "--cable", type=float, default=5.0, metavar="METRES", help="Of each cable. Default 5."
-    )
-    parser.add_argument("--run", type=options.folder, metavar="DIR", help="A run, held against it.")
+    option(parser, "--adapter NAME", str, "Without it, the fastest that is up.")
+    option(parser, "--speed RATE", parse_rate, "Of its link, where it does not say: '25 Gbit/s'.")
+    option(parser, "--mtu BYTES", whole(68), "Largest packet. Without it, as the adapter is set.")
+    option(parser, "--network NETWORK", str, "A network file: ports, switches on the way, bisection.")
+    option(parser, "--cable METRES", float, "Of each cable. Default 5.", default=5.0)
+    option(parser, "--run DIR", options.folder, "A run, held against it.")
     options.add_reading(parser)
-    parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+    flag(parser, "--json", "One JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import flag, option
 from crosscut.network import description
 from crosscut.run.realm import is_emulated
 
@@ -35,13 +35,11 @@ _SHOWN = 14
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=options.folder, metavar="DIR", help="a run of a dense pattern")
-    parser.add_argument("--size", type=quantity(units.parse_bytes), metavar="SIZE", help="(the largest)")
-    parser.add_argument(
-        "--network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue"
-    )
+    option(parser, "--size SIZE", units.parse_bytes, "(the largest)")
+    option(parser, "--network NETWORK", str, "a description (TOML), or a name of the catalogue")
     options.add_cabling(parser)
     options.add_reading(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(parser, "--json", "one JSON object on standard output")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import flag, option
 
 EPILOG = """
 examples:
@@ -30,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=FORMATS, help="csv, parquet or json (by the file's name; else csv)"
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the file to write (standard output)")
+    option(parser, "--out FILE", Path, "the file to write (standard output)")
     options.add_reading(parser)
-    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+    flag(parser, "--force", "replace the file if it exists")
 
 
 def execute(args: argparse.Namespace) -> int:

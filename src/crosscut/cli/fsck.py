@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.campaigns.campaign import PLAN, is_campaign, load_plan
 from crosscut.cli.parsing import options
+from crosscut.cli.parsing.parser import flag
 from crosscut.run.format import runs_in
 
 if TYPE_CHECKING:
@@ -30,11 +31,9 @@ _SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="a run, an evaluation, or several")
-    parser.add_argument(
-        "--repair", action="store_true", help="make what is damaged unmeasured, then check again"
-    )
+    flag(parser, "--repair", "make what is damaged unmeasured, then check again")
     options.add_reading(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object a run, a line each")
+    flag(parser, "--json", "one JSON object a run, a line each")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from crosscut.base import core
 from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.cli.parsing.parser import flag
 from crosscut.places import all_places, smpi
 from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 
@@ -23,7 +24,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="a pattern or backend, to see all of it")
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(parser, "--json", "one JSON object on standard output")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.session.measure import decide, ready_session
 from crosscut.session.progress import reporter
 
@@ -38,54 +38,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = core.load()
     parser.add_argument("run", nargs="?", type=options.folder, metavar="DIR", help="a run of a dense pattern")
     group = parser.add_argument_group("what is measured, without a run")
-    group.add_argument(
-        "--size", type=quantity(units.parse_bytes), metavar="SIZE", help="Of messages. Default 1MB."
-    )
-    group.add_argument(
-        "--repetitions",
-        type=whole(1),
-        metavar="N",
-        help=f"Of each phase. Default {_REPETITIONS}; simulated: 1.",
-    )
-    group.add_argument(
-        "--most-phases",
-        type=whole(4),
-        metavar="N",
-        help="Phases at most, but for those of one-byte messages. Without it as many "
-        "as an AAPC has; 16 at least, 32 where all hosts are slow alike.",
-    )
-    group.add_argument(
-        "--least-phases",
-        type=whole(1),
-        metavar="N",
-        help="Permutations at least, also where nothing is slow: limits that these seldom fill show late. "
-        "Without it as many as there are doublings of the ranks.",
-    )
-    group.add_argument(
-        "--confidence",
-        type=_probability,
-        metavar="P",
-        help="Of every rank being in its group; measures until that is reached. Default 0.999.",
-    )
-    group.add_argument(
-        "--time-limit",
-        type=quantity(units.parse_seconds),
-        metavar="TIME",
-        help="Tells what is known when it is up: no step begins that would likely end later.",
-    )
-    group.add_argument(
-        "--seed", type=whole(0), metavar="N", default=1, help="Of everything random. Default 1."
-    )
+    option(group, "--size SIZE", units.parse_bytes, "Of messages. Default 1MB.")
+    option(group, "--repetitions N", whole(1), f"Of each phase. Default {_REPETITIONS}; simulated: 1.")
+    option(group, "--most-phases N", whole(4),
+           "Phases at most, but for those of one-byte messages. Without it as many as an AAPC "
+           "has; 16 at least, 32 where all hosts are slow alike.")  # fmt: skip
+    option(group, "--least-phases N", whole(1),
+           "Permutations at least, also where nothing is slow: limits that these seldom fill "
+           "show late. Without it as many as there are doublings of the ranks.")  # fmt: skip
+    option(group, "--confidence P", _probability,
+           "Of every rank being in its group; measures until that is reached. Default 0.999.")  # fmt: skip
+    option(group, "--time-limit TIME", units.parse_seconds,
+           "Tells what is known when it is up: no step begins that would likely end later.")  # fmt: skip
+    option(group, "--seed N", whole(0), "Of everything random. Default 1.", default=1)
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "-o", "--network", type=Path, metavar="FILE", help="Write the structure as a network file."
-    )
+    option(group, "-o --network FILE", Path, "Write the structure as a network file.")
     options.add_keep(group)
     options.add_cabling(group)
     options.add_reading(group)
-    group.add_argument("--json", action="store_true", help="One JSON object on standard output.")
-    group.add_argument("--quiet", action="store_true", help="Show no progress.")
+    flag(group, "--json", "One JSON object on standard output.")
+    flag(group, "--quiet", "Show no progress.")
 
 
 def _probability(text: str) -> float:

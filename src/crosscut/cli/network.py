@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from crosscut.base.errors import EXIT_OK, CrosscutError
+from crosscut.cli.parsing.parser import flag, option
 from crosscut.network import description
 
 EPILOG = """
@@ -28,12 +29,12 @@ The form of a description: docs/reference/network-format.md.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
     one = commands.add_parser("list", help="names of the catalogue")
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(one, "--json", "one JSON object on standard output")
     one.set_defaults(act=_list)
     one = commands.add_parser("show", help="figures of a network, and a drawing")
     one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    one.add_argument("--draw", type=Path, metavar="FILE", help="draw it into an .svg or .png file")
+    flag(one, "--json", "one JSON object on standard output")
+    option(one, "--draw FILE", Path, "draw it into an .svg or .png file")
     one.set_defaults(act=_show)
     one = commands.add_parser("check", help="every mistake of a description")
     one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one.add_argument("source", metavar="SOURCE", help="a host")
     one.add_argument("destination", metavar="DESTINATION", help="a host")
     one.add_argument("--key", type=int, default=0, help="of the flow, where ways are equal (0)")
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(one, "--json", "one JSON object on standard output")
     one.set_defaults(act=_routes)
     one = commands.add_parser("tables", help="routing tables of hosts that forward, as JSON")
     one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")

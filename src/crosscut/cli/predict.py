@@ -13,7 +13,7 @@ from types import FrameType
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import parse_bytes, parse_seconds
-from crosscut.cli.parsing.parser import operations_per_second, quantity, whole
+from crosscut.cli.parsing.parser import flag, operations_per_second, option, whole
 from crosscut.places import smpi, smpi_options
 from crosscut.prediction import calibrating, picture, predicting, source, variants
 from crosscut.prediction import report as telling
@@ -43,63 +43,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on", nargs="+", required=True, metavar="NETWORK",
         help="descriptions (TOML), or names of the catalogue; the first is what others are compared with",
     )  # fmt: skip
-    parser.add_argument(
-        "--compute-scale", type=_scale, default=1.0, metavar="FACTOR",
-        help="computing takes so many times as long as where it was traced; 0: none (%(default)g)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--flops", type=quantity(operations_per_second), metavar="RATE",
-        help="operations that a second of computing counts for in the trace; without it, as the profile says",
-    )  # fmt: skip
-    parser.add_argument(
-        "--what-if", type=quantity(variants.parse), action="append", default=[], metavar="CHANGE",
-        help="also the time if latency, bandwidth, overhead or compute were so many times what they are: "
-        "latency=0.5,bandwidth=2. May be repeated.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--ranks-per-host", type=whole(1), default=0, metavar="N",
-        help="Ranks on each host. Without it, as the network says.",
-    )  # fmt: skip
+    option(parser, "--compute-scale FACTOR", _scale,
+           "computing takes so many times as long as where it was traced; 0: none (%(default)g)",
+           default=1.0)  # fmt: skip
+    option(parser, "--flops RATE", operations_per_second,
+           "operations that a second of computing counts for in the trace; without it, as the "
+           "profile says")  # fmt: skip
+    option(parser, "--what-if CHANGE", variants.parse,
+           "also the time if latency, bandwidth, overhead or compute were so many times what "
+           "they are: latency=0.5,bandwidth=2. May be repeated.", action="append", default=[])  # fmt: skip
+    option(parser, "--ranks-per-host N", whole(1),
+           "Ranks on each host. Without it, as the network says.", default=0)  # fmt: skip
     parser.add_argument(
         "--engine", choices=predicting.ENGINES, default=predicting.OWN,
         help="what replays: crosscut's own simulator, or SimGrid's SMPI (%(default)s)",
     )  # fmt: skip
-    parser.add_argument(
-        "--deep-queues", action="store_true",
-        help="Switches lose nothing: where senders meet, the faster one gets the more. Not with smpi.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--eager", type=quantity(parse_bytes), metavar="SIZE",
-        help="Messages of at most this size travel before their receive is posted. Default 3MiB. Not with "
-        "smpi.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--send-buffer", type=quantity(parse_bytes), metavar="SIZE",
-        help="A sender goes on when all but this much has left. Default: at once. Not with smpi.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--traced-on", metavar="NETWORK",
-        help="Where it was traced: what its processors add to each message is fitted to the run there, and "
-        "taken along.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--option", dest="options", type=quantity(smpi.checked_option), action="append", default=[],
-        metavar="NAME:VALUE",
-        help="An option of SimGrid (--cfg), over those that crosscut sets; with --engine smpi. May be "
-        "repeated.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--time-limit", type=quantity(parse_seconds), default=600.0, metavar="TIME",
-        help="Ends a replay that takes longer. Default 10min.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--memory", type=quantity(parse_bytes), default=0, metavar="SIZE",
-        help="Address space that a replay may take. Default: no limit.",
-    )  # fmt: skip
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE", help="the parts as a chart: .svg, .png or .pdf"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    flag(parser, "--deep-queues",
+         "Switches lose nothing: where senders meet, the faster one gets the more. Not with "
+         "smpi.")  # fmt: skip
+    option(parser, "--eager SIZE", parse_bytes,
+           "Messages of at most this size travel before their receive is posted. Default 3MiB. "
+           "Not with smpi.")  # fmt: skip
+    option(parser, "--send-buffer SIZE", parse_bytes,
+           "A sender goes on when all but this much has left. Default: at once. Not with smpi.")  # fmt: skip
+    option(parser, "--traced-on NETWORK", str,
+           "Where it was traced: what its processors add to each message is fitted to the run "
+           "there, and taken along.")  # fmt: skip
+    option(parser, "--option NAME:VALUE", smpi.checked_option,
+           "An option of SimGrid (--cfg), over those that crosscut sets; with --engine smpi. "
+           "May be repeated.", dest="options", action="append", default=[])  # fmt: skip
+    option(parser, "--time-limit TIME", parse_seconds,
+           "Ends a replay that takes longer. Default 10min.", default=600.0)  # fmt: skip
+    option(parser, "--memory SIZE", parse_bytes,
+           "Address space that a replay may take. Default: no limit.", default=0)  # fmt: skip
+    option(parser, "-o --out FILE", Path, "the parts as a chart: .svg, .png or .pdf")
+    flag(parser, "--json", "one JSON object")
 
 
 def _scale(text: str) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import flag, option
 from crosscut.pricing import asking
 
 EPILOG = """
@@ -31,36 +31,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "networks", nargs="+", metavar="NETWORK", help="descriptions (TOML), or names of the catalogue"
     )
-    parser.add_argument(
-        "--book", dest="books", action="append", default=[], metavar="FILE",
-        help="A price book, or the name of one that comes with crosscut. May be repeated. Without it, the "
-        "one that names the network, else the prices in the network's own file.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--nodes", type=quantity(asking.parse_nodes), metavar="N[,…]",
-        help="Also 16-1024, doubling, or 16-1024:16. Without it, each network's own number.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--node-price", type=quantity(asking.parse_node_price), metavar="PRICE",
-        help="Of a node without network, in place of the book's: '3300 USD', or '3200-3400 USD'.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--performance", action="append", default=[], metavar="[NETWORK=]FILE",
-        help="What `crosscut workload hpl --json` measured on it: also the price of a MFlop/s, for as many "
-        "nodes. Or the folder of a trace (crosscut profile --trace): the program's predicted time on each "
-        "network against its price, as --mix has it. May be repeated.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--mix", type=Path, metavar="FILE",
-        help="Work that the networks are to do, and how much each part counts: performance against price.",
-    )  # fmt: skip
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE",
-        help="A picture, .svg, .png, .pdf or .html: with --mix or a trace the Pareto front, else a "
-        "node's price over --nodes.",
-    )  # fmt: skip
-    parser.add_argument("--force", action="store_true", help="Replace the picture if it exists.")
-    parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
+    option(parser, "--book FILE", str,
+           "A price book, or the name of one that comes with crosscut. May be repeated. Without "
+           "it, the one that names the network, else the prices in the network's own file.",
+           dest="books", action="append", default=[])  # fmt: skip
+    option(parser, "--nodes N[,…]", asking.parse_nodes,
+           "Also 16-1024, doubling, or 16-1024:16. Without it, each network's own number.")  # fmt: skip
+    option(parser, "--node-price PRICE", asking.parse_node_price,
+           "Of a node without network, in place of the book's: '3300 USD', or '3200-3400 USD'.")  # fmt: skip
+    option(parser, "--performance [NETWORK=]FILE", str,
+           "What `crosscut workload hpl --json` measured on it: also the price of a MFlop/s, "
+           "for as many nodes. Or the folder of a trace (crosscut profile --trace): the "
+           "program's predicted time on each network against its price, as --mix has it. May be "
+           "repeated.", action="append", default=[])  # fmt: skip
+    option(parser, "--mix FILE", Path,
+           "Work that the networks are to do, and how much each part counts: performance "
+           "against price.")  # fmt: skip
+    option(parser, "-o --out FILE", Path,
+           "A picture, .svg, .png, .pdf or .html: with --mix or a trace the Pareto front, else "
+           "a node's price over --nodes.")  # fmt: skip
+    flag(parser, "--force", "Replace the picture if it exists.")
+    flag(parser, "--json", "One JSON object on standard output.")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import count, parse_seconds
-from crosscut.cli.parsing.parser import operations_per_second, quantity
+from crosscut.cli.parsing.parser import flag, operations_per_second, option
 from crosscut.places import smpi
 from crosscut.profile import profiler, program, tit
 from crosscut.reports.json import profile as profile_json
@@ -36,22 +36,14 @@ FLOPS_PER_SECOND = smpi.HOST_FLOPS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where to write (profile-DATE-TIME)")
-    parser.add_argument("--show", type=Path, metavar="FOLDER", help="report a profile; run nothing")
-    parser.add_argument(
-        "--trace", action="store_true", help="also write a time-independent trace, for SimGrid to replay"
-    )
-    parser.add_argument(
-        "--flops",
-        type=quantity(operations_per_second),
-        default=FLOPS_PER_SECOND,
-        metavar="RATE",
-        help="with --trace: floating-point operations that a second of computing counts for (%(default)g)",
-    )
-    parser.add_argument(
-        "--timeout", type=quantity(parse_seconds), metavar="TIME", help="end the command after so long"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object; the program prints to stderr")
+    option(parser, "--out FOLDER", Path, "where to write (profile-DATE-TIME)")
+    option(parser, "--show FOLDER", Path, "report a profile; run nothing")
+    flag(parser, "--trace", "also write a time-independent trace, for SimGrid to replay")
+    option(parser, "--flops RATE", operations_per_second,
+           "with --trace: floating-point operations that a second of computing counts for "
+           "(%(default)g)", default=FLOPS_PER_SECOND)  # fmt: skip
+    option(parser, "--timeout TIME", parse_seconds, "end the command after so long")
+    flag(parser, "--json", "one JSON object; the program prints to stderr")
     parser.add_argument("command_line", nargs=argparse.REMAINDER, metavar="-- COMMAND …",
                         help="the launcher and the program, after --")  # fmt: skip
 

@@ -10,7 +10,7 @@ from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.campaigns.campaign import is_campaign, review
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import flag, option
 
 if TYPE_CHECKING:
     from crosscut.reports.html.page import Found
@@ -33,41 +33,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="+", type=options.folder, metavar="DIR", help="a run, an evaluation, or several"
     )
-    parser.add_argument(
-        "-o", "--out", type=Path, metavar="FILE", help="the page to write (of one run: its name with .html)"
-    )
-    parser.add_argument(
-        "--size",
-        type=quantity(units.parse_bytes),
-        metavar="SIZE",
-        help="the size of which to show details first (each run's largest); the page offers the others",
-    )
-    parser.add_argument(
-        "--findings",
-        type=Path,
-        metavar="FILE",
-        help="what `crosscut locate --json` found in the run, to begin the page with",
-    )
-    parser.add_argument(
-        "--spec",
-        type=options.folder,
-        metavar="FILE",
-        help="what was promised (of `crosscut check`): the page begins with a verdict for each promise",
-    )
-    parser.add_argument(
-        "--verdicts",
-        type=options.folder,
-        metavar="FILE",
-        help="in place of --spec: verdicts that `crosscut check --json` reached on these runs",
-    )
+    option(parser, "-o --out FILE", Path, "the page to write (of one run: its name with .html)")
+    option(parser, "--size SIZE", units.parse_bytes,
+           "the size of which to show details first (each run's largest); the page offers the "
+           "others")  # fmt: skip
+    option(parser, "--findings FILE", Path,
+           "what `crosscut locate --json` found in the run, to begin the page with")  # fmt: skip
+    option(parser, "--spec FILE", options.folder,
+           "what was promised (of `crosscut check`): the page begins with a verdict for each "
+           "promise")  # fmt: skip
+    option(parser, "--verdicts FILE", options.folder,
+           "in place of --spec: verdicts that `crosscut check --json` reached on these runs")  # fmt: skip
     options.add_cabling(parser)
-    parser.add_argument(
-        "--redact",
-        action="store_true",
-        help="numbers in place of the names of nodes; no addresses, command, network and folders",
-    )
+    flag(parser, "--redact",
+         "numbers in place of the names of nodes; no addresses, command, network and folders")  # fmt: skip
     options.add_reading(parser)
-    parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+    flag(parser, "--force", "replace the file if it exists")
 
 
 def execute(args: argparse.Namespace) -> int:

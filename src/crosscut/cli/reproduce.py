@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.network import switch_choice
 from crosscut.places.lab import divisor
 from crosscut.run.realm import Realm
@@ -44,22 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="Emulated on this machine (lab), simulated, or of this machine itself (local), as far as the "
         "experiment has it; both (the default): all that it has.",
     )
-    parser.add_argument(
-        "--out", type=options.folder, metavar="DIR",
-        help="Where runs, result.json and the picture go. Without it, NAME-DATE-TIME here.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--dilate", type=quantity(divisor), metavar="N", help="Of the lab, in place of the file's."
-    )
-    parser.add_argument(
-        "--switch", type=quantity(switch_choice.checked), metavar=switch_choice.METAVAR,
-        help="What carries the lab, in place of the file's: see crosscut lab up --help.",
-    )  # fmt: skip
-    parser.add_argument(
-        "--repetitions", type=whole(1), metavar="N", help="On the lab; without it the file's."
-    )
-    parser.add_argument("--json", action="store_true", help="One JSON object on standard output.")
-    parser.add_argument("--quiet", action="store_true", help="Show no progress.")
+    option(parser, "--out DIR", options.folder,
+           "Where runs, result.json and the picture go. Without it, NAME-DATE-TIME here.")  # fmt: skip
+    option(parser, "--dilate N", divisor, "Of the lab, in place of the file's.")
+    option(parser, f"--switch {switch_choice.METAVAR}", switch_choice.checked,
+           "What carries the lab, in place of the file's: see crosscut lab up --help.")  # fmt: skip
+    option(parser, "--repetitions N", whole(1), "On the lab; without it the file's.")
+    flag(parser, "--json", "One JSON object on standard output.")
+    flag(parser, "--quiet", "Show no progress.")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -84,9 +76,9 @@ def execute(args: argparse.Namespace) -> int:
 
 def _refuse_options(args: argparse.Namespace) -> None:
     """Without an experiment none of these would have a meaning."""
-    for option in ("on", "out", "dilate", "switch", "repetitions"):
-        if getattr(args, option) is not None:
-            raise UsageError(f"--{option}: say which experiment, by its name; crosscut reproduce lists them")
+    for name in ("on", "out", "dilate", "switch", "repetitions"):
+        if getattr(args, name) is not None:
+            raise UsageError(f"--{name}: say which experiment, by its name; crosscut reproduce lists them")
 
 
 def _refuse_lab(places: tuple[Realm, ...]) -> None:

@@ -17,7 +17,7 @@ from crosscut.base.job import Job
 from crosscut.campaigns.campaign import is_campaign
 from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import typed_flag, typed_option
 from crosscut.cli.parsing.pattern_parser import PatternParser, describe
 from crosscut.places import DEFAULT, find_place
 from crosscut.run.format import DamagedRun, load_json
@@ -46,36 +46,25 @@ _COMMON_ELSEWHERE = (options.HOW, options.WHERE, _OUTPUT)
 
 def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
     group = parser.add_argument_group("what is measured")
-    group.add_argument(
-        "--size",
-        dest="sizes",
-        type=quantity(units.parse_sizes),
-        default=argparse.SUPPRESS,
-        metavar="SIZE[,…]",
-        help="Message sizes: 1KB,64KiB,1MB. Without it, the pattern's own.",
-    )
-    group.add_argument(
-        "--phases",
-        type=quantity(units.parse_phases),
-        default=argparse.SUPPRESS,
-        metavar="FIRST-LAST",
-        help="Only these phases of the pattern: 1-30. Without it, all.",
-    )
+    typed_option(group, "--size SIZE[,…]", units.parse_sizes,
+                         "Message sizes: 1KB,64KiB,1MB. Without it, the pattern's own.",
+                         dest="sizes")  # fmt: skip
+    typed_option(group, "--phases FIRST-LAST", units.parse_phases,
+                         "Only these phases of the pattern: 1-30. Without it, all.")  # fmt: skip
     options.add_how(parser)
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group(_OUTPUT)
-    path: dict[str, Any] = {"type": options.folder, "default": argparse.SUPPRESS, "metavar": "DIR"}
-    group.add_argument(
-        "--out", help="The run's directory. Without it, PATTERN-BACKEND-DATE-TIME.zarr here.", **path
+    typed_option(
+        group,
+        "--out DIR",
+        options.folder,
+        "The run's directory. Without it, PATTERN-BACKEND-DATE-TIME.zarr here.",
     )
-    group.add_argument("--resume", help="Go on with this run: measure only what is missing.", **path)
-    flag: dict[str, Any] = {"action": "store_true", "default": argparse.SUPPRESS}
-    group.add_argument(
-        "--force", help="Resume although nodes or settings differ; the run records it.", **flag
-    )
-    group.add_argument("--batch", help="With --on slurm: submit this as a batch job, and return.", **flag)
-    group.add_argument("--json", help="Print one JSON object on standard output at the end.", **flag)
-    group.add_argument("--quiet", help="Show no progress and no summary, only what went wrong.", **flag)
+    typed_option(group, "--resume DIR", options.folder, "Go on with this run: measure only what is missing.")
+    typed_flag(group, "--force", "Resume although nodes or settings differ; the run records it.")
+    typed_flag(group, "--batch", "With --on slurm: submit this as a batch job, and return.")
+    typed_flag(group, "--json", "Print one JSON object on standard output at the end.")
+    typed_flag(group, "--quiet", "Show no progress and no summary, only what went wrong.")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

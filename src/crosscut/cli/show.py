@@ -11,7 +11,7 @@ from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.campaigns.campaign import is_campaign, review
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import flag, option
 
 if TYPE_CHECKING:
     from crosscut.reports.terminal.screen import Screen
@@ -33,18 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", nargs="+", type=options.folder, metavar="DIR", help="a run, an evaluation, or several"
     )
-    parser.add_argument(
-        "--size",
-        type=quantity(units.parse_bytes),
-        metavar="SIZE",
-        help="the size of which to show details (the largest)",
-    )
-    parser.add_argument(
-        "--findings", action="store_true", help="what stands out, in words, in place of figures"
-    )
+    option(parser, "--size SIZE", units.parse_bytes, "the size of which to show details (the largest)")
+    flag(parser, "--findings", "what stands out, in words, in place of figures")
     options.add_cabling(parser)
     options.add_reading(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object a run, a line each")
+    flag(parser, "--json", "one JSON object a run, a line each")
 
 
 def execute(args: argparse.Namespace) -> int:

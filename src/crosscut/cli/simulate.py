@@ -13,7 +13,7 @@ from types import FrameType
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, CrosscutError
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.places import smpi
 
 EPILOG = """
@@ -31,35 +31,16 @@ More in docs/howto-smpi.md.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
-    parser.add_argument(
-        "-n", "--ranks", type=whole(1), metavar="RANKS", help="Ranks. Without it all that the network has."
-    )
-    parser.add_argument(
-        "--ranks-per-host",
-        type=whole(1),
-        default=0,
-        metavar="N",
-        help="Ranks on each host. Without it, as the network says.",
-    )
-    parser.add_argument(
-        "--compute",
-        default="host",
-        metavar="HOW",
-        help="How long computing takes: host, as long as here (the default); none, no time; or a number, so "
-        "many times as long.",
-    )
-    parser.add_argument(
-        "--option",
-        dest="options",
-        type=quantity(smpi.checked_option),
-        action="append",
-        default=[],
-        metavar="NAME:VALUE",
-        help="An option of SimGrid (--cfg), over those that crosscut sets. May be repeated.",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="one JSON object; the program prints on standard error"
-    )
+    option(parser, "-n --ranks RANKS", whole(1), "Ranks. Without it all that the network has.")
+    option(parser, "--ranks-per-host N", whole(1),
+           "Ranks on each host. Without it, as the network says.", default=0)  # fmt: skip
+    option(parser, "--compute HOW", str,
+           "How long computing takes: host, as long as here (the default); none, no time; or a "
+           "number, so many times as long.", default="host")  # fmt: skip
+    option(parser, "--option NAME:VALUE", smpi.checked_option,
+           "An option of SimGrid (--cfg), over those that crosscut sets. May be repeated.",
+           dest="options", action="append", default=[])  # fmt: skip
+    flag(parser, "--json", "one JSON object; the program prints on standard error")
     parser.add_argument(
         "program", metavar="PROGRAM", help="compiled by smpicc, or a source file (.c, .cpp, .f90)"
     )

@@ -16,7 +16,7 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli import workload_hpl
 from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.launcher_options import add_mpi_place
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.places import find_place
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.workloads import applications, launch, tables
@@ -41,7 +41,7 @@ exit status: 0 all verified; 1 something was not, or did not run; 2 wrong usage;
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
     one = commands.add_parser("list", help="the workloads that there are")
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(one, "--json", "one JSON object on standard output")
     one.set_defaults(act=_list)
     _add_run(commands)
     workload_hpl.add_to(commands)
@@ -50,24 +50,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_run(commands: Any) -> None:
     one = commands.add_parser("run", help="run some of them, and verify what they compute")
     one.add_argument("names", nargs="+", metavar="NAME", help="workloads, npb (bt to sp), or all")
-    one.add_argument(
-        "--class",
-        dest="classes",
-        type=quantity(applications.parse_classes),
-        default=("S",),
-        metavar="CLASS",
-        help="Size: S (seconds at most; the default), W, A, B, C (minutes to hours), or several: S,W.",
-    )
-    one.add_argument(
-        "-n",
-        "--ranks",
-        type=quantity(applications.parse_rank_counts),
-        default=((4,), False),
-        metavar="RANKS",
-        help="Ranks: a number, several (1,2,4), or a range (1-16), of which each workload runs with those "
-        "that it can use. Default 4.",
-    )
-    one.add_argument("--repeat", type=whole(1), default=1, metavar="N", help="Runs of each. Default 1.")
+    option(one, "--class CLASS", applications.parse_classes,
+           "Size: S (seconds at most; the default), W, A, B, C (minutes to hours), or several: "
+           "S,W.", dest="classes", default=("S",))  # fmt: skip
+    option(one, "-n --ranks RANKS", applications.parse_rank_counts,
+           "Ranks: a number, several (1,2,4), or a range (1-16), of which each workload runs "
+           "with those that it can use. Default 4.", default=((4,), False))  # fmt: skip
+    option(one, "--repeat N", whole(1), "Runs of each. Default 1.", default=1)
     add_mpi_place(
         one,
         launch.places(),
@@ -75,21 +64,13 @@ def _add_run(commands: Any) -> None:
         networks="a simulated or emulated network",
         limited="one run",
     )
-    one.add_argument(
-        "--compute",
-        default="host",
-        metavar="HOW",
-        help="On a simulated network: how long computing takes: host, as long as here (the default); none; "
-        "or so many times as long.",
-    )
-    one.add_argument(
-        "--options",
-        type=shlex.split,
-        default=[],
-        metavar="WORDS",
-        help="Further options of the workload, as one argument: '--waiting sleep'; its own --help has them.",
-    )
-    one.add_argument("--json", action="store_true", help="one JSON object for each run, a line each")
+    option(one, "--compute HOW", str,
+           "On a simulated network: how long computing takes: host, as long as here (the "
+           "default); none; or so many times as long.", default="host")  # fmt: skip
+    option(one, "--options WORDS", shlex.split,
+           "Further options of the workload, as one argument: '--waiting sleep'; its own --help "
+           "has them.", default=[])  # fmt: skip
+    flag(one, "--json", "one JSON object for each run, a line each")
     one.set_defaults(act=_run)
 
 

@@ -11,7 +11,7 @@ from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.launcher_options import add_mpi_place
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.places.launchers import Launcher, stays_here
 from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.workloads.hpl import input as asking
@@ -27,42 +27,31 @@ DEFAULT_ORDER = 2000
 def add_to(commands: Any) -> None:
     one = commands.add_parser("hpl", help=HELP)
     size = one.add_mutually_exclusive_group()
-    size.add_argument(
-        "-N", "--order", type=quantity(asking.parse_order), metavar="N",
-        help=f"Order of the matrix, which takes 8 N² bytes. Default {DEFAULT_ORDER:,}.",
-    )  # fmt: skip
-    size.add_argument(
-        "--memory", type=quantity(asking.parse_memory), metavar="SIZE",
-        help="In place of -N: as large a matrix as fits, in 2GB, or in 40%% of this machine's free memory.",
-    )  # fmt: skip
-    one.add_argument(
-        "--nb", dest="blocks", type=quantity(asking.parse_blocks), default=(80,), metavar="N[,…]",
-        help="Columns of a panel. Default 80.",
-    )  # fmt: skip
-    one.add_argument("-n", "--ranks", type=whole(1), metavar="RANKS", help="Default 4, or what --grid has.")
-    one.add_argument(
-        "--grid", type=quantity(asking.parse_grid), metavar="PxQ",
-        help="Rows and columns of ranks. Default: as square as can be, no more rows than columns.",
-    )  # fmt: skip
+    option(size, "-N --order N", asking.parse_order,
+           f"Order of the matrix, which takes 8 N² bytes. Default {DEFAULT_ORDER:,}.")  # fmt: skip
+    option(size, "--memory SIZE", asking.parse_memory,
+           "In place of -N: as large a matrix as fits, in 2GB, or in 40%% of this machine's "
+           "free memory.")  # fmt: skip
+    option(one, "--nb N[,…]", asking.parse_blocks,
+           "Columns of a panel. Default 80.", dest="blocks", default=(80,))  # fmt: skip
+    option(one, "-n --ranks RANKS", whole(1), "Default 4, or what --grid has.")
+    option(one, "--grid PxQ", asking.parse_grid,
+           "Rows and columns of ranks. Default: as square as can be, no more rows than columns.")  # fmt: skip
     names = ", ".join(f"{name} ({asking.BROADCAST_NAMES[name]})" for name in asking.BROADCASTS)
-    one.add_argument(
-        "--broadcast", dest="broadcasts", type=quantity(asking.parse_broadcasts), default=("1rg", "1rM"),
-        metavar="WAY[,…]", help=f"How a panel goes along a row: {names}. Default 1rg,1rM.",
-    )  # fmt: skip
-    one.add_argument("--repeat", type=whole(1), default=1, metavar="N", help="Times of each. Default 1.")
+    option(one, "--broadcast WAY[,…]", asking.parse_broadcasts,
+           f"How a panel goes along a row: {names}. Default 1rg,1rM.",
+           dest="broadcasts", default=("1rg", "1rM"))  # fmt: skip
+    option(one, "--repeat N", whole(1), "Times of each. Default 1.", default=1)
     _add_where(one)
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(one, "--json", "one JSON object on standard output")
     one.set_defaults(act=act)
 
 
 def _add_where(one: argparse.ArgumentParser) -> None:
     launcher = "The mpiexec. Without it, that of the MPI which hpcc is linked with."
     add_mpi_place(one, running.places(), launcher, networks="a lab", limited="hpcc")
-    one.add_argument("--keep", type=Path, metavar="FILE", help="Copy hpcc's own output to this file.")
-    one.add_argument(
-        "--read", type=Path, metavar="FILE",
-        help="Report this output of hpcc, from wherever it ran; run nothing.",
-    )  # fmt: skip
+    option(one, "--keep FILE", Path, "Copy hpcc's own output to this file.")
+    option(one, "--read FILE", Path, "Report this output of hpcc, from wherever it ran; run nothing.")
 
 
 def unavailable() -> str:

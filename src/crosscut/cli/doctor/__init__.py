@@ -13,6 +13,7 @@ from rich.text import Text
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK
 from crosscut.cli.doctor import probes
 from crosscut.cli.doctor.probes import Fact
+from crosscut.cli.parsing.parser import flag
 from crosscut.reports.terminal.glyphs import ASCII
 from crosscut.reports.terminal.screen import Screen, screen_for
 
@@ -26,7 +27,7 @@ The exit status is 1 where nothing can be measured at all; a missing extra does 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(parser, "--json", "one JSON object on standard output")
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from crosscut.base import spelling, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.lab import fault as lab_fault
 from crosscut.cli.lab import walk
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import flag, option
 from crosscut.lab import describe, enter, lifecycle, state
 from crosscut.network import switch_choice, switch_words
 from crosscut.places.lab import divisor
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "2 there is no such lab",
     )
     one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(one, "--json", "one JSON object on standard output")
     one.set_defaults(act=_status)
     one = commands.add_parser(
         "exec",
@@ -69,44 +69,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lab_fault.add_arguments(commands)
     one = commands.add_parser("down", help="remove a lab, or what a crash left of it")
     one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
-    one.add_argument(
-        "--all", action="store_true", help="every lab of this user, but not those of runs under way"
-    )
-    one.add_argument("--force", action="store_true", help="also one on which a run is under way, which fails")
+    flag(one, "--all", "every lab of this user, but not those of runs under way")
+    flag(one, "--force", "also one on which a run is under way, which fails")
     one.set_defaults(act=_down)
 
 
 def _add_up(commands: Any) -> None:
     one = commands.add_parser("up", help="build a lab, in one go or not at all")
     one.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
-    one.add_argument(
-        "--name",
-        type=quantity(state.checked_name),
-        metavar="NAME",
-        help="Of the lab. Without it, the network's.",
-    )
-    one.add_argument(
-        "--dilate",
-        type=quantity(divisor),
-        default=1.0,
-        metavar="N",
-        help="Divide all rates by N: a network that is too fast for this machine, in slow motion.",
-    )
-    one.add_argument(
-        "--switch",
-        type=quantity(switch_choice.checked),
-        default=switch_choice.KERNEL,
-        metavar=switch_choice.METAVAR,
-        help="kernel (the default): bridges and token buckets; queues=fair: senders take turns at every link "
-        "(docs/howto-lab.md). user: crosscut-switch, with delays and finite "
-        f"queues; settings are {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
-    )
-    one.add_argument(
-        "--exact",
-        action="store_true",
-        help="Refuse a network of which something cannot be emulated here, instead of saying so.",
-    )
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    option(one, "--name NAME", state.checked_name, "Of the lab. Without it, the network's.")
+    option(one, "--dilate N", divisor,
+           "Divide all rates by N: a network that is too fast for this machine, in slow motion.",
+           default=1.0)  # fmt: skip
+    option(one, f"--switch {switch_choice.METAVAR}", switch_choice.checked,
+           "kernel (the default): bridges and token buckets; queues=fair: senders take turns at every link "
+           "(docs/howto-lab.md). user: crosscut-switch, with delays and finite "
+           f"queues; settings are {', '.join(switch_choice.OPTIONS)} (docs/reference/user-switch.md).",
+           default=switch_choice.KERNEL)  # fmt: skip
+    flag(one, "--exact", "Refuse a network of which something cannot be emulated here, instead of saying so.")
+    flag(one, "--json", "one JSON object on standard output")
     one.set_defaults(act=_up)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import flag, quantity, typed_option, whole
 from crosscut.lab import lifecycle, state
 from crosscut.lab.faults import catalogue, plant
 from crosscut.lab.faults.fault import DIRECTIONS, Fault
@@ -39,7 +39,7 @@ def add_arguments(commands: Any) -> None:
     one.set_defaults(act=_lift)
     one = actions.add_parser("list", help="faults that are planted")
     one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    flag(one, "--json", "one JSON object on standard output")
     one.set_defaults(act=_list)
 
 
@@ -51,10 +51,10 @@ def _add_plant(actions: Any) -> None:
     one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="what breaks: a kind, below")
     one.add_argument("nodes", metavar="NODE", nargs="+", help=f"whose; {two} take two")
 
-    def add(flag: str, words: str, **options: Any) -> None:
-        member = next(member for member, typed in _OPTIONS.items() if typed == flag)
+    def add(name: str, words: str, **options: Any) -> None:
+        member = next(member for member, typed in _OPTIONS.items() if typed == name)
         whose = ", ".join(catalogue.names_with(member))
-        one.add_argument(flag, dest=member, default=argparse.SUPPRESS, help=f"{whose}: {words}", **options)
+        one.add_argument(name, dest=member, default=argparse.SUPPRESS, help=f"{whose}: {words}", **options)
 
     share, seconds = quantity(units.parse_fraction), quantity(units.parse_seconds)
     add("--to", "what is left of the rate. Default 10%%.", type=share, metavar="SHARE")
@@ -62,8 +62,7 @@ def _add_plant(actions: Any) -> None:
     add("--for", "how long each time. Default 20ms.", type=seconds, metavar="TIME")
     add("--every", "how often. Default 1s.", type=seconds, metavar="TIME")
     add("--bytes", "what the adapter gets. Default 576.", type=whole(1), metavar="N")
-    one.add_argument("--adapter", default=argparse.SUPPRESS, type=whole(0), metavar="N",
-                     help="Which of the node's adapters. Default 0; dead: all.")  # fmt: skip
+    typed_option(one, "--adapter N", whole(0), "Which of the node's adapters. Default 0; dead: all.")
     one.set_defaults(act=_plant)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
-from crosscut.cli.parsing.parser import quantity
+from crosscut.cli.parsing.parser import flag, option
 from crosscut.lab import describe, lifecycle, state
 from crosscut.lab.walk import walk
 from crosscut.lab.walk.walk import Walked, WalkedPath
@@ -27,27 +27,15 @@ def add_arguments(commands: Any) -> None:
         "the tables that the lab was built from. The exit status is 1 where a route is another, or leads "
         "nowhere.",
     )
-    one.add_argument(
-        "lab",
-        metavar="LAB",
-        nargs="?",
-        help="its name, or the network it was built from; without it, the one that is up",
-    )
-    one.add_argument("--from", dest="source", default="", metavar="NODE", help="Only from this node.")
-    one.add_argument(
-        "--to",
-        default="",
-        metavar="NODE",
-        help="Only to this node, or to one of its adapters, as n0003/eth1.",
-    )
-    one.add_argument(
-        "--time-limit",
-        type=quantity(units.parse_seconds),
-        default=_LIMIT_SECONDS,
-        metavar="TIME",
-        help="What is not walked by then counts as a failure. Default 60s.",
-    )
-    one.add_argument("--json", action="store_true", help="one JSON object on standard output, with every way")
+    one.add_argument("lab", metavar="LAB", nargs="?",
+                     help="its name, or the network it was built from; without it, the one that is up"
+                     )  # fmt: skip
+    option(one, "--from NODE", str, "Only from this node.", dest="source", default="")
+    option(one, "--to NODE", str, "Only to this node, or to one of its adapters, as n0003/eth1.", default="")
+    option(one, "--time-limit TIME", units.parse_seconds,
+           "What is not walked by then counts as a failure. Default 60s.",
+           default=_LIMIT_SECONDS)  # fmt: skip
+    flag(one, "--json", "one JSON object on standard output, with every way")
     one.set_defaults(act=_walk)
 
 

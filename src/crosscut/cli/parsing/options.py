@@ -20,7 +20,7 @@ from crosscut.base import bounded_file, units
 from crosscut.base.core import Backend, Core, Parameter, Pattern
 from crosscut.base.errors import UsageError, plainly
 from crosscut.cabling.model import Cabling
-from crosscut.cli.parsing.parser import quantity, whole
+from crosscut.cli.parsing.parser import option, typed_flag, typed_option, whole
 from crosscut.places import all_places, typed_as
 from crosscut.places.base import Place, PlaceOption
 from crosscut.session.measure import Launch
@@ -45,12 +45,10 @@ def _add(group: argparse._ActionsContainer, *flags: str, **options: Any) -> None
 
 def add_cabling(parser: argparse._ActionsContainer) -> None:
     """What findings are named after: `cabling_of`."""
-    parser.add_argument(
-        "--cabling", type=Path, action="append", default=[], metavar="FILE",
-        help="Which cable goes where, so that findings name rack, switch and port: a CSV list, output of "
-        "lldpctl (or a folder of it, a file for each host) or of ibnetdiscover, Slurm's topology.conf. "
-        "Several add up.",
-    )  # fmt: skip
+    option(parser, "--cabling FILE", Path,
+           "Which cable goes where, so that findings name rack, switch and port: a CSV list, "
+           "output of lldpctl (or a folder of it, a file for each host) or of ibnetdiscover, "
+           "Slurm's topology.conf. Several add up.", action="append", default=[])  # fmt: skip
     parser.add_argument(
         "--switch-counters", type=Path, nargs=2, default=None, metavar=("BEFORE", "AFTER"),
         help="What switches' ports counted, read before and after the measurement: two CSV lists of "
@@ -74,7 +72,7 @@ def cabling_of(args: argparse.Namespace) -> Cabling | None:
 
 def add_keep(parser: argparse._ActionsContainer) -> None:
     """`--keep`: `folder_of_runs`."""
-    parser.add_argument("--keep", type=folder, metavar="DIR", help="Keep the runs that were measured there.")
+    option(parser, "--keep DIR", folder, "Keep the runs that were measured there.")
 
 
 @contextmanager
@@ -100,30 +98,19 @@ def remark_teller(args: argparse.Namespace) -> Callable[[str], None]:
 
 def add_reading(parser: argparse._ActionsContainer) -> None:
     """What bounds commands that read runs; the limit is set where commands start."""
-    _add(
-        parser,
-        "--memory",
-        dest="reading_bytes",
-        type=quantity(units.parse_bytes),
-        metavar="SIZE",
-        help="Memory to read runs with, at most: a larger array is refused. Default half of what is free.",
-    )
+    typed_option(parser, "--memory SIZE", units.parse_bytes,
+                 "Memory to read runs with, at most: a larger array is refused. Default half of "
+                 "what is free.", dest="reading_bytes")  # fmt: skip
 
 
 def add_place_options(
     group: argparse._ArgumentGroup, places: Sequence[Place], without: Collection[PlaceOption] = ()
 ) -> None:
     """What these places declare as options of their own; `own` reads them."""
-    for option in dict.fromkeys(one for place in places for one in place.options if one not in without):
-        owners = " or ".join(typed_as(place) for place in places if option in place.options)
-        _add(
-            group,
-            f"--{option.name}",
-            dest=_place_dest(option),
-            type=quantity(option.parse),
-            metavar=option.metavar,
-            help=f"With --on {owners}: {option.help[:1].lower()}{option.help[1:]}",
-        )
+    for one in dict.fromkeys(one for place in places for one in place.options if one not in without):
+        owners = " or ".join(typed_as(place) for place in places if one in place.options)
+        words = f"With --on {owners}: {one.help[:1].lower()}{one.help[1:]}"
+        typed_option(group, f"--{one.name} {one.metavar}", one.parse, words, dest=_place_dest(one))
 
 
 def own(given: Mapping[str, Any]) -> dict[str, object]:
@@ -140,139 +127,59 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     """Options of the launch: place, backend, ranks."""
     places = all_places()
     group = parser.add_argument_group(WHERE)
-    _add(
-        group,
-        "-n",
-        "--ranks",
-        type=whole(2),
-        metavar="RANKS",
-        help="Measuring processes. Without it all that the place has (here: one a core, 2 to 8).",
-    )
-    _add(group, "--backend", metavar="NAME", help=f"One of {backends}. Default tcp; with --on mpi: mpi.")
-    _add(
-        group,
-        "--on",
-        metavar="PLACE",
-        help=f"Where ranks run: {', '.join(map(typed_as, places))}. Default local; with --backend mpi: mpi.",
-    )
+    typed_option(group, "-n --ranks RANKS", whole(2),
+                 "Measuring processes. Without it all that the place has (here: one a core, 2 "
+                 "to 8).")  # fmt: skip
+    typed_option(group, "--backend NAME", str, f"One of {backends}. Default tcp; with --on mpi: mpi.")
+    typed_option(group, "--on PLACE", str,
+                 f"Where ranks run: {', '.join(map(typed_as, places))}. "
+                 "Default local; with --backend mpi: mpi.")  # fmt: skip
     add_place_options(group, places)
-    _add(group, "--interface", metavar="NAME", help="Address or interface that ranks listen on.")
-    _add(
-        group,
-        "--timeout",
-        type=quantity(units.parse_seconds),
-        metavar="TIME",
-        help="A rank silent for about twice this is named, and the run ended. Default 30s.",
-    )
-    _add(
-        group,
-        "--pin",
-        action=argparse.BooleanOptionalAction,
-        help="Bind each rank to a core of its own while there are enough. Default yes.",
-    )
-    _add(
-        group,
-        "--launcher",
-        metavar="PATH",
-        help="The mpiexec, srun or ssh to start ranks with. Without it, the one on PATH.",
-    )
-    _add(
-        group,
-        "--launcher-args",
-        type=shlex.split,
-        metavar="WORDS",
-        help="Further words for the launcher, as one argument: '--partition=debug'.",
-    )
-    _add(
-        group,
-        "--core-path",
-        metavar="PATH",
-        help="Path of crosscut-core on other nodes. Without it, the same as here.",
+    typed_option(group, "--interface NAME", str, "Address or interface that ranks listen on.")
+    typed_option(group, "--timeout TIME", units.parse_seconds,
+                 "A rank silent for about twice this is named, and the run ended. Default 30s.")  # fmt: skip
+    _add(group, "--pin", action=argparse.BooleanOptionalAction,
+         help="Bind each rank to a core of its own while there are enough. Default yes.")  # fmt: skip
+    typed_option(group, "--launcher PATH", str,
+                 "The mpiexec, srun or ssh to start ranks with. Without it, the one on PATH.")  # fmt: skip
+    typed_option(group, "--launcher-args WORDS", shlex.split,
+                 "Further words for the launcher, as one argument: '--partition=debug'.")  # fmt: skip
+    typed_option(
+        group, "--core-path PATH", str, "Path of crosscut-core on other nodes. Without it, the same as here."
     )
 
 
 def add_how(parser: argparse.ArgumentParser) -> None:
     """Options of the measurement itself."""
     group = parser.add_argument_group(HOW)
-    _add(
-        group,
-        "--repetitions",
-        type=whole(1),
-        metavar="N",
-        help="Repetitions; with --interval: at most. Default 20.",
+    typed_option(group, "--repetitions N", whole(1), "Repetitions; with --interval: at most. Default 20.")
+    typed_option(group, "--interval SHARE", units.parse_fraction,
+                 "Repeat until the 95%% interval of every phase's median is this narrow: 5%%.")  # fmt: skip
+    typed_option(
+        group, "--minimum-repetitions N", whole(1), "With --interval: repetitions, at least. Default 6."
     )
-    _add(
-        group,
-        "--interval",
-        type=quantity(units.parse_fraction),
-        metavar="SHARE",
-        help="Repeat until the 95%% interval of every phase's median is this narrow: 5%%.",
+    typed_option(group, "--warm-up N", whole(0), "Repetitions before, not recorded. Default 1.")
+    typed_option(
+        group, "--iterations N", whole(0), "Runs of a phase per sample. Default 0: found for each size."
     )
-    _add(
-        group,
-        "--minimum-repetitions",
-        type=whole(1),
-        metavar="N",
-        help="With --interval: repetitions, at least. Default 6.",
-    )
-    _add(group, "--warm-up", type=whole(0), metavar="N", help="Repetitions before, not recorded. Default 1.")
-    _add(
-        group,
-        "--iterations",
-        type=whole(0),
-        metavar="N",
-        help="Runs of a phase per sample. Default 0: found for each size.",
-    )
-    _add(
-        group,
-        "--sync",
-        choices=("barrier", "none"),
-        help="barrier (the default): phases one by one; none: streaming, which answers another question.",
-    )
-    _add(
-        group,
-        "--wait",
-        choices=("auto", "block", "poll"),
-        help="How ranks wait for data. Default auto: poll while each has a core of its own.",
-    )
-    _add(group, "--seed", type=whole(0), metavar="N", help="Seed of everything random. Default 1.")
-    _add(
-        group,
-        "--memory",
-        dest="memory_bytes",
-        type=quantity(units.parse_bytes),
-        metavar="SIZE",
-        help="Buffers of a rank, at most: more is refused before anything starts. Default 2GiB.",
-    )
-    _add(
-        group,
-        "--raw-budget",
-        dest="raw_budget_bytes",
-        type=quantity(units.parse_bytes),
-        metavar="SIZE",
-        help="Raw samples on disk, at most; above it, summaries take their place. Default 4GiB.",
-    )
-    _add(
-        group,
-        "--time-limit",
-        dest="time_limit_seconds",
-        type=quantity(units.parse_seconds),
-        metavar="TIME",
-        help="Stop after the block in which it is reached. The run can be resumed.",
-    )
-    _add(
-        group,
-        "--verify",
-        action="store_true",
-        help="Check every byte received; of a wrong one, the route is named.",
-    )
-    _add(
-        group,
-        "--compute",
-        action="store_true",
-        help="Ranks also compute; the run records how much of it was still done.",
-    )
-    _add(group, "--tolerate-failures", action="store_true", help="Go on without a lost rank.")
+    _add(group, "--sync", choices=("barrier", "none"),
+         help="barrier (the default): phases one by one; none: streaming, which answers another question."
+         )  # fmt: skip
+    _add(group, "--wait", choices=("auto", "block", "poll"),
+         help="How ranks wait for data. Default auto: poll while each has a core of its own.")  # fmt: skip
+    typed_option(group, "--seed N", whole(0), "Seed of everything random. Default 1.")
+    typed_option(group, "--memory SIZE", units.parse_bytes,
+                 "Buffers of a rank, at most: more is refused before anything starts. Default "
+                 "2GiB.", dest="memory_bytes")  # fmt: skip
+    typed_option(group, "--raw-budget SIZE", units.parse_bytes,
+                 "Raw samples on disk, at most; above it, summaries take their place. Default "
+                 "4GiB.", dest="raw_budget_bytes")  # fmt: skip
+    typed_option(group, "--time-limit TIME", units.parse_seconds,
+                 "Stop after the block in which it is reached. The run can be resumed.",
+                 dest="time_limit_seconds")  # fmt: skip
+    typed_flag(group, "--verify", "Check every byte received; of a wrong one, the route is named.")
+    typed_flag(group, "--compute", "Ranks also compute; the run records how much of it was still done.")
+    typed_flag(group, "--tolerate-failures", "Go on without a lost rank.")
 
 
 def parameter_help(parameter: Parameter) -> str:
@@ -292,16 +199,7 @@ def _add_parameter(
     text = parameter_help(parameter).replace("%", "%%")
     if parameter.kind == "boolean":
         # `--flag` alone says true; the core parses whatever else is given
-        _add(
-            group,
-            flag,
-            *also,
-            dest=dest,
-            nargs="?",
-            const="true",
-            choices=("true", "false"),
-            help=text,
-        )
+        _add(group, flag, *also, dest=dest, nargs="?", const="true", choices=("true", "false"), help=text)
     else:
         metavar = None if choices else parameter.kind.upper()
         _add(group, flag, *also, dest=dest, choices=choices or None, metavar=metavar, help=text)

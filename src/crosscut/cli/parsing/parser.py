@@ -7,6 +7,7 @@ import difflib
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any, NoReturn, TypeVar
 
 from crosscut.base.errors import EXIT_CODES, EXIT_USAGE, UsageError
@@ -97,6 +98,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 def quantity(parse: Callable[[str], Value]) -> Callable[[str], Value]:
     """A parser of crosscut's as an argparse type: its message is shown with the option's name."""
 
+    @wraps(parse)  # argparse names the function where it raises ValueError
     def parsed(text: str) -> Value:
         try:
             return parse(text)
@@ -104,6 +106,25 @@ def quantity(parse: Callable[[str], Value]) -> Callable[[str], Value]:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return parsed
+
+
+def option(
+    group: argparse._ActionsContainer, spelling: str, parse: Callable[[str], Any], words: str, **more: Any
+) -> None:
+    """Declares an option, spelled as help shows it: `-o --out FILE`. `words`: its help; `parse` may raise
+    UsageError."""
+    *names, metavar = spelling.split()
+    group.add_argument(*names, type=quantity(parse), metavar=metavar, help=words, **more)
+
+
+def flag(group: argparse._ActionsContainer, name: str, words: str, **more: Any) -> None:
+    """Declares an option without a value: False unless it was typed."""
+    group.add_argument(name, action="store_true", help=words, **more)
+
+
+# Absent from the namespace unless they were typed.
+typed_option = partial(option, default=argparse.SUPPRESS)
+typed_flag = partial(flag, default=argparse.SUPPRESS)
 
 
 def whole(minimum: int) -> Callable[[str], int]:
