@@ -33,9 +33,9 @@ class Fact:
     advice: str = ""
 
 
-def _first_line(*command: str) -> str | None:
-    """First line that a command prints; None where it is missing or fails."""
-    return next(iter(_lines(*command)), None)
+def _judged(section: str, name: str, value: str, good: bool, advice: str) -> Fact:
+    """A fact whose advice is for where it is not good."""
+    return Fact(section, name, value, good, "" if good else advice)
 
 
 def _lines(*command: str) -> list[str]:
@@ -62,19 +62,12 @@ def probe_core() -> list[Fact]:
     except CrosscutError as error:
         return [Fact("core", "crosscut-core", "not usable", False, str(error))]
     found = [Fact("core", "crosscut-core", f"{known.executable} ({known.version})", True)]
-    if known.mpi_executable is None:
-        found.append(
-            Fact(
-                "core",
-                "crosscut-core-mpi",
-                "not built",
-                False,
-                "pip install 'crosscut[mpich]' and build again, or 'crosscut build-mpi --mpicxx PATH' "
-                "for a site's MPI",
-            )
-        )
-    else:
-        found.append(Fact("core", "crosscut-core-mpi", str(known.mpi_executable), True))
+    mpi = known.mpi_executable
+    found.append(_judged(
+        "core", "crosscut-core-mpi", str(mpi or "not built"), mpi is not None,
+        "pip install 'crosscut[mpich]' and build again, or 'crosscut build-mpi --mpicxx PATH' for a site's "
+        "MPI",
+    ))  # fmt: skip
     for backend in known.backends:
         value = backend.summary if not backend.unavailable else "cannot be used"
         found.append(Fact("backends", backend.name, value, not backend.unavailable, backend.unavailable))
@@ -110,25 +103,11 @@ def probe_mpi() -> list[Fact]:
         version = _version(launcher) or "gives no version"
         found.append(Fact("mpi", launcher.name, f"{launcher}: {version}", True))
     if not found:
-        found.append(
-            Fact(
-                "mpi",
-                "mpiexec",
-                "none on PATH or beside this Python",
-                False,
-                "pip install 'crosscut[mpich]' (brings MPICH), or load the site's MPI module",
-            )
-        )
+        advice = "pip install 'crosscut[mpich]' (brings MPICH), or load the site's MPI module"
+        found.append(Fact("mpi", "mpiexec", "none on PATH or beside this Python", False, advice))
     compiler = shutil.which("mpicxx") or shutil.which("mpicxx_abi", path=str(Path(sys.executable).parent))
-    found.append(
-        Fact(
-            "mpi",
-            "mpicxx",
-            compiler or "none",
-            None if compiler is None else True,
-            "" if compiler else "needed only to build for a site's MPI",
-        )
-    )
+    advice = "" if compiler else "needed only to build for a site's MPI"
+    found.append(Fact("mpi", "mpicxx", compiler or "none", bool(compiler) or None, advice))
     return found
 
 
@@ -144,26 +123,15 @@ def probe_clock() -> list[Fact]:
     """Resolution, cost, and the kernel's source of time (without vDSO each reading is a system call)."""
     resolution = time.clock_getres(time.CLOCK_MONOTONIC)
     found = [
-        Fact(
-            "clock",
-            "resolution",
-            units.seconds(resolution, 2),
-            resolution <= 1e-6,
-            "" if resolution <= 1e-6 else "too coarse for short messages",
-        ),
+        _judged("clock", "resolution", units.seconds(resolution, 2), resolution <= 1e-6,
+                "too coarse for short messages"),
         Fact("clock", "cost", f"at most {units.seconds(clock_cost_seconds(), 2)} a reading"),
-    ]
+    ]  # fmt: skip
     source = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     if source is not None:
         fast = source in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
         found.append(
-            Fact(
-                "clock",
-                "source",
-                source,
-                fast,
-                "" if fast else "slow to read: prefer tsc where the BIOS allows",
-            )
+            _judged("clock", "source", source, fast, "slow to read: prefer tsc where the BIOS allows")
         )
     return found
 
@@ -176,34 +144,16 @@ def probe_machine() -> list[Fact]:
     enough = hard == resource.RLIM_INFINITY or hard >= FEWEST_DESCRIPTORS
     found = [
         Fact("machine", "kernel", f"{platform.system()} {platform.release()} {platform.machine()}"),
-        Fact(
-            "machine",
-            "cores",
-            f"{usable} usable of {there}",
-            usable >= 2,
-            "" if usable >= 2 else "two ranks will share a core",
-        ),
+        _judged("machine", "cores", f"{usable} usable of {there}", usable >= 2,
+                "two ranks will share a core"),
         Fact("machine", "memory", f"{memory:.1f} GiB"),
-        Fact(
-            "machine",
-            "open files",
-            f"{soft} (hard limit {hard})",
-            enough,
-            "" if enough else f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks a node",
-        ),
-    ]
+        _judged("machine", "open files", f"{soft} (hard limit {hard})", enough,
+                f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks a node"),
+    ]  # fmt: skip
     governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor is not None:
-        steady = governor == "performance"
-        found.append(
-            Fact(
-                "machine",
-                "frequency",
-                f"governor {governor}",
-                steady,
-                "" if steady else "'performance' keeps short times steady",
-            )
-        )
+        steady, advice = governor == "performance", "'performance' keeps short times steady"
+        found.append(_judged("machine", "frequency", f"governor {governor}", steady, advice))
     return found
 
 
@@ -211,21 +161,10 @@ def probe_permissions() -> list[Fact]:
     """What an emulated cluster needs: root, or user namespaces."""
     root = os.geteuid() == 0
     found = [Fact("permissions", "root", "yes" if root else "no")]
-    works = _first_line("unshare", "-Urn", "echo", "works")
-    if works is not None:
-        found.append(Fact("permissions", "user namespaces", "work", True))
-    else:
-        found.append(
-            Fact(
-                "permissions",
-                "user namespaces",
-                "do not work",
-                root,
-                ""
-                if root
-                else "only emulated clusters need them (or root): sysctl kernel.unprivileged_userns_clone=1",
-            )
-        )
+    works = bool(_lines("unshare", "-Urn", "echo", "works"))
+    value = "work" if works else "do not work"
+    advice = "only emulated clusters need them (or root): sysctl kernel.unprivileged_userns_clone=1"
+    found.append(_judged("permissions", "user namespaces", value, works or root, advice))
     tools = [name for name in ("ip", "tc") if shutil.which(name) is None]
     if tools:
         found.append(Fact("permissions", "tools", f"no {' and no '.join(tools)}", None, "package iproute2"))
@@ -298,18 +237,12 @@ def probe_tcp() -> list[Fact]:
     found.append(Fact("tcp", "congestion control", f"{control} (available: {others})"))
     idle = _read(folder + "tcp_slow_start_after_idle")
     if idle is not None:
-        found.append(
-            Fact(
-                "tcp",
-                "slow start after idle",
-                "on" if idle == "1" else "off",
-                idle == "0",
-                ""
-                if idle == "0"
-                else "a connection that paused starts slowly again; the run records it; "
-                "sysctl net.ipv4.tcp_slow_start_after_idle=0",
-            )
+        advice = (
+            "a connection that paused starts slowly again; the run records it; "
+            "sysctl net.ipv4.tcp_slow_start_after_idle=0"
         )
+        state = "on" if idle == "1" else "off"
+        found.append(_judged("tcp", "slow start after idle", state, idle == "0", advice))
     for name, path in (("send buffer", "tcp_wmem"), ("receive buffer", "tcp_rmem")):
         if (value := _read(folder + path)) is not None:
             sizes = [units.size(int(word)) for word in value.split() if word.isdigit()]
