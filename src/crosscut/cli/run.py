@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -255,7 +255,8 @@ def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -
 
     shown = _short(outcome.out)
     if as_json:
-        print(json.dumps(headline.as_json(outcome.out) | _as_json(outcome), allow_nan=False))
+        about = asdict(outcome) | {"out": str(outcome.out)}
+        print(json.dumps(headline.as_json(outcome.out) | about, allow_nan=False))
     elif not quiet:
         headline.print_summary(outcome.out)
         print(f"show it:  crosscut show {shown}")
@@ -264,16 +265,6 @@ def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -
     if outcome.state != "complete":
         print(f"crosscut: the run is {outcome.state}; go on: crosscut run --resume {shown}", file=sys.stderr)
     return exit_status(outcome, interrupted)
-
-
-def _as_json(outcome: JobOutcome) -> dict[str, object]:
-    return {
-        "out": str(outcome.out),
-        "state": outcome.state,
-        "elapsed_seconds": outcome.elapsed_seconds,
-        "warnings": list(outcome.warnings),
-        "failures": list(outcome.failures),
-    }
 
 
 def _short(path: Path) -> str:
