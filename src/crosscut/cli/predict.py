@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import signal
 import sys
 import tempfile
 from pathlib import Path
-from types import FrameType
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import parse_bytes, parse_seconds
+from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.parser import flag, operations_per_second, option, whole
 from crosscut.places import smpi, smpi_options
 from crosscut.prediction import calibrating, picture, predicting, source, variants
@@ -109,7 +108,7 @@ def execute(args: argparse.Namespace) -> int:
         limits=Limits(args.time_limit, args.memory),
         what_if=tuple(args.what_if),
     )
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupts.as_ctrl_c()
     progress = _Progress(shown=not args.json and sys.stderr.isatty())
     with tempfile.TemporaryDirectory(prefix="crosscut-predict-") as name:
         if args.engine == predicting.SMPI:
@@ -166,10 +165,6 @@ def _fit(
     # There it computed as it did, whatever is asked about other processors.
     there = dataclasses.replace(asked, compute_scale=1.0)
     return calibrating.fit(trace, there, network, made.inside_seconds, folder)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 class _Progress:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
+from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.parser import flag, option
 from crosscut.pricing import asking
 
@@ -113,7 +112,7 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
         if not args.json and sys.stderr.isatty():
             print(f"crosscut: {text}", file=sys.stderr)
 
-    signal.signal(signal.SIGTERM, _interrupt)  # so that nothing is left in the folder of temporary files
+    interrupts.as_ctrl_c()  # so that nothing is left in the folder of temporary files
     with reporter(quiet=True) as listener:
         found = judging.judge(args.networks, asked, books, args.node_price, listener, told)
     if args.out:
@@ -124,10 +123,6 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
         report_mix.render(screen_for(), found)
         _say_where(args.out)
     return EXIT_OK
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _say_where(out: Path | None) -> None:

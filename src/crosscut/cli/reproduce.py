@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import signal
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
-from crosscut.cli.parsing import options
+from crosscut.cli.parsing import interrupts, options
 from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.network import switch_choice
 from crosscut.places.lab import divisor
@@ -116,10 +114,6 @@ def _folder(out: Path | None, name: str) -> Path:
     return folder
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 @contextlib.contextmanager
 def keeping(folder: Path) -> Iterator[None]:
     """However it ends: an empty folder goes, and where something is there it is said."""
@@ -143,8 +137,7 @@ def _reproduce(args: argparse.Namespace, read: Experiment, places: tuple[Realm, 
     from crosscut.reproduce import report as telling
 
     # While a lab is built or removed; a session has its own way to stop.
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
+    interrupts.as_ctrl_c()
 
     def told(text: str) -> None:
         if not args.quiet:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import signal
 import sys
 import tempfile
 from pathlib import Path
-from types import FrameType
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, CrosscutError
+from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.places import smpi
 
@@ -58,7 +57,7 @@ def execute(args: argparse.Namespace) -> int:
         compute=args.compute,
         options=tuple(args.options),
     )
-    signal.signal(signal.SIGTERM, _interrupt)
+    interrupts.as_ctrl_c()
     with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as name:
         folder = Path(name)
         smpi.rank_count(settings)  # says what is wrong with the network before anything is compiled
@@ -66,10 +65,6 @@ def execute(args: argparse.Namespace) -> int:
         sys.stdout.flush()
         done = smpi.simulate(program, settings, folder, sys.stderr.buffer if args.json else None)
     return _report(args, settings, done)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _report(args: argparse.Namespace, settings: smpi.SimulationSettings, done: smpi.Simulated) -> int:

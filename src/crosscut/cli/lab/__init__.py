@@ -6,17 +6,16 @@ import argparse
 import json
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
 from crosscut.base import spelling, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.lab import fault as lab_fault
 from crosscut.cli.lab import walk
+from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.parser import flag, option
 from crosscut.lab import describe, enter, lifecycle, state
 from crosscut.network import switch_choice, switch_words
@@ -106,13 +105,8 @@ def found(text: str) -> state.Record:
     return state.read(lifecycle.name_of(text) or text)
 
 
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
 def _up(args: argparse.Namespace) -> int:
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
+    interrupts.as_ctrl_c()
     choices = lifecycle.Choices(name=args.name, dilation=args.dilate, exact=args.exact, switch=args.switch)
     record = lifecycle.up(args.network, choices)
     about = describe.status(record)
