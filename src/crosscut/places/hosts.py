@@ -16,17 +16,7 @@ from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.base.host_list import HostEntry, Share, read_host_file, share_out
-from crosscut.places import mpi_programs
-from crosscut.places.base import (
-    Launched,
-    MpiLaunch,
-    MpiSite,
-    OneEach,
-    Place,
-    PlaceOptions,
-    configuration,
-    spawn,
-)
+from crosscut.places import base, mpi_programs
 
 # After the user's own words, for ssh takes the first value it is given. A host that is switched off is known
 # after ConnectTimeout (seconds); one that goes silent later, after 3 intervals.
@@ -38,7 +28,7 @@ _SSH_OPTIONS = (
 )
 
 
-class HostsPlace(Place):
+class HostsPlace(base.Place):
     name = "hosts"
     help = "hosts of a file (`name slots=4` a line, n[001-064] for many), through ssh, started as a tree"
     argument = "FILE"
@@ -53,31 +43,31 @@ class HostsPlace(Place):
         """All slots of the file."""
         return sum(host.slots for host in read_host_file(Path(argument)))
 
-    def start(self, options: PlaceOptions) -> Launched:
+    def start(self, options: base.PlaceOptions) -> base.Launched:
         hosts = local_first(read_host_file(Path(options.argument)))
         shares = share_out(options.ranks, hosts)
         first_line = self.first_line(options, shares)
         if is_this_machine(shares[0].host):
-            return spawn([options.executable, "node"], first_line)
+            return base.spawn([options.executable, "node"], first_line)
         ssh = ssh_command(options)
-        return spawn([*ssh, shares[0].host, f"{shlex.quote(remote_core(options))} node"], first_line)
+        return base.spawn([*ssh, shares[0].host, f"{shlex.quote(remote_core(options))} node"], first_line)
 
     @contextmanager
-    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
         hosts = tuple(read_host_file(Path(launch.argument)))
         yield mpi_programs.LauncherSite(launch, hosts, is_here=False)
 
-    def one_each(self, argument: str, folder: Path) -> OneEach:
+    def one_each(self, argument: str, folder: Path) -> base.OneEach:
         """This machine, then the hosts of the file."""
         hosts = source_first([host.name for host in read_host_file(Path(argument))])
         file = folder / "hosts"
         file.write_text("".join(f"{host}\n" for host in hosts), encoding="ascii")
-        return OneEach(str(file), len(hosts))
+        return base.OneEach(str(file), len(hosts))
 
-    def first_line(self, options: PlaceOptions, shares: Sequence[Share]) -> dict[str, object]:
+    def first_line(self, options: base.PlaceOptions, shares: Sequence[Share]) -> dict[str, object]:
         """The configuration of the first host's node, with everything that is started from there."""
         head, others = shares[0], shares[1:]
-        line = configuration(options, self.name, "auto")
+        line = base.configuration(options, self.name, "auto")
         line |= {"host": head.host, "first_rank": head.first_rank, "count": head.count}
         if others:
             line["tree"] = {
@@ -110,12 +100,12 @@ def is_this_machine(host: str) -> bool:
     return host in ("localhost", socket.gethostname(), socket.getfqdn())
 
 
-def remote_core(options: PlaceOptions) -> str:
+def remote_core(options: base.PlaceOptions) -> str:
     """Path of crosscut-core on the hosts; without one named it is where it is here."""
     return options.core_path or str(options.executable.absolute())
 
 
-def ssh_command(options: PlaceOptions) -> list[str]:
+def ssh_command(options: base.PlaceOptions) -> list[str]:
     """ssh, found or named, with the user's words."""
     words = shlex.split(options.launcher) or ["ssh"]
     program = shutil.which(words[0])

@@ -16,22 +16,7 @@ from crosscut.base import units
 from crosscut.base.errors import CrosscutError, PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, Share, share_out
 from crosscut.network import description, switch_choice
-from crosscut.places import lab_mpi
-from crosscut.places.base import (
-    RANKS_PER_HOST,
-    Hooks,
-    Launched,
-    MpiCommand,
-    MpiLaunch,
-    MpiSite,
-    OneEach,
-    Place,
-    PlaceOption,
-    PlaceOptions,
-    configuration,
-    ranks_per_host,
-    spawn,
-)
+from crosscut.places import base, lab_mpi
 from crosscut.places.lab_mpi import INTERFACE
 from crosscut.run.realm import Realm
 
@@ -76,7 +61,7 @@ def divisor(text: str) -> float:
     return value
 
 
-class LabPlace(Place):
+class LabPlace(base.Place):
     name = "lab"
     help = (
         "nodes of an emulated cluster on this machine (crosscut lab): a network to build, or a lab that is up"
@@ -86,14 +71,14 @@ class LabPlace(Place):
     starts_mpi = True
     one_each_as = "lab:NETWORK"
     options = (
-        RANKS_PER_HOST,
-        PlaceOption(
+        base.RANKS_PER_HOST,
+        base.PlaceOption(
             SWITCH,
             switch_choice.METAVAR,
             "What carries its frames. Default kernel (docs/howto-lab.md).",
             switch_choice.checked,
         ),
-        PlaceOption(DILATION, "N", "Divide all rates of a lab that is built for this by N.", divisor),
+        base.PlaceOption(DILATION, "N", "Divide all rates of a lab that is built for this by N.", divisor),
     )
 
     def available(self) -> str | None:
@@ -108,12 +93,12 @@ class LabPlace(Place):
 
         name = _standing(argument)
         found = paths.parse(state.read_network(name)) if name else paths.load(argument)
-        return len(found.hosts) * (ranks_per_host(own) or found.hosts[0].ranks)
+        return len(found.hosts) * (base.ranks_per_host(own) or found.hosts[0].ranks)
 
-    def start(self, options: PlaceOptions) -> Launched:
+    def start(self, options: base.PlaceOptions) -> base.Launched:
         from crosscut.lab.watching.observer import Observer
 
-        each = ranks_per_host(options.own)
+        each = base.ranks_per_host(options.own)
         switch, dilation = options.own.get(SWITCH, ""), options.own.get(DILATION, 0.0)
         assert isinstance(switch, str)
         assert isinstance(dilation, float)
@@ -127,45 +112,45 @@ class LabPlace(Place):
         try:
             shares = spread(options.ranks, site.hosts, each)
             command, line, environment = (_mpi if options.backend == "mpi" else _tree)(options, site, shares)
-            hooks = Hooks(
+            hooks = base.Hooks(
                 release=release,
                 observe=observer.observe,
                 attributes=observer.begin,
                 remark=lambda: planted(site.name),
                 gone=lambda: taken_down(site.name),
             )
-            return spawn(command, line, hooks, environment=environment)
+            return base.spawn(command, line, hooks, environment=environment)
         except BaseException:
             release()
             raise
 
     @contextmanager
-    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
         site = open_site(launch.argument)
         try:
             yield _LabPrograms(site, launch)
         finally:
             site.release()
 
-    def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
-        return OneEach(argument, own={RANKS_PER_HOST.name: 1})
+    def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
+        return base.OneEach(argument, own={base.RANKS_PER_HOST.name: 1})
 
 
 @dataclass(frozen=True)
-class _LabPrograms(MpiSite):
+class _LabPrograms(base.MpiSite):
     site: SessionLab
-    launch: MpiLaunch
+    launch: base.MpiLaunch
 
     def find_launcher(self, named: str, program: Path | None) -> Launcher:
         return lab_mpi.launcher_of(named, program)
 
     def command(
         self, launcher: Launcher, ranks: int, program: Sequence[str], folder: Path | None = None
-    ) -> MpiCommand:
+    ) -> base.MpiCommand:
         shares = [(one.host, one.count) for one in spread(ranks, self.site.hosts, self.launch.ranks_per_host)]
         words = [launcher.program, "-n", str(ranks), *self.launch.launcher_arguments]
         command, environment = lab_mpi.command(self.site.enter, launcher, words, shares, program, folder)
-        return MpiCommand(tuple(map(str, command)), environment, len(shares))
+        return base.MpiCommand(tuple(map(str, command)), environment, len(shares))
 
 
 def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> SessionLab:
@@ -264,16 +249,16 @@ def spread(ranks: int, hosts: Sequence[str], per_host: int) -> list[Share]:
     ]
 
 
-def _line(options: PlaceOptions, interfaces: str) -> dict[str, object]:
+def _line(options: base.PlaceOptions, interfaces: str) -> dict[str, object]:
     """More ranks than cores, though no rank can see that: they wait in the kernel, not in a loop."""
-    line = configuration(options, "lab", interfaces)
+    line = base.configuration(options, "lab", interfaces)
     return line | {"pin": False, "oversubscribed": True}
 
 
 _Started = tuple[list[str | Path], dict[str, object], Mapping[str, str] | None]
 
 
-def _tree(options: PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
+def _tree(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
     from crosscut.lab.plan import addresses
 
     script = str(site.enter)
@@ -286,7 +271,7 @@ def _tree(options: PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _
     return [script, shares[0].host, f"{core} node"], line, None
 
 
-def _mpi(options: PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
+def _mpi(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
     if options.mpi_executable is None:
         raise PlaceError("crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`")
     launcher = lab_mpi.launcher_of(options.launcher, options.mpi_executable)

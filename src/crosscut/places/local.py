@@ -7,24 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
-from crosscut.places import mpi_programs
-from crosscut.places.base import (
-    Launched,
-    MpiLaunch,
-    MpiSite,
-    OneEach,
-    Place,
-    PlaceOptions,
-    configuration,
-    ranks_here,
-    spawn,
-)
+from crosscut.places import base, mpi_programs
 from crosscut.run.realm import Realm
 
 _MOST_PROCESSES = 4096
 
 
-class LocalPlace(Place):
+class LocalPlace(base.Place):
     name = "local"
     help = "processes on this machine, each pinned to a core while there are enough"
     realm = Realm.HERE
@@ -35,23 +24,23 @@ class LocalPlace(Place):
         return True
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
-        return ranks_here()
+        return base.ranks_here()
 
-    def start(self, options: PlaceOptions) -> Launched:
-        return spawn([options.executable, "node"], configuration(options, self.name, "127.0.0.1"))
+    def start(self, options: base.PlaceOptions) -> base.Launched:
+        return base.spawn([options.executable, "node"], base.configuration(options, self.name, "127.0.0.1"))
 
     @contextmanager
-    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
         yield mpi_programs.LauncherSite(launch)
 
-    def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
+    def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
         """As many processes as the argument says stand for nodes."""
         if not (argument.isascii() and argument.isdigit() and 2 <= int(argument[:6]) <= _MOST_PROCESSES):
             raise UsageError(
                 f"--on local:{argument}: say how many processes, from 2 to {_MOST_PROCESSES}: local:4 (one "
                 "reads, three write)"
             )
-        return OneEach("", int(argument))
+        return base.OneEach("", int(argument))
 
 
 PLACE = LocalPlace()

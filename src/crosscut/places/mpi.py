@@ -13,24 +13,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from crosscut.base.errors import PlaceError, UsageError
-from crosscut.places.base import (
-    Launched,
-    MpiLaunch,
-    MpiSite,
-    Place,
-    PlaceOptions,
-    configuration,
-    cores,
-    new_secret,
-    ranks_here,
-    spawn,
-)
+from crosscut.places import base
 from crosscut.places.launchers import environment_for, find_launcher, stays_here
 from crosscut.places.mpi_programs import LauncherSite
 from crosscut.places.mpi_without import without
 
 
-class MpiPlace(Place):
+class MpiPlace(base.Place):
     name = "mpi"
     help = "tasks of an MPI job, started by mpiexec or srun, found or named with --launcher"
     default_backend = "mpi"
@@ -41,19 +30,19 @@ class MpiPlace(Place):
         tasks = os.environ.get("SLURM_NTASKS", "")
         if tasks.isascii() and tasks.isdigit():
             return max(2, int(tasks))
-        return ranks_here()
+        return base.ranks_here()
 
-    def without(self, options: PlaceOptions, nodes: Sequence[str]) -> PlaceOptions:
+    def without(self, options: base.PlaceOptions, nodes: Sequence[str]) -> base.PlaceOptions:
         """The same ranks on the nodes that are left; UsageError where there are none."""
         launcher = find_launcher(options.launcher, options.mpi_executable)
         is_srun = launcher is not None and launcher.is_srun
         return replace(
             options,
             launcher_arguments=without(options.launcher_arguments, nodes, is_srun),
-            secret=new_secret(),
+            secret=base.new_secret(),
         )
 
-    def start(self, options: PlaceOptions) -> Launched:
+    def start(self, options: base.PlaceOptions) -> base.Launched:
         if options.mpi_executable is None:
             raise PlaceError(
                 "crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`, or build "
@@ -69,19 +58,19 @@ class MpiPlace(Place):
             )
         executable = options.mpi_executable.absolute()
         here = stays_here(launcher, options.launcher_arguments)
-        crowded = here and options.ranks > cores()
-        line = configuration(options, self.name, "127.0.0.1" if here else "auto")
+        crowded = here and options.ranks > base.cores()
+        line = base.configuration(options, self.name, "127.0.0.1" if here else "auto")
         if crowded:
             line["oversubscribed"] = True  # the cores are one node's, which no rank under MPI knows
         bound = ["--bind-to", "core"] if here and options.pin and not crowded else []
-        return spawn(
+        return base.spawn(
             [*launcher.command(options.ranks), *bound, *options.launcher_arguments, executable, "mpi-rank"],
             line,
             environment=environment_for(crowded, os.environ),
         )
 
     @contextmanager
-    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
         yield LauncherSite(launch)
 
 

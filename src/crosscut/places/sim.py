@@ -5,36 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from crosscut.network import description
-from crosscut.places.base import (
-    RANKS_PER_HOST,
-    Launched,
-    Place,
-    PlaceOptions,
-    configuration,
-    ranks_per_host,
-    spawn,
-)
+from crosscut.places import base
 from crosscut.run.realm import Realm
 
 
-class SimPlace(Place):
+class SimPlace(base.Place):
     name = "sim"
     help = "hosts of a described network, computed under a virtual clock (crosscut network list)"
     argument = "NETWORK"
     realm = Realm.SIMULATED
     default_backend = "sim"
-    options = (RANKS_PER_HOST,)
+    options = (base.RANKS_PER_HOST,)
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:
         """All hosts of the network, with as many ranks on each as it says."""
-        return description.ranks(argument, ranks_per_host(own))
+        return description.ranks(argument, base.ranks_per_host(own))
 
-    def start(self, options: PlaceOptions) -> Launched:
-        line = configuration(options, self.name, "127.0.0.1")
+    def start(self, options: base.PlaceOptions) -> base.Launched:
+        line = base.configuration(options, self.name, "127.0.0.1")
         line["network"] = options.argument
-        if each := ranks_per_host(options.own):
+        if each := base.ranks_per_host(options.own):
             line["ranks_per_host"] = each
-        return spawn([options.executable, "node"], line, environment=description.environment())
+        return base.spawn([options.executable, "node"], line, environment=description.environment())
 
 
 PLACE = SimPlace()

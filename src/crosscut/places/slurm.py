@@ -21,19 +21,7 @@ from pathlib import Path
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
 from crosscut.base.job import Event
-from crosscut.places import mpi, mpi_programs
-from crosscut.places.base import (
-    Hooks,
-    Launched,
-    MpiLaunch,
-    MpiSite,
-    OneEach,
-    Place,
-    PlaceCondition,
-    PlaceOptions,
-    configuration,
-    spawn,
-)
+from crosscut.places import base, mpi, mpi_programs
 
 _COUNT = re.compile(r"([0-9]{1,7})(?:\(x([0-9]{1,6})\))?")
 _NODES_WORD = re.compile(r"(?:--nodes=|-N=?)([0-9]{1,6})")
@@ -167,7 +155,7 @@ def second_host(node_list: str) -> str:
     return names[1] if len(names) > 1 else ""
 
 
-class SlurmPlace(Place):
+class SlurmPlace(base.Place):
     name = "slurm"
     help = "nodes of the Slurm allocation we are in, or of one that salloc gets, through srun"
     takes_batch_jobs = True
@@ -181,25 +169,27 @@ class SlurmPlace(Place):
             return "there is no salloc here; start crosscut within an allocation"
         return None
 
-    def condition(self) -> PlaceCondition:
+    def condition(self) -> base.PlaceCondition:
         """The programs alone are no cluster: asks whether a controller answers."""
         if (reason := self.available()) is not None:
-            return PlaceCondition(False, self.help, reason)
+            return base.PlaceCondition(False, self.help, reason)
         try:
             said = subprocess.run(
                 ["scontrol", "ping"], capture_output=True, timeout=CONTROLLER_SECONDS, check=False
             )
         except OSError:
-            return PlaceCondition(None, self.help, "no scontrol here to ask whether a controller answers")
+            return base.PlaceCondition(
+                None, self.help, "no scontrol here to ask whether a controller answers"
+            )
         except subprocess.TimeoutExpired:
             status, text = 1, f"no answer in {CONTROLLER_SECONDS} s"
         else:
             status, text = said.returncode, (said.stdout + said.stderr).decode("utf-8", "replace")
         if status == 0 and "UP" in text.split():
-            return PlaceCondition(True, self.help)
+            return base.PlaceCondition(True, self.help)
         # `scontrol ping` says "Slurmctld(primary) at host is DOWN", or what is wrong with the configuration.
         words = (text.strip().splitlines() or ["nothing"])[-1].strip()[:200]
-        return PlaceCondition(
+        return base.PlaceCondition(
             False,
             "installed, but no controller answers",
             f"'scontrol ping' says: {words}\nstart crosscut on a machine of the cluster, or ask who runs it",
@@ -210,11 +200,11 @@ class SlurmPlace(Place):
         found = allocation()
         return max(2, sum(found.tasks)) if found else 2
 
-    def start(self, options: PlaceOptions) -> Launched:
+    def start(self, options: base.PlaceOptions) -> base.Launched:
         if options.backend == "mpi":
             return mpi.PLACE.start(replace(options, launcher=options.launcher or "srun"))
         found = allocation()
-        line = configuration(options, self.name, "auto")
+        line = base.configuration(options, self.name, "auto")
         name = f"crosscut-{secrets.token_hex(4)}"
         if found is not None:
             if nodes_asked(options.launcher_arguments) is not None:
@@ -232,18 +222,18 @@ class SlurmPlace(Place):
         return _spawn([*command, core, "node"], line, name)
 
     @contextlib.contextmanager
-    def mpi_site(self, launch: MpiLaunch) -> Iterator[MpiSite]:
+    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
         yield mpi_programs.LauncherSite(launch, default_launcher="srun", is_here=False)
 
-    def one_each(self, argument: str, folder: Path) -> OneEach:  # noqa: ARG002
+    def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
         """On the nodes of the allocation we are in, which others may not change meanwhile."""
         found = allocation()
         if found is None:
             raise UsageError("--on slurm: this needs an allocation (salloc); there is none here")
-        return OneEach("", len(found.tasks))
+        return base.OneEach("", len(found.tasks))
 
 
-def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) -> Launched:
+def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) -> base.Launched:
     """Tells all nodes where rank 0 is, once it says so; leaves no step behind, however srun ended."""
 
     def tell(event: Event) -> None:
@@ -258,7 +248,7 @@ def _spawn(command: Sequence[str], first_line: Mapping[str, object], name: str) 
         if (launched.process.returncode or 0) < 0:
             cancel(name)
 
-    launched = spawn(command, first_line, Hooks(observe=tell, release=release))
+    launched = base.spawn(command, first_line, base.Hooks(observe=tell, release=release))
     return launched
 
 
