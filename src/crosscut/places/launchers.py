@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosscut.base import programs
 from crosscut.base.errors import UsageError
 from crosscut.base.host_list import Share
 
@@ -50,13 +50,7 @@ class Launcher:
 
     def is_hydra(self) -> bool:
         """MPICH's launcher, and what is built on it."""
-        try:
-            said = subprocess.run(
-                [self.program, "--version"], capture_output=True, timeout=10, check=False
-            ).stdout
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        return b"HYDRA" in said.upper()
+        return "HYDRA" in programs.said([self.program, "--version"]).upper()
 
     def on_hosts(self, shares: Sequence[Share]) -> list[str]:
         """Words that put so many ranks on each. UsageError: srun takes none."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
+from crosscut.base import programs
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.places.launchers import Launcher, find_hydra
 
@@ -27,11 +27,7 @@ _LIBRARIES = (
 
 def linked_with(path: Path) -> str:
     """`OPEN_MPI`, `MPICH`, or "": neither, as far as one sees."""
-    try:
-        said = subprocess.run(["ldd", str(path)], capture_output=True, timeout=10, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    libraries = said.decode("utf-8", "replace")
+    libraries = programs.said(["ldd", path])
     return next((name for name, pattern in _LIBRARIES if pattern.search(libraries)), "")
 
 
@@ -41,11 +37,8 @@ def mpi_of(launcher: Launcher) -> str:
 
 
 def is_open_mpi(launcher: str) -> bool:
-    try:
-        said = subprocess.run([launcher, "--version"], capture_output=True, timeout=10, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return b"Open MPI" in said or b"OpenRTE" in said or b"Open RTE" in said
+    said = programs.said([launcher, "--version"])
+    return any(name in said for name in ("Open MPI", "OpenRTE", "Open RTE"))
 
 
 def launcher_for(path: Path, mpi: str, named: str) -> Launcher:

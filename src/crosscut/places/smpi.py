@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from crosscut.base import core
+from crosscut.base import core, programs
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.network import description as network
 from crosscut.places import smpi_options
@@ -143,11 +143,7 @@ def engines() -> tuple[Engine, ...]:
 
 def version() -> str:
     """`SimGrid version 3.32`; empty where it does not say."""
-    try:
-        answer = subprocess.run([_LAUNCHER, "-version"], capture_output=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return answer.stdout.decode("utf-8", "replace").strip().partition("\n")[0]
+    return programs.said([_LAUNCHER, "-version"], 20).strip().partition("\n")[0]
 
 
 def compute_options(compute: str) -> tuple[str, ...]:

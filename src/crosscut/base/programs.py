@@ -1,0 +1,16 @@
+"""What other programs say of themselves."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def said(words: Sequence[str | Path], seconds: float = 10.0) -> str:
+    """Standard output of a program, however it ends; empty if it does not start, or takes longer."""
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=seconds, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode("utf-8", "replace")
