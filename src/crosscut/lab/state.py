@@ -33,7 +33,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from crosscut.base import records, spelling
+from crosscut.base import records, spelling, whole_file
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.lab import folders
 
@@ -197,10 +197,7 @@ def read(name: str) -> Record:
 
 def write(record: Record) -> None:
     """Whole or not at all."""
-    path = folder(record.name) / "lab.json"
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(asdict(record)), encoding="utf-8")
-    unfinished.replace(path)
+    whole_file.write(folder(record.name) / "lab.json", json.dumps(asdict(record)).encode())
 
 
 def write_network(name: str, document: Mapping[str, Any]) -> None:

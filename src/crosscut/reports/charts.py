@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crosscut.base import whole_file
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 
 if TYPE_CHECKING:
@@ -133,10 +133,7 @@ def drawn(figure: Figure, form: str) -> bytes:
 
 def write(file: Path, content: bytes) -> None:
     """A file appears whole or not at all."""
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        unfinished.write_bytes(content)
-        unfinished.replace(file)
+        whole_file.write(file, content)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise CrosscutError(f"{file}: cannot be written: {plainly(error)}") from error

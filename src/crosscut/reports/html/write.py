@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +11,7 @@ from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.compare.spec import read as read_spec
 from crosscut.analysis.findings import of_run
+from crosscut.base import whole_file
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.cabling.model import Cabling
 from crosscut.reports import redaction
@@ -99,22 +98,8 @@ def write(
     page = render(
         shown.views, size_bytes=size_bytes, found=shown.found, cabling=cabling, judgement=shown.judgement
     )
-    # A lone surrogate (of a file name that is no UTF-8) has no place in a page.
-    content = page.encode("utf-8", "replace")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
+        # A lone surrogate (of a file name that is no UTF-8) has no place in a page.
+        whole_file.write(out, page.encode("utf-8", "replace"))
     except OSError as error:
         raise CrosscutError(f"{out}: cannot be written: {plainly(error)}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)  # as any file one writes; mkstemp makes it private
-        Path(name).replace(out)
-    except OSError as error:
-        Path(name).unlink(missing_ok=True)
-        raise CrosscutError(f"{out}: cannot be written: {plainly(error)}") from error
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
