@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from crosscut.base import spelling
 from crosscut.base.errors import UsageError
 from crosscut.lab.watching import reference, trust, watch
 from crosscut.lab.watching.trust import ProgressMark, Seen
@@ -106,7 +107,7 @@ def test_the_fullest_core_is_told_from_the_others() -> None:
 
 
 def test_ranges_name_neighbours_together() -> None:
-    assert list(trust.ranges({1, 2, 3, 7, 9, 10})) == [[1, 3], [7, 7], [9, 10]]
+    assert spelling.spans({1, 2, 3, 7, 9, 10}) == [(1, 3), (7, 7), (9, 10)]
 
 
 def test_figures_without_any_window_say_that_nothing_is_known() -> None:

@@ -13,10 +13,11 @@ from crosscut.analysis.compare import spec
 from crosscut.analysis.compare.promises import verdicts as judge_all
 from crosscut.analysis.findings import of_run
 from crosscut.base.errors import UsageError
-from crosscut.reports.html import verdicts, write
+from crosscut.reports.html import write
 from crosscut.reports.json import check as json_check
 from crosscut.reports.json import verdicts as verdicts_file
 from crosscut.reports.view import View
+from crosscut.reports.words import check as words_check
 
 SPEC = (
     'title = "E7"\nlink_rate = "1 Gbit/s"\n'
@@ -65,7 +66,7 @@ def test_a_page_tells_them_without_judging_anew(tmp_path, document):
     view = View(few.path, few.dataset, few.attributes)
     read, found = verdicts_file.read(stored(tmp_path, document), 8)
     judgement = write.judged(read, [view], found)
-    assert verdicts.headline(judgement) == "Not accepted: 3 of 5 promises broken."
+    assert words_check.headline(judgement.judged) == "Not accepted: 3 of 5 promises broken."
     assert set(judgement.measured_by) == {"routes", "nodes", "phases", "spread"}
 
 

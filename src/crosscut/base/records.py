@@ -37,6 +37,11 @@ def plain(record: DataclassInstance) -> dict[str, Any]:
     return found
 
 
+def finite(value: float) -> float | None:
+    """The number; None for NaN and infinity, which JSON does not have."""
+    return value if math.isfinite(value) else None
+
+
 def _known(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _known(member) for key, member in value.items() if _is_known(member)}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.base.spelling import spans
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
 from crosscut.network import description
@@ -166,12 +167,6 @@ def _rounded(value: float) -> float:
 
 def _ranges(phases: Sequence[int]) -> str:
     """`phases 9 to 55, 60`"""
-    runs: list[list[int]] = []
-    for phase in phases:
-        if runs and phase == runs[-1][1] + 1:
-            runs[-1][1] = phase
-        else:
-            runs.append([phase, phase])
-    said = [str(a) if a == b else f"{a} to {b}" for a, b in runs]
+    said = [str(a) if a == b else f"{a} to {b}" for a, b in spans(phases)]
     shown = ", ".join(said[:5]) + (f" and {len(said) - 5} ranges more" if len(said) > 5 else "")
     return f"{'phase' if len(phases) == 1 else 'phases'} {shown}"

@@ -13,7 +13,7 @@ from crosscut import __version__
 from crosscut.analysis.compare.promises import Checked, PromiseVerdict, Verdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
-from crosscut.base import units
+from crosscut.base import units, whole_file
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.reports.html import assets
 from crosscut.reports.html.markup import Markup, element, join, text, tight
@@ -27,7 +27,6 @@ from crosscut.run.run import Run
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _PDF_SECONDS = 60
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
 _NOT_BUILT = {
     Realm.SIMULATED.value: "computed by the simulator",
     Realm.EMULATED.value: "emulated on one machine",
@@ -39,11 +38,11 @@ def page(
     spec: Spec, checked: Checked, names: Sequence[str], *, redact: bool, cautions: Sequence[Caution] = ()
 ) -> str:
     judged = checked.judged
-    worst = max((one.verdict for one in judged), key=[Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL].index)
+    worst = words_check.worst(judged)
     body = join(
         element("p", "Acceptance protocol · network measured by crosscut ", __version__, class_="kicker"),
         element("h1", spec.title),
-        element("p", f"{_RESULT[worst]}: {words_check.sentence(judged)}.", class_=f"result {worst.value}"),
+        element("p", words_check.headline(judged), class_=f"result {worst.value}"),
         _table(judged, names),
         _cautions(cautions),
         element("h2", "What was measured"),
@@ -194,12 +193,12 @@ def write(
 ) -> None:  # fmt: skip
     content = page(spec, checked, names, redact=redact, cautions=cautions).encode("utf-8", "replace")
     if path.suffix.lower() != ".pdf":
-        _place(path, content)
+        whole_file.write(path, content)
         return
     browser = _browser(path)
     with tempfile.TemporaryDirectory(prefix="crosscut-protocol-") as folder:
         made = _print(browser, Path(folder), content)
-    _place(path, made)
+    whole_file.write(path, made)
 
 
 def _print(browser: str, folder: Path, content: bytes) -> bytes:
@@ -226,13 +225,3 @@ def _print(browser: str, folder: Path, content: bytes) -> bytes:
         raise CrosscutError(
             f"{browser} could not print the protocol; name a file that ends in .html"
         ) from error
-
-
-def _place(path: Path, content: bytes) -> None:
-    """Whole or not at all."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from crosscut.base import spelling
 from crosscut.base.errors import CrosscutError
 from crosscut.base.job import Event
 from crosscut.lab import describe, lifecycle, state
@@ -94,7 +95,7 @@ class Observer:
             limited = trust.limited_phases(seen, self._begin, self._marks, first, last)
             about = trust.figures(seen, self._begin, end) | {
                 "limited": [
-                    {"size": size, "phases": list(trust.ranges(limited[size]))} for size in sorted(limited)
+                    {"size": size, "phases": spelling.spans(limited[size])} for size in sorted(limited)
                 ]
             }
         after, before = _statistics(record), self._switch

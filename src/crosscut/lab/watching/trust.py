@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crosscut.base.records import finite
 from crosscut.lab.plan.shaping import BURST_SECONDS
 from crosscut.lab.watching.watch import Window
 
@@ -133,14 +134,6 @@ def limited_phases(
     return dict(found)
 
 
-def ranges(numbers: set[int]) -> Iterator[list[int]]:
-    """`[first, last]` of each run of neighbours."""
-    ordered = sorted(numbers)
-    starts = [number for number in ordered if number - 1 not in numbers]
-    ends = [number for number in ordered if number + 1 not in numbers]
-    yield from ([first, last] for first, last in zip(starts, ends, strict=True))
-
-
 def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
     """The attribute `trust` of a whole run (docs/reference/run-format.md)."""
     inside = [window for window in seen.windows if begin < window[0] and window[0] - window[1] < end]
@@ -149,23 +142,18 @@ def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
     return {
         "seconds": end - begin,
         "cores": seen.cores,
-        "cpu_busy_share": _known(min(busy(seen.windows, begin, end), busiest)),  # a mean may round up
-        "cpu_busy_share_max": _known(busiest),
-        "cpu_stolen_share": _known(sum(window[1] * window[3] for window in inside) / seconds),
-        "cpu_filled_share": _known(sum(window[1] * window[4] for window in inside) / seconds),
-        "fullest_core_share": _known(sum(window[1] * window[6] for window in inside) / seconds),
+        "cpu_busy_share": finite(min(busy(seen.windows, begin, end), busiest)),  # a mean may round up
+        "cpu_busy_share_max": finite(busiest),
+        "cpu_stolen_share": finite(sum(window[1] * window[3] for window in inside) / seconds),
+        "cpu_filled_share": finite(sum(window[1] * window[4] for window in inside) / seconds),
+        "fullest_core_share": finite(sum(window[1] * window[6] for window in inside) / seconds),
         "timer_lateness_seconds": {
-            "median": _known(quantile(seen.late_microseconds, 0.5)),
-            "p90": _known(quantile(seen.late_microseconds, 0.9)),
-            "p99": _known(quantile(seen.late_microseconds, 0.99)),
-            "max": _known(quantile(seen.late_microseconds, 1.0)),
+            "median": finite(quantile(seen.late_microseconds, 0.5)),
+            "p90": finite(quantile(seen.late_microseconds, 0.9)),
+            "p99": finite(quantile(seen.late_microseconds, 0.99)),
+            "max": finite(quantile(seen.late_microseconds, 1.0)),
         },
     }
-
-
-def _known(value: float) -> float | None:
-    """JSON knows no NaN."""
-    return value if math.isfinite(value) else None
 
 
 def of_switch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

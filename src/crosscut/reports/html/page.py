@@ -17,6 +17,7 @@ from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
 from crosscut.base import units
 from crosscut.base.errors import UsageError
+from crosscut.base.spelling import capital
 from crosscut.cabling.model import Cabling
 from crosscut.reports.html import assets, method, story, tables, verdicts
 from crosscut.reports.html.markup import Markup, data, element, join, tight
@@ -27,6 +28,7 @@ from crosscut.reports.html.story import Told
 from crosscut.reports.html.verdicts import SpecJudgement
 from crosscut.reports.view import View
 from crosscut.reports.words import about, costs
+from crosscut.reports.words import check as words_check
 from crosscut.reports.words.sentences import of_digest
 from crosscut.run.run import Run
 from crosscut.run.shape import Shape
@@ -88,7 +90,7 @@ def render(
         "pictures": {picture.name: picture.as_json() for picture in pictures},
         "sizes": sizes.as_json(choices, pictures),
     }
-    described = verdicts.headline(judgement) if judgement else chapters[0].told[0].text
+    described = words_check.headline(judgement.judged) if judgement else chapters[0].told[0].text
     return _document(_title(chapters), body, data_, chapters, described, beside=bool(beside))
 
 
@@ -122,7 +124,7 @@ def _chapter(
     told = story.told(found.findings, series, of_digest(view, series.digest))
     pictures = verdicts.marked(run_pictures.pictures(series, name, found.structure), promises, series)
     if (by_way := costs.latency_by_hops(view)) is not None:
-        told.append(Told(f"{costs.capital(costs.hops_sentence(by_way))}.", ("hops",)))
+        told.append(Told(f"{capital(costs.hops_sentence(by_way))}.", ("hops",)))
         pictures.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
     return Chapter(
         series=series,
@@ -242,7 +244,7 @@ def _judged(chapters: Sequence[Chapter], judgement: SpecJudgement) -> Markup:
     return element(
         "header",
         element("p", *where, class_="kicker"),
-        element("h1", verdicts.headline(judgement)),
+        element("h1", words_check.headline(judgement.judged)),
         verdicts.section(judgement, {chapter.view.path: chapter.pictures for chapter in chapters}),
         element("h2", "What the measurement shows"),
         story.section(one.told, one.pictures) if alone else _each_by_name(chapters),

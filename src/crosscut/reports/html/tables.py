@@ -29,8 +29,8 @@ def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
         worst, route = figures.extreme(rates), figures.extreme(one.routes.rates)
         rows.append((
             units.size(one.size_bytes),
-            *_cells(figures.in_the_middle(rates)),
-            *_cells(figures.at(rates, worst) if worst is not None else None),
+            *figures.cells(figures.in_the_middle(rates)),
+            *figures.cells(figures.at(rates, worst) if worst is not None else None),
             units.rate(figures.at(one.routes.rates, route).median) if route is not None else "–",
         ))  # fmt: skip
     head = ("size", "median phase", "95 % interval", "slowest phase", "95 % interval", "slowest route")
@@ -41,22 +41,12 @@ def of_sweep(found: Sweep) -> Markup:
     rows = []
     for index, size in enumerate(found.size_bytes):
         seconds = figures.at(found.seconds, index)
-        unit = units.time_unit(seconds.median)
-        median, interval = seconds.in_unit(unit)
         rows.append((
-            units.size(size), f"{median} {unit[1]}", interval,
+            units.size(size), *figures.cells(seconds, units.time_unit),
             units.rate(figures.at(found.rates, index).median), f"{seconds.count:,}",
         ))  # fmt: skip
     head = ("size", "half round trip", "95 % interval", "rate", "samples")
     return table(head, rows, words=frozenset(), caption="By message size")
-
-
-def _cells(figure: figures.Figure | None) -> tuple[str, str]:
-    if figure is None:
-        return "–", ""
-    unit = units.rate_unit(figure.median)
-    median, interval = figure.in_unit(unit)
-    return f"{median} {unit[1]}", interval
 
 
 def slowest_routes(one: RunAtSize) -> Markup:

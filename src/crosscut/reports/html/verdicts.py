@@ -13,9 +13,7 @@ from crosscut.reports.html.markup import Markup, element, tight
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize
 from crosscut.reports.words import check as words_check
 
-_RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
 _SIGNS = {Verdict.FAIL: "✗ broken", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ kept"}
-_ORDER = [Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS]
 # Which pictures prove a promise of a kind, best first.
 _PROOFS: dict[PromiseKind, tuple[str, ...]] = {
     PromiseKind.BISECTION: ("phases", "phase-histogram"),
@@ -51,14 +49,9 @@ class SpecJudgement:
         return [one.promise for one in self.judged if self.measured_by.get(one.promise.name) == path]
 
 
-def headline(judgement: SpecJudgement) -> str:
-    worst = min((one.verdict for one in judgement.judged), key=_ORDER.index)
-    return f"{_RESULT[worst]}: {words_check.sentence(judgement.judged)}."
-
-
 def section(judgement: SpecJudgement, pictures: Mapping[Path, Sequence[Picture]]) -> Markup:
     """Broken promises first; `pictures` of each run."""
-    ordered = sorted(judgement.judged, key=lambda one: _ORDER.index(one.verdict))
+    ordered = sorted(judgement.judged, key=lambda one: words_check.WORST_FIRST.index(one.verdict))
     return element(
         "section",
         element("h2", judgement.spec.title),

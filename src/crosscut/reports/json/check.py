@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
+from crosscut.base.records import finite
 from crosscut.reports.words import check as words_check
 
 # Labels are for programs: a route's two ranks; a node's ranks, -1 behind them where it receives; a phase's
@@ -49,10 +49,10 @@ def _promise(one: PromiseVerdict, names: Sequence[str]) -> dict[str, Any]:
         "doubt": one.doubt,
         "repetitions": one.repetitions,
         "quantities": one.quantities,
-        "worst": one.worst if math.isfinite(one.worst) else None,
+        "worst": finite(one.worst),
         "worst_is": words_check.label(promise, one.worst_label, names) if not one.reason else None,
         "worst_label": list(one.worst_label),
-        "middle": one.middle if math.isfinite(one.middle) else None,
+        "middle": finite(one.middle),
         "broken": [words_check.label(promise, of, names) for of in one.broken],
         "broken_labels": [list(of) for of in one.broken],
         "reason": one.reason or None,

@@ -10,6 +10,7 @@ from crosscut.analysis.compare.comparing import Comparison, ComparisonSettings, 
 from crosscut.analysis.compare.conditions import UntoldError
 from crosscut.analysis.compare.trend import Trends
 from crosscut.analysis.figures.series import Subject
+from crosscut.base.records import finite
 
 SCHEMA = {"name": "crosscut-comparison", "version": 1}
 
@@ -35,7 +36,7 @@ def document(
             | {
                 "bytes_per_second": list(trend.rates),
                 "change": trend.change,
-                "change_per_day": _finite(trend.per_day),
+                "change_per_day": finite(trend.per_day),
                 "doubt": trend.doubt,
                 "step_at_run": trend.step_at,
                 "step": trend.step,
@@ -61,8 +62,8 @@ def _change(change: Difference, names: Sequence[str]) -> dict[str, Any]:
         "before_bytes_per_second": change.first,
         "after_bytes_per_second": change.second,
         "ratio": change.shift.ratio,
-        "ratio_low": _finite(math.exp(change.shift.low)),
-        "ratio_high": _finite(math.exp(change.shift.high)),
+        "ratio_low": finite(math.exp(change.shift.low)),
+        "ratio_high": finite(math.exp(change.shift.high)),
         "doubt": change.doubt,
         "worse": change.worse,
         "explained_by": _subject(change.explained_by, names) if change.explained_by else None,
@@ -78,7 +79,3 @@ def _subject(of: Subject, names: Sequence[str]) -> dict[str, Any]:
     if of.ranks:
         value |= {"ranks": list(of.ranks), "nodes": list(dict.fromkeys(names[rank] for rank in of.ranks))}
     return value
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

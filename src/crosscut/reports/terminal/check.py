@@ -22,8 +22,7 @@ def render(
     screen: Screen, spec: Spec, judged: Sequence[PromiseVerdict], names: Sequence[str],
     cautions: Sequence[Caution] = (), planted: Sequence[str] = (),
 ) -> None:  # fmt: skip
-    worst = max((one.verdict for one in judged), key=[Verdict.PASS, Verdict.UNDECIDED, Verdict.FAIL].index)
-    screen.line(f"{spec.title}: {words_check.sentence(judged)}.", _STYLES[worst])
+    screen.line(f"{spec.title}: {words_check.sentence(judged)}.", _STYLES[words_check.worst(judged)])
     rows = Rows("<verdict", "<promise", "<measured", "?wrong by chance", "?repetitions")
     for one in judged:
         rows.add(

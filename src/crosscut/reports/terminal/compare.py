@@ -9,6 +9,7 @@ from crosscut.analysis.compare.conditions import UntoldError
 from crosscut.analysis.compare.trend import Trend, Trends
 from crosscut.analysis.figures.series import Family
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.words import change as words
 
@@ -78,7 +79,7 @@ def _headline(
         f"({words.from_to(first)}, messages of {units.size(first.subject.size_bytes)})."
     )
     said = f"{units.count(worse, 'change')} for the worse, {len(news) - worse} for the better. "
-    screen.line(said + text[:1].upper() + text[1:], "bold yellow" if worse else "bold green")
+    screen.line(said + capital(text), "bold yellow" if worse else "bold green")
 
 
 def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
@@ -169,9 +170,7 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
 
 
 def _sentence(trend: Trend, found: Trends, asked: ComparisonSettings, names: Sequence[str]) -> str:
-    name = words.subject(trend.subject, names)
+    name = capital(words.subject(trend.subject, names))
     if trend.told(asked) == "step":
-        return (
-            f"{name[:1].upper()}{name[1:]}: {words.signed(trend.step)} from {found.starts[trend.step_at]} on."
-        )
-    return f"{name[:1].upper()}{name[1:]}: {words.signed(trend.change)} over {len(found.starts)} runs."
+        return f"{name}: {words.signed(trend.step)} from {found.starts[trend.step_at]} on."
+    return f"{name}: {words.signed(trend.change)} over {len(found.starts)} runs."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View
 from crosscut.reports.words import costs
@@ -20,7 +21,7 @@ def _hops(screen: Screen, view: View) -> None:
     if found is None:
         return
     screen.title(f"Time of {costs.timed(view)} by way, {units.size(found.size_bytes)}")
-    screen.line(costs.capital(costs.hops_sentence(found)) + ".")
+    screen.line(capital(costs.hops_sentence(found)) + ".")
     unit = units.time_unit(found.classes[0].median_seconds)
     rows = Rows("<way through", f"median, {unit[1]}", "routes")
     for one in found.classes:

@@ -5,6 +5,8 @@ The histograms are those of Kurmann, Rauch and Stricker (ETH TR 391, 2003), figu
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from crosscut.analysis.figures import summary
@@ -34,10 +36,16 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
     _headline(screen, view, detailed, rates)
     phases(screen, detailed, rates)
     if detailed.of_phases:
-        _phase_histograms(screen, detailed, rates)
+        times = medians(detailed.message_seconds[..., 0, 0]).median
+        _histograms(
+            screen,
+            ("Phases by rate", rates.median, units.rate_unit),
+            ("Phases by time of the median message", times, units.time_unit),
+        )
         _slowest_phases(screen, view, detailed, rates)
     else:
-        _histograms(screen, found, rates)
+        of_routes = ("Routes by rate", found.rates.median, units.rate_unit)
+        _histograms(screen, of_routes, ("Phases by rate", rates.median, units.rate_unit))
         slowest(screen, view, found)
     steady.render(screen, view, detailed)
 
@@ -101,22 +109,6 @@ def phases(screen: Screen, samples: Samples, rates: Medians) -> None:
         screen.show(screen.drawing(lines))
 
 
-def _phase_histograms(screen: Screen, samples: Samples, rates: Medians) -> None:
-    """Where the run knows nothing of routes: phases, by rate and by the time of their median message."""
-    found = rates.median[np.isfinite(rates.median)]
-    times = medians(samples.message_seconds[..., 0, 0]).median
-    times = times[np.isfinite(times)]
-    plots = []
-    for title, values, unit in (
-        ("Phases by rate", found, units.rate_unit(_middle(found))),
-        ("Phases by time of the median message", times, units.time_unit(_middle(times))),
-    ):
-        histogram = binning.histogram(values if len(values) >= FEWEST_FOR_HISTOGRAM else values[:0])
-        lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
-        plots.append((f"{title} ({len(values):,})", lines))
-    screen.beside(plots[0], plots[1])
-
-
 def _middle(values: Floats) -> float:
     return float(np.median(values)) if len(values) else 1.0
 
@@ -145,15 +137,15 @@ def _slowest_phases(screen: Screen, view: View, samples: Samples, rates: Medians
     screen.table(table)
 
 
-def _histograms(screen: Screen, found: Routes, rates: Medians) -> None:
-    values = found.rates.median[np.isfinite(found.rates.median)]
-    phase_values = rates.median[np.isfinite(rates.median)]
+def _histograms(screen: Screen, *shown: tuple[str, Floats, Callable[[float], tuple[float, str]]]) -> None:
+    """Two beside each other, of (title, values, function that finds the unit)."""
     plots = []
-    for title, figures_ in (("Routes by rate", values), ("Phases by rate", phase_values)):
-        unit = units.rate_unit(float(np.median(figures_))) if len(figures_) else (1.0, "B/s")
-        histogram = binning.histogram(figures_ if len(figures_) >= FEWEST_FOR_HISTOGRAM else figures_[:0])
+    for title, every, unit_of in shown:
+        values = every[np.isfinite(every)]
+        histogram = binning.histogram(values if len(values) >= FEWEST_FOR_HISTOGRAM else values[:0])
+        unit = unit_of(_middle(values))
         lines = histogram_plot(histogram, unit=unit, width=screen.half, glyphs=screen.glyphs)
-        plots.append((f"{title} ({len(figures_):,})", lines))
+        plots.append((f"{title} ({len(values):,})", lines))
     screen.beside(plots[0], plots[1])
 
 

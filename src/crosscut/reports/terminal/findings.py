@@ -10,6 +10,7 @@ from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.terminal.screen import Screen
 
 FINDINGS_SHOWN = 10
@@ -57,7 +58,7 @@ def _structure(screen: Screen, structure: Structure) -> None:
     if len(structure.groups) > GROUPS_SHOWN:
         screen.line(f"and {len(structure.groups) - GROUPS_SHOWN} groups more", "dim")
     for note in structure.notes:
-        screen.line(_sentence(note[:1].upper() + note[1:]), "dim")
+        screen.line(_sentence(capital(note)), "dim")
 
 
 def _group(screen: Screen, group: Group, structure: Structure, indent: str) -> None:

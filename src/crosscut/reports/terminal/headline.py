@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TextIO
 
@@ -12,6 +11,7 @@ from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.variation import Variation, variation
+from crosscut.base.records import finite
 from crosscut.reports.terminal import size_table
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.reports.view import View, open_view, text
@@ -40,10 +40,6 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
         screen.line(f"{screen.glyphs.warning} {caution.text}", "yellow")
 
 
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def as_json(path: Path) -> dict[str, object]:
     """Everything that `show` draws, for scripts. Rates in bytes per second, times in seconds."""
     view = open_view(path)
@@ -57,7 +53,7 @@ def as_json(path: Path) -> dict[str, object]:
         "ranks": view.ranks,
         "nodes": view.nodes,
         "cadence": text(view.attributes, "cadence"),
-        "skew_seconds": _number(about.skew_seconds(view)),
+        "skew_seconds": finite(about.skew_seconds(view)),
         "faults": about.planted(view),
         "cautions": [
             {"kind": caution.kind.value, "text": caution.text, "advice": caution.advice}
@@ -127,4 +123,4 @@ def _of_route(samples: Samples, source: int, destination: int) -> Variation:
 def _steady(found: Variation, index: int) -> dict[str, float | None]:
     """Interquartile range, and the 99th percentile (of fewer than 100 repetitions the longest), over the
     median."""
-    return {"spread": _number(float(found.spread[index])), "tail": _number(float(found.tail[index]))}
+    return {"spread": finite(float(found.spread[index])), "tail": finite(float(found.tail[index]))}

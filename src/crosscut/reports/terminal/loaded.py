@@ -60,14 +60,10 @@ def _by_size(screen: Screen, sizes: Floats, seconds: Floats) -> None:
         chosen = seconds[(sizes >= low) & (sizes <= high)]
         if len(chosen) == 0:
             continue
-        figure = figures.at(medians(chosen[:, None]), 0)
-        unit = units.time_unit(figure.median)
-        median, interval = figure.in_unit(unit)
         table.add(
             units.size(low) if low == high else f"{units.size(low)} and up",
             f"{len(chosen):,}",
-            f"{median} {unit[1]}",
-            interval,
+            *figures.cells(figures.at(medians(chosen[:, None]), 0), units.time_unit),
             # Fewer than 100 samples have no 99th percentile below their longest.
             units.seconds(float(np.percentile(chosen, 99))) if len(chosen) >= 100 else "–",
             units.seconds(float(chosen.max())),

@@ -23,18 +23,10 @@ def draw(screen: Screen, measured: Sequence[Samples], skew_seconds: float) -> No
         middle = figures.in_the_middle(formula)
         table.add(
             units.size(samples.size_bytes),
-            *_rate_and_interval(figures.in_the_middle(rates)),
-            *_rate_and_interval(figures.at(rates, worst) if worst is not None else None),
+            *figures.cells(figures.in_the_middle(rates)),
+            *figures.cells(figures.at(rates, worst) if worst is not None else None),
             units.rate(figures.at(routes.rates, route).median) if route is not None else "–",
             units.rate(middle.median) if middle else "–",
             "skew > 5 %" if skewed_phases(samples, skew_seconds) else "",
         )
     screen.table(table)
-
-
-def _rate_and_interval(figure: figures.Figure | None) -> tuple[str, str]:
-    if figure is None:
-        return "–", ""
-    unit = units.rate_unit(figure.median)
-    median, interval = figure.in_unit(unit)
-    return f"{median} {unit[1]}", interval

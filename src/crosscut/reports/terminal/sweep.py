@@ -10,6 +10,7 @@ from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.pingpong import Sweep, sweep
 from crosscut.analysis.figures.samples import Samples
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.terminal.dense import slowest
 from crosscut.reports.terminal.plot import bar, scatter_plot
 from crosscut.reports.terminal.screen import Rows, Screen
@@ -39,13 +40,9 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
         slowest(screen, view, summary.routes(detailed))
 
 
-def _capital(text_: str) -> str:
-    return text_[:1].upper() + text_[1:]
-
-
 def _headline(screen: Screen, found: Sweep, timed: str) -> None:
     first, peak = found.latency_index(), found.peak_index()
-    screen.title(f"{_capital(timed)} and rate, by message size")
+    screen.title(f"{capital(timed)} and rate, by message size")
     screen.field(
         "latency", f"{figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}"
     )
@@ -117,13 +114,9 @@ def _table(screen: Screen, found: Sweep, timed: str) -> None:
     table = Rows("size", timed, "?95 % interval", "rate", "<")
     peak = float(np.nanmax(found.rates.median))
     for index in rows:
-        figure = figures.at(found.seconds, index)
-        unit = units.time_unit(figure.median)
-        median, interval = figure.in_unit(unit)
         table.add(
             units.size(found.size_bytes[index]),
-            f"{median} {unit[1]}",
-            interval,
+            *figures.cells(figures.at(found.seconds, index), units.time_unit),
             units.rate(figures.at(found.rates, index).median),
             bar(float(found.rates.median[index]) / peak if peak > 0 else 0, 16 if wide else 8, screen.glyphs),
         )
@@ -139,7 +132,7 @@ def _plots(screen: Screen, found: Sweep, timed: str) -> None:
     for title, values, label in (
         ("Rate by size", found.rates.median, lambda value: units.rate(value, 1)),
         (
-            f"{_capital(timed)} by size",
+            f"{capital(timed)} by size",
             found.seconds.median,
             lambda value: units.seconds(value, 1),
         ),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from crosscut.analysis.compare.comparing import Difference
 from crosscut.analysis.figures.series import Family, Subject
 from crosscut.base import units
+from crosscut.base.spelling import spans
 
 
 def subject(of: Subject, names: Sequence[str]) -> str:
@@ -53,11 +54,6 @@ def from_to(change: Difference) -> str:
 
 def ranges(numbers: Sequence[int]) -> str:
     """`1 to 5, 9`"""
-    parts: list[list[int]] = []
-    for number in sorted(numbers):
-        if parts and number == parts[-1][1] + 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
+    parts = spans(numbers)
     words = [f"{a}" if a == b else f"{a} to {b}" for a, b in parts[:6]]
     return ", ".join(words) + (" …" if len(parts) > 6 else "")

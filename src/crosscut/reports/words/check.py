@@ -10,6 +10,8 @@ from crosscut.analysis.compare.spec import Promise, PromiseKind
 from crosscut.base import units
 
 BROKEN_NAMED = 8
+WORST_FIRST = [Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS]
+_RESULT = {Verdict.FAIL: "Not accepted", Verdict.UNDECIDED: "Undecided", Verdict.PASS: "Accepted"}
 
 
 def label(promise: Promise, of: Sequence[int], names: Sequence[str]) -> str:
@@ -71,6 +73,15 @@ def sentence(judged: Sequence[PromiseVerdict]) -> str:
     if count[Verdict.UNDECIDED]:
         return f"{count[Verdict.UNDECIDED]} of {units.count(len(judged), 'promise')} undecided, none broken"
     return "All promises are kept" if len(judged) > 1 else "The promise is kept"
+
+
+def worst(judged: Sequence[PromiseVerdict]) -> Verdict:
+    return min((one.verdict for one in judged), key=WORST_FIRST.index)
+
+
+def headline(judged: Sequence[PromiseVerdict]) -> str:
+    """`Not accepted: 1 of 4 promises broken.`"""
+    return f"{_RESULT[worst(judged)]}: {sentence(judged)}."
 
 
 def chance(one: PromiseVerdict) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from crosscut.analysis.figures import hops, path_lengths, summary
 from crosscut.analysis.figures.effort import Effort, efforts
 from crosscut.analysis.figures.hops import ByHops, HopLatency
-from crosscut.base import units
+from crosscut.base import records, units
 from crosscut.reports.view import View, text
 from crosscut.run.shape import Shape
 
@@ -95,8 +95,8 @@ def _figure_json(one: HopLatency | None) -> dict[str, float | None] | None:
         return None
     return {
         "median": one.seconds,
-        "low": one.low if math.isfinite(one.low) else None,
-        "high": one.high if math.isfinite(one.high) else None,
+        "low": records.finite(one.low),
+        "high": records.finite(one.high),
     }
 
 
@@ -134,10 +134,6 @@ def some(found: Sequence[Effort], most: int) -> list[Effort]:
     return [found[at] for at in places]
 
 
-def capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
 def far_off(view: View, found: list[Effort]) -> str:
     """A caution on ranks whose bytes cost far more than others'; of the largest size."""
     if not found or polls(view):
@@ -154,16 +150,12 @@ def effort_json(view: View) -> list[dict[str, object]]:
     return [
         {
             "size_bytes": one.size_bytes,
-            "processor_seconds_per_gigabyte": _number(one.total_per_gigabyte()),
-            "busy_share": _number(one.busy()),
+            "processor_seconds_per_gigabyte": records.finite(one.total_per_gigabyte()),
+            "busy_share": records.finite(one.busy()),
             "ranks": [
-                {"rank": rank, "processor_seconds_per_gigabyte": _number(float(value))}
+                {"rank": rank, "processor_seconds_per_gigabyte": records.finite(float(value))}
                 for rank, value in enumerate(one.per_gigabyte())
             ],
         }
         for one in effort_of(view)
     ]
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +62,17 @@ def at(medians: Medians, index: int) -> Figure:
         float(medians.median[index]), float(medians.low[index]), float(medians.high[index]),
         int(medians.count[index]),
     )  # fmt: skip
+
+
+def cells(
+    figure: Figure | None, unit_of: Callable[[float], tuple[float, str]] = units.rate_unit
+) -> tuple[str, str]:
+    """(median with its unit, interval), for two columns of a table whose rows have units of their own."""
+    if figure is None:
+        return "–", ""
+    unit = unit_of(figure.median)
+    median, interval = figure.in_unit(unit)
+    return f"{median} {unit[1]}", interval
 
 
 def extreme(medians: Medians, largest: bool = False) -> int | None:

@@ -12,7 +12,7 @@ from crosscut.analysis.figures import loggp
 from crosscut.analysis.figures.effort import Effort
 from crosscut.analysis.figures.loggp import LogGP, Parts
 from crosscut.analysis.figures.pingpong import Sweep, sweep
-from crosscut.base import units
+from crosscut.base import records, units
 from crosscut.reports.view import View, text
 from crosscut.reports.words import costs
 from crosscut.run.shape import Shape
@@ -43,8 +43,8 @@ def as_json(view: View, found: Sweep) -> dict[str, object] | None:
         "mode": mode(view),
         "short_seconds": model.short_seconds,
         "gap_per_byte_seconds": model.seconds_per_byte,
-        "send_overhead_seconds": send if math.isfinite(send) else None,
-        "receive_overhead_seconds": receive if math.isfinite(receive) else None,
+        "send_overhead_seconds": records.finite(send),
+        "receive_overhead_seconds": records.finite(receive),
         "line": {**asdict(model.line), "adequate": model.line.adequate},
     }
 

@@ -10,6 +10,7 @@ import numpy as np
 from crosscut.analysis.figures.hops import ByHops
 from crosscut.analysis.figures.slowdown import Slowdown
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.html.pictures.picture import Axis, Picture, RunAtSize, rate_axis, time_axis
 from crosscut.reports.words import costs
 
@@ -83,7 +84,7 @@ def of_hops(found: ByHops, timed: str, name: str) -> Picture:
         kind="bars",
         name=name,
         title="Latency by way",
-        caption=f"{costs.capital(costs.hops_sentence(found))}. Least squares through these medians, weighted "
+        caption=f"{capital(costs.hops_sentence(found))}. Least squares through these medians, weighted "
         "by routes; intervals by bootstrap over the routes of each way.",
         columns={
             "label": [f"{costs.way(one.switches, one.hosts)} ({one.routes:,})" for one in found.classes],

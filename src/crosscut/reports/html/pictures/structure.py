@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.html.markup import Markup, element, join
 from crosscut.reports.html.pictures.picture import Picture
 
@@ -51,13 +52,9 @@ def _caption(structure: Structure) -> str:
     each = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     words = [f"{len(structure.groups):,} groups of {each} ranks; no prior knowledge of the network was used."]
     words += [
-        f"{_capital(limit.reach.value)}: {_rate(limit)}." for limit in structure.limits if not limit.groups
+        f"{capital(limit.reach.value)}: {_rate(limit)}." for limit in structure.limits if not limit.groups
     ]
     return " ".join(words)
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def _rate(limit: Limit) -> str:
