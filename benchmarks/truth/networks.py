@@ -56,15 +56,15 @@ def tree(random: np.random.Generator) -> Truth:
     """Leaves under a root, uplinks trunked; hosts of a leaf have `taper` times what the uplink carries."""
     groups, each = shape(random)
     labels = labels_of(groups, each, random)
-    return _tree(labels, each * HOST_RATE / max(taper(random), 1.3 / (1 - 1 / groups)), random)
+    return tree_with(labels, each * HOST_RATE / max(taper(random), 1.3 / (1 - 1 / groups)), random)
 
 
 def tree_of(groups: int, each: int, trunk_rate: float, random: np.random.Generator) -> Truth:
     """A tree of so many leaves of so many hosts."""
-    return _tree(labels_of(groups, each, random), trunk_rate, random)
+    return tree_with(labels_of(groups, each, random), trunk_rate, random)
 
 
-def _tree(labels: Integers, trunk_rate: float, random: np.random.Generator) -> Truth:
+def tree_with(labels: Integers, trunk_rate: float, random: np.random.Generator) -> Truth:
     b = Builder.of(labels)
     limits: dict[tuple[str, int, int], float] = {}
     uplinks(b, trunk_rate, limits)

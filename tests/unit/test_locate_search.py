@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from benchmarks.truth import networks, oracle
-from benchmarks.truth.parts import Builder, Fault, Truth, idle_of
+from benchmarks.truth.parts import HOST_RATE, Builder, Fault, Truth, idle_of
 from benchmarks.truth.score import adjusted_rand, score, search
 from tiers import seeds
 
@@ -193,3 +193,24 @@ def test_moving_a_rank_keeps_tallies_as_if_counted_anew():
     labels[4] = (labels[4] + 1) % 3
     assert (kept.between == tallies.counts(values, labels, 3)).all()
     assert (kept.out == tallies.Tallies(values, labels, 3).out).all()
+
+
+@pytest.mark.parametrize("seed", seeds(range(8), short=[1, 7]))
+def test_two_racks_numbered_in_turn_are_found_though_permutations_seldom_fill_what_is_between_them(seed):
+    """Of 2 x 32 hosts a permutation sends about 16 messages each way: what carries 18 is not full."""
+    labels = np.arange(64) % 2
+    truth = networks.tree_with(labels, 32 * HOST_RATE * 0.57, np.random.default_rng(seed))
+    located = search(truth, 0.02, seed)
+    assert adjusted_rand(labels, located.inferred.grouping.labels) == 1
+    found = of_run.of_located(located, names(64))
+    assert {one.kind for one in found} == {FindingKind.GROUPS, FindingKind.SHARED_LIMIT}
+
+
+def test_racks_between_which_all_fits_are_said_to_be_such():
+    labels = np.arange(48) % 3
+    truth = networks.tree_with(labels, 16 * HOST_RATE, np.random.default_rng(2))
+    located = search(truth, 0.02, 2)
+    assert [one.kind for one in of_run.of_located(located, names(48))] == [FindingKind.NOTHING]
+    assert not located.structure.groups
+    (note,) = located.structure.notes
+    assert note.startswith("latencies tell 3 groups of hosts")

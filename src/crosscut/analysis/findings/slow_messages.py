@@ -40,10 +40,13 @@ def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
     return np.asarray(np.log(observed.rate / alone.nominal) < min(by_chance, math.log(1 - SOUND_ALONE)))
 
 
-def quiet(full: Observed) -> bool:
-    """True if few messages are slow, but for those of a few hosts of which all are."""
-    found, apart = slow(full, full), of_slow_hosts(full)
-    return bool((found & ~apart).sum() <= max(_FEW_SLOW, _MOST_QUIET * len(found)))
+def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
+    """True if few messages are slow, but for those of a few hosts of which all are. `among`: [message] those
+    to be looked at; None: all."""
+    found = slow(full, full) & ~of_slow_hosts(full)
+    if among is not None:
+        found = found[among]
+    return bool(found.sum() <= max(_FEW_SLOW, _MOST_QUIET * len(found)))
 
 
 def of_slow_hosts(full: Observed) -> NDArray[np.bool_]:

@@ -36,6 +36,8 @@ class Permutations:
         if state.used:
             stage, state = stage.noticed(state)
             stage, state, settled = stage.settled(state)
+            if settled and state.quiet and not state.rare.on:
+                return stage.crossed(state, random)
             if settled:
                 return Asked([], state.explained(), Missing())
             if state.rare.on or not state.quiet:
@@ -48,6 +50,18 @@ class Permutations:
                 if phases:
                     return Asked(phases, state, stage, Sent.SHORT)
         return stage.everybody(state, random)
+
+    def crossed(self, state: State, random: Generator) -> Asked:
+        """Nothing is slow. Of a permutation only some messages leave a group, too few to fill a trunk that
+        carries more than half of what its hosts send: all leave it in a tour of groups that latency tells."""
+        (apart,) = random.spawn(1)  # later draws are those of a search that asks no latencies
+        phases, near, latency = state.latency.ask(state.full, state.measured, apart, first=True)
+        state = replace(state, latency=latency)
+        if phases:
+            return Asked(phases, state, self, Sent.SHORT)
+        if near is not None and near.count > 1:
+            return Asked([], replace(state, near=near, by_latency=True), Trunks(quiet=True))
+        return Asked([], state.explained(), Missing())
 
     def everybody(self, state: State, random: Generator) -> Asked:
         blurred = state.inferred is not None and _blurred(state)

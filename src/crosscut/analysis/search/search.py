@@ -77,8 +77,12 @@ class Search:
         if not state.parts_asked:
             state = replace(state, together=state.limit_of_all())
         found, crowded = state.found(), state.crowded
-        outline = structure(found, tuple(names) or self._hosts, state.used)
+        used = state.used - state.latency.phases
+        outline = structure(found, tuple(names) or self._hosts, used)
         notes = outline.notes
+        if state.quiet and not state.rare.on and found.grouping.count == 1 and not crowded:
+            notes = (*notes[:-1], _crossed(state.crossed) if state.crossed else _UNCROSSED)
+            outline = replace(outline, notes=notes)
         alike = crowded and found.grouping.count == 1
         parts = _alike(state, found) if alike else state.parts
         if parts is not None:
@@ -86,12 +90,25 @@ class Search:
             # A limit of all is the sum of its parts' limits, or these phases refuted it.
             explained = crowded and bool(parts.limits)
             found = replace(found, capacities=()) if alike or explained else without_sums(found, parts)
-            outline = replace(structure(found, outline.hosts, state.used), notes=() if explained else notes)
+            outline = replace(structure(found, outline.hosts, used), notes=() if explained else notes)
             outline = with_parts(outline, parts)
         rate = state.pairs.rate if crowded else math.nan
         return Located(
-            found, outline, state.full, state.used, state.sure, state.suspects.measured, state.again, rate
+            found, outline, state.full, used, state.sure, state.suspects.measured, state.again, rate
         )
+
+
+_UNCROSSED = (
+    "neither rates nor latencies tell groups of hosts apart; a limit between parts of the network would have "
+    "shown only if it carried less than about half of what their hosts send"
+)
+
+
+def _crossed(groups: int) -> str:
+    return (
+        f"latencies tell {groups} groups of hosts; when all messages left their group, none was slow: the "
+        "network between the groups carries all that hosts send"
+    )
 
 
 def _alike(state: State, found: Inferred) -> Within | None:

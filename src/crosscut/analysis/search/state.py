@@ -84,6 +84,8 @@ class State:
     """Permutations keep nearly to the order of the ranks' numbers."""
     toured: bool = False
     """All trunks were filled at once."""
+    crossed: int = 0
+    """Groups that latency tells, between which nothing was slow when all messages left their group."""
     inferred: Inferred | None = None
     sure: bool = False
     """More of the same would not change the groups."""
@@ -138,6 +140,10 @@ class State:
     def quiet(self) -> bool:
         """Nothing was slow but a few hosts."""
         return slow_messages.quiet(self.full)
+
+    def quiet_since(self, phase: int) -> bool:
+        """As `quiet`, of the phases of everybody from this one on."""
+        return slow_messages.quiet(self.full, self.full.phase >= phase)
 
     @property
     def divided(self) -> bool:

@@ -22,6 +22,8 @@ from crosscut.analysis.structure.infer import infer
 class Trunks:
     permuted: bool = False
     """Two permutations followed the tours."""
+    quiet: bool = False
+    """Nothing was slow before the tours."""
     name: str = "trunks"
 
     def ask(self, state: State, random: Generator) -> Asked:
@@ -30,6 +32,9 @@ class Trunks:
             phases = filling.tours(near.labels, thresholds.TOURS, random)
             if affordable := phases[: max(0, state.spare)]:
                 return Asked(affordable, state, self)
+        if self.quiet and state.near is not None and state.quiet_since(state.used - thresholds.TOURS):
+            crossed = state.near.count if state.toured else 0
+            return Asked([], replace(state, near=None, toured=False, crossed=crossed), Missing())
         found = infer(state.full, near=state.near)
         stage, state = self, replace(state, inferred=found)
         missing = not self.permuted and filling.missing(found, state.full, random, toured=True)
