@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "npb/bt/block_tridiagonal.hpp"
-#include "npb/bt/jacobian.hpp"
 #include "npb/bt/small_matrix.hpp"
 #include "npb/common/random.hpp"
 #include "npb/multipartition/right_side.hpp"
@@ -16,65 +15,11 @@ using namespace crosscut::npb::multipartition;
 
 namespace {
 
-constexpr State some_state{1.5, 0.75, -0.5, 1.25, 6};
-
-Pair both(double value) { return Pair{value, value}; }
-
-Point point_of(const State& state) {
-  const double inverse = 1 / state[density];
-  const double u = state[1] * inverse, v = state[2] * inverse, w = state[3] * inverse;
-  return {both(inverse),
-          {both(u), both(v), both(w)},
-          both(0.5 * (u * u + v * v + w * w)),
-          both(state[energy] * inverse)};
-}
-
-// RNR-94-007, section 3: what the equations differentiate along the dimension.
-State flux(const State& state, std::size_t dimension) {
-  const double w = state[momentum(dimension)] / state[density];
-  const double kinetic =
-      0.5 * (state[1] * state[1] + state[2] * state[2] + state[3] * state[3]) / state[density];
-  const double pressure = heat_ratio_less_one * (state[energy] - kinetic);
-  State result{};
-  for (std::size_t m = 0; m < components; ++m) result[m] = state[m] * w;
-  result[momentum(dimension)] += pressure;
-  result[energy] += pressure * w;
-  return result;
-}
-
-// What the viscous terms differentiate twice; velocities are those of the point itself.
-State viscous(const State& state, const State& here, std::size_t dimension) {
-  State result{};
-  double heat = state[energy] / state[density];
-  for (std::size_t d = 0; d < dimensions; ++d) {
-    const double velocity = state[momentum(d)] / state[density];
-    const double coefficient = viscosity * (d == dimension ? stretching : 1);
-    result[momentum(d)] = coefficient * velocity;
-    result[energy] += coefficient * velocity * here[momentum(d)] / here[density];
-    heat -= velocity * here[momentum(d)] / here[density];
-  }
-  result[energy] += conductivity * viscosity * heat;
-  return result;
-}
-
-template <typename Function>
-void check_jacobian(const Matrix& matrix, Function&& function) {
-  constexpr double step = 1e-5;
-  for (std::size_t j = 0; j < components; ++j) {
-    State above = some_state, below = some_state;
-    above[j] += step;
-    below[j] -= step;
-    const State high = function(above), low = function(below);
-    for (std::size_t i = 0; i < components; ++i)
-      CHECK(std::abs(matrix.at[i][j][0] - (high[i] - low[i]) / (2 * step)) < 1e-8);
-  }
-}
-
-Matrix random_matrix(RandomStream& random, double diagonal) {
-  Matrix matrix;
+Matrix<Pair> random_matrix(RandomStream& random, double diagonal) {
+  Matrix<Pair> matrix;
   for (std::size_t i = 0; i < components; ++i)
     for (std::size_t j = 0; j < components; ++j)
-      matrix.at[i][j] = Pair{random.next(), random.next()} + (i == j ? diagonal : 0.0);
+      matrix[i][j] = Pair{random.next(), random.next()} + (i == j ? diagonal : 0.0);
   return matrix;
 }
 
@@ -82,37 +27,21 @@ bool is_zero(Pair pair) { return std::abs(pair[0]) < 1e-12 && std::abs(pair[1]) 
 
 }  // namespace
 
-TEST(jacobians_are_the_derivatives_of_fluxes) {
-  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
-    Matrix matrix;
-    flux_jacobian(point_of(some_state), dimension, matrix);
-    check_jacobian(matrix, [&](const State& state) { return flux(state, dimension); });
-  }
-}
-
-TEST(jacobians_of_viscous_terms_are_their_derivatives) {
-  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
-    Matrix matrix;
-    viscous_jacobian(point_of(some_state), dimension, matrix);
-    check_jacobian(matrix, [&](const State& state) { return viscous(state, some_state, dimension); });
-  }
-}
-
 TEST(blocks_are_solved) {
   RandomStream random(271828183);
-  const Matrix a = random_matrix(random, 4), block = random_matrix(random, 0);
-  Matrix used = a, solved = block;
-  Vector right, solved_right;
-  for (std::size_t i = 0; i < components; ++i) right.at[i] = Pair{random.next(), random.next()};
+  const Matrix<Pair> a = random_matrix(random, 4), block = random_matrix(random, 0);
+  Matrix<Pair> used = a, solved = block;
+  Vector<Pair> right, solved_right;
+  for (std::size_t i = 0; i < components; ++i) right[i] = Pair{random.next(), random.next()};
   solved_right = right;
   solve(used, solved, solved_right);
-  Matrix difference = block;
+  Matrix<Pair> difference = block;
   subtract_product(a, solved, difference);
-  Vector right_difference = right;
+  Vector<Pair> right_difference = right;
   subtract_product(a, solved_right, right_difference);
   for (std::size_t i = 0; i < components; ++i) {
-    CHECK(is_zero(right_difference.at[i]));
-    for (std::size_t j = 0; j < components; ++j) CHECK(is_zero(difference.at[i][j]));
+    CHECK(is_zero(right_difference[i]));
+    for (std::size_t j = 0; j < components; ++j) CHECK(is_zero(difference[i][j]));
   }
 }
 
@@ -142,19 +71,19 @@ Block some_block() {
 void add_share(const Block& block, const Bundle& bundle, Index p, std::size_t dimension, double across,
                double spread, const BlockTridiagonal::SystemRow& solved, Pair (&sum)[components]) {
   const auto at = [&](const Values& values) { return bundle.load(values, p).pair[0]; };
-  const Point point{at(block.inverse_density),
-                    {at(block.velocity[0]), at(block.velocity[1]), at(block.velocity[2])},
-                    at(block.kinetic),
-                    at(block.solution[energy]) * at(block.inverse_density)};
-  Matrix flux_part, viscous_part;
-  flux_jacobian(point, dimension, flux_part);
-  viscous_jacobian(point, dimension, viscous_part);
+  const Point<Pair> point{at(block.inverse_density),
+                          {at(block.velocity[0]), at(block.velocity[1]), at(block.velocity[2])},
+                          at(block.kinetic),
+                          at(block.solution[energy]) * at(block.inverse_density)};
+  const Matrix<Pair> flux_part = flux_jacobian(point, dimension);
+  Matrix<Pair> viscous_part{};
+  add_diffusion_jacobian(viscous_part, point, viscosities(dimension), conductivity * viscosity, 1);
   for (std::size_t i = 0; i < components; ++i) {
-    viscous_part.at[i][i] += diffusion[dimension];
+    viscous_part[i][i] += diffusion[dimension];
     for (std::size_t j = 0; j < components; ++j)
       sum[i] += grid.time_step *
-                (across * grid.first_weight() * flux_part.at[i][j] +
-                 spread * grid.second_weight() * viscous_part.at[i][j]) *
+                (across * grid.first_weight() * flux_part[i][j] +
+                 spread * grid.second_weight() * viscous_part[i][j]) *
                 solved.right[j].pair[0];
   }
 }

@@ -5,8 +5,8 @@
 
 #include "npb/common/random.hpp"
 #include "npb/lu/block.hpp"
+#include "npb/lu/field.hpp"
 #include "npb/lu/flow.hpp"
-#include "npb/lu/solution.hpp"
 #include "npb/lu/subdomain.hpp"
 #include "tests/check.hpp"
 
@@ -15,17 +15,17 @@ using namespace crosscut::npb::lu;
 
 namespace {
 
-constexpr Values moving{1.3, 0.4, -0.7, 0.9, 5.1};
+constexpr State moving{1.3, 0.4, -0.7, 0.9, 5.1};
 
 bool near(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance * (1 + std::abs(b)); }
 
 // Column by column, by central differences.
 template <typename Function>
-Block<double> differentiated(const Values& u, Function&& function) {
+Matrix<double> differentiated(const State& u, Function&& function) {
   constexpr double step = 1e-6;
-  Block<double> block;
+  Matrix<double> block;
   for (std::size_t n = 0; n < components; ++n) {
-    Values less = u, more = u;
+    State less = u, more = u;
     less[n] -= step;
     more[n] += step;
     const auto low = function(less), high = function(more);
@@ -36,29 +36,28 @@ Block<double> differentiated(const Values& u, Function&& function) {
 
 template <std::size_t d>
 void check_flux_jacobian() {
-  const auto expected = differentiated(moving, [](const Values& u) { return flux<d>(u, State<double>(u)); });
-  const auto found = flux_jacobian<d>(State<double>(moving));
+  const auto expected = differentiated(moving, [](const State& u) { return flux<d>(u, point_of(u)); });
+  const auto found = flux_jacobian(point_of(moving), d);
   for (std::size_t m = 0; m < components; ++m)
     for (std::size_t n = 0; n < components; ++n) CHECK(near(found[m][n], expected[m][n], 1e-8));
 }
 
 template <std::size_t d>
 void check_diffusion_jacobian() {
-  const auto expected = differentiated(moving, [](const Values& u) {
-    const auto w = diffused<d>(State<double>(u));
-    return Values{0, w[0], w[1], w[2], w[3]};
+  const auto expected = differentiated(moving, [](const State& u) {
+    const auto w = diffused<d>(point_of(u));
+    return State{0, w[0], w[1], w[2], w[3]};
   });
-  Block<double> found{};
-  add_diffusion_jacobian(found, State<double>(moving),
-                         {c34 * viscosity(d, 0), c34 * viscosity(d, 1), c34 * viscosity(d, 2)}, c1345, 1);
+  Matrix<double> found{};
+  add_diffusion_jacobian(found, point_of(moving), viscosities(d), heat_diffusion, 1);
   for (std::size_t m = 0; m < components; ++m)
     for (std::size_t n = 0; n < components; ++n) CHECK(near(found[m][n], expected[m][n], 1e-8));
 }
 
 template <typename T>
-Block<T> dominant_block(std::uint64_t seed) {
+Matrix<T> dominant_block(std::uint64_t seed) {
   RandomStream random(seed);
-  Block<T> block;
+  Matrix<T> block;
   for (std::size_t m = 0; m < components; ++m)
     for (std::size_t n = 0; n < components; ++n) block[m][n] = T{} + random.next() + (m == n ? 6.0 : 0.0);
   return block;
@@ -137,20 +136,18 @@ TEST(ranks_have_each_point_once_and_neighbours_name_each_other) {
 }
 
 TEST(at_the_start_the_exact_solution_is_on_the_faces_alone) {
-  const Subdomain whole(12, {1, 1}, 0);
-  Field u = whole.field(1);
-  set_initial(whole, u);
-  for (Index z = 0; z < 12; ++z)
-    for (Index y = 0; y < 12; ++y)
-      for (Index x = 0; x < 12; ++x) {
+  for (int z = 0; z < 12; ++z)
+    for (int y = 0; y < 12; ++y)
+      for (int x = 0; x < 12; ++x) {
         const bool on_face = std::min({x, y, z}) == 0 || std::max({x, y, z}) == 11;
-        CHECK_EQ(u.at(x, y, z) == exact_at(x, y, z, 12), on_face);
+        const double a = x / 11.0, b = y / 11.0, c = z / 11.0;
+        CHECK_EQ(initial_state(a, b, c) == exact_solution(a, b, c), on_face);
       }
 }
 
 // Sums of the coefficients of NPB's exact solution.
 TEST(the_exact_solution_at_the_last_corner_is_the_sum_of_its_coefficients) {
-  const Values corner = exact(1, 1, 1);
-  const Values sums{15.76, 8.26, 10.32, 9.72, 15.52};
+  const State corner = exact_solution(1, 1, 1);
+  const State sums{15.76, 8.26, 10.32, 9.72, 15.52};
   for (std::size_t m = 0; m < components; ++m) CHECK(near(corner[m], sums[m], 1e-15));
 }

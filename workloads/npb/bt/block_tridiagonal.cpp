@@ -1,11 +1,8 @@
 #include "npb/bt/block_tridiagonal.hpp"
 
-#include "npb/bt/jacobian.hpp"
 #include "npb/bt/small_matrix.hpp"
 
 namespace crosscut::npb::bt {
-
-using namespace multipartition;
 
 namespace {
 
@@ -13,7 +10,7 @@ using SystemRow = BlockTridiagonal::SystemRow;
 
 struct Points {
   Lanes inverse_density;
-  Lanes velocity[dimensions];
+  std::array<Lanes, dimensions> velocity;
   Lanes kinetic;
   Lanes total;
 
@@ -25,7 +22,7 @@ struct Points {
         kinetic(bundle.load(block.kinetic, position)),
         total(bundle.load(block.solution[energy], position)) {}
 
-  Point of(std::size_t q) const {
+  Point<Pair> of(std::size_t q) const {
     return {inverse_density.pair[q],
             {velocity[0].pair[q], velocity[1].pair[q], velocity[2].pair[q]},
             kinetic.pair[q],
@@ -35,47 +32,48 @@ struct Points {
 
 // What a point of the line contributes to the equations around it.
 struct Shares {
-  Matrix to_next;      // left of the diagonal, in the row of the point after it
-  Matrix own;          // on the diagonal
-  Matrix to_previous;  // right of it, in the row of the point before
+  Matrix<Pair> to_next;      // left of the diagonal, in the row of the point after it
+  Matrix<Pair> own;          // on the diagonal
+  Matrix<Pair> to_previous;  // right of it, in the row of the point before
 };
 
-void find_shares(const Point& point, const Grid& grid, std::size_t dimension, Shares& shares) {
+void find_shares(const Point<Pair>& point, const Grid& grid, std::size_t dimension, Shares& shares) {
   const double first = grid.time_step * grid.first_weight();
   const double second = grid.time_step * grid.second_weight();
-  Matrix flux, viscous;
-  flux_jacobian(point, dimension, flux);
-  viscous_jacobian(point, dimension, viscous);
-  for (std::size_t i = 0; i < components; ++i) viscous.at[i][i] += diffusion[dimension];
+  const Matrix<Pair> flux = flux_jacobian(point, dimension);
+  Matrix<Pair> viscous{};
+  add_diffusion_jacobian(viscous, point, viscosities(dimension), conductivity * viscosity, 1);
+  for (std::size_t i = 0; i < components; ++i) viscous[i][i] += diffusion[dimension];
   for (std::size_t i = 0; i < components; ++i)
     for (std::size_t j = 0; j < components; ++j) {
-      const Pair across = first * flux.at[i][j], spread = second * viscous.at[i][j];
-      shares.to_next.at[i][j] = -across - spread;
-      shares.own.at[i][j] = 2 * spread + (i == j ? 1.0 : 0.0);
-      shares.to_previous.at[i][j] = across - spread;
+      const Pair across = first * flux[i][j], spread = second * viscous[i][j];
+      shares.to_next[i][j] = -across - spread;
+      shares.own[i][j] = 2 * spread + (i == j ? 1.0 : 0.0);
+      shares.to_previous[i][j] = across - spread;
     }
 }
 
-void get(const SystemRow& row, std::size_t q, Matrix& upper, Vector& right) {
+void get(const SystemRow& row, std::size_t q, Matrix<Pair>& upper, Vector<Pair>& right) {
   for (std::size_t i = 0; i < components; ++i) {
-    for (std::size_t j = 0; j < components; ++j) upper.at[i][j] = row.upper[i * components + j].pair[q];
-    right.at[i] = row.right[i].pair[q];
+    for (std::size_t j = 0; j < components; ++j) upper[i][j] = row.upper[i * components + j].pair[q];
+    right[i] = row.right[i].pair[q];
   }
 }
 
-void put(const Matrix& upper, const Vector& right, std::size_t q, SystemRow& row) {
+void put(const Matrix<Pair>& upper, const Vector<Pair>& right, std::size_t q, SystemRow& row) {
   for (std::size_t i = 0; i < components; ++i) {
-    for (std::size_t j = 0; j < components; ++j) row.upper[i * components + j].pair[q] = upper.at[i][j];
-    row.right[i].pair[q] = right.at[i];
+    for (std::size_t j = 0; j < components; ++j) row.upper[i * components + j].pair[q] = upper[i][j];
+    row.right[i].pair[q] = right[i];
   }
 }
 
 // From the row before, which has been eliminated.
-void eliminate_row(const Matrix& left, Matrix diagonal, Matrix upper, std::size_t q, SystemRow* row) {
-  Matrix upper_before;
-  Vector right_before, right;
+void eliminate_row(const Matrix<Pair>& left, Matrix<Pair> diagonal, Matrix<Pair> upper, std::size_t q,
+                   SystemRow* row) {
+  Matrix<Pair> upper_before;
+  Vector<Pair> right_before, right;
   get(row[-1], q, upper_before, right_before);
-  for (std::size_t i = 0; i < components; ++i) right.at[i] = row->right[i].pair[q];
+  for (std::size_t i = 0; i < components; ++i) right[i] = row->right[i].pair[q];
   subtract_product(left, right_before, right);
   subtract_product(left, upper_before, diagonal);
   solve(diagonal, upper, right);

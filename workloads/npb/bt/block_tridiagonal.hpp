@@ -7,12 +7,7 @@
 
 namespace crosscut::npb::bt {
 
-using multipartition::Block;
-using multipartition::Bundle;
-using multipartition::components;
-using multipartition::Index;
-using multipartition::Lines;
-using multipartition::Row;
+using namespace multipartition;
 
 struct BlockTridiagonal {
   static constexpr Index carried = 1;

@@ -1,17 +1,14 @@
-// 5 x 5 blocks, and vectors of 5, of numbers T: of one point (double), or of neighbouring points at once
-// (Lanes).
+// Arithmetic with 5 x 5 matrices and vectors of 5: of one point (double), or of neighbouring points (Lanes).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 
-#include "npb/lu/size.hpp"
+#include "npb/common/jacobian.hpp"
 
 namespace crosscut::npb::lu {
 
-// Two doubles, as every 64-bit processor's plain vector registers hold them.
-using Lanes [[gnu::vector_size(2 * sizeof(double))]] = double;
+using Lanes = Pair;
 inline constexpr std::ptrdiff_t lanes = sizeof(Lanes) / sizeof(double);
 
 inline Lanes load(const double* from) {
@@ -23,12 +20,7 @@ inline Lanes load(const double* from) {
 inline void store(const Lanes& values, double* to) { std::memcpy(to, &values, sizeof values); }
 
 template <typename T>
-using Vector = std::array<T, components>;
-template <typename T>
-using Block = std::array<Vector<T>, components>;  // by row, then column
-
-template <typename T>
-Vector<T> multiply(const Block<T>& block, const Vector<T>& vector) {
+Vector<T> multiply(const Matrix<T>& block, const Vector<T>& vector) {
   Vector<T> product;
   for (std::size_t m = 0; m < components; ++m)
     product[m] = block[m][0] * vector[0] + block[m][1] * vector[1] + block[m][2] * vector[2] +
@@ -39,7 +31,7 @@ Vector<T> multiply(const Block<T>& block, const Vector<T>& vector) {
 // Into its triangular factors, in place, without pivots: of the diagonally dominant blocks that LU has. On
 // the diagonal is left its inverse.
 template <typename T>
-void factor(Block<T>& block) {
+void factor(Matrix<T>& block) {
   for (std::size_t pivot = 0; pivot < components; ++pivot) {
     block[pivot][pivot] = 1.0 / block[pivot][pivot];
     for (std::size_t m = pivot + 1; m < components; ++m) {
@@ -51,7 +43,7 @@ void factor(Block<T>& block) {
 
 // The x of factors x = vector, in place.
 template <typename T>
-void solve(const Block<T>& factors, Vector<T>& vector) {
+void solve(const Matrix<T>& factors, Vector<T>& vector) {
   for (std::size_t m = 1; m < components; ++m)
     for (std::size_t n = 0; n < m; ++n) vector[m] -= factors[m][n] * vector[n];
   for (std::size_t m = components; m-- > 0;) {

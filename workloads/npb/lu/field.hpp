@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "npb/lu/block.hpp"
-#include "npb/lu/size.hpp"
 
 namespace crosscut::npb::lu {
 
@@ -39,11 +38,11 @@ class Field {
   double* row(Index y, Index z) { return values_.data() + offset(y, z); }
   const double* row(Index y, Index z) const { return values_.data() + offset(y, z); }
 
-  Values at(Index x, Index y, Index z) const {
+  State at(Index x, Index y, Index z) const {
     const double* first = row(y, z) + x;
     return {first[0], first[pitch_], first[2 * pitch_], first[3 * pitch_], first[4 * pitch_]};
   }
-  void set(Index x, Index y, Index z, const Values& values) {
+  void set(Index x, Index y, Index z, const State& values) {
     double* to = row(y, z) + x;
     for (std::size_t m = 0; m < components; ++m) to[static_cast<Index>(m) * pitch_] = values[m];
   }

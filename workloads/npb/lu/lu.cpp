@@ -12,9 +12,7 @@
 #include "npb/lu/halo.hpp"
 #include "npb/lu/right_side.hpp"
 #include "npb/lu/size.hpp"
-#include "npb/lu/solution.hpp"
 #include "npb/lu/subdomain.hpp"
-#include "npb/lu/sums.hpp"
 #include "npb/lu/surface.hpp"
 #include "npb/lu/sweeps.hpp"
 
@@ -35,14 +33,14 @@ class Solver {
         forcing_(domain.field(0)),
         change_(domain.field(0)) {
     // What the exact solution must be pushed by to stay as it is.
-    set_exact(domain_, u_);
+    set(exact_solution);
     right_side_.add(u_, halo_, forcing_);
   }
 
-  Values start() {
-    set_initial(domain_, u_);
+  State start() {
+    set(initial_state);
     find_right_side();
-    return norm(world_, domain_, change_);
+    return change_norm();
   }
 
   void sweep() {
@@ -60,11 +58,50 @@ class Solver {
     right_side_.add(u_, halo_, change_);
   }
 
-  Values change_norm() { return norm(world_, domain_, change_); }
-  Values solution_error() { return error(world_, domain_, u_); }
+  // Roots of the mean squares, by component, over all points inside the cube.
+  State change_norm() {
+    return root_of_mean_square([&](Index x, Index y, Index z) { return change_.at(x, y, z); });
+  }
+  State solution_error() {
+    return root_of_mean_square([&](Index x, Index y, Index z) {
+      State away = at_point(exact_solution, x, y, z);
+      const State found = u_.at(x, y, z);
+      for (std::size_t m = 0; m < components; ++m) away[m] -= found[m];
+      return away;
+    });
+  }
   double surface() { return surface_integral(world_, domain_, u_); }
 
  private:
+  using Solution = State(double x, double y, double z);
+
+  // Of a point that this rank counts as (x, y, z).
+  State at_point(Solution solution, Index x, Index y, Index z) const {
+    const double last = domain_.side() - 1;
+    return solution(static_cast<double>(domain_.x().offset + x) / last,
+                    static_cast<double>(domain_.y().offset + y) / last, static_cast<double>(z) / last);
+  }
+
+  void set(Solution solution) {
+    for (Index z = 0; z < domain_.z().points; ++z)
+      for (Index y = 0; y < domain_.y().points; ++y)
+        for (Index x = 0; x < domain_.x().points; ++x) u_.set(x, y, z, at_point(solution, x, y, z));
+  }
+
+  template <typename Value>
+  State root_of_mean_square(Value&& value) {
+    State squares{}, sums{};
+    for (Index z = domain_.z().inner.begin; z < domain_.z().inner.end; ++z)
+      for (Index y = domain_.y().inner.begin; y < domain_.y().inner.end; ++y)
+        for (Index x = domain_.x().inner.begin; x < domain_.x().inner.end; ++x) {
+          const State values = value(x, y, z);
+          for (std::size_t m = 0; m < components; ++m) squares[m] += values[m] * values[m];
+        }
+    world_.all_reduce(squares, sums, MPI_SUM);
+    for (double& sum : sums) sum = std::sqrt(sum / std::pow(domain_.side() - 2, 3));
+    return sums;
+  }
+
   template <typename Visit>
   void for_each_inner_row(Visit&& visit) {
     const Range x = domain_.x().inner;
@@ -117,9 +154,9 @@ Outcome run(Communicator& world, const Options& options) {
     if (i == size.iterations) solver.change_norm();
     solver.find_right_side();
   }
-  const Values residual = solver.change_norm();
+  const State residual = solver.change_norm();
   section.stop(outcome);
-  const Values away = solver.solution_error();
+  const State away = solver.solution_error();
   const double surface = solver.surface();
   outcome.million_operations = 1e-6 * size.iterations * operations(size.side);
   const std::string side = std::to_string(size.side);

@@ -6,17 +6,7 @@ namespace crosscut::npb::lu {
 
 namespace {
 
-// Of fourth differences, at a point of the cube and at the two before and the two after it; on its faces and
-// beyond none is taken.
-using Weights = std::array<double, 5>;
-
-Weights weights_at(Index point, int side) {
-  if (point == 1) return {0, 0, 5, -4, 1};
-  if (point == 2) return {0, -4, 6, -4, 1};
-  if (point == side - 3) return {1, -4, 6, -4, 0};
-  if (point == side - 2) return {1, -4, 5, 0, 0};
-  return {1, -4, 6, -4, 1};
-}
+using Weights = std::array<double, 5>;  // of fourth differences
 
 // Rows at x = 0: the points of a row, and those before and after them along some dimension.
 struct Surroundings {
@@ -27,8 +17,8 @@ struct Surroundings {
 
 // Adds what a dimension has to say of all components of points `x`.
 void add_differences(const Surroundings& around, Index pitch, Range x, const Weights& weights,
-                     const Spacing& spacing, double diffusion_factor, double* to) {
-  const double first = spacing.first, second = spacing.second, d = diffusion_factor;
+                     const Grid& grid, double diffusion_factor, double* to) {
+  const double first = grid.first_weight(), second = grid.second_weight(), d = diffusion_factor;
   const Weights w = weights;
   for (Index m = 0; m < components; ++m) {
     const Index at = m * pitch;
@@ -54,7 +44,7 @@ void add_differences(const Surroundings& around, Index pitch, Range x, const Wei
 
 RightSide::RightSide(const Subdomain& domain)
     : domain_(domain),
-      spacing_(domain.side()),
+      grid_{.points = domain.side()},
       pitch_(domain.field(0).pitch()),
       fluxes_{Fluxes(pitch_), Fluxes(pitch_), Fluxes(pitch_)} {}
 
@@ -65,14 +55,18 @@ void RightSide::Fluxes::find(const double* row, Index pitch) {
     Vector<Lanes> u;
     for (std::size_t m = 0; m < components; ++m)
       u[m] = load(row - Field::layers + static_cast<Index>(m) * pitch + x);
-    const State state(u);
-    const auto flux = lu::flux<dimension>(u, state);
-    const auto diffused = lu::diffused<dimension>(state);
+    const Point point = point_of(u);
+    const auto flux = lu::flux<dimension>(u, point);
+    const auto diffused = lu::diffused<dimension>(point);
     for (std::size_t m = 0; m < components; ++m) {
       store(flux[m], flux_.data() + static_cast<Index>(m) * pitch + x);
       if (m > 0) store(diffused[m - 1], diffused_.data() + static_cast<Index>(m) * pitch + x);
     }
   }
+}
+
+std::array<double, 5> RightSide::weights_at(const Share& own, Index at) const {
+  return fourth_difference(static_cast<int>(own.offset + at), grid_.points);
 }
 
 void RightSide::add_along_x(const double* row, double* out) {
@@ -83,11 +77,11 @@ void RightSide::add_along_x(const double* row, double* out) {
                             {flux - 1, flux, flux + 1},
                             {diffused - 1, diffused, diffused + 1}};
   const Range inner = domain_.x().inner;
-  const auto weights = [&](Index x) { return weights_at(domain_.x().offset + x, domain_.side()); };
+  const auto weights = [&](Index x) { return weights_at(domain_.x(), x); };
   for (Range part{inner.begin, 0}; part.begin < inner.end; part.begin = part.end) {
     part.end = part.begin + 1;
     while (part.end < inner.end && weights(part.end) == weights(part.begin)) ++part.end;
-    add_differences(around, pitch_, part, weights(part.begin), spacing_, diffusion[0], out);
+    add_differences(around, pitch_, part, weights(part.begin), grid_, diffusion[0], out);
   }
 }
 
@@ -105,8 +99,8 @@ void RightSide::add_across_rows(const double* first, Index step, Range rows, dou
     const Surroundings around{{row(n - 2), row(n - 1), row(n), row(n + 1), row(n + 2)},
                               {before.flux(), at.flux(), after.flux()},
                               {before.diffused(), at.diffused(), after.diffused()}};
-    add_differences(around, pitch_, domain_.x().inner, weights_at(own.offset + n, domain_.side()), spacing_,
-                    diffusion[dimension], out + n * step);
+    add_differences(around, pitch_, domain_.x().inner, weights_at(own, n), grid_, diffusion[dimension],
+                    out + n * step);
   }
 }
 

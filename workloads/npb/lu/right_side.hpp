@@ -37,13 +37,15 @@ class RightSide {
     std::vector<double> diffused_;  // of density 0
   };
 
+  // Of the fourth difference at a point that this rank counts as `at`.
+  std::array<double, 5> weights_at(const Share& own, Index at) const;
   void add_along_x(const double* row, double* out);
   // Across `rows` of which one is `step` numbers after the other, `first` that of index 0.
   template <std::size_t dimension>
   void add_across_rows(const double* first, Index step, Range rows, double* out);
 
   const Subdomain& domain_;
-  Spacing spacing_;
+  Grid grid_;
   Index pitch_;
   std::array<Fluxes, 3> fluxes_;  // of a row and those before and after it
 };

@@ -1,21 +1,17 @@
 // Sizes of LU, and what comes out of it: NPB 3.4, LU (npbparams, verify).
 #pragma once
 
-#include <array>
-
+#include "npb/common/gas.hpp"
 #include "npb/common/problem_class.hpp"
 
 namespace crosscut::npb::lu {
-
-inline constexpr int components = 5;  // density, three of momentum, energy
-using Values = std::array<double, components>;
 
 struct Size {
   int side;  // points along each dimension
   int iterations;
   double time_step;
-  Values residual;  // root of the mean square, by component
-  Values error;     // against the exact solution, likewise
+  State residual;  // root of the mean square, by component
+  State error;     // against the exact solution, likewise
   double surface_integral;
 };
 

@@ -98,8 +98,8 @@ class Integral {
 
  private:
   double pressure_at(Index at_x, Index at_y, Index at_z) const {
-    const Values values = u_.at(at_x, at_y, at_z);
-    return pressure(State<double>(values), values[0]);
+    const State values = u_.at(at_x, at_y, at_z);
+    return pressure(point_of(values), values[density]);
   }
 
   // First corners, among this rank's points, of squares within the box.

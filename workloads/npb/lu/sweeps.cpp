@@ -21,7 +21,7 @@ Vector<double> lane_of(const Vector<Lanes>& all, Index lane) {
   return {all[0][lane], all[1][lane], all[2][lane], all[3][lane], all[4][lane]};
 }
 
-Block<double> lane_of(const Block<Lanes>& all, Index lane) {
+Matrix<double> lane_of(const Matrix<Lanes>& all, Index lane) {
   return {lane_of(all[0], lane), lane_of(all[1], lane), lane_of(all[2], lane), lane_of(all[3], lane),
           lane_of(all[4], lane)};
 }
@@ -29,30 +29,28 @@ Block<double> lane_of(const Block<Lanes>& all, Index lane) {
 }  // namespace
 
 Sweeps::Sweeps(const Subdomain& domain, double time_step)
-    : domain_(domain), time_step_(time_step), spacing_(domain.side()) {}
+    : domain_(domain), grid_{domain.side(), time_step} {}
 
-Block<Lanes> Sweeps::diagonal(const State<Lanes>& own) const {
+Matrix<Lanes> Sweeps::diagonal(const Point<Lanes>& own) const {
   // All three dimensions at once, with two neighbours along each.
-  constexpr double viscosity_sum = c34 * (viscosity(x, x) + viscosity(y, x) + viscosity(z, x));
+  constexpr double viscous = viscosity * (stretching + 2);
   constexpr double diffusion_sum = diffusion[x] + diffusion[y] + diffusion[z];
-  const double factor = 2 * time_step_ * spacing_.second;
-  Block<Lanes> block{};
+  const double factor = 2 * grid_.time_step * grid_.second_weight();
+  Matrix<Lanes> block{};
   for (std::size_t m = 0; m < components; ++m) block[m][m] += 1 + factor * diffusion_sum;
-  add_diffusion_jacobian(block, own, {viscosity_sum, viscosity_sum, viscosity_sum}, 3 * c1345, factor);
+  add_diffusion_jacobian(block, own, {viscous, viscous, viscous}, 3 * heat_diffusion, factor);
   return block;
 }
 
 template <std::size_t dimension, Sweeps::Way way>
-Block<Lanes> Sweeps::off_diagonal(const State<Lanes>& neighbour) const {
-  constexpr std::array<double, dimensions> viscosities{
-      c34 * viscosity(dimension, x), c34 * viscosity(dimension, y), c34 * viscosity(dimension, z)};
-  const double carried = (way == Way::lower ? -1 : 1) * time_step_ * spacing_.first;
-  const double diffused = -time_step_ * spacing_.second;
-  Block<Lanes> block = flux_jacobian<dimension>(neighbour);
+Matrix<Lanes> Sweeps::off_diagonal(const Point<Lanes>& neighbour) const {
+  const double carried = (way == Way::lower ? -1 : 1) * grid_.time_step * grid_.first_weight();
+  const double diffused = -grid_.time_step * grid_.second_weight();
+  Matrix<Lanes> block = flux_jacobian(neighbour, dimension);
   for (auto& row : block)
     for (auto& value : row) value *= carried;
   for (std::size_t m = 0; m < components; ++m) block[m][m] += diffused * diffusion[dimension];
-  add_diffusion_jacobian(block, neighbour, viscosities, c1345, diffused);
+  add_diffusion_jacobian(block, neighbour, viscosities(dimension), heat_diffusion, diffused);
   return block;
 }
 
@@ -60,10 +58,10 @@ template <Sweeps::Way way>
 Sweeps::Prepared Sweeps::prepare(const double* u, const double* change, const Field& shape) const {
   constexpr Index towards = way == Way::lower ? -1 : 1;
   const Index pitch = shape.pitch(), to_y = towards * shape.y_step(), to_z = towards * shape.z_step();
-  const auto state = [pitch](const double* at) { return State(load_all(at, pitch)); };
-  const auto from_y = multiply(off_diagonal<y, way>(state(u + to_y)), load_all(change + to_y, pitch));
-  const auto from_z = multiply(off_diagonal<z, way>(state(u + to_z)), load_all(change + to_z, pitch));
-  Prepared prepared{from_y, off_diagonal<x, way>(state(u + towards)), diagonal(state(u))};
+  const auto point = [pitch](const double* at) { return point_of(load_all(at, pitch)); };
+  const auto from_y = multiply(off_diagonal<y, way>(point(u + to_y)), load_all(change + to_y, pitch));
+  const auto from_z = multiply(off_diagonal<z, way>(point(u + to_z)), load_all(change + to_z, pitch));
+  Prepared prepared{from_y, off_diagonal<x, way>(point(u + towards)), diagonal(point(u))};
   for (std::size_t m = 0; m < components; ++m) prepared.sum[m] += from_z[m];
   factor(prepared.factors);
   return prepared;
@@ -87,7 +85,7 @@ template <Sweeps::Way way>
       const Vector<double> from_x = multiply(lane_of(prepared.along_x, lane), found);
       for (std::size_t m = 0; m < components; ++m) {
         const double sum = relaxation * (prepared.sum[m][lane] + from_x[m]);
-        found[m] = lower ? time_step_ * own[static_cast<Index>(m) * pitch] - sum : sum;
+        found[m] = lower ? grid_.time_step * own[static_cast<Index>(m) * pitch] - sum : sum;
       }
       lu::solve(lane_of(prepared.factors, lane), found);
       for (std::size_t m = 0; m < components; ++m) {

@@ -28,9 +28,9 @@ class Sweeps {
 
   // Of points that lie together along x, what does not depend on one another's solution.
   struct Prepared {
-    Vector<Lanes> sum;     // what neighbours along y and z contribute
-    Block<Lanes> along_x;  // by which the neighbour along x does
-    Block<Lanes> factors;  // of the diagonal's block
+    Vector<Lanes> sum;      // what neighbours along y and z contribute
+    Matrix<Lanes> along_x;  // by which the neighbour along x does
+    Matrix<Lanes> factors;  // of the diagonal's block
   };
 
   template <Way way>
@@ -38,12 +38,11 @@ class Sweeps {
   template <Way way>
   void solve_row(const double* u, double* change, const Field& shape) const;
   template <std::size_t dimension, Way way>
-  Block<Lanes> off_diagonal(const State<Lanes>& neighbour) const;
-  Block<Lanes> diagonal(const State<Lanes>& own) const;
+  Matrix<Lanes> off_diagonal(const Point<Lanes>& neighbour) const;
+  Matrix<Lanes> diagonal(const Point<Lanes>& own) const;
 
   const Subdomain& domain_;
-  double time_step_;
-  Spacing spacing_;
+  Grid grid_;
 };
 
 }  // namespace crosscut::npb::lu

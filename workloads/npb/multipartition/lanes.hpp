@@ -2,12 +2,9 @@
 // register, and some registers one after another, so that one's divisions are done while others multiply.
 #pragma once
 
-#include <cstddef>
+#include "npb/common/jacobian.hpp"
 
 namespace crosscut::npb::multipartition {
-
-// Of 16 bytes, which every 64-bit processor's registers have. An extension that GCC and Clang share.
-using Pair [[gnu::vector_size(16)]] = double;
 
 inline constexpr std::size_t pairs = 4;
 inline constexpr std::size_t width = 2 * pairs;

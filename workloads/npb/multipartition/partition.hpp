@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "npb/multipartition/gas.hpp"
+#include "npb/common/gas.hpp"
 
 namespace crosscut::npb::multipartition {
 

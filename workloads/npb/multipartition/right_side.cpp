@@ -56,13 +56,12 @@ void add_fourth(const Row& row, double weight, const std::array<double, 5>& diff
 
 void add_momentum(const Block& block, const Row& row, std::size_t across, std::size_t of,
                   std::array<Values, components>& sum) {
-  const bool along = of == across;
-  const double viscous = viscosity * block.grid.second_weight() * (along ? stretching : 1);
+  const double viscous = viscosities(across)[of] * block.grid.second_weight();
   const double flux = -block.grid.first_weight();
   Values& out = sum[momentum(of)];
   add_second(row, viscous, block.velocity[of], out);
   add_first(row, flux, block.solution[momentum(of)], block.velocity[across], out);
-  if (along) add_first(row, flux, block.pressure, out);
+  if (of == across) add_first(row, flux, block.pressure, out);
 }
 
 void add_energy(const Block& block, const Row& row, std::size_t across, std::array<Values, components>& sum) {

@@ -5,8 +5,6 @@
 
 namespace crosscut::npb::sp {
 
-using namespace multipartition;
-
 namespace {
 
 constexpr double half_root = std::numbers::sqrt2 / 2;

@@ -8,9 +8,7 @@
 
 namespace crosscut::npb::sp {
 
-using multipartition::Block;
-using multipartition::components;
-using multipartition::Lanes;
+using namespace multipartition;
 
 // In the cell and one layer around it.
 void find_sound(Block& block);

@@ -4,8 +4,6 @@
 
 namespace crosscut::npb::sp {
 
-using namespace multipartition;
-
 namespace {
 
 constexpr std::size_t systems = 3;

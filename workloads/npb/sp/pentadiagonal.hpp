@@ -9,11 +9,7 @@
 
 namespace crosscut::npb::sp {
 
-using multipartition::Block;
-using multipartition::Bundle;
-using multipartition::Index;
-using multipartition::Lines;
-using multipartition::Row;
+using namespace multipartition;
 
 struct Pentadiagonal {
   static constexpr Index carried = 2;

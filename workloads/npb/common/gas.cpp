@@ -1,6 +1,6 @@
-#include "npb/multipartition/gas.hpp"
+#include "npb/common/gas.hpp"
 
-namespace crosscut::npb::multipartition {
+namespace crosscut::npb {
 
 namespace {
 
@@ -54,4 +54,4 @@ std::array<double, 5> fourth_difference(int position, int points) {
   return {1, -4, 6, -4, 1};
 }
 
-}  // namespace crosscut::npb::multipartition
+}  // namespace crosscut::npb

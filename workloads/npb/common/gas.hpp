@@ -1,16 +1,16 @@
-// The gas of SP and BT (RNR-94-007, section 3): the compressible Navier-Stokes equations on a unit cube, made
-// artificial where that makes them simpler, with a forcing term such that a polynomial solves them.
+// The gas of BT, LU and SP (RNR-94-007, section 3): the compressible Navier-Stokes equations on a unit cube,
+// made artificial where that makes them simpler, with a forcing term such that a polynomial solves them.
 #pragma once
 
 #include <array>
 #include <cstddef>
 
-namespace crosscut::npb::multipartition {
+namespace crosscut::npb {
 
 inline constexpr std::size_t dimensions = 3;
 inline constexpr std::size_t density = 0;
 inline constexpr std::size_t energy = 4;
-inline constexpr std::size_t components = 5;
+inline constexpr int components = 5;
 
 constexpr std::size_t momentum(std::size_t dimension) { return 1 + dimension; }
 
@@ -23,6 +23,13 @@ inline constexpr double heat_ratio_less_one = 0.4;  // k2
 inline constexpr double viscosity = 0.1;            // k3 k4
 inline constexpr double conductivity = 1.4 * 1.4;   // k1 k5, as a multiple of the viscosity
 inline constexpr double stretching = 4.0 / 3;  // viscosity along the flow, as a multiple of that across it
+
+// Viscosity of the momentum along each dimension, in the flow along `dimension`.
+constexpr std::array<double, dimensions> viscosities(std::size_t dimension) {
+  std::array<double, dimensions> result{viscosity, viscosity, viscosity};
+  result[dimension] *= stretching;
+  return result;
+}
 
 // Artificial second-order diffusion along each dimension, the same for all components.
 inline constexpr std::array<double, dimensions> diffusion{0.75, 0.75, 1.0};
@@ -48,4 +55,4 @@ State initial_state(double x, double y, double z);
 // the boundary it is one that does without the points beyond.
 std::array<double, 5> fourth_difference(int position, int points);
 
-}  // namespace crosscut::npb::multipartition
+}  // namespace crosscut::npb
