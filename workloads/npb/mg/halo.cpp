@@ -1,7 +1,5 @@
 #include "npb/mg/halo.hpp"
 
-#include <array>
-
 namespace crosscut::npb::mg {
 
 namespace {
@@ -12,23 +10,22 @@ constexpr std::size_t up = 1;
 // By the way that the message goes.
 int tag(std::size_t dimension, std::size_t way) { return static_cast<int>(10 * (dimension + 1) + way); }
 
-// Layers `begin` up to but not including `end` across a dimension. Along the dimensions before it the layers
-// around the grid have been exchanged and go along; along those after it they have not.
-Box inner_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
+// Layers `begin` up to but not including `end` across a dimension.
+Box whole_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
   Box box = grid.all();
-  for (std::size_t later = dimension + 1; later < dimensions; ++later) {
-    box.begin[later] += 1;
-    box.end[later] -= 1;
-  }
   box.begin[dimension] = begin;
   box.end[dimension] = end;
   return box;
 }
 
-Box whole_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
-  Box box = grid.all();
-  box.begin[dimension] = begin;
-  box.end[dimension] = end;
+// Along the dimensions before this one the layers around the grid have been exchanged and go along; along
+// those after it they have not.
+Box inner_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
+  Box box = whole_layers(grid, dimension, begin, end);
+  for (std::size_t later = dimension + 1; later < dimensions; ++later) {
+    box.begin[later] += 1;
+    box.end[later] -= 1;
+  }
   return box;
 }
 
@@ -40,28 +37,37 @@ void Halo::exchange(Grid& grid, const Level& level) {
     world_.size() == 1 ? copy_across(grid, dimension) : exchange_across(grid, level, dimension);
 }
 
-void Halo::send(const Grid& grid, const Box& box, int rank, int message_tag) {
-  out_.resize(box.size());
-  grid.copy_out(box, out_);
-  world_.send(out_, rank, message_tag);
+void Halo::send(const Grid& grid, const Level& level, std::size_t dimension, const Boxes& from) {
+  for (const std::size_t way : {up, down}) {
+    out_.resize(from[way].size());
+    grid.copy_out(from[way], out_);
+    world_.send(out_, level.neighbours[dimension][way], tag(dimension, way));
+  }
 }
 
-void Halo::exchange_across(Grid& grid, const Level& level, std::size_t dimension) {
-  const std::size_t last = grid.extent(dimension) - 1;
-  const auto& ranks = level.neighbours[dimension];
-  const std::array into{inner_layers(grid, dimension, last, last + 1), inner_layers(grid, dimension, 0, 1)};
+template <typename Meanwhile>
+void Halo::receive(Grid& grid, const Level& level, std::size_t dimension, const Boxes& into,
+                   Meanwhile&& meanwhile) {
   std::array<std::vector<double>, 2> layers;
   std::array<MPI_Request, 2> requests{};
   for (const std::size_t way : {down, up}) {
     layers[way].resize(into[way].size());
-    requests[way] = world_.receive_later(layers[way], ranks[1 - way], tag(dimension, way));
+    requests[way] =
+        world_.receive_later(layers[way], level.neighbours[dimension][1 - way], tag(dimension, way));
   }
-  send(grid, inner_layers(grid, dimension, last - 1, last), ranks[up], tag(dimension, up));
-  send(grid, inner_layers(grid, dimension, 1, 2), ranks[down], tag(dimension, down));
+  meanwhile();
   for (const std::size_t way : {down, up}) {
     world_.wait(requests[way]);
     grid.copy_in(into[way], layers[way]);
   }
+}
+
+void Halo::exchange_across(Grid& grid, const Level& level, std::size_t dimension) {
+  const std::size_t last = grid.extent(dimension) - 1;
+  const auto layer = [&](std::size_t at) { return inner_layers(grid, dimension, at, at + 1); };
+  receive(grid, level, dimension, {layer(last), layer(0)}, [&] {
+    send(grid, level, dimension, {layer(1), layer(last - 1)});
+  });
 }
 
 // One rank is its own neighbour; NPB then sends nothing.
@@ -75,37 +81,19 @@ void Halo::copy_across(Grid& grid, std::size_t dimension) {
   }
 }
 
+// A rank that is given its part has one point along this dimension, and the layer around it: 0, 1, 2. The
+// rank below has computed the first two, the rank above the last one.
 void Halo::give_to_idle(Grid& grid, const Level& level) {
   if (world_.size() == 1) return;
   for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
-    if (level.is_given[dimension]) take(grid, level, dimension);
-    if (level.gives[dimension]) give(grid, level, dimension);
+    const std::size_t last = grid.extent(dimension) - 1;
+    const auto layers = [&](std::size_t begin, std::size_t end) {
+      return whole_layers(grid, dimension, begin, end);
+    };
+    if (level.is_given[dimension])
+      receive(grid, level, dimension, {layers(last, last + 1), layers(0, 2)}, [] {});
+    if (level.gives[dimension]) send(grid, level, dimension, {layers(1, 2), layers(last - 1, last + 1)});
   }
-}
-
-// A rank that is given its part has one point along this dimension, and the layer around it: 0, 1, 2. The
-// rank below has computed the first two, the rank above the last one.
-void Halo::take(Grid& grid, const Level& level, std::size_t dimension) {
-  const std::size_t last = grid.extent(dimension) - 1;
-  const std::array into{whole_layers(grid, dimension, last, last + 1), whole_layers(grid, dimension, 0, 2)};
-  std::array<std::vector<double>, 2> layers;
-  std::array<MPI_Request, 2> requests{};
-  for (const std::size_t way : {down, up}) {
-    layers[way].resize(into[way].size());
-    requests[way] =
-        world_.receive_later(layers[way], level.neighbours[dimension][1 - way], tag(dimension, way));
-  }
-  for (const std::size_t way : {down, up}) {
-    world_.wait(requests[way]);
-    grid.copy_in(into[way], layers[way]);
-  }
-}
-
-void Halo::give(const Grid& grid, const Level& level, std::size_t dimension) {
-  const std::size_t last = grid.extent(dimension) - 1;
-  const auto& ranks = level.neighbours[dimension];
-  send(grid, whole_layers(grid, dimension, last - 1, last + 1), ranks[up], tag(dimension, up));
-  send(grid, whole_layers(grid, dimension, 1, 2), ranks[down], tag(dimension, down));
 }
 
 }  // namespace crosscut::npb::mg

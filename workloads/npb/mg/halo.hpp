@@ -1,6 +1,7 @@
 // The messages of MG between neighbours (NPB 3.3, MG/mg.f: comm3, comm3_ex).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -23,11 +24,15 @@ class Halo {
   void give_to_idle(Grid& grid, const Level& level);
 
  private:
+  using Boxes = std::array<Box, 2>;  // what goes down, what goes up
+
   void exchange_across(Grid& grid, const Level& level, std::size_t dimension);
   void copy_across(Grid& grid, std::size_t dimension);
-  void take(Grid& grid, const Level& level, std::size_t dimension);
-  void give(const Grid& grid, const Level& level, std::size_t dimension);
-  void send(const Grid& grid, const Box& box, int rank, int tag);
+  void send(const Grid& grid, const Level& level, std::size_t dimension, const Boxes& from);
+  // `meanwhile` runs between the posting of both receives and their ends.
+  template <typename Meanwhile>
+  void receive(Grid& grid, const Level& level, std::size_t dimension, const Boxes& into,
+               Meanwhile&& meanwhile);
 
   Communicator& world_;
   std::vector<double> out_;
