@@ -66,8 +66,8 @@ TEST(through_the_variables_of_all_dimensions_and_back_nothing_changes) {
     for (Index p = 1; p + 1 < lines.length(); ++p) {
       Lanes right[components];
       for (std::size_t m = 0; m < components; ++m) right[m] = bundle.load(block.right[m], p);
-      turn_x_to_y(right);
-      turn_y_to_z(right);
+      turn_to_next(0, right);
+      turn_to_next(1, right);
       for (std::size_t m = 0; m < components; ++m) bundle.store(right[m], block.right[m], p);
     }
   from_characteristic_of_z(block);

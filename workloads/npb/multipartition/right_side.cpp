@@ -12,35 +12,27 @@ struct Row {
   Index stride;
 };
 
-// f(+1) - f(-1)
-void add_first(const Row& row, double weight, const Values& f, Values& sum) {
-  const double* at = f.data() + row.begin;
-  double* __restrict out = sum.data() + row.begin;
-  for (Index i = 0; i < row.size; ++i) out[i] += weight * (at[i + row.stride] - at[i - row.stride]);
+// A function of a point: one value, or the product of two.
+auto of(const Values& f, const Row& row) {
+  return [at = f.data() + row.begin](Index i) { return at[i]; };
+}
+auto of(const Values& f, const Values& g, const Row& row) {
+  return [a = f.data() + row.begin, b = g.data() + row.begin](Index i) { return a[i] * b[i]; };
 }
 
-// The same of the product f g.
-void add_first(const Row& row, double weight, const Values& f, const Values& g, Values& sum) {
-  const double *a = f.data() + row.begin, *b = g.data() + row.begin;
+// f(+1) - f(-1)
+template <typename Function>
+void add_first(const Row& row, double weight, Function f, Values& sum) {
   double* __restrict out = sum.data() + row.begin;
-  const Index s = row.stride;
-  for (Index i = 0; i < row.size; ++i) out[i] += weight * (a[i + s] * b[i + s] - a[i - s] * b[i - s]);
+  for (Index i = 0; i < row.size; ++i) out[i] += weight * (f(i + row.stride) - f(i - row.stride));
 }
 
 // f(+1) - 2 f + f(-1)
-void add_second(const Row& row, double weight, const Values& f, Values& sum) {
-  const double* at = f.data() + row.begin;
+template <typename Function>
+void add_second(const Row& row, double weight, Function f, Values& sum) {
   double* __restrict out = sum.data() + row.begin;
   const Index s = row.stride;
-  for (Index i = 0; i < row.size; ++i) out[i] += weight * (at[i + s] - 2 * at[i] + at[i - s]);
-}
-
-void add_second(const Row& row, double weight, const Values& f, const Values& g, Values& sum) {
-  const double *a = f.data() + row.begin, *b = g.data() + row.begin;
-  double* __restrict out = sum.data() + row.begin;
-  const Index s = row.stride;
-  for (Index i = 0; i < row.size; ++i)
-    out[i] += weight * (a[i + s] * b[i + s] - 2 * (a[i] * b[i]) + a[i - s] * b[i - s]);
+  for (Index i = 0; i < row.size; ++i) out[i] += weight * (f(i + s) - 2 * f(i) + f(i - s));
 }
 
 void add_fourth(const Row& row, double weight, const std::array<double, 5>& difference, const Values& f,
@@ -54,14 +46,14 @@ void add_fourth(const Row& row, double weight, const std::array<double, 5>& diff
         weight * (w0 * at[i - 2 * s] + w1 * at[i - s] + w2 * at[i] + w3 * at[i + s] + w4 * at[i + 2 * s]);
 }
 
-void add_momentum(const Block& block, const Row& row, std::size_t across, std::size_t of,
+void add_momentum(const Block& block, const Row& row, std::size_t across, std::size_t which,
                   std::array<Values, components>& sum) {
-  const double viscous = viscosities(across)[of] * block.grid.second_weight();
+  const double viscous = viscosities(across)[which] * block.grid.second_weight();
   const double flux = -block.grid.first_weight();
-  Values& out = sum[momentum(of)];
-  add_second(row, viscous, block.velocity[of], out);
-  add_first(row, flux, block.solution[momentum(of)], block.velocity[across], out);
-  if (of == across) add_first(row, flux, block.pressure, out);
+  Values& out = sum[momentum(which)];
+  add_second(row, viscous, of(block.velocity[which], row), out);
+  add_first(row, flux, of(block.solution[momentum(which)], block.velocity[across], row), out);
+  if (which == across) add_first(row, flux, of(block.pressure, row), out);
 }
 
 void add_energy(const Block& block, const Row& row, std::size_t across, std::array<Values, components>& sum) {
@@ -69,11 +61,11 @@ void add_energy(const Block& block, const Row& row, std::size_t across, std::arr
   const double flux = -block.grid.first_weight();
   const Values& velocity = block.velocity[across];
   Values& out = sum[energy];
-  add_second(row, viscous * (1 - conductivity), block.kinetic, out);
-  add_second(row, viscous / 6, velocity, velocity, out);
-  add_second(row, viscous * conductivity, block.solution[energy], block.inverse_density, out);
-  add_first(row, flux, block.solution[energy], velocity, out);
-  add_first(row, flux, block.pressure, velocity, out);
+  add_second(row, viscous * (1 - conductivity), of(block.kinetic, row), out);
+  add_second(row, viscous / 6, of(velocity, velocity, row), out);
+  add_second(row, viscous * conductivity, of(block.solution[energy], block.inverse_density, row), out);
+  add_first(row, flux, of(block.solution[energy], velocity, row), out);
+  add_first(row, flux, of(block.pressure, velocity, row), out);
 }
 
 // Along x every point of a row has a position of its own: those next to the boundary go one by one.
@@ -100,9 +92,9 @@ void add_row(const Block& block, Index j, Index k, std::array<Values, components
   for (std::size_t d = 0; d < dimensions; ++d) {
     const Row row{block.shape.at(cell.begin[0], j, k), cell.end[0] - cell.begin[0], block.shape.stride(d)};
     for (std::size_t m = 0; m < components; ++m)
-      add_second(row, diffusion[d] * block.grid.second_weight(), block.solution[m], sum[m]);
-    add_first(row, -block.grid.first_weight(), block.solution[momentum(d)], sum[density]);
-    for (std::size_t of = 0; of < dimensions; ++of) add_momentum(block, row, d, of, sum);
+      add_second(row, diffusion[d] * block.grid.second_weight(), of(block.solution[m], row), sum[m]);
+    add_first(row, -block.grid.first_weight(), of(block.solution[momentum(d)], row), sum[density]);
+    for (std::size_t c = 0; c < dimensions; ++c) add_momentum(block, row, d, c, sum);
     add_energy(block, row, d, sum);
     if (d == 0) {
       add_dissipation_along_x(block, row, sum);

@@ -39,8 +39,8 @@ class Sweep {
   }
 
   void solve(std::size_t dimension) {
-    eliminate(dimension);
-    substitute(dimension);
+    pass<true>(dimension);
+    pass<false>(dimension);
   }
 
  private:
@@ -50,51 +50,38 @@ class Sweep {
   static constexpr std::size_t sent_back = System::carried * components;
   static constexpr int first_tag = 6;  // those before are faces'
 
-  void eliminate(std::size_t dimension) {
-    MPI_Request sent = MPI_REQUEST_NULL;
-    for (int place = 0; place < partition_.side(); ++place) {
-      const std::size_t cell = partition_.cell_at(dimension, place);
-      const Lines& lines = lines_[dimension][cell];
-      make_room(cell, lines);
-      if (place > 0) receive(lines, sent_forward, partition_.predecessor(dimension), first_tag, sent);
-      const double* next = in_.data();
-      for (std::size_t b = 0; b < lines.bundles().size(); ++b) {
-        const Bundle& bundle = lines.bundles()[b];
-        SystemRow* rows = rows_of(cell, lines, b);
-        if (place == 0)
-          std::fill(rows - carried, rows, SystemRow{});
-        else
-          next = unpack(next, bundle, rows - carried, true);
-        System::eliminate(blocks_[cell], bundle, lines, rows);
-      }
-      if (place + 1 == partition_.side()) return;
-      pack(cell, lines, lines.length() - carried, true);
-      sent = send(lines, sent_forward, partition_.successor(dimension), first_tag);
-    }
-  }
-
-  void substitute(std::size_t dimension) {
-    MPI_Request sent = MPI_REQUEST_NULL;
+  // From the first cell to the last, or back.
+  template <bool forward>
+  void pass(std::size_t dimension) {
     const int last = partition_.side() - 1;
-    for (int place = last; place >= 0; --place) {
-      const std::size_t cell = partition_.cell_at(dimension, place);
+    const int next_rank = partition_.successor(dimension), previous_rank = partition_.predecessor(dimension);
+    constexpr std::size_t sent_rows = forward ? sent_forward : sent_back;
+    constexpr int tag = first_tag + (forward ? 0 : 1);
+    MPI_Request sent = MPI_REQUEST_NULL;
+    for (int done = 0; done <= last; ++done) {
+      const std::size_t cell = partition_.cell_at(dimension, forward ? done : last - done);
       const Lines& lines = lines_[dimension][cell];
-      if (place < last) receive(lines, sent_back, partition_.successor(dimension), first_tag + 1, sent);
+      if (forward) make_room(cell, lines);
+      if (done > 0) receive(lines, sent_rows, forward ? previous_rank : next_rank, tag, sent);
       const double* next = in_.data();
       for (std::size_t b = 0; b < lines.bundles().size(); ++b) {
         const Bundle& bundle = lines.bundles()[b];
         SystemRow* rows = rows_of(cell, lines, b);
-        SystemRow* end = rows + lines.length();
-        if (place == last)
-          std::fill(end, end + carried, SystemRow{});
+        SystemRow* carried_here = forward ? rows - carried : rows + lines.length();
+        if (done == 0)
+          std::fill(carried_here, carried_here + carried, SystemRow{});
         else
-          next = unpack(next, bundle, end, false);
-        System::substitute(lines, rows);
-        System::store(blocks_[cell], bundle, lines, rows);
+          next = unpack(next, bundle, carried_here, forward);
+        if (forward) {
+          System::eliminate(blocks_[cell], bundle, lines, rows);
+        } else {
+          System::substitute(lines, rows);
+          System::store(blocks_[cell], bundle, lines, rows);
+        }
       }
-      if (place == 0) return;
-      pack(cell, lines, 0, false);
-      sent = send(lines, sent_back, partition_.predecessor(dimension), first_tag + 1);
+      if (done == last) return;
+      pack(cell, lines, forward ? lines.length() - carried : 0, forward);
+      sent = send(lines, sent_rows, forward ? next_rank : previous_rank, tag);
     }
   }
 

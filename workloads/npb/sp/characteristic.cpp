@@ -91,29 +91,17 @@ void from_characteristic_of_z(Block& block) {
   });
 }
 
-void turn_x_to_y(Lanes (&right)[components]) {
+void turn_to_next(std::size_t dimension, Lanes (&right)[components]) {
+  const std::size_t first = dimension, second = dimension + 1, across = dimension == 0 ? 2 : 0;
   for (std::size_t q = 0; q < pairs; ++q) {
-    const Pair r0 = right[0].pair[q], r1 = right[1].pair[q], r2 = right[2].pair[q];
+    const Pair a = right[first].pair[q], b = right[second].pair[q], c = half_root * right[across].pair[q];
     const Pair difference = half_root * (right[3].pair[q] - right[4].pair[q]);
     const Pair mean = 0.5 * (right[3].pair[q] + right[4].pair[q]);
-    right[0].pair[q] = -r1;
-    right[1].pair[q] = r0;
-    right[2].pair[q] = difference;
-    right[3].pair[q] = mean - half_root * r2;
-    right[4].pair[q] = mean + half_root * r2;
-  }
-}
-
-void turn_y_to_z(Lanes (&right)[components]) {
-  for (std::size_t q = 0; q < pairs; ++q) {
-    const Pair r0 = right[0].pair[q], r1 = right[1].pair[q], r2 = right[2].pair[q];
-    const Pair difference = half_root * (right[3].pair[q] - right[4].pair[q]);
-    const Pair mean = 0.5 * (right[3].pair[q] + right[4].pair[q]);
-    right[0].pair[q] = difference;
-    right[1].pair[q] = -r2;
-    right[2].pair[q] = r1;
-    right[3].pair[q] = mean - half_root * r0;
-    right[4].pair[q] = mean + half_root * r0;
+    right[first].pair[q] = -b;
+    right[second].pair[q] = a;
+    right[across].pair[q] = difference;
+    right[3].pair[q] = mean - c;
+    right[4].pair[q] = mean + c;
   }
 }
 

@@ -18,8 +18,7 @@ void to_characteristic_of_x(Block& block);
 // From those of z to components.
 void from_characteristic_of_z(Block& block);
 
-// From those of x to those of y, and of y to z.
-void turn_x_to_y(Lanes (&right)[components]);
-void turn_y_to_z(Lanes (&right)[components]);
+// From the variables of a dimension, x or y, to those of the next.
+void turn_to_next(std::size_t dimension, Lanes (&right)[components]);
 
 }  // namespace crosscut::npb::sp

@@ -87,8 +87,7 @@ void Pentadiagonal::substitute(const Lines& lines, SystemRow* rows) {
 void Pentadiagonal::store(Block& block, const Bundle& bundle, const Lines& lines, SystemRow* rows) {
   for (Index p = 0; p < lines.length(); ++p) {
     SystemRow row = rows[p];
-    if (lines.dimension() == 0) turn_x_to_y(row.right);
-    if (lines.dimension() == 1) turn_y_to_z(row.right);
+    if (lines.dimension() < 2) turn_to_next(lines.dimension(), row.right);
     for (std::size_t m = 0; m < components; ++m) bundle.store(row.right[m], block.right[m], p);
   }
 }
