@@ -42,9 +42,9 @@ class Solver {
     set_fading();
     draw_field();
     along_x_(field_, Direction::forward);
-    layout_.x_to_y_rows(field_, scratch_);
+    layout_.turn(layout_.x_to_y(), field_, scratch_);
     along_y_(field_, Direction::forward);
-    layout_.y_to_z_rows(field_, scratch_);
+    layout_.turn(layout_.y_to_z(), field_, scratch_);
     along_z_(field_, Direction::forward);
     spectrum_.swap(field_);
   }
@@ -57,9 +57,9 @@ class Solver {
       field_[i] = spectrum_[i];
     }
     along_z_(field_, Direction::backward);
-    layout_.z_to_y_rows(field_, scratch_);
+    layout_.turn_back(layout_.y_to_z(), field_, scratch_);
     along_y_(field_, Direction::backward);
-    layout_.y_to_x_rows(field_, scratch_);
+    layout_.turn_back(layout_.x_to_y(), field_, scratch_);
     along_x_(field_, Direction::backward);
     return checksum();
   }

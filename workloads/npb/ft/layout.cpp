@@ -38,65 +38,39 @@ Layout::Layout(Communicator& world, Extents whole, std::array<int, 2> grid)
       row_(world.split(world.rank() / grid[0])),
       column_(world.split(world.rank() % grid[0])) {}
 
-// A message for or from rank r of the row, in the way there and back: [z][x of r][y here].
-void Layout::x_to_y_rows(std::vector<Complex>& data, std::vector<Complex>& scratch) {
-  const std::size_t part = z2() * x1() * y1();
-  for (std::size_t r = 0; r < p1(); ++r)
-    for (std::size_t z = 0; z < z2(); ++z)
-      transpose({&data[z * y1() * whole_[0] + r * x1()], whole_[0]},
-                {&scratch[r * part + z * x1() * y1()], y1()}, y1(), x1());
-  if (p1() == 1) {
-    data.swap(scratch);
-    return;
+Layout::Turn Layout::x_to_y() {
+  return {row_, z2(), y1(), x1(), y1() * whole_[0], x1(), whole_[0], x1() * y1(), y1(), whole_[1]};
+}
+
+Layout::Turn Layout::y_to_z() {
+  return {column_, x1(), z2(), y2(), whole_[1], y2(), x1() * whole_[1], z2(), x1() * z2(), whole_[2]};
+}
+
+void Layout::turn(const Turn& by, std::vector<Complex>& data, std::vector<Complex>& scratch) {
+  const std::size_t part = by.part(), ranks = by.size();
+  for (std::size_t r = 0; r < ranks; ++r)
+    for (std::size_t i = 0; i < by.count; ++i)
+      transpose({&data[i * by.step + r * by.rank_step], by.stride},
+                {&scratch[r * part + i * by.packed_step], by.packed_stride}, by.rows, by.columns);
+  if (ranks > 1) {
+    by.ranks.all_to_all(scratch, data);
+    for (std::size_t r = 0; r < ranks; ++r)
+      copy_rows({&data[r * part], by.rows}, {&scratch[r * by.rows], by.whole}, part / by.rows, by.rows);
   }
-  row_.all_to_all(scratch, data);
-  for (std::size_t r = 0; r < p1(); ++r)
-    copy_rows({&data[r * part], y1()}, {&scratch[r * y1()], whole_[1]}, z2() * x1(), y1());
   data.swap(scratch);
 }
 
-void Layout::y_to_x_rows(std::vector<Complex>& data, std::vector<Complex>& scratch) {
-  const std::size_t part = z2() * x1() * y1();
-  if (p1() > 1) {
-    for (std::size_t r = 0; r < p1(); ++r)
-      copy_rows({&data[r * y1()], whole_[1]}, {&scratch[r * part], y1()}, z2() * x1(), y1());
-    row_.all_to_all(scratch, data);
+void Layout::turn_back(const Turn& by, std::vector<Complex>& data, std::vector<Complex>& scratch) {
+  const std::size_t part = by.part(), ranks = by.size();
+  if (ranks > 1) {
+    for (std::size_t r = 0; r < ranks; ++r)
+      copy_rows({&data[r * by.rows], by.whole}, {&scratch[r * part], by.rows}, part / by.rows, by.rows);
+    by.ranks.all_to_all(scratch, data);
   }
-  for (std::size_t r = 0; r < p1(); ++r)
-    for (std::size_t z = 0; z < z2(); ++z)
-      transpose({&data[r * part + z * x1() * y1()], y1()},
-                {&scratch[z * y1() * whole_[0] + r * x1()], whole_[0]}, x1(), y1());
-  data.swap(scratch);
-}
-
-// A message: [y of r][x][z here].
-void Layout::y_to_z_rows(std::vector<Complex>& data, std::vector<Complex>& scratch) {
-  const std::size_t part = y2() * x1() * z2();
-  for (std::size_t r = 0; r < p2(); ++r)
-    for (std::size_t x = 0; x < x1(); ++x)
-      transpose({&data[x * whole_[1] + r * y2()], x1() * whole_[1]},
-                {&scratch[r * part + x * z2()], x1() * z2()}, z2(), y2());
-  if (p2() == 1) {
-    data.swap(scratch);
-    return;
-  }
-  column_.all_to_all(scratch, data);
-  for (std::size_t r = 0; r < p2(); ++r)
-    copy_rows({&data[r * part], z2()}, {&scratch[r * z2()], whole_[2]}, y2() * x1(), z2());
-  data.swap(scratch);
-}
-
-void Layout::z_to_y_rows(std::vector<Complex>& data, std::vector<Complex>& scratch) {
-  const std::size_t part = y2() * x1() * z2();
-  if (p2() > 1) {
-    for (std::size_t r = 0; r < p2(); ++r)
-      copy_rows({&data[r * z2()], whole_[2]}, {&scratch[r * part], z2()}, y2() * x1(), z2());
-    column_.all_to_all(scratch, data);
-  }
-  for (std::size_t r = 0; r < p2(); ++r)
-    for (std::size_t x = 0; x < x1(); ++x)
-      transpose({&data[r * part + x * z2()], x1() * z2()},
-                {&scratch[x * whole_[1] + r * y2()], x1() * whole_[1]}, y2(), z2());
+  for (std::size_t r = 0; r < ranks; ++r)
+    for (std::size_t i = 0; i < by.count; ++i)
+      transpose({&data[r * part + i * by.packed_step], by.packed_stride},
+                {&scratch[i * by.step + r * by.rank_step], by.stride}, by.columns, by.rows);
   data.swap(scratch);
 }
 

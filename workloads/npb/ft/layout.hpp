@@ -35,11 +35,24 @@ class Layout {
   std::size_t first_x1() const { return static_cast<std::size_t>(row_.rank()) * x1(); }
   std::size_t first_y2() const { return static_cast<std::size_t>(column_.rank()) * y2(); }
 
+  // A transposition among `ranks`: rows along one dimension become rows of length `whole` along another. For
+  // each rank it is `count` transpositions of matrices of rows x columns elements.
+  struct Turn {
+    Communicator& ranks;
+    std::size_t count, rows, columns;
+    std::size_t step, rank_step, stride;     // before: between matrices, between ranks' parts, between rows
+    std::size_t packed_step, packed_stride;  // in a message, which has the parts of one rank
+    std::size_t whole;
+
+    std::size_t part() const { return count * rows * columns; }
+    std::size_t size() const { return static_cast<std::size_t>(ranks.size()); }
+  };
+  Turn x_to_y();  // a message: [z][x of r][y here]
+  Turn y_to_z();  // a message: [y of r][x][z here]
+
   // In place, with `scratch` of the same size.
-  void x_to_y_rows(std::vector<Complex>& data, std::vector<Complex>& scratch);
-  void y_to_x_rows(std::vector<Complex>& data, std::vector<Complex>& scratch);
-  void y_to_z_rows(std::vector<Complex>& data, std::vector<Complex>& scratch);
-  void z_to_y_rows(std::vector<Complex>& data, std::vector<Complex>& scratch);
+  static void turn(const Turn& by, std::vector<Complex>& data, std::vector<Complex>& scratch);
+  static void turn_back(const Turn& by, std::vector<Complex>& data, std::vector<Complex>& scratch);
 
  private:
   std::size_t p1() const { return static_cast<std::size_t>(row_.size()); }
