@@ -1,24 +1,49 @@
 // Computing of an asked time, in portions of equal operations.
 #pragma once
 
+#include <mpi.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "program/computing.hpp"
 
 namespace crosscut::overlap {
 
 class Worker {
  public:
-  Worker();
+  Worker() {
+    for (std::size_t i = 0; i < elements; ++i) values_.push_back(value(i));
+  }
 
   // Of one round, in the mean of milliseconds in which all who compute do so.
-  double try_round_seconds();
-  void compute(std::int64_t rounds);
+  double try_round_seconds() {
+    const double begin_seconds = MPI_Wtime();
+    compute(trial_rounds);
+    return (MPI_Wtime() - begin_seconds) / static_cast<double>(trial_rounds);
+  }
+
+  void compute(std::int64_t rounds) { program::compute(values_, rounds); }
 
   // Values that are not what they were: each should be.
-  std::int64_t changed() const;
-  double operations(std::int64_t rounds) const;
+  std::int64_t changed() const {
+    std::int64_t found = 0;
+    for (std::size_t i = 0; i < elements; ++i)
+      if (values_[i] != value(i)) ++found;
+    return found;
+  }
+
+  static double operations(std::int64_t rounds) {
+    return static_cast<double>(rounds) * static_cast<double>(elements) * program::operations_per_round;
+  }
 
  private:
+  static constexpr std::size_t elements = 512;          // 4 KiB: in the first cache
+  static constexpr std::int64_t trial_rounds = 200000;  // 10 or 20 milliseconds
+
+  static double value(std::size_t index) { return static_cast<double>(index + 1); }
+
   std::vector<double> values_;
 };
 

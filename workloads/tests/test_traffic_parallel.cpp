@@ -4,7 +4,7 @@
 
 #include "tests/check.hpp"
 #include "tests/traffic_examples.hpp"
-#include "traffic/partition.hpp"
+#include "traffic/region.hpp"
 
 using namespace crosscut::tests;
 using namespace crosscut::traffic;

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "tests/check.hpp"
-#include "traffic/partition.hpp"
 #include "traffic/region.hpp"
 #include "traffic/routes.hpp"
 #include "traffic/scenario.hpp"

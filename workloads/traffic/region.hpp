@@ -1,4 +1,5 @@
-// A rank's part of the roads: its junctions, the links into them, and what it shares with ranks beside it.
+// Which rank has which junctions, and a rank's part of the roads: its junctions, the links into them, and
+// what it shares with ranks beside it.
 #pragma once
 
 #include <span>
@@ -8,6 +9,11 @@
 #include "traffic/vehicles.hpp"
 
 namespace crosscut::traffic {
+
+// The rank of each junction, by orthogonal recursive bisection: the region is cut across its longer side into
+// parts that have as many junctions as they have ranks, in proportion, and each part so again. The links into
+// a junction are its rank's, too.
+std::vector<int> bisect(const RoadNetwork& roads, int ranks);
 
 // Links between two ranks. Both list them in order of their numbers, so that a place in the list names a
 // link.

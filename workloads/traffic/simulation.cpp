@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "traffic/partition.hpp"
+#include "traffic/region.hpp"
 #include "traffic/routes.hpp"
 
 namespace crosscut::traffic {

@@ -3,11 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "program/application.hpp"
 #include "traffic/known.hpp"
-#include "traffic/settings.hpp"
+#include "traffic/scenario.hpp"
 #include "traffic/simulation.hpp"
 
 namespace crosscut::traffic {
@@ -16,6 +17,9 @@ namespace {
 using npb::Figure;
 using npb::Outcome;
 using program::Application;
+
+// Each zone has a byte for each junction, on every rank.
+constexpr std::int64_t most_route_bytes = std::int64_t{1} << 32;
 
 double sum_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_SUM); }
 double most_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_MAX); }
@@ -78,12 +82,38 @@ class Traffic final : public Application {
             .title = "Traffic by the queue model: vehicles on their routes through a region that ranks share",
             .operation = "vehicles moved from link to link"};
   }
-  void preset(npb::ProblemClass problem_class) override { settings_.set_class(problem_class); }
-  void declare(program::Arguments& arguments) override { settings_.declare(arguments); }
-  std::string unsuitable(int ranks) const override { return settings_.unsuitable(ranks); }
+  void preset(npb::ProblemClass problem_class) override { class_ = problem_class; }
+
+  void declare(program::Arguments& arguments) override {
+    arguments.choice(
+        "--scenario", shape_names, shape_,
+        "many drive from anywhere to anywhere, or few, all to one place, across a ridge with one "
+        "road; everyday without it");
+    arguments.whole("--columns", "N", columns_, {4, 4096}, "junctions from west to east");
+    arguments.whole("--rows", "N", rows_, {2, 4096}, "junctions from south to north");
+    arguments.whole("--agents", "N", agents_, {0, 1'000'000'000}, "how many drive somewhere");
+    arguments.whole("--steps", "N", steps_, {1, 86'400}, "of a second each");
+    arguments.whole("--zones", "N", zones_, {1, 65'536}, "junctions that trips end at; the bottleneck has 1");
+    arguments.whole("--seed", "N", seed_, {0, std::int64_t{1} << 53},
+                    "of roads, trips and chance at junctions; 1 without it");
+  }
+
+  std::string unsuitable(int ranks) const override {
+    const Scenario wanted = scenario();
+    const std::int64_t junctions = std::int64_t{wanted.columns} * wanted.rows;
+    if (wanted.shape == Shape::bottleneck && wanted.zones != 1)
+      return "--zones " + std::to_string(wanted.zones) + ": in the bottleneck all go to one place";
+    if (junctions * wanted.zones > most_route_bytes)
+      return std::to_string(wanted.zones) + " zones among " + std::to_string(junctions) +
+             " junctions: their routes take more than 4 GiB on each rank; lower --zones";
+    if (ranks > junctions)
+      return std::to_string(ranks) + " ranks: there are " + std::to_string(junctions) +
+             " junctions, and each rank needs one";
+    return "";
+  }
 
   Outcome run(Communicator& world) override {
-    const Scenario scenario = settings_.scenario();
+    const Scenario scenario = this->scenario();
     const Measured measured = simulate(world, scenario);
     const Tally tally = sum_of(world, measured.tally);
     const std::uint64_t checksum = folded(static_cast<std::uint64_t>(
@@ -102,14 +132,29 @@ class Traffic final : public Application {
   }
 
  private:
+  Scenario scenario() const {
+    const auto given = [](std::int64_t asked, auto& value) {
+      if (asked >= 0) value = static_cast<std::remove_reference_t<decltype(value)>>(asked);
+    };
+    Scenario scenario = scenario_of(shape_, class_);
+    given(columns_, scenario.columns);
+    given(rows_, scenario.rows);
+    given(agents_, scenario.agents);
+    given(steps_, scenario.steps);
+    given(zones_, scenario.zones);
+    given(seed_, scenario.seed);
+    return scenario;
+  }
+
   std::vector<npb::Check> checks(const Scenario& scenario, const Tally& tally, std::uint64_t checksum) const {
     std::vector<npb::Check> found;
     found.push_back({.name = "the number of agents",
                      .computed = static_cast<double>(tally.parked + tally.driving + tally.arrived),
                      .published = static_cast<double>(scenario.agents),
                      .origin = "in the beginning it"});
-    const auto known = known_checksum(scenario.shape, settings_.problem_class());
-    if (known && settings_.is_of_class())
+    // The checksum is that of the class's own scenario.
+    const auto known = known_checksum(scenario.shape, class_);
+    if (known && scenario == scenario_of(shape_, class_))
       found.push_back({.name = "the checksum of all agents",
                        .computed = static_cast<double>(checksum),
                        .published = static_cast<double>(*known),
@@ -117,7 +162,12 @@ class Traffic final : public Application {
     return found;
   }
 
-  Settings settings_;
+  static constexpr std::int64_t as_the_class = -1;
+
+  npb::ProblemClass class_ = npb::ProblemClass::S;
+  Shape shape_ = Shape::everyday;
+  std::int64_t columns_ = as_the_class, rows_ = as_the_class, agents_ = as_the_class, steps_ = as_the_class,
+               zones_ = as_the_class, seed_ = as_the_class;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A rank's part of a grid, with a layer of its neighbours' points around it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -21,7 +22,10 @@ struct Box {
 // The first index is contiguous.
 class Grid {
  public:
-  explicit Grid(Triple extent);
+  explicit Grid(Triple extent)
+      : extent_{static_cast<std::size_t>(extent[0]), static_cast<std::size_t>(extent[1]),
+                static_cast<std::size_t>(extent[2])},
+        values_(extent_[0] * extent_[1] * extent_[2]) {}
 
   std::size_t extent(std::size_t dimension) const { return extent_[dimension]; }
   Box all() const { return {{0, 0, 0}, extent_}; }
@@ -30,9 +34,21 @@ class Grid {
     return values_.data() + (k * extent_[1] + j) * extent_[0];
   }
 
-  void clear();
-  void copy_out(const Box& box, std::span<double> values) const;
-  void copy_in(const Box& box, std::span<const double> values);
+  void clear() { std::ranges::fill(values_, 0.0); }
+
+  void copy_out(const Box& box, std::span<double> values) const {
+    auto to = values.begin();
+    for (std::size_t k = box.begin[2]; k < box.end[2]; ++k)
+      for (std::size_t j = box.begin[1]; j < box.end[1]; ++j)
+        to = std::copy(row(j, k) + box.begin[0], row(j, k) + box.end[0], to);
+  }
+  void copy_in(const Box& box, std::span<const double> values) {
+    auto from = values.begin();
+    const auto length = static_cast<std::ptrdiff_t>(box.end[0] - box.begin[0]);
+    for (std::size_t k = box.begin[2]; k < box.end[2]; ++k)
+      for (std::size_t j = box.begin[1]; j < box.end[1]; ++j, from += length)
+        std::copy(from, from + length, row(j, k) + box.begin[0]);
+  }
 
  private:
   std::array<std::size_t, dimensions> extent_;
