@@ -13,7 +13,6 @@ from benchmarks.truth.parts import (
     HOST_RATE,
     SWITCH_SECONDS,
     Builder,
-    Integers,
     Part,
     Truth,
     idle_of,
@@ -135,42 +134,62 @@ def hashed_cables(random: np.random.Generator) -> Truth:
 
 
 def rails(random: np.random.Generator) -> Truth:
-    """Nodes with an adapter for each of their ranks, a switch a rail; messages within a node are faster."""
-    nodes, each = int(random.integers(4, 25)), int(random.choice([2, 4, 8]))
-    while not 16 <= nodes * each <= 128:
-        nodes, each = int(random.integers(4, 25)), int(random.choice([2, 4, 8]))
-    rail = np.tile(np.arange(each), nodes)
-    node = np.repeat(np.arange(nodes), each)
-    b = Builder.of(rail)
-    _within(b, node)
-    idle = idle_of(rail, 2, random)
-    idle[node[:, None] == node] = END_TO_END_SECONDS / _WITHIN_NODE
-    return Truth("rails", b.ranks, rail, b.padded(), np.array(b.capacities), idle, {}, ())
+    """Nodes with an adapter for each of their ranks, and a switch for each rail; one adapter may be slow."""
+    nodes = _nodes(random)
+    b = Builder.of(np.concatenate([np.arange(len(nodes[0]))] * len(nodes)))
+    _within(b, nodes)
+    parts = [
+        Part("host", node, way, rank + (b.ranks if way == "in" else 0))
+        for node, ranks in enumerate(nodes) for rank in ranks for way in ("out", "in")
+    ]  # fmt: skip
+    return _of_nodes("rails", b, nodes, parts, random)
 
 
 def nodes_of_ranks(random: np.random.Generator) -> Truth:
-    """Several ranks a node, in order, that share its adapter; a crossbar of nodes."""
-    nodes, each = int(random.integers(8, 33)), int(random.choice([2, 4, 8]))
-    while not 16 <= nodes * each <= 128:
-        nodes, each = int(random.integers(8, 33)), int(random.choice([2, 4, 8]))
-    node = np.repeat(np.arange(nodes), each)
-    b = Builder.of(node)
+    """Several ranks a node that share its adapter, a crossbar of nodes; an adapter may be slow."""
+    nodes = _nodes(random)
+    node = np.repeat(np.arange(len(nodes)), len(nodes[0]))
+    b = Builder.of(np.zeros(len(node), np.int64))
     b.capacities = [_WITHIN_NODE * HOST_RATE] * (2 * b.ranks)
-    out, back = ([b.add(HOST_RATE) for _ in range(nodes)] for _ in range(2))
+    out, back = ([b.add(HOST_RATE) for _ in nodes] for _ in range(2))
     b.through(lambda s, d: [out[node[s]], back[node[d]]] if node[s] != node[d] else [])
-    idle = idle_of(node, 2, random)
+    parts = [
+        Part("host", number, way, adapters[number])
+        for way, adapters in (("out", out), ("in", back)) for number in range(len(nodes))
+    ]  # fmt: skip
+    return _of_nodes("ranks of nodes", b, nodes, parts, random)
+
+
+def _nodes(random: np.random.Generator) -> tuple[tuple[int, ...], ...]:
+    """[node] its ranks, in order: 8 to 32 nodes of 2, 4 or 8."""
+    nodes, each = int(random.integers(8, 33)), int(random.choice([2, 4, 8]))
+    return tuple(tuple(range(first, first + each)) for first in range(0, nodes * each, each))
+
+
+def _of_nodes(
+    family: str,
+    b: Builder,
+    nodes: tuple[tuple[int, ...], ...],
+    parts: list[Part],
+    random: np.random.Generator,
+) -> Truth:
+    node = np.repeat(np.arange(len(nodes)), len(nodes[0]))
+    idle = np.full((b.ranks, b.ranks), END_TO_END_SECONDS + float(random.uniform(*SWITCH_SECONDS)))
     idle[node[:, None] == node] = END_TO_END_SECONDS / _WITHIN_NODE
-    limits = {(reach, n, -1): HOST_RATE for reach in ("leaving", "entering") for n in range(nodes)}
-    return Truth("ranks of nodes", b.ranks, node, b.padded(), np.array(b.capacities), idle, limits, ())
+    return Truth(
+        family, b.ranks, np.zeros(len(nodes), np.int64), b.padded(), np.array(b.capacities), idle, {}, (),
+        parts=tuple(parts), nodes=nodes,
+    )  # fmt: skip
 
 
-def _within(b: Builder, node: Integers) -> None:
+def _within(b: Builder, nodes: tuple[tuple[int, ...], ...]) -> None:
     """Messages of a node stay in it."""
-    within = [b.add(_WITHIN_NODE * HOST_RATE) for _ in range(b.ranks)]
-    for s in range(b.ranks):
-        for d in np.nonzero(node == node[s])[0].tolist():
-            if s != d:
-                b.ways[s][d] = [within[s]]
+    for ranks in nodes:
+        for s in ranks:
+            within = b.add(_WITHIN_NODE * HOST_RATE)
+            for d in ranks:
+                if s != d:
+                    b.ways[s][d] = [within]
 
 
 def two_classes(random: np.random.Generator) -> Truth:

@@ -186,6 +186,8 @@ def with_faults(
     capacities, limits = truth.capacities.copy(), dict(truth.limits)
     faults: list[Fault] = []
     parts, often = (truth.parts, _OF_PARTS) if truth.parts else (_trunks(truth), _OF_TRUNKS)
+    if truth.nodes:
+        often = 1.0  # a rank has nothing of its own that could be slow
     taken: set[int] = set()
     for _ in range(count):
         place = float(random.random())  # in the range of sizes

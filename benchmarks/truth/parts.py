@@ -58,6 +58,8 @@ class Truth:
     spread: bool = False
     """Messages keep to one of several cables."""
     parts: tuple[Part, ...] = ()
+    nodes: tuple[tuple[int, ...], ...] = ()
+    """[node] its ranks, where nodes have several; `labels` and subjects of faults are then of nodes."""
 
 
 @dataclass

@@ -17,6 +17,7 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure.located import Located
+from crosscut.campaigns.locate import Senders
 
 Integers = NDArray[np.int64]
 
@@ -25,6 +26,7 @@ Integers = NDArray[np.int64]
 class Score:
     family: str
     ranks: int
+    """Senders: nodes, where these have several ranks."""
     rand: float
     """Adjusted Rand index of the groups."""
     capacity_errors: tuple[float, ...]
@@ -55,14 +57,22 @@ def adjusted_rand(a: Integers, b: Integers) -> float:
 
 
 def search(truth: Truth, noise: float | Noise, seed: int) -> Located:
-    random = np.random.default_rng(seed)
-    searching = Search(truth.ranks, seed=seed)
+    """As `crosscut locate` does it: nodes with several ranks are one sender each."""
+    random, senders = np.random.default_rng(seed), senders_of(truth)
+    searching = Search(len(senders.ranks), seed=seed)
     while phases := searching.propose():
         if searching.asks_latency:
-            searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, noise, random))
+            of_ranks = senders.phases(phases, 1)
+            searching.learn(1 / oracle.latencies(truth.idle_seconds, of_ranks, noise, random))
         else:
-            searching.learn(oracle.measure(truth.ways, truth.capacities, phases, noise, random))
+            of_ranks = senders.phases(phases, senders.each)
+            rates = oracle.measure(truth.ways, truth.capacities, of_ranks, noise, random)
+            searching.learn(rates.reshape(-1, senders.each).sum(axis=1))
     return searching.located()
+
+
+def senders_of(truth: Truth) -> Senders:
+    return Senders(truth.nodes or tuple((rank,) for rank in range(truth.ranks)))
 
 
 def score(seed: int, noise: float | None, *, healthy: bool = False) -> Score:
@@ -71,7 +81,8 @@ def score(seed: int, noise: float | None, *, healthy: bool = False) -> Score:
     drawn = Noise.drawn(truth.ranks, np.random.default_rng(seed + 2_000_000)) if noise is None else noise
     start = time.perf_counter()
     located = search(truth, drawn, seed + 1_000_000)
-    found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
+    senders = len(located.inferred.alone.out_rate)
+    found = of_run.of_located(located, tuple(f"n{sender}" for sender in range(senders)))
     labels = located.inferred.grouping.labels
     rand = adjusted_rand(truth.labels, labels)
     names = _same_groups(truth.labels, labels) if rand == 1 else {}
@@ -79,7 +90,7 @@ def score(seed: int, noise: float | None, *, healthy: bool = False) -> Score:
     named = named_faults(found, truth)
     planted = {(fault.kind, fault.subject, fault.direction) for fault in truth.faults}
     return Score(
-        family=truth.family, ranks=truth.ranks, rand=rand, capacity_errors=tuple(errors),
+        family=truth.family, ranks=senders, rand=rand, capacity_errors=tuple(errors),
         limits=len(truth.limits) if rand == 1 and not truth.spread else 0, planted=len(planted),
         found=len(planted & named), alarms=len(named), phases=located.phases_used,
         seconds=time.perf_counter() - start,
