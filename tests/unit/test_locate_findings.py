@@ -214,6 +214,7 @@ def alone(*phases: dict[int, float]) -> Observed:
     ("by_themselves", "told"),
     [
         ([], [FindingKind.SUSPECT] * 2),
+        ([{0: 1.0}, {1: 1.0}], [FindingKind.SUSPECT] * 2),
         ([{0: 1.0}, {1: 1.0}, {0: 1.0}, {1: 1.0}], []),
         ([{0: 0.5}, {1: 0.5}], [FindingKind.SLOW_HOST] * 2),
         ([{0: 0.5}], [FindingKind.SLOW_HOST, FindingKind.SUSPECT]),
@@ -225,3 +226,11 @@ def test_of_two_hosts_that_may_slow_each_other_each_is_told_that_was_slow_by_its
         alone(*together, *by_themselves), infer.infer(crossbar(1)), lambda rank: NAMES[rank]
     )
     assert [one.kind for one in found] == told
+
+
+def test_a_host_whose_company_proved_to_be_sound_was_not_by_itself():
+    together = [{0: 0.5, 1: 0.5}] * slow_parts.FEWEST_ALONE
+    found = slow_parts.hosts_alone(
+        alone(*together, {0: 1.0}, {0: 1.0}), infer.infer(crossbar(1)), lambda rank: NAMES[rank]
+    )
+    assert [(one.kind, one.ranks) for one in found] == [(FindingKind.SUSPECT, (1,))]

@@ -231,13 +231,14 @@ def hosts_alone(alone: Observed, inferred: Inferred, name: Names) -> list[Findin
 
 
 def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
-    """Hosts that are slow alone, and were not measured often enough to be told, or never without another such
-    host: two that share a cable slow each other. Each with whether it lacks only a phase by itself."""
+    """Hosts that are slow alone, and were not measured often enough to be told, or were never slow without
+    another such host: two that share a cable slow each other. Each with whether it lacks only that."""
     times, slow = _times(alone), _slow_alone(alone, _ends_alone(alone, inferred))
-    suspects, phases = alone.source[::2], alone.phase[::2]
-    there = np.isin(suspects, slow)
-    _, phase, company = np.unique(phases[there], return_inverse=True, return_counts=True)
-    by_itself = set(suspects[there][company[phase] == 1].tolist())
+    suspects, phases = alone.source[:-1:2], alone.phase[:-1:2]
+    slower = alone.rate[: 2 * len(suspects)].reshape(-1, 2).min(axis=1)
+    was_slow = np.log(slower / inferred.alone.nominal) < math.log(1 - SOUND_ALONE)
+    _, phase, company = np.unique(phases[was_slow], return_inverse=True, return_counts=True)
+    by_itself = set(suspects[was_slow][company[phase] == 1].tolist())
     enough = {rank: times[rank] >= FEWEST_ALONE - (rank not in by_itself) for rank in slow}
     return {rank: bool(enough[rank]) for rank in slow if rank not in by_itself or not enough[rank]}
 
