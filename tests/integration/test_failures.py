@@ -75,7 +75,7 @@ def await_blocks(measurement: Measurement) -> None:
 
 def check_kept(job: Job) -> None:
     """What was measured is there and whole, and the run says that it is not all."""
-    assert fsck.check(job.out).problems == ()
+    assert fsck.check(job.out).damage == ()
     assert attributes(job.out)["state"] == "failed"
     status = Run.open(job.out).dataset["status"].values
     assert 0 < (status == MEASURED).sum() < status.size
@@ -115,7 +115,7 @@ def test_a_stopped_rank_zero_ends_the_session_too(quick_path: Path, binaries: Pa
         os.kill(ranks[0], signal.SIGSTOP)
         said = measurement.end()
         assert "rank 0" in said
-    assert fsck.check(job.out).problems == ()
+    assert fsck.check(job.out).damage == ()
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_tolerated_the_loss_of_a_rank_is_told_and_the_others_go_on(
         assert f"rank {lost} on {os.uname().nodename} was lost" in measurement.outcome.failures[0]
     (failed,) = attributes(job.out)["failed_ranks"]
     assert failed["rank"] == lost
-    assert fsck.check(job.out).problems == ()
+    assert fsck.check(job.out).damage == ()
 
 
 @pytest.mark.parametrize("backend", ["null", "tcp", "udp"])
@@ -200,14 +200,14 @@ def test_under_mpi_a_killed_rank_ends_the_job_and_the_run_resumes(
         if whom.startswith("rank"):
             assert names_rank(whom, said) or launcher_alone_spoke(said), said
     assert names_in_shared_memory() <= named_before
-    assert fsck.check(job.out).problems == ()
+    assert fsck.check(job.out).damage == ()
     kept = Run.open(job.out).dataset["status"].values == MEASURED
     assert 0 < kept.sum() < kept.size
     seconds = Run.open(job.out).dataset["rank_seconds"].values
     resumed = ["run", "--resume", str(job.out), "--quiet", "--time-limit", "500ms"]
     assert main(resumed) == 0
     after = Run.open(job.out).dataset
-    assert fsck.check(job.out).problems == ()
+    assert fsck.check(job.out).damage == ()
     assert (after["status"].values == MEASURED).sum() > kept.sum()
     np.testing.assert_array_equal(after["rank_seconds"].values[kept], seconds[kept])
 
@@ -230,7 +230,7 @@ def test_under_mpi_a_tolerated_loss_starts_the_ranks_again(quick_path: Path, bin
     assert process.returncode == 1, said  # a script must notice
     assert names_rank("rank 2", said) or launcher_alone_spoke(said), said
     assert "starting again" in said
-    assert fsck.check(out).problems == ()
+    assert fsck.check(out).damage == ()
     run = Run.open(out)
     assert run.attributes["state"] == "stopped"  # by its time limit, and not by the loss
     assert (run.dataset["status"].values == MEASURED).any()

@@ -104,7 +104,7 @@ def test_killed_at_any_moment_a_run_keeps_its_blocks_and_resumes_to_what_it_woul
         kept = measured_cells(job.out)
         assert not (before & ~kept).any(), "a finished block was lost"
         report = fsck.check(job.out)
-        assert report.problems == ()
+        assert report.damage == ()  # what a killed writer was about to rename may be left
         seconds = Run.open(job.out).dataset["rank_seconds"].values
         midway += bool(0 < kept.sum() < kept.size)
 

@@ -29,6 +29,7 @@ from crosscut.run.format import (
 
 STATUS_NAMES = {UNMEASURED: "unmeasured", MEASURED: "measured", FAILED: "failed", SKIPPED: "skipped"}
 _MOST_PROBLEMS = 10_000
+NOTHING_LOST = "nothing is lost"
 AGAIN = "they are measured again after 'crosscut fsck --repair' by 'crosscut run --resume'"
 
 
@@ -44,6 +45,11 @@ class Report:
     @property
     def ok(self) -> bool:
         return not self.problems
+
+    @property
+    def damage(self) -> tuple[Problem, ...]:
+        """Problems but for files that a killed writer was about to rename."""
+        return tuple(problem for problem in self.problems if problem.lost != NOTHING_LOST)
 
 
 def is_being_written(path: Path) -> bool:
@@ -91,9 +97,7 @@ def check(path: Path) -> Report:
     cells["unmeasured"] = math.prod(status.shape) - recorded
     if not is_being_written(path):
         left_behind = unfinished(path)
-        problems += [
-            Problem(left, "a writer that was killed left it", "nothing is lost") for left in left_behind
-        ]
+        problems += [Problem(left, "a writer that was killed left it", NOTHING_LOST) for left in left_behind]
     notes = [*_notes(group), *([f"{more} more problems are not listed"] if more else [])]
     return Report(path, group.state, _each_once(problems), tuple(notes), cells)
 
