@@ -20,8 +20,6 @@ from crosscut.analysis.structure.unshared import unshared
 _MOST_QUIET, _FEW_SLOW = 0.02, 2
 # More, and it is taken for a limit that they share.
 _MOST_SLOW_HOSTS = 3
-# Share of a host's rate: what loses less is not slow, however little noise there is.
-_SLOW = 0.05
 # Probability that any message within groups is so slow by noise alone.
 _CHANCE = 0.05
 
@@ -29,7 +27,7 @@ _CHANCE = 0.05
 def slow(observed: Observed, full: Observed) -> NDArray[np.bool_]:
     """[message] whether it is slow against what an ordinary host reaches."""
     alone = unshared(full)
-    return np.asarray(np.log(observed.rate / alone.nominal) < min(alone.threshold, -_SLOW))
+    return np.asarray(np.log(observed.rate / alone.nominal) < alone.threshold)
 
 
 def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:

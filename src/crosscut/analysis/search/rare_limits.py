@@ -186,7 +186,7 @@ def fill_barely(found: SlowTogether, seen: Observed) -> int:
     alone = unshared(seen)
     totals = np.bincount(seen.phase[later], weights=seen.rate[later])
     flows = float(np.median(totals[totals > 0])) / alone.nominal
-    return math.floor(flows / math.exp(min(alone.threshold, thresholds.LOG_SLOW)))
+    return math.floor(flows / math.exp(alone.threshold))
 
 
 def concentrated(labels: Integers, turn: int, most: int, random: Generator) -> list[Route]:

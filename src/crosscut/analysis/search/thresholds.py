@@ -37,7 +37,6 @@ BY_CHANCE = 1e-3  # probability that chance alone makes so many messages of one 
 TIMES_AGAIN, MOST_REFUTED = 3, 4  # phases that repeat a suspicion; suspicions given up at most
 SLOW_AGAIN = 0.5  # share of repeated messages that are slow again
 SPARE = 3  # routes more than just fill the link, from which one more of them is sent
-LOG_SLOW = -0.05  # log ratio to the ordinary rate: what is faster is not slow
 TURNS = 3  # phases, of which one sends whole groups, others try who belongs [three modules: with 2, 3 of 4]
 ALL_TRIED, ENOUGH = 6, 12  # phases without a change of groups: before all send whole groups; before it ends
 WINDOWS = 8  # parts of the ranks, each shuffled in itself, in a permutation nearly in order

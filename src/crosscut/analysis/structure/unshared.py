@@ -18,6 +18,9 @@ from crosscut.analysis.structure.observed import Integers, Observed
 
 # Noise below it is not distinguished from none: rounding of clocks.
 SMALLEST_NOISE = 0.004
+# Log ratio to what a message reaches alone: what loses less is not slow, however little noise there is. The
+# noise of most messages says nothing of the few that a busy processor delays by two or three per cent.
+LEAST_SLOWNESS = -0.05
 FASTEST_LOOKED_AT = 2
 # Logarithm: how far below the top anything may lie that is of the highest heap.
 _HEAP_REACH = 0.25
@@ -55,8 +58,8 @@ class Unshared:
 
     @property
     def threshold(self) -> float:
-        """Slowness below which a message is slow, not unlucky: three standard deviations."""
-        return -3 * self.noise
+        """Slowness below which a message is slow, not unlucky: three standard deviations, or 5 %."""
+        return min(-3 * self.noise, LEAST_SLOWNESS)
 
 
 def upper_mode(values: Floats) -> tuple[float, float]:
