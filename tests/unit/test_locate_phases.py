@@ -73,7 +73,7 @@ def test_chips_of_a_group_are_told_apart_to_the_last_host():
         phases = [subgroups.permutation([range(48)], 0.5 + 0.1 * (i % 4), random) for i in range(32)]
         seen = of_phases(48, phases, oracle.measure(ways, capacities, phases, 0.02, random))
         members = np.arange(48)
-        rough = subgroups._clusters(subgroups._likeness(seen, members), 2)
+        rough = subgroups._clusters(subgroups._spectrum(seen, members), 2)
         assert adjusted_rand(chips, subgroups._refined(seen, members, rough)) == 1
 
 

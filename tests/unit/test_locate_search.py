@@ -108,19 +108,23 @@ def test_the_rand_index_is_one_for_equal_partitions_and_about_zero_for_chance():
     assert abs(adjusted_rand(labels, shuffled)) < 0.05
 
 
+def some_routes(ranks, random):
+    source, destination = np.nonzero(~np.eye(ranks, dtype=bool))
+    seen = random.integers(0, 5, len(source))
+    return tallies.RouteCounts(ranks, source, destination, np.array([random.binomial(seen, 0.4), seen]))
+
+
 def test_merging_groups_gains_what_the_likelihood_says():
     random = np.random.default_rng(0)
     labels = grouping.renumbered(random.integers(0, 5, 24))
-    total = random.integers(0, 3, (24, 24))
-    np.fill_diagonal(total, 0)
-    slow = random.binomial(total, 0.4)
-    table, groups = grouping._BlockTable.of(slow, total), int(labels.max()) + 1
-    s, n = tallies.counts(slow, labels, groups), tallies.counts(total, labels, groups)
-    before = grouping._likelihood(table, labels) + 24 * np.log(groups)
-    gains = grouping._merge_gains(table.blocks, s, n, 0)
+    routes = some_routes(24, random)
+    blocks, groups = grouping._Blocks(routes), int(labels.max()) + 1
+    s, n = routes.between(labels, groups)
+    before = grouping._likelihood(routes, blocks, labels) + 24 * np.log(groups)
+    gains = grouping._merge_gains(blocks, s, n, 0)
     for b in range(1, groups):
         merged = grouping.renumbered(np.where(labels == b, 0, labels))
-        after = grouping._likelihood(table, merged) + 24 * np.log(groups - 1)
+        after = grouping._likelihood(routes, blocks, merged) + 24 * np.log(groups - 1)
         assert gains[b] == pytest.approx(after - before)
 
 
@@ -185,14 +189,32 @@ def test_phases_that_fill_links_have_few_groups_on_one_side_and_never_a_rank_twi
 
 def test_moving_a_rank_keeps_tallies_as_if_counted_anew():
     random = np.random.default_rng(3)
-    values = random.integers(0, 5, (12, 12))
-    np.fill_diagonal(values, 0)
+    routes = some_routes(12, random)
     labels = random.integers(0, 3, 12)
-    kept = tallies.Tallies(values, labels, 3)
+    kept = tallies.Tallies(routes, labels, 3)
     kept.move(4, int(labels[4]), (int(labels[4]) + 1) % 3)
     labels[4] = (labels[4] + 1) % 3
-    assert (kept.between == tallies.counts(values, labels, 3)).all()
-    assert (kept.out == tallies.Tallies(values, labels, 3).out).all()
+    anew = tallies.Tallies(routes, labels, 3)
+    for name in ("between", "out", "back"):
+        assert (getattr(kept, name) == getattr(anew, name)).all()
+    left = np.array([anew.without(rank, int(labels[rank])) for rank in range(12)])
+    assert (anew.without_each(np.arange(12), labels) == left.swapaxes(0, 1)).all()
+
+
+def test_the_tree_of_average_linkage_joins_the_most_alike_of_all_each_time():
+    random = np.random.default_rng(8)
+    score = random.standard_normal((30, 30))
+    score += score.T
+    np.fill_diagonal(score, -np.inf)
+    labels = [{rank} for rank in range(30)]
+    for found in grouping._linkage_levels(score):
+        assert [set(np.nonzero(found == group)[0]) for group in range(len(labels))] == sorted(labels, key=min)
+        alike = {
+            (a, b): score[np.ix_(list(labels[a]), list(labels[b]))].mean()
+            for a in range(len(labels)) for b in range(a)
+        }  # fmt: skip
+        a, b = max(alike, key=alike.__getitem__)
+        labels = [one for at, one in enumerate(labels) if at not in (a, b)] + [labels[a] | labels[b]]
 
 
 @pytest.mark.parametrize("seed", seeds(range(8), short=[1, 7]))

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure import grouping, tallies
+from crosscut.analysis.structure import grouping
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.observed import Integers, Observed, Route
+from crosscut.analysis.structure.tallies import ALL, SLOW, RouteCounts
 from crosscut.analysis.structure.unshared import SMALLEST_NOISE, unshared
 
 # Share of routes within a group that may be far: a late message, not another switch.
@@ -66,13 +67,13 @@ def nearness(idle: Observed) -> Nearness:
 def _told(idle: Observed, far: NDArray[np.bool_]) -> tuple[tuple[bool, float], Nearness]:
     """How much to be preferred, and what was told: groups that are sure, of those the fewest (hosts with a
     wire of their own are nearer still than those of a switch); else the likeliest."""
-    slow, total = _table(idle, far), _table(idle, np.ones(len(idle), bool))
-    found = grouping.group(slow, total)
-    within = grouping.slow_within(slow, total, found.labels)
+    routes = RouteCounts.of(idle, far)
+    found = grouping.group(routes)
+    within = grouping.slow_within(routes, found.labels)
     smallest = int(np.bincount(found.labels).min())
     sure = found.count > 1 and smallest > 1 and within <= _FAR_WITHIN_AT_MOST
     sure = bool(sure and found.confidence.min() > SURE)
-    fragments = found.labels if found.count > 1 else _connected(total - slow > 0)
+    fragments = found.labels if found.count > 1 else _connected(routes)
     hopeless = bool(far.mean() < _HARDLY_ANY_FAR)
     gain = found.log_likelihood - found.log_likelihood_of_one_group
     of_cut = Nearness(found, sure, hopeless, fragments, blurred=False)
@@ -128,7 +129,7 @@ def phases(
     there are (parallel sorting into equivalence classes: Devanny, Goodrich and Jetviroj, SPAA 2016). Not
     `within`: none asks its own fragment, unless nobody else is left."""
     groups = int(fragments.max()) + 1
-    tests = tallies.counts(_table(idle, np.ones(len(idle), bool)), fragments, groups)
+    tests = RouteCounts.of(idle, np.zeros(len(idle), bool)).between(fragments, groups)[ALL]
     tests = (tests + tests.T).astype(np.float64)
     size = np.bincount(fragments)
     # Single ranks have nothing within; within groups each rank's place is seen.
@@ -153,18 +154,15 @@ def phases(
     return found
 
 
-def _connected(near: NDArray[np.bool_]) -> Integers:
-    """Labels of what is joined by near routes."""
-    labels = np.arange(len(near))
-    linked = near | near.T | np.eye(len(near), dtype=bool)
+def _connected(routes: RouteCounts) -> Integers:
+    """Labels of what is joined by routes that were near at least once."""
+    near = routes.counts[ALL] > routes.counts[SLOW]
+    ends = routes.source[near], routes.destination[near]
+    labels = np.arange(routes.ranks)
     while True:
-        least = np.where(linked, labels[None, :], len(labels)).min(axis=1)
+        least = labels.copy()
+        np.minimum.at(least, ends[0], labels[ends[1]])
+        np.minimum.at(least, ends[1], labels[ends[0]])
         if (least == labels).all():
-            return np.asarray(np.unique(labels, return_inverse=True)[1], np.int64)
+            return grouping.renumbered(labels)
         labels = least
-
-
-def _table(idle: Observed, counted: NDArray[np.bool_]) -> Integers:
-    table = np.zeros((idle.ranks, idle.ranks), np.int64)
-    np.add.at(table, (idle.source, idle.destination), counted.astype(np.int64))
-    return table

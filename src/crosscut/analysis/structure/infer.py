@@ -15,6 +15,7 @@ from crosscut.analysis.structure.limits import Capacity, Explained
 from crosscut.analysis.structure.model import LOCATE_ON, Group, Reach, Structure
 from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.placing import Placed
+from crosscut.analysis.structure.tallies import RouteCounts
 from crosscut.analysis.structure.unshared import Unshared, tops, unshared
 
 # Largest loss of a sound host, as a share of its rate; a host that loses more is of another kind.
@@ -128,8 +129,8 @@ def _best(
     if near is not None:
         return limits.explain(few, alone, near.labels), _unmoved(near)
     best: tuple[Explained, Placed] | None = None
-    for found, slow, total in candidates(telling, slowness, alone.threshold, thorough):
-        placed = placing.placed(found, slow, total, observed, alone, SURE_OF_A_RANK)
+    for found, routes in candidates(telling, slowness, alone.threshold, thorough):
+        placed = placing.placed(found, routes, observed, alone, SURE_OF_A_RANK)
         explained = limits.explain(few, alone, placed.grouping.labels)
         if best is None or _better(explained, placed.grouping, *best):
             best = explained, placed
@@ -173,49 +174,41 @@ def _ends(nominal: float, effect: Floats, limit: float, seen_fast: Integers, kno
 
 def candidates(
     observed: Observed, slowness: Floats, threshold: float, thorough: bool
-) -> Iterator[tuple[Grouping, Integers, Integers]]:
-    """Groupings to try, the likeliest first, each with the tables of slow and of all messages that it is of:
-    by the cut between slow and fast that says most about groups (most log likelihood gained over one group),
-    then with those groups made one that never slow each other."""
-    total = _table(observed, np.ones(len(observed), bool))
-    best_slow = _table(observed, slowness < threshold)
-    best = _grouped(best_slow, total)
+) -> Iterator[tuple[Grouping, RouteCounts]]:
+    """Groupings to try, the likeliest first, each with the routes that it is of: by the cut between slow and
+    fast that says most about groups (most log likelihood gained over one group), then with those groups made
+    one that never slow each other."""
+    best_routes = RouteCounts.of(observed, slowness < threshold)
+    best = _grouped(best_routes)
     # Where routes within groups are slow too, another cut may tell more.
-    mixed = best.count == 1 or grouping.slow_within(best_slow, total, best.labels) > SLOW_WITHIN_AT_MOST
+    mixed = best.count == 1 or grouping.slow_within(best_routes, best.labels) > SLOW_WITHIN_AT_MOST
     if thorough and mixed:
         for cut in _CUTS:
             slow = slowness < min(threshold, -cut)
             if slow.mean() < 0.02:
                 break
-            found = _grouped(_table(observed, slow), total)
+            routes = RouteCounts.of(observed, slow)
+            found = _grouped(routes)
             if _gain(found) > _gain(best) + 5:
-                best, best_slow = found, _table(observed, slow)
-    yield best, best_slow, total
+                best, best_routes = found, routes
+    yield best, best_routes
     if best.count > 2:
-        merged = grouping.merged_where_fast(best_slow, total, best, SLOW_WITHIN_AT_MOST)
+        merged = grouping.merged_where_fast(best_routes, best, SLOW_WITHIN_AT_MOST)
         if merged.count < best.count:
-            yield merged, best_slow, total
+            yield merged, best_routes
 
 
-def _grouped(slow: Integers, total: Integers) -> Grouping:
+def _grouped(routes: RouteCounts) -> Grouping:
     """Groups. Among very many ranks, some are grouped first and the others are placed in these groups."""
-    ranks = len(slow)
+    ranks = routes.ranks
     if ranks <= MOST_RANKS_GROUPED:
-        return grouping.group(slow, total)
+        return grouping.group(routes)
     members = np.sort(np.random.default_rng(ranks).choice(ranks, MOST_RANKS_GROUPED, replace=False))
-    found = grouping.group(slow[np.ix_(members, members)], total[np.ix_(members, members)])
-    return grouping.extended(slow, total, members, found)
+    return grouping.extended(routes, members, grouping.group(routes.among(members)))
 
 
 def _gain(found: Grouping) -> float:
     return found.log_likelihood - found.log_likelihood_of_one_group
-
-
-def _table(observed: Observed, counted: NDArray[np.bool_]) -> Integers:
-    """[source, destination] counts."""
-    table = np.zeros((observed.ranks, observed.ranks), np.int64)
-    np.add.at(table, (observed.source, observed.destination), counted.astype(np.int64))
-    return table
 
 
 def group_name(number: int) -> str:

@@ -88,14 +88,25 @@ class _Candidate:
 def families(labels: Integers, observed: Observed) -> list[list[_Candidate]]:
     """Kinds of limits, the more specific first: of two that explain as much the first is taken."""
     groups = range(int(labels.max()) + 1)
+    own = _own(labels, observed)
+    if len(groups) == 1:
+        return [own]
+    between = [(Reach.BETWEEN, (a, b)) for a in groups for b in groups if a != b]
+    links = [(reach, (a,)) for reach in (Reach.LEAVING, Reach.ENTERING) for a in groups]
+    across = [_candidates(kinds, labels, observed) for kinds in (links, between, [(Reach.CROSSING, ())])]
+    return [*across, own]
 
-    def of(*members: tuple[Reach, tuple[int, ...]]) -> list[_Candidate]:
-        return [_Candidate(reach, those, counted(reach, those, labels, observed)) for reach, those in members]
 
-    between = of(*((Reach.BETWEEN, (a, b)) for a in groups for b in groups if a != b))
-    links = of(*((reach, (a,)) for reach in (Reach.LEAVING, Reach.ENTERING) for a in groups))
-    own = of(*((reach, (a,)) for reach in _OWN for a in groups))
-    return [links, between, of((Reach.CROSSING, ())), own] if len(groups) > 1 else [own]
+def _own(labels: Integers, observed: Observed) -> list[_Candidate]:
+    """What all hosts of a group send, or receive."""
+    groups = range(int(labels.max()) + 1)
+    return _candidates([(reach, (group,)) for reach in _OWN for group in groups], labels, observed)
+
+
+def _candidates(
+    kinds: Sequence[tuple[Reach, tuple[int, ...]]], labels: Integers, observed: Observed
+) -> list[_Candidate]:
+    return [_Candidate(reach, groups, counted(reach, groups, labels, observed)) for reach, groups in kinds]
 
 
 def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: Observed) -> NDArray[np.bool_]:
@@ -185,8 +196,9 @@ def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explai
     """By what hosts of a group send and receive, all together: a switching chip's limits."""
     slow = alone.slowness(observed) < alone.threshold
     alone, by_work = _uneven(observed, alone, labels, slow)
-    own = families(labels, observed)[-1]
-    capacities, explained = _family(observed, alone, own, slow, by_work=by_work, slack=_OF_CHIPS)
+    capacities, explained = _family(
+        observed, alone, _own(labels, observed), slow, by_work=by_work, slack=_OF_CHIPS
+    )
     share = float(explained.sum() / slow.sum()) if slow.any() else 0.0
     return Explained(tuple(capacities), share, explained)
 
@@ -229,7 +241,7 @@ def _fit(
     totals: Floats = np.bincount(phase, weights=rates).astype(np.float64)
     if slack.while_full:
         nominal = float(np.median(alone.of(observed)[at]))
-        totals = np.array([while_full(rates[phase == one], nominal) for one in range(len(numbers))])
+        totals = while_full(rates, phase, nominal)
     counts = np.bincount(phase)
     fastest = np.zeros(len(numbers))
     np.maximum.at(fastest, phase, rates)
@@ -268,29 +280,31 @@ def _by_work(capacity: Capacity, observed: Observed, alone: Unshared, candidate:
     up to more than was ever carried at once: the capacity is what was carried while enough still ran."""
     mine = candidate.counted & np.isin(observed.phase, capacity.phases)
     nominal = float(np.median(alone.of(observed)[mine]))
-    numbers, phase = np.unique(observed.phase[mine], return_inverse=True)
-    rates = observed.rate[mine]
-    work = np.array([while_full(rates[phase == at], nominal) for at in range(len(numbers))])
+    phase = np.unique(observed.phase[mine], return_inverse=True)[1]
+    work = while_full(observed.rate[mine], phase, nominal)
     figure = medians(work[:, None])
     return replace(
         capacity, bytes_per_second=float(work.mean()), low=float(figure.low[0]), high=float(figure.high[0])
     )
 
 
-def while_full(rates: Floats, nominal: float) -> float:
-    """Bytes per second that messages of one size had together for as long as they filled what they share:
-    until so few are left that their hosts' own links (`nominal`) carry less. What these few sent afterwards,
-    at that rate, is none of it."""
-    seconds = np.sort(1 / rates)  # of a byte
-    total = float(rates.sum())
+def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
+    """[phase] bytes per second that messages of one size had together for as long as they filled what they
+    share: until so few are left that their hosts' own links (`nominal`) carry less. What these few sent
+    afterwards, at that rate, is none of it. `phase`: [message] from 0; none is without messages."""
+    order = np.lexsort((1 / rates, phase))
+    seconds, phase = 1 / rates[order], phase[order]  # of a byte
+    count = np.bincount(phase)
+    end = np.cumsum(count)
+    total = np.bincount(phase, weights=rates[order])
+    of_messages, full = total, np.ones(len(count), bool)
     for _ in range(_WORK_STEPS):
-        fewest = math.ceil(total / nominal - 1e-9)
-        if not 0 < fewest <= len(seconds):
-            return float(rates.sum())
-        until = float(seconds[-fewest])
-        later = np.minimum((seconds[seconds > until] - until) * nominal, 1.0)
-        total = (len(seconds) - float(later.sum())) / until
-    return total
+        fewest = np.ceil(total / nominal - 1e-9)
+        full &= (fewest > 0) & (fewest <= count)
+        until = seconds[end - np.clip(fewest, 1, count).astype(np.int64)]
+        later = np.clip((seconds - until[phase]) * nominal, 0.0, 1.0)
+        total = np.where(full, (count - np.bincount(phase, weights=later)) / until, of_messages)
+    return np.asarray(total, np.float64)
 
 
 def _shared(counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure import grouping, limits, tallies
+from crosscut.analysis.structure import grouping, limits
 from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.limits import Capacity
 from crosscut.analysis.structure.observed import Integers, Observed, some_phases
+from crosscut.analysis.structure.tallies import RouteCounts
 from crosscut.analysis.structure.unshared import Unshared
 
 # A group has more hosts than this, or some of the messages among them are fast.
@@ -41,22 +42,19 @@ class Placed:
     likeliest."""
 
 
-def placed(
-    found: Grouping, slow: Integers, total: Integers, observed: Observed, alone: Unshared, sure: float
-) -> Placed:
-    """`slow`, `total`: the tables that `found` was made of. `sure`: the probability above which a host's
-    group is told."""
-    apart = _by_themselves(found, slow, total)
-    members = np.setdiff1d(np.arange(len(slow)), apart)
+def placed(found: Grouping, routes: RouteCounts, observed: Observed, alone: Unshared, sure: float) -> Placed:
+    """`routes`: what `found` was made of. `sure`: the probability above which a host's group is told."""
+    apart = _by_themselves(found, routes)
+    members = np.setdiff1d(np.arange(routes.ranks), apart)
     if not len(apart) or not len(members):
         return Placed(found, np.zeros(0, np.int64))
     rest = Grouping(
         np.unique(found.labels[members], return_inverse=True)[1].astype(np.int64), found.confidence[members],
         found.log_likelihood, found.log_likelihood_of_one_group,
     )  # fmt: skip
-    slow, total = _without_slow_ends(slow, total, apart, members, rest)
-    gains = grouping.gains_of_others(slow, total, members, rest)
-    labels, confidence = np.zeros(len(slow), np.int64), np.ones(len(slow))
+    routes = _without_slow_ends(routes, apart, members, rest)
+    gains = grouping.gains_of_others(routes, members, rest)
+    labels, confidence = np.zeros(routes.ranks, np.int64), np.ones(routes.ranks)
     labels[members], confidence[members] = rest.labels, rest.confidence
     labels[apart] = gains[apart].argmax(axis=1)
     few = some_phases(observed, _MOST_MESSAGES)
@@ -70,31 +68,33 @@ def placed(
     return Placed(made, apart[confidence[apart] < sure])
 
 
-def _by_themselves(found: Grouping, slow: Integers, total: Integers) -> Integers:
-    """Ranks of groups of one, of very few that are slow among themselves as well, or of which the tables say
-    nothing; none, where they are too many to be exceptions."""
+def _by_themselves(found: Grouping, routes: RouteCounts) -> Integers:
+    """Ranks of groups of one, of very few that are slow among themselves as well, or that no route has; none,
+    where they are too many to be exceptions."""
     size = np.bincount(found.labels, minlength=found.count)
-    s, n = (np.diag(tallies.counts(values, found.labels, found.count)) for values in (slow, total))
+    s, n = (np.diag(counts) for counts in routes.between(found.labels, found.count))
     alike = (n > 0) & (s <= _MOSTLY_SLOW * n)
     none = (size == 1) | ((size <= _LARGEST_APART) & (n > 0) & ~alike)
-    unseen = total.sum(axis=0) + total.sum(axis=1) == 0
-    apart = np.nonzero(none[found.labels] | unseen)[0].astype(np.int64)
-    return apart if len(apart) <= max(1, _MOST_APART * len(slow)) else np.zeros(0, np.int64)
+    seen = np.isin(np.arange(routes.ranks), [routes.source, routes.destination])
+    apart = np.nonzero(none[found.labels] | ~seen)[0].astype(np.int64)
+    return apart if len(apart) <= max(1, _MOST_APART * routes.ranks) else np.zeros(0, np.int64)
 
 
 def _without_slow_ends(
-    slow: Integers, total: Integers, apart: Integers, members: Integers, rest: Grouping
-) -> tuple[Integers, Integers]:
-    """The tables without what hosts send, or receive, that are slow to, or from, every group: it is not the
-    groups that make it slow."""
-    slow, total = slow.copy(), total.copy()
-    inside = np.zeros((len(slow), rest.count))
-    inside[members, rest.labels] = 1
-    for s, n in ((slow, total), (slow.T, total.T)):
-        to_slow, to_all = s[apart] @ inside, n[apart] @ inside
-        dumb = ~((to_all > 0) & (to_slow <= _MOSTLY_SLOW * to_all)).any(axis=1)
-        s[apart[dumb]], n[apart[dumb]] = 0, 0
-    return slow, total
+    routes: RouteCounts, apart: Integers, members: Integers, rest: Grouping
+) -> RouteCounts:
+    """Without what hosts apart send, or receive, that are slow to, or from, every group: it is not the groups
+    that make it slow."""
+    labels = np.full(routes.ranks, rest.count)  # those apart are in none of the groups
+    labels[members] = rest.labels
+
+    def dumb(counts: Integers) -> Integers:
+        slow, seen = counts[:, apart, : rest.count]
+        seen_fast = (seen > 0) & (slow <= _MOSTLY_SLOW * seen)
+        return np.asarray(apart[~seen_fast.any(axis=1)], np.int64)
+
+    routes = routes.without(np.isin(routes.source, dumb(routes.to_groups(labels, rest.count + 1))))
+    return routes.without(np.isin(routes.destination, dumb(routes.from_groups(labels, rest.count + 1))))
 
 
 def _by_totals(observed: Observed, alone: Unshared, labels: Integers, rank: int) -> Floats:

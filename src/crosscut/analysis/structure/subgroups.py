@@ -88,7 +88,7 @@ def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
         mine = within.where(np.isin(within.source, members))
         found = _divided(mine, alone, members)
         guess[members] = (
-            _refined(mine, members, _clusters(_likeness(mine, members), 2)) if found is None else found[0]
+            _refined(mine, members, _clusters(_spectrum(mine, members), 2)) if found is None else found[0]
         )
     return guess
 
@@ -127,7 +127,7 @@ def is_full_of_parts_too(everybody: Within, seen: Observed, nominal: float) -> b
     capacity = everybody.limits[0].bytes_per_second
     phase = np.unique(seen.phase, return_inverse=True)[1]
     able = np.nonzero(np.bincount(phase) * nominal > _ENOUGH * capacity)[0]
-    totals = np.array([limits.while_full(seen.rate[phase == at], nominal) for at in able])
+    totals = limits.while_full(seen.rate, phase, nominal)[able]
     near = np.abs(np.log(totals / capacity)) < limits.ALIKE
     return len(able) > 0 and float(near.mean()) >= _NEARLY_ALL
 
@@ -152,7 +152,7 @@ def _parts_of(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integ
 
 def _divided(mine: Observed, alone: Unshared, members: Integers) -> tuple[Integers, limits.Explained] | None:
     """Two parts or more; None: no limits of any explain anything."""
-    likeness = _likeness(mine, members)
+    spectrum = _spectrum(mine, members)
     best: tuple[Integers, limits.Explained] | None = None
     everybody = np.zeros(mine.ranks, np.int64)
 
@@ -161,11 +161,11 @@ def _divided(mine: Observed, alone: Unshared, members: Integers) -> tuple[Intege
         return limits.explain_own(mine, alone, everybody)
 
     for count in range(2, min(MOST_PARTS, len(members) // 3) + 1):
-        labels = _refined(mine, members, _clusters(likeness, count))
-        tried = _fewest(labels, explained_by(labels), explained_by)
+        labels = _refined(mine, members, _clusters(spectrum, count))
+        explained = explained_by(labels)
         enough = 0.0 if best is None else best[1].share + WORTH_A_PART
-        if tried[1].share > enough:
-            best = tried
+        if explained.share > enough:
+            best = _fewest(labels, explained, explained_by)
     return best
 
 
@@ -224,8 +224,9 @@ def _fewest(
     return labels, explained
 
 
-def _likeness(mine: Observed, members: Integers) -> Floats:
-    """[member, member] covariance of what the two sent, and received, in phases in which both did."""
+def _spectrum(mine: Observed, members: Integers) -> tuple[Floats, Floats]:
+    """Eigenvalues, ascending, and eigenvectors of likeness, [member, member]: the covariance of what the two
+    sent, and received, in phases in which both did."""
     index = np.full(mine.ranks, -1)
     index[members] = np.arange(len(members))
     numbers, phase = np.unique(mine.phase, return_inverse=True)
@@ -242,13 +243,14 @@ def _likeness(mine: Observed, members: Integers) -> Floats:
     likeness = np.where(count > 0, total / np.maximum(count, 1), 0.0)
     # A host is always like itself: that says nothing, and outweighs the others.
     np.fill_diagonal(likeness, 0.0)
-    return np.asarray(likeness, np.float64)
+    values, vectors = np.linalg.eigh(likeness)
+    return values, vectors
 
 
-def _clusters(likeness: Floats, count: int) -> Integers:
+def _clusters(spectrum: tuple[Floats, Floats], count: int) -> Integers:
     """Spectral: the leading eigenvectors, then k-means from several starts (Lloyd, IEEE Trans. Information
     Theory 28, 1982; k-means++ of Arthur and Vassilvitskii, SODA 2007)."""
-    values, vectors = np.linalg.eigh(likeness)
+    values, vectors = spectrum
     points = vectors[:, -(count - 1) :] * np.sqrt(np.maximum(values[-(count - 1) :], 1e-12))
     random = np.random.default_rng(count)
     best, best_cost = np.zeros(len(points), np.int64), np.inf

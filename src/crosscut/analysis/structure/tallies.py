@@ -1,56 +1,133 @@
-"""How often each rank's routes to and from each group were slow, kept up to date while ranks move."""
+"""How often each route was measured, and slow; and the same between groups, kept up to date while ranks
+move."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure.observed import Integers
+from crosscut.analysis.structure.observed import Integers, Observed
+
+SLOW, ALL = 0, 1
+"""Rows of counts."""
 
 
-def counts(values: Integers, labels: Integers, groups: int) -> Integers:
-    """[group, group] sums of [rank, rank] counts."""
-    members = _members(labels, groups)
-    # Products of floating point numbers use the processor's vectors; sums of counts below 2^53 are exact.
-    return np.asarray(np.rint(members.T @ values.astype(np.float64) @ members), np.int64)
+@dataclass(frozen=True)
+class RouteCounts:
+    """One entry for each route that was measured: a thousand ranks measure few of their million routes."""
+
+    ranks: int
+    source: Integers
+    """[route], in ascending order"""
+    destination: Integers
+    counts: Integers
+    """[SLOW or ALL, route]"""
+
+    @classmethod
+    def of(cls, observed: Observed, slow: NDArray[np.bool_]) -> RouteCounts:
+        """`slow`: [message]"""
+        routes, at = np.unique(observed.source * observed.ranks + observed.destination, return_inverse=True)
+        counts = [
+            np.bincount(at, weights=slow, minlength=len(routes)),
+            np.bincount(at, minlength=len(routes)),
+        ]
+        return cls(
+            observed.ranks, routes // observed.ranks, routes % observed.ranks, np.array(counts, np.int64)
+        )
+
+    def among(self, members: Integers) -> RouteCounts:
+        """Routes between `members`, which are numbered in their order."""
+        number = np.full(self.ranks, -1)
+        number[members] = np.arange(len(members))
+        source, destination = number[self.source], number[self.destination]
+        kept = (source >= 0) & (destination >= 0)
+        return RouteCounts(len(members), source[kept], destination[kept], self.counts[:, kept])
+
+    def without(self, left_out: NDArray[np.bool_]) -> RouteCounts:
+        """`left_out`: [route]"""
+        kept = ~left_out
+        return RouteCounts(self.ranks, self.source[kept], self.destination[kept], self.counts[:, kept])
+
+    def between(self, labels: Integers, groups: int) -> Integers:
+        """[SLOW or ALL, source group, destination group]"""
+        return _sums(labels[self.source], labels[self.destination], self.counts, (groups, groups))
+
+    def to_groups(self, labels: Integers, groups: int) -> Integers:
+        """[SLOW or ALL, rank, group] of each rank's routes to members of the group."""
+        return _sums(self.source, labels[self.destination], self.counts, (self.ranks, groups))
+
+    def from_groups(self, labels: Integers, groups: int) -> Integers:
+        """[SLOW or ALL, rank, group] of the routes that members of the group have to each rank."""
+        return _sums(self.destination, labels[self.source], self.counts, (self.ranks, groups))
+
+    def dense(self, counted: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """[source, destination] 1 for the routes counted."""
+        table = np.zeros((self.ranks, self.ranks), np.float32)
+        table[self.source[counted], self.destination[counted]] = 1
+        return table
+
+    @cached_property
+    def by_source(self) -> list[Integers]:
+        """[rank] its routes to others, as indices."""
+        return _by(self.source, self.ranks)
+
+    @cached_property
+    def by_destination(self) -> list[Integers]:
+        return _by(self.destination, self.ranks)
 
 
-def _members(labels: Integers, groups: int) -> Floats:
-    members = np.zeros((len(labels), groups))
-    members[np.arange(len(labels)), labels] = 1.0
-    return members
+def _by(ends: Integers, ranks: int) -> list[Integers]:
+    order = np.argsort(ends, kind="stable")
+    return np.split(order, np.searchsorted(ends[order], np.arange(1, ranks)))
+
+
+def _sums(first: Integers, second: Integers, counts: Integers, shape: tuple[int, int]) -> Integers:
+    """[SLOW or ALL, *shape]. Sums of floating point numbers are exact below 2^53."""
+    at, size = first * shape[1] + second, shape[0] * shape[1]
+    sums = [np.bincount(at, weights=row, minlength=size).reshape(shape) for row in counts]
+    return np.array(sums, np.int64)
 
 
 class Tallies:
-    """Sums over one [source, destination] table of counts, without its diagonal."""
+    """Sums over groups of routes; none leads from a rank to itself."""
 
-    def __init__(self, values: Integers, labels: Integers, groups: int) -> None:
-        self._values = values
-        members, floats = _members(labels, groups), values.astype(np.float64)
-        self.out = np.asarray(np.rint(floats @ members), np.int64)
-        """[rank, group] of its routes to members of the group"""
-        self.back = np.asarray(np.rint(floats.T @ members), np.int64)
-        self.between = np.asarray(np.rint(members.T @ self.out), np.int64)
-        """[group, group]"""
+    def __init__(self, routes: RouteCounts, labels: Integers, groups: int) -> None:
+        self._routes = routes
+        self.out = routes.to_groups(labels, groups)
+        self.back = routes.from_groups(labels, groups)
+        self.between = routes.between(labels, groups)
 
     def without(self, rank: int, group: int) -> Integers:
         """`between` as it would be if `rank` were not in `group`, where it is."""
         left = self.between.copy()
-        left[group] -= self.out[rank]
-        left[:, group] -= self.back[rank]
+        left[:, group] -= self.out[:, rank]
+        left[:, :, group] -= self.back[:, rank]
         return left
 
     def without_each(self, ranks: Integers, groups: Integers) -> Integers:
-        """[rank, group, group] `between` without one rank each, which is in the group given."""
-        left, each = np.repeat(self.between[None], len(ranks), axis=0), np.arange(len(ranks))
-        left[each, groups] -= self.out[ranks]
-        left[each, :, groups] -= self.back[ranks]
+        """[SLOW or ALL, rank, group, group] `between` without one rank each, which is in the group given."""
+        left, each = np.repeat(self.between[:, None], len(ranks), axis=1), np.arange(len(ranks))
+        left[:, each, groups] -= self.out[:, ranks]
+        left[:, each, :, groups] -= self.back[:, ranks].swapaxes(0, 1)
         return left
 
     def move(self, rank: int, before: int, after: int) -> None:
         self.between = self.without(rank, before)
-        for table, row in ((self.out, self._values[:, rank]), (self.back, self._values[rank])):
-            table[:, before] -= row
-            table[:, after] += row
-        self.between[after] += self.out[rank]
-        self.between[:, after] += self.back[rank]
+        routes = self._routes
+        for table, ends, mine in (
+            (self.out, routes.source, routes.by_destination[rank]),
+            (self.back, routes.destination, routes.by_source[rank]),
+        ):
+            table[:, ends[mine], before] -= routes.counts[:, mine]
+            table[:, ends[mine], after] += routes.counts[:, mine]
+        self.between[:, after] += self.out[:, rank]
+        self.between[:, :, after] += self.back[:, rank]
+
+
+def log_factorials(largest: int) -> Floats:
+    """[number] from 0 to `largest`."""
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, largest + 1)))])
