@@ -9,8 +9,8 @@
 namespace crosscut::conduct {
 namespace {
 
-constexpr std::size_t longest_text = 4096;  // PATH_MAX; no parameter needs more but `pairs`
-constexpr std::size_t longest_parameter = std::size_t{1} << 20;
+constexpr std::size_t longest_text = 4096;                        // PATH_MAX
+constexpr std::size_t longest_parameter = std::size_t{64} << 20;  // lists of routes: 12 bytes a route
 constexpr std::size_t most_parameters = 256, most_sizes = 4096;
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 constexpr std::int64_t most_phases = std::int64_t{1} << 40;
