@@ -12,6 +12,7 @@ from benchmarks.truth.score import adjusted_rand, score, search
 
 from crosscut.analysis.figures.limited import limited_phases
 from crosscut.analysis.figures.samples import Samples, without
+from crosscut.analysis.search.latency import Latency
 from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import idle, subgroups
 from crosscut.analysis.structure.observed import nothing, of_phases
@@ -182,3 +183,23 @@ def _of_modules(phase):
     """Bytes a second: hosts of 12.5 MB/s, 16 on a module, 25 MB/s from one module to another."""
     pairs = [(source // 16, destination // 16) for source, destination in phase]
     return [12.5e6 if a == b else min(12.5e6, 25e6 / pairs.count((a, b))) for a, b in pairs]
+
+
+def test_latency_tells_forty_switches_apart_though_few_messages_stay_within_one():
+    """Of the first messages one in forty is near; each rank is asked about once for each switch."""
+    truth, random = np.repeat(np.arange(40), 8), np.random.default_rng(6)
+    truth = random.permutation(truth)
+    latency, turn = Latency(100, nothing(320)), 0
+    full = of_phases(320, [[(0, 1)]], np.array([1e10]))
+    while True:
+        phases, near, latency = latency.ask(full, 0, random, first=True)
+        if not phases:
+            break
+        ends = np.array([route for routes in phases for route in routes]).T
+        seconds = np.where(truth[ends[0]] == truth[ends[1]], 2e-6, 3e-6)
+        rates = 1 / (seconds * np.exp(0.01 * random.standard_normal(len(seconds))))
+        latency = latency.learn(of_phases(320, phases, rates, first_phase=turn))
+        turn += len(phases)
+    assert near is not None
+    assert adjusted_rand(truth, near.labels) == 1
+    assert turn <= 60

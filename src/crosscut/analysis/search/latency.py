@@ -52,14 +52,14 @@ class Latency:
         if self._is_nothing(full):
             return [], None, replace(self, over=True)
         found = self.nearness or idle.nearness(self.measured)
-        per_doubling = thresholds.SHORT_PER_DOUBLING * math.log2(full.ranks)
-        most = max(thresholds.FEWEST_SHORT, math.ceil(per_doubling))
+        most = _most_phases(found, full.ranks)
         looked = replace(self, nearness=found, over=found.sure or found.hopeless or self.phases >= most)
         if looked.over:
             return [], found.grouping if found.sure else None, looked
         if not first and looked.blurred(permuted):
             return [], None, looked
-        return idle.phases(self.measured, found.fragments, thresholds.MORE_SHORT, random), None, looked
+        count = max(thresholds.MORE_SHORT, self.phases // thresholds.SHORT_PER_MORE)
+        return idle.phases(self.measured, found.fragments, count, random), None, looked
 
     def blurred(self, permuted: int) -> bool:
         """True if latency hardly tells near from far, and fewer than enough permutations were measured.
@@ -74,3 +74,12 @@ class Latency:
         then differences only tell which messages happened to share a link."""
         seconds = 1 / float(np.median(self.measured.rate))
         return seconds < thresholds.BYTES_OF_LATENCY / float(unshared(full).nominal)
+
+
+def _most_phases(found: Nearness, ranks: int) -> int:
+    """Where latency clearly tells near from far, a rank finds its group after about as many tests as there
+    are groups."""
+    most = max(thresholds.FEWEST_SHORT, thresholds.SHORT_PER_DOUBLING * math.log2(ranks))
+    if not found.blurred and found.near_share > 0:
+        most = max(most, min(thresholds.SHORT_PER_GROUP / found.near_share, thresholds.MOST_SHORT))
+    return math.ceil(most)

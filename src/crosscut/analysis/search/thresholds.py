@@ -24,7 +24,10 @@ SURELY_EXPLAINED, FEW_UNSURE, MOSTLY_SLOW = 0.95, 0.25, 0.5
 
 # Short messages.
 FIRST_SHORT, MORE_SHORT = 4, 2  # short phases at first, and in each further batch
+SHORT_PER_MORE = 8  # short phases so far for each one more in a batch
 SHORT_PER_DOUBLING, FEWEST_SHORT = 3, 24  # short phases at most: for each doubling of the ranks, or this many
+# Or, where latency is clear, for each group; and never more than this many.
+SHORT_PER_GROUP, MOST_SHORT = 1.5, 600
 # Permutations before a blurred latency is asked again: for each doubling of the ranks; share of the budget.
 BLURRED_PER_DOUBLING, BLURRED_OF_BUDGET = 3, 0.5
 BYTES_OF_LATENCY = 16  # bytes on the wire: less is no latency, Ethernet's smallest frame has 64 (IEEE 802.3)

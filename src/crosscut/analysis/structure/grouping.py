@@ -96,6 +96,14 @@ def group(routes: RouteCounts) -> Grouping:
     return Grouping(best, _confidence(routes, blocks, best), best_value, alone)
 
 
+def given(routes: RouteCounts, labels: Integers) -> Grouping:
+    """These groups; nothing is sure of more than are ever told."""
+    blocks, one = _Blocks(routes), np.zeros(routes.ranks, np.int64)
+    few = int(labels.max()) < _MOST_GROUPS
+    confidence = _confidence(routes, blocks, labels) if few else np.zeros(routes.ranks)
+    return Grouping(labels, confidence, _likelihood(routes, blocks, labels), _likelihood(routes, blocks, one))
+
+
 def extended(routes: RouteCounts, members: Integers, found: Grouping) -> Grouping:
     """All ranks, where `found` is of `members` alone: each of the others where it is likeliest among those
     groups. `routes` are of all ranks."""
@@ -135,11 +143,7 @@ def merged_where_fast(routes: RouteCounts, found: Grouping, most_slow: float) ->
         if share[a, b] > most_slow:
             break
         labels = renumbered(np.where(labels == b, a, labels))
-    blocks = _Blocks(routes)
-    return Grouping(
-        labels, _confidence(routes, blocks, labels), _likelihood(routes, blocks, labels),
-        found.log_likelihood_of_one_group,
-    )  # fmt: skip
+    return given(routes, labels)
 
 
 def slow_within(routes: RouteCounts, labels: Integers) -> float:

@@ -31,7 +31,14 @@ _GAIN, _APART = 10.0, 2.5
 # Standard deviations between heaps below which so many routes are taken for the other kind that a rank's
 # place takes many times as many of them.
 _CLEARLY_APART = 4.0
+# Standard deviations between heaps above which noise makes no far route look near: half of them is beyond
+# what one message of a million reaches.
+_SURELY_APART = 10.0
+# Where the nearer heap may begin, as quantiles: among a hundred switches one route in a hundred is near.
+_STARTS = (0.95, 0.99, 0.999)
 _STEPS = 60
+# Messages of each rank that are asked before anything is known.
+_AT_RANDOM = 4
 _MOST_CUTS, _FEWEST_TO_CUT = 3, 20
 _SMALLEST = 1e-300
 # More than any number of tests.
@@ -49,6 +56,8 @@ class Nearness:
     """[rank] as much as is known to be together; more may be."""
     blurred: bool
     """No two heaps of latencies are so far apart that the noise leaves them two."""
+    near_share: float
+    """Of the first messages, whose partners are random: about one over the number of groups."""
 
 
 def nearness(idle: Observed) -> Nearness:
@@ -57,26 +66,37 @@ def nearness(idle: Observed) -> Nearness:
     logs = np.log(idle.rate)
     alone = unshared(idle)
     heaps = _cuts(logs)
-    cuts = [float(np.log(alone.nominal)) + alone.threshold, *(cut for cut, _ in heaps)]
-    by_far = {int((logs < cut).sum()): cut for cut in cuts}  # cuts that part the messages alike are one
-    told = [_told(idle, logs < cut) for far, cut in by_far.items() if far]
-    best = max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf)[1]
+    cuts = [(float(np.log(alone.nominal)) + alone.threshold, 0.0), *heaps]
+    by_far = {
+        int((logs < cut).sum()): (cut, apart) for cut, apart in cuts
+    }  # which part messages alike are one
+    told = [_told(idle, logs < cut, apart) for far, (cut, apart) in by_far.items() if far]
+    best = max(told, key=lambda pair: pair[0])[1] if told else _told(idle, logs < -np.inf, 0.0)[1]
     return replace(best, blurred=max((apart for _, apart in heaps), default=0.0) < _CLEARLY_APART)
 
 
-def _told(idle: Observed, far: NDArray[np.bool_]) -> tuple[tuple[bool, float], Nearness]:
+def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[bool, float], Nearness]:
     """How much to be preferred, and what was told: groups that are sure, of those the fewest (hosts with a
-    wire of their own are nearer still than those of a switch); else the likeliest."""
+    wire of their own are nearer still than those of a switch); else the likeliest. `apart`: standard
+    deviations between near and far."""
     routes = RouteCounts.of(idle, far)
-    found = grouping.group(routes)
+    clear = apart > _SURELY_APART
+    found = grouping.given(routes, _connected(routes)) if clear else grouping.group(routes)
     within = grouping.slow_within(routes, found.labels)
     smallest = int(np.bincount(found.labels).min())
     sure = found.count > 1 and smallest > 1 and within <= _FAR_WITHIN_AT_MOST
-    sure = bool(sure and found.confidence.min() > SURE)
+    sure = bool(sure and found.confidence.min() > SURE and (not clear or _all_pairs_asked(routes, found)))
     fragments = found.labels if found.count > 1 else _connected(routes)
     hopeless = bool(far.mean() < _HARDLY_ANY_FAR)
     gain = found.log_likelihood - found.log_likelihood_of_one_group
-    of_cut = Nearness(found, sure, hopeless, fragments, blurred=False)
+    of_cut = Nearness(
+        found,
+        sure,
+        hopeless,
+        fragments,
+        blurred=False,
+        near_share=1 - float(far[: _AT_RANDOM * idle.ranks].mean()),
+    )
     return (sure, -found.count if sure else gain), of_cut
 
 
@@ -97,7 +117,20 @@ def _cut(logs: Floats) -> tuple[float, float]:
     """Between the two heaps that logarithms make, by two normal distributions of one width
     (expectation maximisation); below everything where one describes the logarithms as well. And how many
     standard deviations are between them."""
-    near, far = float(np.quantile(logs, 0.95)), float(np.quantile(logs, 0.4))
+    likelihood, share, near, far, noise = max(
+        _two_heaps(logs, float(np.quantile(logs, at))) for at in _STARTS
+    )
+    whole = max(float(logs.std()), SMALLEST_NOISE)
+    one = float((-0.5 * ((logs - logs.mean()) / whole) ** 2 - np.log(whole)).sum())
+    if likelihood - one < _GAIN or near - far < _APART * noise:
+        return -np.inf, 0.0
+    cut = (near + far) / 2 + noise**2 * float(np.log((1 - share) / share)) / (near - far)
+    return cut, (near - far) / noise
+
+
+def _two_heaps(logs: Floats, near: float) -> tuple[float, float, float, float, float]:
+    """Log likelihood, share of the nearer heap, both centres, and their standard deviation."""
+    far = float(np.quantile(logs, 0.4))
     noise, share = max(float(logs.std()) / 2, SMALLEST_NOISE), 0.2
     likelihood = -np.inf
     for _ in range(_STEPS):
@@ -108,17 +141,12 @@ def _cut(logs: Floats) -> tuple[float, float]:
         both = bells[0] + bells[1] + _SMALLEST
         likelihood = float(np.log(both / noise).sum())
         mine = bells[0] / both
-        share = min(max(float(mine.mean()), 0.01), 0.99)
+        share = min(max(float(mine.mean()), 0.001), 0.99)
         near = float((mine * logs).sum() / (mine.sum() + _SMALLEST))
         far = float(((1 - mine) * logs).sum() / ((1 - mine).sum() + _SMALLEST))
         spread = mine * (logs - near) ** 2 + (1 - mine) * (logs - far) ** 2
         noise = max(float(np.sqrt(spread.mean())), SMALLEST_NOISE)
-    whole = max(float(logs.std()), SMALLEST_NOISE)
-    one = float((-0.5 * ((logs - logs.mean()) / whole) ** 2 - np.log(whole)).sum())
-    if likelihood - one < _GAIN or near - far < _APART * noise:
-        return -np.inf, 0.0
-    cut = (near + far) / 2 + noise**2 * float(np.log((1 - share) / share)) / (near - far)
-    return cut, (near - far) / noise
+    return likelihood, share, near, far, noise
 
 
 def phases(
@@ -152,6 +180,12 @@ def phases(
                 tests[fragments[destination], fragments[source]] += 1
         found.append(routes)
     return found
+
+
+def _all_pairs_asked(routes: RouteCounts, found: Grouping) -> bool:
+    """Two groups that were never asked about each other may be one."""
+    asked = routes.between(found.labels, found.count)[ALL]
+    return bool((asked + asked.T + np.eye(found.count, dtype=np.int64) > 0).all())
 
 
 def _connected(routes: RouteCounts) -> Integers:
