@@ -24,7 +24,7 @@ from rich.text import Text
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.glyphs import UNICODE
 from crosscut.reports.terminal.screen import Screen
-from crosscut.reports.view import open_view
+from crosscut.reports.view import View
 
 COLUMNS = 100
 CELL_WIDTH, CELL_HEIGHT, BASELINE, MARGIN = 7.2, 15.0, 11.5, 14.0
@@ -42,7 +42,7 @@ def shown(run: Path) -> list[Text]:
     console = Console(
         file=buffer, width=COLUMNS, force_terminal=True, color_system="standard", highlight=False
     )
-    terminal.render(Screen(console, UNICODE), open_view(run))
+    terminal.render(Screen(console, UNICODE), View.open(run))
     return [Text.from_ansi(line.rstrip()) for line in buffer.getvalue().rstrip().splitlines()]
 
 

@@ -72,7 +72,8 @@ def aapc_view(
         coords={"size": np.array(sizes, np.int64), "phase": np.arange(1, ranks, dtype=np.int64)},
     )
     nodes = [{"name": f"n{rank + 1:03d}", "cores": 2} for rank in range(ranks)]
-    return View(Path("made.zarr"), dataset, ATTRIBUTES | {"nodes": nodes} | dict(attributes or {}))
+    attributes = ATTRIBUTES | {"nodes": nodes} | dict(attributes or {})
+    return View(Path("made.zarr"), dataset.assign_attrs(attributes))
 
 
 def pingpong_view(sizes: Sequence[int] = (1, 1000, 1_000_000), repetitions: int = 10) -> View:
@@ -93,4 +94,5 @@ def pingpong_view(sizes: Sequence[int] = (1, 1000, 1_000_000), repetitions: int 
     )
     pattern = {"name": "pingpong", "summary": "There and back", "parameters": {"mode": "pingpong"}}
     nodes = [{"name": "n001", "cores": 2}, {"name": "n002", "cores": 2}]
-    return View(Path("made.zarr"), dataset, ATTRIBUTES | {"pattern": pattern, "nodes": nodes})
+    attributes = ATTRIBUTES | {"pattern": pattern, "nodes": nodes}
+    return View(Path("made.zarr"), dataset.assign_attrs(attributes))

@@ -118,7 +118,7 @@ def test_latency_by_hops_of_any_run_and_any_ways(run: Run, seed: int) -> None:
 @ANY
 @given(hostile())
 def test_any_run_can_be_shown(run: Run) -> None:
-    view = View(run.path, run.dataset, run.attributes)
+    view = View.of(run)
     stream = io.StringIO()
     terminal.render(Screen(Console(file=stream, width=90, color_system=None), UNICODE), view)
     assert stream.getvalue().strip()

@@ -88,7 +88,7 @@ def test_a_ping_pong_and_a_stream_tell_together_what_neither_does():
         "sent_bytes": [1000, 0], "received_bytes": [0, 1000],
     }]  # fmt: skip
     given = {**stream.attributes, "pattern": pattern, "effort": effort, "wait": "block"}
-    stream = dataclasses.replace(stream, attributes=given)
+    stream = dataclasses.replace(stream, dataset=stream.dataset.assign_attrs(given))
     found = loggp_words.together([bouncing, stream])
     assert found is not None
     assert found.gap_seconds == pytest.approx(4e-6)
@@ -97,7 +97,7 @@ def test_a_ping_pong_and_a_stream_tell_together_what_neither_does():
     assert loggp_words.sentence(found) == (
         "L 5.00 µs; o 2.00 µs to send and 3.00 µs to receive (processor time); g 4.00 µs"
     )
-    polling = dataclasses.replace(stream, attributes={**given, "wait": "poll"})
+    polling = dataclasses.replace(stream, dataset=stream.dataset.assign_attrs(wait="poll"))
     told = loggp_words.together([bouncing, polling])
     assert told is not None
     assert "ranks that poll work all the time" in loggp_words.sentence(told)

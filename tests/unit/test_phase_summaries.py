@@ -15,7 +15,7 @@ from crosscut.base import core
 from crosscut.base.errors import UsageError
 from crosscut.base.node_names import node_names
 from crosscut.reports.terminal import headline
-from crosscut.reports.view import open_view
+from crosscut.reports.view import View
 from crosscut.reports.words.sentences import figures_of
 from crosscut.run import fsck, table_files, tables
 from crosscut.run.repair import repair
@@ -62,7 +62,7 @@ def test_the_figures_are_those_of_the_run_with_all_samples(path: Path, tmp_path:
     assert (found.sel(statistic="count") == RANKS).all()
     assert np.allclose(found.sel(statistic="median"), np.median(seconds, axis=1), rtol=1e-15)
     assert np.array_equal(found.sel(statistic="maximum"), seconds.max(axis=1))
-    assert figures_of(open_view(path))[0] == figures_of(open_view(whole.path))[0]
+    assert figures_of(View.open(path))[0] == figures_of(View.open(whole.path))[0]
 
 
 def test_coordinates_are_implied_and_computed_when_read(path: Path) -> None:

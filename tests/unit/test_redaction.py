@@ -20,6 +20,7 @@ from crosscut.reports import junit, protocol, redaction
 from crosscut.reports.html import page, write
 from crosscut.reports.json import check as json_check
 from crosscut.reports.redaction import Aliases
+from crosscut.reports.view import View
 from crosscut.run.run import Run
 
 HOSTS = ("gpu-01.example.org", "gpu-02.example.org", "10.1.2.3", "7", "odd name", "ring", "node 1", "x9")
@@ -96,10 +97,7 @@ def test_no_output_of_check_names_a_node():
 
 def test_no_part_of_a_redacted_page_names_a_node(tmp_path, monkeypatch):
     run = telltale()
-    view = dataclasses.replace(
-        aapc_view(), path=run.path, dataset=run.dataset, attributes=dict(run.attributes)
-    )
-    monkeypatch.setattr(write, "open_view", lambda _: view)
+    monkeypatch.setattr(View, "open", lambda _: View.of(run))
     spec_file, out = tmp_path / "spec.toml", tmp_path / "out.html"
     spec_file.write_text(SPEC, encoding="utf-8")
     found = page.Found([Finding(FindingKind.SLOW_HOST, f"{HOSTS[1]} sends at half", hosts=(HOSTS[1],))])

@@ -85,7 +85,7 @@ def test_runs_that_cannot_be_laid_over_each_other_have_no_link_to_where_they_are
     views = [pingpong_view(), pingpong_view()]
     attributes = {"pattern": {"name": pattern}}
     views = [
-        dataclasses.replace(view, path=Path(name), attributes={**view.attributes, **attributes})
+        dataclasses.replace(view, path=Path(name), dataset=view.dataset.assign_attrs(attributes))
         for view, name in zip(views, ("a.zarr", "b.zarr"), strict=True)
     ]
     page = Page(render(views))

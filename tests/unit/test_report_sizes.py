@@ -91,19 +91,12 @@ def test_sizes_that_round_to_the_same_are_told_apart():
     assert len(set(labels)) == 2
 
 
-def stored(**how):
-    """As a run is opened: what it says of itself is in its dataset too."""
-    view = aapc_view(**how)
-    view.dataset.attrs = dict(view.attributes)
-    return view
-
-
 def page_of(view, phase="80%"):
     return render([view], judgement=judged(spec.parse(SPEC.format(phase=phase), Path("spec.toml")), [view]))
 
 
 def test_a_broken_promise_heads_the_page_and_its_picture_has_the_bound():
-    text = page_of(stored(ranks=6, sizes=(10_000, 1_000_000), seconds=0.02, repetitions=12))
+    text = page_of(aapc_view(ranks=6, sizes=(10_000, 1_000_000), seconds=0.02, repetitions=12))
     page = Page(text)
     assert page.heading == "Not accepted: 1 of 3 promises broken."
     verdicts = [one for tag, one in page.elements if tag == "li" and one.get("class")][:3]
@@ -120,7 +113,7 @@ def test_a_broken_promise_heads_the_page_and_its_picture_has_the_bound():
 
 
 def test_a_histogram_is_widened_to_a_bound_nearby_and_not_to_one_far_away():
-    view = stored(ranks=6, sizes=(1_000_000,), seconds=0.02, repetitions=12)
+    view = aapc_view(ranks=6, sizes=(1_000_000,), seconds=0.02, repetitions=12)
     view.dataset["rank_seconds"][:] *= np.array([1, 1.2, 1.4, 1.6, 2])[None, None, :, None]
     near = Page(page_of(view, "60 MB/s")).pictures["run1-phase-histogram"]["more"]
     assert near["to"] > 6e7
@@ -130,7 +123,7 @@ def test_a_histogram_is_widened_to_a_bound_nearby_and_not_to_one_far_away():
 
 
 def test_kept_promises_are_told_as_such_with_what_else_the_run_shows():
-    text = page_of(stored(ranks=6, sizes=(10_000, 1_000_000), repetitions=12), "50 MB/s")
+    text = page_of(aapc_view(ranks=6, sizes=(10_000, 1_000_000), repetitions=12), "50 MB/s")
     page = Page(text)
     assert page.heading == "Undecided: 1 of 3 promises undecided, none broken."
     assert "What the measurement shows" in text
@@ -140,7 +133,7 @@ def test_hostile_names_in_a_spec_stay_text():
     hostile = SPEC.replace('"The new cluster"', "'<script>alert(1)</script>'").replace(
         'name = "routes"', "name = '<img src=x>'"
     )
-    view = stored(ranks=6, sizes=(10_000, 1_000_000), repetitions=12)
+    view = aapc_view(ranks=6, sizes=(10_000, 1_000_000), repetitions=12)
     judgement = judged(spec.parse(hostile.format(phase="1 B/s"), Path("spec.toml")), [view])
     page = Page(render([view], judgement=judgement))
     assert not page.named("img")

@@ -14,7 +14,7 @@ from crosscut.reports.words import about
 def lab_view(switch: object, dilation: object = 1.0):
     view = aapc_view(ranks=4)
     lab = {"name": "x", "switch": switch, "dilation": dilation}
-    return replace(view, attributes={**view.attributes, "place": "lab", "lab": lab})
+    return replace(view, dataset=view.dataset.assign_attrs(place="lab", lab=lab))
 
 
 @pytest.mark.parametrize(
@@ -70,5 +70,5 @@ def test_a_switch_that_is_no_text_is_passed_over(switch: object) -> None:
 
 def test_no_switch_is_told_of_what_is_no_lab() -> None:
     view = lab_view("user")
-    elsewhere = replace(view, attributes={**view.attributes, "place": "hosts"})
+    elsewhere = replace(view, dataset=view.dataset.assign_attrs(place="hosts"))
     assert "switch" not in about.where(elsewhere)

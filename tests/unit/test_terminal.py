@@ -198,7 +198,7 @@ def test_summaries_say_that_an_interval_was_not_applied() -> None:
         message_summary=(dims, cells),
         rank_summary=(("size", "phase", "rank", "statistic"), cells[:, :, :, 0]),
     )
-    summarised = View(view.path, dataset, view.attributes)
+    summarised = View(view.path, dataset)
     text = one_line(drawn(summarised))
     assert "--interval 5% was not applied" in text
     assert "until the 95 % interval" not in text
@@ -209,7 +209,7 @@ def test_the_lines_after_a_run_have_a_row_a_size_and_no_trailing_blanks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     view = aapc_view(ranks=4, sizes=(1000, 30_000, 1_000_000), slow_route=(1, 3))
-    monkeypatch.setattr(headline, "open_view", lambda path: view)
+    monkeypatch.setattr(View, "open", lambda path: view)
     stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     headline.print_summary(view.path, stream)
     stream.seek(0)
@@ -257,7 +257,7 @@ def test_one_message_in_the_tail_shows_beside_ten_thousand() -> None:
 
 def test_json_has_the_figures_that_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     view = aapc_view(ranks=4, slow_route=(1, 3))
-    monkeypatch.setattr(headline, "open_view", lambda path: view)
+    monkeypatch.setattr(View, "open", lambda path: view)
     answer: Any = headline.as_json(view.path)
     assert [size["size_bytes"] for size in answer["sizes"]] == [1000, 1_000_000]
     slowest = answer["sizes"][1]["slowest_routes"][0]

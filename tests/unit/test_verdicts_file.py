@@ -63,7 +63,7 @@ def test_what_check_wrote_is_read_as_it_was_reached(tmp_path, judged, document):
 
 def test_a_page_tells_them_without_judging_anew(tmp_path, document):
     few = aapc(2, repetitions=3)  # by itself it would leave everything undecided
-    view = View(few.path, few.dataset, few.attributes)
+    view = View.of(few)
     read, found = verdicts_file.read(stored(tmp_path, document), 8)
     judgement = write.judged(read, [view], found)
     assert words_check.headline(judgement.judged) == "Not accepted: 3 of 5 promises broken."

@@ -22,7 +22,7 @@ from crosscut.campaigns.campaign import CampaignStep, StepResult, measure_steps
 from crosscut.reports.terminal import dense, findings
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.screen import Screen, screen_for
-from crosscut.reports.view import open_view
+from crosscut.reports.view import View
 from crosscut.reports.words import about
 from crosscut.reports.words.sentences import figures_of
 from crosscut.run.run import Run
@@ -92,7 +92,7 @@ def _measure(known: core.Core, block: Block, directory: Path, screen: Screen) ->
         results += measure_steps(session, block.steps, folder, decided, listener=listener, words=words)
     for result in results:
         screen.line(result.step.name, "bold cyan")
-        lines = figures_of(open_view(result.out)) if result.measured else [result.reason]
+        lines = figures_of(View.open(result.out)) if result.measured else [result.reason]
         for line in lines + ([f"({result.state})"] if result.state != "complete" else []):
             screen.line(f"  {line}")
     _caution(screen, results)
@@ -101,7 +101,7 @@ def _measure(known: core.Core, block: Block, directory: Path, screen: Screen) ->
 
 def _drop(screen: Screen, result: StepResult) -> None:
     """The rate over communication distance."""
-    view = open_view(result.out)
+    view = View.open(result.out)
     samples = load(view.dataset, 0)
     dense.phases(screen, samples, summary.phase_rates(samples))
     screen.line("phase s: rank + s; 8 links fill what joins two modules, so the middle distances fall", "dim")
@@ -113,7 +113,7 @@ def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
         caution.text
         for result in results
         if result.measured
-        for caution in about.beware(open_view(result.out), [])
+        for caution in about.beware(View.open(result.out), [])
         if caution.kind is CautionKind.OVERSUBSCRIBED
     ]
     for text in dict.fromkeys(texts):
@@ -191,7 +191,7 @@ def run(directory: Path, screen: Screen) -> int:
     shown = next((result.out for result in measured if result.step.name == "aapc"), None)
     if shown is not None:
         screen.console.rule(style="dim")
-        terminal.render(screen, open_view(shown))
+        terminal.render(screen, View.open(shown))
     screen.title("Runs")
     for result in measured:
         screen.command(f"{_program()} show {result.out}")

@@ -20,7 +20,7 @@ from crosscut.base.errors import CrosscutError
 from crosscut.campaigns.campaign import StepResult
 from crosscut.reports.terminal import headline
 from crosscut.reports.terminal.screen import Rows, Screen
-from crosscut.reports.view import View, open_view
+from crosscut.reports.view import View
 from crosscut.reports.words import about, figures
 from crosscut.reports.words.sentences import figures_of
 from crosscut.run.shape import Shape
@@ -35,7 +35,7 @@ def _checked(result: StepResult) -> StepResult:
     if not result.measured:
         return result
     try:
-        open_view(result.out)
+        View.open(result.out)
     except CrosscutError as error:
         return replace(result, state="damaged", reason=str(error).splitlines()[0].rstrip(":"))
     return result
@@ -43,7 +43,7 @@ def _checked(result: StepResult) -> StepResult:
 
 def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> None:
     """Draws the summary of results that were `checked`."""
-    views = {result.step.name: open_view(result.out) for result in results if result.measured}
+    views = {result.step.name: View.open(result.out) for result in results if result.measured}
     screen.line(f"evaluation {_shown(directory)}: {_states(results)}", "bold")
     if views:
         first = next(iter(views.values()))
@@ -124,7 +124,7 @@ def _rates_by_size(views: dict[str, View]) -> dict[str, dict[int, float]]:
     for name, view in views.items():
         measured = view.measured_sizes()
         if len(measured) > 1 and view.shape not in (Shape.SWEEP, Shape.LOADED):
-            rates[name] = {view.sizes[index]: _middle(view.samples(index)) for index in measured}
+            rates[name] = {view.sizes_bytes[index]: _middle(view.samples(index)) for index in measured}
     return rates
 
 

@@ -44,7 +44,7 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.reports.terminal import headline  # numpy and xarray take a second to import
     from crosscut.reports.terminal import run as terminal
     from crosscut.reports.terminal.screen import screen_for
-    from crosscut.reports.view import open_view
+    from crosscut.reports.view import View
 
     if (args.cabling or args.switch_counters) and not args.findings:
         raise UsageError("--cabling and --switch-counters are told with findings: give --findings with them")
@@ -62,7 +62,7 @@ def execute(args: argparse.Namespace) -> int:
         elif args.json:
             print(json.dumps(headline.as_json(path), allow_nan=False))
         else:
-            terminal.render(screen, open_view(path), args.size)
+            terminal.render(screen, View.open(path), args.size)
     if len(args.runs) > 1 and not (args.json or args.findings):
         _show_together([path for path in args.runs if not is_campaign(path)], screen)
     return status
@@ -70,10 +70,10 @@ def execute(args: argparse.Namespace) -> int:
 
 def _show_together(paths: list[Path], screen: Screen) -> None:
     """What several runs tell that none does alone."""
-    from crosscut.reports.view import open_view
+    from crosscut.reports.view import View
     from crosscut.reports.words import loggp
 
-    if (found := loggp.together([open_view(path) for path in paths])) is not None:
+    if (found := loggp.together([View.open(path) for path in paths])) is not None:
         screen.console.print()
         screen.title("LogGP, by ping-pong and stream together")
         screen.line(loggp.sentence(found))
@@ -85,7 +85,7 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
     from crosscut.analysis.findings import model as findings
     from crosscut.reports.terminal import findings as terminal_findings
     from crosscut.reports.terminal import run as terminal
-    from crosscut.reports.view import open_view
+    from crosscut.reports.view import View
     from crosscut.run.run import Run
 
     run = Run.open(path)
@@ -95,7 +95,7 @@ def _show_findings(path: Path, screen: Screen, args: argparse.Namespace) -> None
     if args.json:
         print(json.dumps(findings.as_json(found, structure), allow_nan=False))
         return
-    terminal.header(screen, open_view(path))
+    terminal.header(screen, View.open(path))
     if not found:
         screen.line("No findings: this pattern says nothing about single routes under load.")
     terminal_findings.render(screen, found, structure)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TypeVar
 
 from crosscut.analysis.compare.comparing import Comparison
 from crosscut.analysis.compare.conditions import UntoldError
@@ -43,6 +44,8 @@ _NOT_TOLD = "not told here"
 _WORD = re.compile(r"\w[\w.-]*\w|\w")
 _BETWEEN_PARTS = re.compile("([-._])")
 _NODES_NAMED = 8
+
+AnyRun = TypeVar("AnyRun", bound=Run)
 
 
 @dataclass(frozen=True)
@@ -113,11 +116,11 @@ def aliases(runs: Iterable[Run]) -> Aliases:
     )
 
 
-def run(of: Run, known: Aliases) -> Run:
+def run(of: AnyRun, known: Aliases) -> AnyRun:
     dataset = of.dataset.copy(deep=False)
     dataset.attrs = dict(attributes(of.attributes, known))
     path = of.path.absolute()
-    return Run(Path((known.text(path.stem) or "run") + path.suffix), dataset)
+    return replace(of, path=Path((known.text(path.stem) or "run") + path.suffix), dataset=dataset)
 
 
 def views(of: Sequence[View], known: Aliases) -> list[View]:
@@ -125,10 +128,10 @@ def views(of: Sequence[View], known: Aliases) -> list[View]:
     found: list[View] = []
     taken: set[str] = set()
     for at, one in enumerate(of, 1):
-        shown = run(Run(one.path, one.dataset.assign_attrs(dict(one.attributes))), known)
+        shown = run(one, known)
         name = shown.path.name if shown.path.name not in taken else f"{shown.path.stem}-{at}.zarr"
         taken.add(name)
-        found.append(View(Path(name), shown.dataset, shown.attributes))
+        found.append(replace(shown, path=Path(name)))
     return found
 
 

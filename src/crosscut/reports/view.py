@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from crosscut.analysis.figures import samples
 from crosscut.analysis.figures.samples import Samples
-from crosscut.base.errors import UsageError
 from crosscut.base.node_names import node_names
+from crosscut.run.run import Run
 from crosscut.run.shape import Reading, Shape, reading
 
 
@@ -53,10 +52,12 @@ def _moment(value: str) -> datetime | None:
 
 
 @dataclass(frozen=True)
-class View:
-    path: Path
-    dataset: xr.Dataset
-    attributes: Mapping[str, object]
+class View(Run):
+    """A run with what reports need of it beside its arrays."""
+
+    @classmethod
+    def of(cls, run: Run) -> View:
+        return cls(run.path, run.dataset)
 
     @property
     def pattern(self) -> str:
@@ -76,24 +77,11 @@ class View:
         return text(self.attributes, "state") or "unknown"
 
     @property
-    def summarised(self) -> bool:
-        """Five numbers a cell stand in place of raw samples."""
-        return "message_summary" in self.dataset
-
-    @property
     def status(self) -> xr.DataArray:
         """[size, repetition, phase, rank]; of a run that knows phases alone, as if each had one rank."""
-        if "phase_status" in self.dataset:
+        if self.phase_summarised:
             return self.dataset["phase_status"].expand_dims("rank", -1)
         return self.dataset["status"]
-
-    @cached_property
-    def sizes(self) -> list[int]:
-        return [int(size) for size in self.dataset["size"].values]
-
-    @property
-    def ranks(self) -> int:
-        return int(self.dataset.sizes["rank"])
 
     @cached_property
     def nodes(self) -> list[str]:
@@ -104,9 +92,7 @@ class View:
     @cached_property
     def rank_nodes(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         """Node index of each rank."""
-        if "node" not in self.dataset:
-            return np.zeros(self.ranks, dtype=np.int64)
-        return np.clip(self.dataset["node"].values.astype(np.int64), 0, len(self.nodes) - 1)
+        return np.clip(self.node_indices, 0, len(self.nodes) - 1)
 
     def rank_name(self, rank: int) -> str:
         """`n003:5`: node and rank."""
@@ -142,16 +128,3 @@ class View:
         if start is None or end is None or (start.tzinfo is None) != (end.tzinfo is None):
             return float("nan")
         return (end - start).total_seconds()
-
-
-def open_view(path: Path) -> View:
-    """Opens a run for reading; UsageError where it is none."""
-    from crosscut.run.run import Run
-
-    run = Run.open(path)
-    dataset: xr.Dataset = run.dataset
-    of_phases = "phase_status" in dataset
-    for needed in ("size", "phase") if of_phases else ("size", "phase", "peer", "status"):
-        if needed not in dataset:
-            raise UsageError(f"{path}: the run has no array '{needed}'; try 'crosscut fsck {path}'")
-    return View(path, dataset, dataset.attrs)

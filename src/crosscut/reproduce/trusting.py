@@ -20,7 +20,7 @@ def phases(run: Run, size: int) -> list[bool]:
     """[phase] of a run, whether the machine was its limit. Of what is no lab, or was not watched: never."""
     numbers = [int(number) for number in run.dataset["phase"].values]
     limited: set[int] = set()
-    for about in emulations(View(run.path, run.dataset, run.attributes)):
+    for about in emulations(View.of(run)):
         limited |= about.limited.get(run.sizes_bytes[size], frozenset())
         if about.switch_cpu_share > LARGEST_SWITCH_SHARE:
             limited |= set(numbers)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import xarray as xr
@@ -33,7 +34,7 @@ class Run:
     """All arrays, by name and dimension (docs/reference/run-format.md); values are read when used."""
 
     @classmethod
-    def open(cls, path: Path | str) -> Run:
+    def open(cls, path: Path | str) -> Self:
         """Checks metadata, lengths and indices; UsageError or Damaged say what is wrong."""
         path = Path(path)
         group = read_group(path)

@@ -40,7 +40,7 @@ def section(view: View) -> Markup:
         ("how", "; ".join(about.how(view))),
         ("pattern", text(view.attributes, "pattern", "summary")),
         ("rate by the formula", _formula(view)),
-        ("sizes", ", ".join(units.size(size) for size in view.sizes)),
+        ("sizes", ", ".join(units.size(size) for size in view.sizes_bytes)),
         ("backend", _parameters(view)),
         ("TCP", _tcp(view)),
         ("crosscut", text(view.attributes, "crosscut")),

@@ -30,7 +30,6 @@ from crosscut.reports.view import View
 from crosscut.reports.words import about, costs
 from crosscut.reports.words import check as words_check
 from crosscut.reports.words.sentences import of_digest
-from crosscut.run.run import Run
 from crosscut.run.shape import Shape
 
 
@@ -172,8 +171,8 @@ def _choices_together(chapters: Sequence[Chapter]) -> list[SizeChoice]:
 def _sought(series: RunAtSize) -> Found:
     """What the run itself tells."""
     view = series.view
-    index = view.sizes.index(series.digest.size_bytes)
-    return Found(*find.look(Run(view.path, view.dataset), index, series.digest.routes))
+    index = view.sizes_bytes.index(series.digest.size_bytes)
+    return Found(*find.look(view, index, series.digest.routes))
 
 
 def _cautions(view: View, digests: Sequence[Digest]) -> list[Caution]:

@@ -18,21 +18,19 @@ from crosscut.reports import redaction
 from crosscut.reports.html.page import Found, render
 from crosscut.reports.html.verdicts import SpecJudgement
 from crosscut.reports.json import verdicts as verdicts_file
-from crosscut.reports.view import View, open_view
-from crosscut.run.run import Run
+from crosscut.reports.view import View
 
 
 def judged(
     spec: Spec, views: Sequence[View], verdicts: Sequence[PromiseVerdict] | None = None
 ) -> SpecJudgement:
     """Verdicts as they were reached; without any those of `crosscut check` on these runs."""
-    runs = [Run(view.path, view.dataset) for view in views]
-    found = tuple(verdicts) if verdicts is not None else promises.verdicts(spec, runs).judged
-    largest = max(runs, key=lambda run: run.ranks)
+    found = tuple(verdicts) if verdicts is not None else promises.verdicts(spec, views).judged
+    largest = max(views, key=lambda run: run.ranks)
     seen = {
-        promise.name: next(run.path for run in runs if promises.measures(run, promise))
+        promise.name: next(run.path for run in views if promises.measures(run, promise))
         for promise in spec.promises
-        if any(promises.measures(run, promise) for run in runs)
+        if any(promises.measures(run, promise) for run in views)
     }
     return SpecJudgement(spec, found, of_run.rank_names(largest), seen)
 
@@ -53,7 +51,7 @@ class _Shown:
 
 def _without_names(of: _Shown) -> _Shown:
     """Judged and searched before: what a network's description tells of groups goes with its names."""
-    known = redaction.aliases([Run(view.path, view.dataset) for view in of.views])
+    known = redaction.aliases(of.views)
     views = redaction.views(of.views, known)
     path_of = {old.path: new.path for old, new in zip(of.views, views, strict=True)}
     found = {
@@ -91,7 +89,7 @@ def write(
         raise UsageError(f"{out} is a directory; name a file with -o, such as {out / 'report.html'}")
     if out.exists() and not overwrite:
         raise UsageError(f"{out} exists; --force replaces it, -o names another file")
-    views = [open_view(run) for run in runs]
+    views = [View.open(run) for run in runs]
     shown = _Shown(views, found or {}, _judgement(views, spec, verdicts))
     if redact:
         shown = _without_names(shown)

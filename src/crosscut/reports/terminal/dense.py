@@ -84,7 +84,7 @@ def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> N
 def _compute_share(view: View, samples: Samples) -> float | None:
     if "compute_fraction" not in view.dataset:
         return None
-    values = view.dataset["compute_fraction"].isel(size=view.sizes.index(samples.size_bytes)).values
+    values = view.dataset["compute_fraction"].isel(size=view.sizes_bytes.index(samples.size_bytes)).values
     finite = values[np.isfinite(values)]
     return float(np.median(finite)) if len(finite) else None
 

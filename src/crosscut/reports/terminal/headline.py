@@ -14,7 +14,7 @@ from crosscut.analysis.stats.variation import Variation, variation
 from crosscut.base.records import finite
 from crosscut.reports.terminal import size_table
 from crosscut.reports.terminal.screen import screen_for
-from crosscut.reports.view import View, open_view, text
+from crosscut.reports.view import View, text
 from crosscut.reports.words import about, costs, figures, loggp
 from crosscut.reports.words.sentences import figures_of
 
@@ -24,7 +24,7 @@ SLOWEST_IN_JSON = 10
 def print_summary(path: Path, stream: TextIO | None = None) -> None:
     """What was measured, how, the figures, what to beware of: five lines, more only for cautions and, of a
     dense pattern, a row for each of several sizes."""
-    view, screen = open_view(path), screen_for(stream)
+    view, screen = View.open(path), screen_for(stream)
     screen.line(f"{about.what(view)} ({about.where(view)}), {view.state}", "bold")
     screen.line("; ".join(about.how(view)), "dim")
     if faults := about.planted(view):
@@ -42,7 +42,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
 
 def as_json(path: Path) -> dict[str, object]:
     """Everything that `show` draws, for scripts. Rates in bytes per second, times in seconds."""
-    view = open_view(path)
+    view = View.open(path)
     measured = [view.samples(index) for index in view.measured_sizes()]
     return {
         "out": str(path),

@@ -19,7 +19,7 @@ def of_runs(runs: Sequence[Run], sizes_bytes: Iterable[int]) -> list[Caution]:
     sizes = frozenset(sizes_bytes)
     found: dict[tuple[CautionKind, str], list[Caution]] = {}
     for run in runs:
-        for one in _of_run(View(run.path, run.dataset, run.attributes), sizes):
+        for one in _of_run(View.of(run), sizes):
             found.setdefault((one.kind, one.advice), []).append(one)
     return [_together(alike, len(runs)) for alike in found.values()]
 
@@ -40,7 +40,7 @@ def _together(alike: Sequence[Caution], runs: int) -> Caution:
 
 def planted(runs: Sequence[Run]) -> list[str]:
     """Faults of the lab while anything was measured."""
-    told = [one for run in runs for one in about.planted(View(run.path, run.dataset, run.attributes))]
+    told = [one for run in runs for one in about.planted(View.of(run))]
     return list(dict.fromkeys(told))
 
 

@@ -25,13 +25,13 @@ def latency_by_hops(view: View) -> ByHops | None:
     mode = text(view.attributes, "pattern", "parameters", "mode")
     if not view.reading.latency or mode not in ("", "pingpong"):
         return None
-    small = [index for index in view.measured_sizes() if view.sizes[index] <= hops.LARGEST_BYTES]
+    small = [index for index in view.measured_sizes() if view.sizes_bytes[index] <= hops.LARGEST_BYTES]
     if not small or "phase_status" in view.dataset:
         return None
     lengths = path_lengths.of_run(view.attributes, tuple(view.nodes))
     if lengths is None:
         return None
-    samples = view.samples(min(small, key=lambda index: view.sizes[index]))
+    samples = view.samples(min(small, key=lambda index: view.sizes_bytes[index]))
     routes = summary.routes(samples, timed=True)
     return hops.by_hops(routes, view.rank_nodes, lengths, samples.size_bytes)
 
