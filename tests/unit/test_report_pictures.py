@@ -150,7 +150,7 @@ def test_runs_under_load_are_laid_over_each_other_by_size():
     rng = np.random.default_rng(1)
     sizes = np.repeat([100.0, 10_000.0], 500)
     quick = rng.lognormal(-9, 0.1, 1000)
-    found = cloud.laid_over([("idle", sizes, quick), ("busy", sizes, 3 * quick)], "m")
+    found = cloud.several([("idle", sizes, quick), ("busy", sizes, 3 * quick)], "m")
     assert found is not None
     assert found.columns["run"] == ["idle", "idle", "busy", "busy"]
     assert found.columns["size_bytes"] == pytest.approx([100, 10_000] * 2)
@@ -158,7 +158,7 @@ def test_runs_under_load_are_laid_over_each_other_by_size():
     assert seconds[2:] == pytest.approx(3 * seconds[:2])
     assert (high > seconds).all()
     assert "busy: 1,000 messages, half of them within" in found.caption
-    assert cloud.laid_over([("idle", sizes, quick), ("none", sizes, np.full(1000, np.nan))], "m") is None
+    assert cloud.several([("idle", sizes, quick), ("none", sizes, np.full(1000, np.nan))], "m") is None
 
 
 def test_networks_that_are_far_apart_get_a_logarithmic_axis_and_bins():

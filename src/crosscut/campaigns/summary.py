@@ -78,7 +78,7 @@ def _cautions(screen: Screen, views: dict[str, View]) -> None:
     found: dict[CautionKind, dict[str, list[str]]] = {}
     advice: dict[CautionKind, str] = {}
     for name, view in views.items():
-        measured = [view.samples(index) for index in view.measured_sizes()]
+        measured = view.measured()
         for caution in about.beware(view, measured):
             found.setdefault(caution.kind, {}).setdefault(caution.text, []).append(name)
             advice.setdefault(caution.kind, caution.advice)

@@ -117,6 +117,10 @@ class View(Run):
     def samples(self, index: int) -> Samples:
         return samples.load(self.dataset, index)
 
+    def measured(self) -> list[Samples]:
+        """Samples of every size of which anything was measured; all are in memory at once."""
+        return [self.samples(index) for index in self.measured_sizes()]
+
     def measured_sizes(self) -> list[int]:
         """Indices of sizes of which anything was measured."""
         done = (self.status == samples.MEASURED).any(dim=("repetition", "phase", "rank")).values

@@ -178,7 +178,7 @@ def _sought(series: RunAtSize) -> Found:
 def _cautions(view: View, digests: Sequence[Digest]) -> list[Caution]:
     # Cautions of victims look at single samples; such runs are small.
     if view.shape is Shape.VICTIMS:
-        return about.beware(view, [view.samples(index) for index in view.measured_sizes()])
+        return about.beware(view, view.measured())
     return about.beware(view, [digest.phases for digest in digests])
 
 
@@ -315,7 +315,7 @@ def _tables(chapter: Chapter, named: bool) -> Markup:
     view = chapter.view
     parts: list[Markup] = []
     if view.shape is Shape.SWEEP:
-        parts.append(tables.of_sweep(sweep([view.samples(index) for index in view.measured_sizes()])))
+        parts.append(tables.of_sweep(sweep(view.measured())))
     elif len(chapter.digests) > 1:
         parts.append(tables.by_size(chapter.digests, formula=chapter.series.by_formula))
     parts += [tables.slowest_routes(chapter.series), tables.phases(chapter.series)]

@@ -74,7 +74,7 @@ def _size(one: RunAtSize) -> str:
 
 
 def phases(one: RunAtSize) -> Markup:
-    rates = one.digest.formula if one.by_formula else one.digest.rates
+    rates = one.rates
     there = np.nonzero(np.isfinite(rates.median))[0]
     if len(there) < 2:
         return Markup("")

@@ -29,7 +29,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
     screen.line("; ".join(about.how(view)), "dim")
     if faults := about.planted(view):
         screen.line(f"planted: {'; '.join(faults)}", "dim")
-    measured = [view.samples(index) for index in view.measured_sizes()]
+    measured = view.measured()
     if len(measured) > 1 and (view.shape.by_phase or measured[0].of_phases):
         screen.line()
         size_table.draw(screen, measured, about.skew_seconds(view))
@@ -43,7 +43,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
 def as_json(path: Path) -> dict[str, object]:
     """Everything that `show` draws, for scripts. Rates in bytes per second, times in seconds."""
     view = View.open(path)
-    measured = [view.samples(index) for index in view.measured_sizes()]
+    measured = view.measured()
     return {
         "out": str(path),
         "state": view.state,

@@ -28,7 +28,7 @@ _BODIES: dict[Shape, Body] = {
 
 def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
     """Draws the whole report."""
-    measured = [view.samples(index) for index in view.measured_sizes()]
+    measured = view.measured()
     header(screen, view)
     detailed = chosen(view, measured, size_bytes)
     warn(screen, view, measured)

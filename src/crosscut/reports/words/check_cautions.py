@@ -28,7 +28,7 @@ def _of_run(view: View, sizes: frozenset[int]) -> list[Caution]:
     sessions = emulations(view)
     if not sessions:
         return []
-    shown = [view.samples(index) for index in view.measured_sizes()]
+    shown = view.measured()
     return cautions.of_emulations([samples for samples in shown if samples.size_bytes in sizes], sessions)
 
 

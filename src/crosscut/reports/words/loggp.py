@@ -92,7 +92,7 @@ def together(views: Sequence[View]) -> Parts | None:
 
 
 def _sweep(view: View) -> Sweep:
-    return sweep([view.samples(index) for index in view.measured_sizes()])
+    return sweep(view.measured())
 
 
 def sentence(found: Parts) -> str:

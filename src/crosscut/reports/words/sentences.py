@@ -21,7 +21,7 @@ from crosscut.run.shape import Shape
 
 def figures_of(view: View) -> list[str]:
     """The figures, a sentence each."""
-    measured = [view.samples(index) for index in view.measured_sizes()]
+    measured = view.measured()
     if not measured:
         return ["nothing is measured yet"]
     sentences = _dense if measured[0].of_phases else _SENTENCES[view.shape]

@@ -10,7 +10,7 @@ import numpy as np
 from crosscut.analysis.figures.samples import classes
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.base import units
-from crosscut.reports.html.pictures.picture import Axis, Picture, time_axis
+from crosscut.reports.html.pictures.picture import Axis, Picture, captions, laid_over, time_axis
 
 MOST_POINTS = 4000
 CELLS = (96, 64)  # of the counted picture: across, up
@@ -18,8 +18,7 @@ CELLS = (96, 64)  # of the counted picture: across, up
 
 def picture(sizes: Floats, seconds: Floats, name: str) -> Picture | None:
     """Points; where they are very many, counts of cells of a grid that is even on both logarithmic axes."""
-    there = np.isfinite(seconds) & (seconds > 0)
-    sizes, seconds = np.maximum(sizes[there], 1.0), seconds[there]
+    sizes, seconds = _measured(sizes, seconds)
     if len(seconds) == 0:
         return None
     p99 = float(np.percentile(seconds, 99))
@@ -45,52 +44,44 @@ def picture(sizes: Floats, seconds: Floats, name: str) -> Picture | None:
     )
 
 
-def laid_over(named: Sequence[tuple[str, Floats, Floats]], name: str) -> Picture | None:
+def several(named: Sequence[tuple[str, Floats, Floats]], name: str) -> Picture | None:
     """Several runs: the median by size, shaded to the 99th percentile; points would hide each other."""
-    columns: dict[str, list[float | int | str | None]] = {
-        key: [] for key in ("run", "messages", "size_bytes", "seconds", "seconds_low", "seconds_high", "rate")
-    }
-    captions = []
-    for label, sizes, seconds in named:
-        there = np.isfinite(seconds) & (seconds > 0)
-        if not there.any():
-            continue
-        whole, times = np.maximum(sizes[there], 1.0), seconds[there]
-        for low, high in classes(whole):
-            mine = times[(whole >= low) & (whole <= high)]
-            if not len(mine):
-                continue
-            size, middle = math.sqrt(low * high), float(np.median(mine))
-            most = float(np.percentile(mine, 99))
-            row: list[float | int | str | None] = [
-                label,
-                len(mine),
-                size,
-                middle,
-                middle,
-                most,
-                size / middle,
-            ]
-            for key, value in zip(columns, row, strict=True):
-                columns[key].append(value)
-        half, nearly_all = (units.seconds(float(value)) for value in np.percentile(times, (50, 99)))
-        count = units.count(len(times), "message")
-        captions.append(f"{label}: {count}, half of them within {half}, 99 % within {nearly_all}.")
-    if len(captions) < 2:
+    shown = [(label, *found) for label, *given in named if len((found := _measured(*given))[1])]
+    if len(shown) < 2:
         return None
-    middles = [value for value in columns["seconds"] if isinstance(value, float)]
+    runs = [(label, _by_class(sizes, seconds)) for label, sizes, seconds in shown]
+    said = captions([(label, _caption(seconds)) for label, _, seconds in shown])
     return Picture(
         kind="sweep",
         name=name,
         title="Half round trip under load, by message size",
-        caption="\n".join(
-            [*captions, "Shaded: from the median to the 99th percentile of messages of a size."]
-        ),
-        columns=columns,
+        caption=f"{said}\nShaded: from the median to the 99th percentile of messages of a size.",
+        columns=laid_over(runs),
         x=Axis("message size, bytes", log=True),
-        y=time_axis("half round trip, median", min(middles), log=True),
+        y=time_axis("half round trip, median", min(min(columns["seconds"]) for _, columns in runs), log=True),
         more={"value": "seconds"},
     )
+
+
+def _measured(sizes: Floats, seconds: Floats) -> tuple[Floats, Floats]:
+    there = np.isfinite(seconds) & (seconds > 0)
+    return np.maximum(sizes[there], 1.0), seconds[there]
+
+
+def _caption(seconds: Floats) -> str:
+    half, nearly_all = (units.seconds(float(value)) for value in np.percentile(seconds, (50, 99)))
+    return f"{units.count(len(seconds), 'message')}, half of them within {half}, 99 % within {nearly_all}."
+
+
+def _by_class(sizes: Floats, seconds: Floats) -> dict[str, tuple[float, ...]]:
+    rows = []
+    for low, high in classes(sizes):
+        mine = seconds[(sizes >= low) & (sizes <= high)]
+        if len(mine):
+            size, middle = math.sqrt(low * high), float(np.median(mine))
+            rows.append((len(mine), size, middle, middle, float(np.percentile(mine, 99)), size / middle))
+    keys = ("messages", "size_bytes", "seconds", "seconds_low", "seconds_high", "rate")
+    return dict(zip(keys, zip(*rows, strict=True), strict=True))
 
 
 def _counted(sizes: Floats, seconds: Floats) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:

@@ -19,7 +19,7 @@ MOST_BARS = 40
 
 def of_streams(one: RunAtSize, name: str) -> Picture | None:
     """Aggregate rate of each phase; marks: its slowest, median and fastest stream."""
-    rates = one.digest.formula if one.by_formula else one.digest.rates
+    rates = one.rates
     there = np.nonzero(np.isfinite(rates.median))[0][:MOST_BARS]
     if len(there) == 0:
         return None

@@ -3,7 +3,7 @@ the cumulative curve: the share of routes that are slower than a rate."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,11 +13,13 @@ from crosscut.base import units
 from crosscut.reports.html.pictures.picture import (
     LOGARITHMIC,
     Axis,
+    Column,
     Picture,
     RunAtSize,
+    captions,
     far_apart,
+    laid_over,
     rate_axis,
-    repeated,
 )
 
 FEWEST = 5  # fewer are better read in a table
@@ -26,115 +28,106 @@ CURVE_POINTS = 200
 
 
 def of_routes(series: Sequence[RunAtSize], name: str) -> Picture | None:
-    return _histogram([(one.name, _finite(one.digest.routes.rates.median)) for one in series], name, "route")
+    return _histogram(_of_routes(series), name, "route")
 
 
 def of_phases(series: Sequence[RunAtSize], name: str) -> Picture | None:
-    found = [(one.digest.formula if one.by_formula else one.digest.rates).median for one in series]
-    named = [(one.name, _finite(values)) for one, values in zip(series, found, strict=True)]
-    return _histogram(named, name, "phase")
+    return _histogram(_shown((one.name, one.rates.median) for one in series), name, "phase")
 
 
-def _finite(values: Floats) -> Floats:
-    return values[np.isfinite(values)]
+def _of_routes(series: Sequence[RunAtSize]) -> list[tuple[str, Floats]]:
+    return _shown((one.name, one.digest.routes.rates.median) for one in series)
 
 
-def _histogram(named: Sequence[tuple[str, Floats]], name: str, noun: str) -> Picture | None:
-    """One set of bins for all, so that they can be compared."""
-    shown = [(label, values) for label, values in named if len(values) >= FEWEST]
+def _shown(named: Iterable[tuple[str, Floats]]) -> list[tuple[str, Floats]]:
+    """The finite values of each run that has enough of them."""
+    finite = [(label, values[np.isfinite(values)]) for label, values in named]
+    return [(label, values) for label, values in finite if len(values) >= FEWEST]
+
+
+def _histogram(shown: Sequence[tuple[str, Floats]], name: str, noun: str) -> Picture | None:
+    """One set of bins for all runs, so that they can be compared."""
     if not shown:
         return None
-    whole = np.concatenate([values for _, values in shown])
-    log = far_apart([values for _, values in shown])
+    every = [values for _, values in shown]
+    log = far_apart(every)
+    whole = np.log10(np.concatenate(every)) if log else np.concatenate(every)
     # Twice the root of the number of values, as far as that can be told apart on a page.
-    most = int(np.clip(2 * max(len(values) for _, values in shown) ** 0.5, 8, MOST_BINS))
-    edges = (
-        10 ** binning.histogram(np.log10(whole), most).edges if log else binning.histogram(whole, most).edges
-    )
-    counts = [np.histogram(values, edges)[0] for _, values in shown]
-    kept = [np.nonzero(found)[0] for found in counts]
-    outside = [
-        (label, int((values < edges[0]).sum()), int((values > edges[-1]).sum())) for label, values in shown
-    ]
-    notes = [
-        f"{label + ': ' if len(shown) > 1 else ''}"
-        + " and ".join(
-            f"{units.count(number, noun)} {where} {units.rate(float(edge))}"
-            for number, where, edge in ((below, "below", edges[0]), (above, "above", edges[-1]))
-            if number
-        )
-        + " not drawn."
-        for label, below, above in outside
-        if below or above
-    ]
+    most = int(np.clip(2 * max(map(len, every)) ** 0.5, 8, MOST_BINS))
+    edges = binning.histogram(whole, most).edges
+    edges = 10**edges if log else edges
+    outside = [(label, words) for label, values in shown if (words := _outside(values, edges, noun))]
+    said = [captions([(label, _spread(values, noun)) for label, values in shown])]
+    said += [f"{label}: {words}" if len(shown) > 1 else words for label, words in outside]
     return Picture(
         kind="histogram",
         name=name,
         title=f"{noun.capitalize()}s by rate",
-        caption="\n".join([_caption(shown, noun), *notes, *([LOGARITHMIC] if log else [])]),
-        columns={
-            "run": repeated([(label, len(there)) for (label, _), there in zip(shown, kept, strict=True)]),
-            "from": np.concatenate([edges[there] for there in kept]),
-            "to": np.concatenate([edges[there + 1] for there in kept]),
-            "count": np.concatenate([found[there] for found, there in zip(counts, kept, strict=True)]),
-        },
+        caption="\n".join([*said, LOGARITHMIC] if log else said),
+        columns=laid_over([(label, _bins(values, edges)) for label, values in shown]),
         x=rate_axis(f"rate of the {noun}", float(edges[-1]), log=log),
         y=Axis(f"{noun}s"),
         more={"from": float(edges[0]), "to": float(edges[-1])},
     )
 
 
-def _caption(shown: Sequence[tuple[str, Floats]], noun: str) -> str:
-    parts = []
-    for label, values in shown:
-        low, middle, high = (float(part) for part in np.percentile(values, (0, 50, 100)))
-        name = f"{label}: " if len(shown) > 1 else ""
-        spread = (
-            f"all at {units.rate(middle)}"
-            if low >= 0.995 * high
-            else f"from {units.rate(low)} to {units.rate(high)}, the middle one at {units.rate(middle)}"
-        )
-        parts.append(f"{name}{units.count(len(values), noun)}, {spread}.")
-    return "\n".join(parts)
+def _bins(values: Floats, edges: Floats) -> dict[str, Column]:
+    counts, _ = np.histogram(values, edges)
+    there = np.nonzero(counts)[0]
+    return {"from": edges[there], "to": edges[there + 1], "count": counts[there]}
+
+
+def _outside(values: Floats, edges: Floats, noun: str) -> str:
+    """`2 routes below 1.2 MB/s not drawn.`; empty where all are drawn."""
+    ends = ((values < edges[0], "below", edges[0]), (values > edges[-1], "above", edges[-1]))
+    words = [
+        f"{units.count(int(beyond.sum()), noun)} {where} {units.rate(float(edge))}"
+        for beyond, where, edge in ends
+        if beyond.any()
+    ]
+    return f"{' and '.join(words)} not drawn." if words else ""
+
+
+def _spread(values: Floats, noun: str) -> str:
+    low, middle, high = (float(part) for part in np.percentile(values, (0, 50, 100)))
+    spread = (
+        f"all at {units.rate(middle)}"
+        if low >= 0.995 * high
+        else f"from {units.rate(low)} to {units.rate(high)}, the middle one at {units.rate(middle)}"
+    )
+    return f"{units.count(len(values), noun)}, {spread}."
 
 
 def curve(series: Sequence[RunAtSize], name: str) -> Picture | None:
     """A step curve through quantiles: at every point, the share of routes that are no faster."""
-    shown = [(one.name, np.sort(_finite(one.digest.routes.rates.median))) for one in series]
-    shown = [(label, values) for label, values in shown if len(values) >= FEWEST]
+    shown = [(label, np.sort(values)) for label, values in _of_routes(series)]
     if not shown:
         return None
-    points = [_curve(values) for _, values in shown]
     log = far_apart([values for _, values in shown])
-    worst = [
-        f"{label + ': the' if len(shown) > 1 else 'The'} slowest tenth of routes stays below "
-        f"{units.rate(float(np.percentile(values, 10)))}, half below {units.rate(float(np.median(values)))}."
-        for label, values in shown
-    ]
     return Picture(
         kind="curve",
         name=name,
         title="Share of routes below a rate",
-        caption="\n".join([*worst, *([LOGARITHMIC] if log else [])]),
-        columns={
-            "run": repeated(
-                [(label, len(rates)) for (label, _), (rates, _) in zip(shown, points, strict=True)]
-            ),
-            "rate": np.concatenate([rates for rates, _ in points]),
-            "share": np.concatenate([shares for _, shares in points]),
-        },
+        caption=captions([(label, _slow_end(values)) for label, values in shown], log=log),
+        columns=laid_over([(label, _curve(values)) for label, values in shown]),
         x=rate_axis("rate of the route", max(float(values[-1]) for _, values in shown), log=log),
         y=Axis("share of routes no faster", (0.01, "%")),
     )
 
 
-def _curve(ordered: Floats) -> tuple[Floats, Floats]:
+def _slow_end(values: Floats) -> str:
+    return (
+        f"the slowest tenth of routes stays below {units.rate(float(np.percentile(values, 10)))}, "
+        f"half below {units.rate(float(np.median(values)))}."
+    )
+
+
+def _curve(ordered: Floats) -> dict[str, Column]:
     count = len(ordered)
     # Evenly spaced, with the ends closer: faults are at the ends.
     picks = np.unique(np.concatenate([
         np.arange(min(count, 20)), np.linspace(0, count - 1, CURVE_POINTS).astype(np.int64),
         np.arange(max(0, count - 20), count),
     ]))  # fmt: skip
-    rates, last = np.unique(ordered[picks], return_index=False), count
-    shares = np.searchsorted(ordered, rates, side="right") / last
-    return rates, np.asarray(shares, dtype=np.float64)
+    rates = np.unique(ordered[picks])
+    return {"rate": rates, "share": np.searchsorted(ordered, rates, side="right") / count}

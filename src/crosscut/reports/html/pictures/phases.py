@@ -9,17 +9,18 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
 from crosscut.reports.html.pictures.picture import (
-    LOGARITHMIC,
     Axis,
+    Column,
     Picture,
     RunAtSize,
+    captions,
     far_apart,
+    laid_over,
     rate_axis,
-    repeated,
 )
 from crosscut.reports.words import figures
 
@@ -35,59 +36,41 @@ _AXES = {
 
 def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
     """None where no run has two phases with a rate."""
-    shown = [one for one in series if np.isfinite(_rates(one).median).sum() >= FEWEST]
+    shown = [one for one in series if np.isfinite(one.rates.median).sum() >= FEWEST]
     if not shown:
         return None
-    log = far_apart([_rates(one).median for one in shown])
-    typical = max(float(np.nanmax(_rates(one).median)) for one in shown)
+    medians = [one.rates.median for one in shown]
+    log = far_apart(medians)
     what = "by the pattern's formula" if shown[0].by_formula else "per rank and direction"
-    places = [positions(one) for one in shown]
-    words = {word for word, _ in places}
-    axis = Axis(_AXES.get(next(iter(words)), "phase") if len(words) == 1 else "phase")
-    columns: dict[str, list[float | int | str | None]] = {
-        key: []
-        for key in (
-            "phase", "label", "at", "rate", "low", "high", "slowest_message", "median_message",
-            "fastest_message",
-        )
-    }  # fmt: skip
-    for one, (_, at) in zip(shown, places, strict=True):
-        there = np.nonzero(np.isfinite(_rates(one).median))[0]
-        columns["phase"] += one.samples.phase[there].tolist()
-        labels = one.view.labels(one.samples)
-        columns["label"] += [labels[index] for index in there]
-        columns["at"] += at[there].tolist()
-        rates = _rates(one)
-        for key, values in (("rate", rates.median), ("low", rates.low), ("high", rates.high)):
-            columns[key] += values[there].tolist()
-        for key, row in zip(
-            ("slowest_message", "median_message", "fastest_message"), one.digest.messages, strict=True
-        ):
-            columns[key] += row[there].tolist()
-    parts = [(one.name, int(np.isfinite(_rates(one).median).sum())) for one in shown]
+    words = {positions(one)[0] for one in shown}
+    said = captions([(one.name, _caption(one)) for one in shown], log=log)
+    alone = len(shown) == 1 and not shown[0].by_formula
+    if alone and np.isfinite(shown[0].digest.messages).any():
+        said += "\nShaded: from the slowest to the fastest message of a phase; dotted: its median message."
     return Picture(
         kind="phases",
         name=name,
         title="Rate by communication distance" if "distance" in words else "Rate by phase",
-        caption="\n".join(
-            [
-                *(_caption(one, len(shown) > 1) for one in shown),
-                *_legend(shown),
-                *([LOGARITHMIC] if log else []),
-            ]
-        ),
-        columns={"run": repeated(parts), **columns},
-        x=axis,
-        y=rate_axis(f"rate of the phase, {what}", typical, log=log),
-        more={"messages": len(shown) == 1 and not shown[0].by_formula},
+        caption=said,
+        columns=laid_over([(one.name, _columns(one)) for one in shown]),
+        x=Axis(_AXES.get(next(iter(words)), "phase") if len(words) == 1 else "phase"),
+        y=rate_axis(f"rate of the phase, {what}", max(float(np.nanmax(one)) for one in medians), log=log),
+        more={"messages": alone},
     )
 
 
-def _rates(one: RunAtSize) -> Medians:
-    return one.digest.formula if one.by_formula else one.digest.rates
+def _columns(one: RunAtSize) -> dict[str, Column]:
+    there = np.nonzero(np.isfinite(one.rates.median))[0]
+    labels = one.view.labels(one.samples)
+    slowest, middle, fastest = one.digest.messages[:, there]
+    return {
+        "phase": one.samples.phase[there], "label": [labels[index] for index in there], "at": positions(one)[1][there],
+        "rate": one.rates.median[there], "low": one.rates.low[there], "high": one.rates.high[there],
+        "slowest_message": slowest, "median_message": middle, "fastest_message": fastest,
+    }  # fmt: skip
 
 
-def positions(one: RunAtSize) -> tuple[str, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def positions(one: RunAtSize) -> tuple[str, NDArray[np.int64]]:
     """(what the axis counts, where each phase is on it); by the pattern's own phase numbers where labels tell
     nothing else."""
     found = [_NUMBERED.fullmatch(label) for label in one.view.labels(one.samples)]
@@ -98,25 +81,16 @@ def positions(one: RunAtSize) -> tuple[str, np.ndarray[tuple[int], np.dtype[np.i
     return words.pop(), at
 
 
-def _legend(shown: Sequence[RunAtSize]) -> list[str]:
-    """Labels; with one run there is room for its messages."""
-    if len(shown) > 1 or shown[0].by_formula or not np.isfinite(shown[0].digest.messages).any():
-        return []
-    return ["Shaded: from the slowest to the fastest message of a phase; dotted: its median message."]
-
-
-def _caption(one: RunAtSize, named: bool) -> str:
-    rates = _rates(one)
-    worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
+def _caption(one: RunAtSize) -> str:
+    worst, best = figures.extreme(one.rates), figures.extreme(one.rates, largest=True)
     assert worst is not None  # there are two phases with a rate
     assert best is not None
-    low, high = figures.at(rates, worst), figures.at(rates, best)
-    name = f"{one.name}: the" if named else "The"
+    low, high = figures.at(one.rates, worst), figures.at(one.rates, best)
     size = units.size(one.digest.size_bytes)
     if low.median >= 0.995 * high.median:
-        return f"{name} phases all run at {low.rate()} ({size} messages)."
+        return f"the phases all run at {low.rate()} ({size} messages)."
     return (
-        f"{name} slowest phase, {one.view.phase_name(one.samples, worst)}, reaches {low.rate()}, "
+        f"the slowest phase, {one.view.phase_name(one.samples, worst)}, reaches {low.rate()}, "
         f"{units.percent(low.median / high.median)} of the fastest ({high.rate()}, "
         f"{one.view.phase_name(one.samples, best)}; {size} messages)."
     )

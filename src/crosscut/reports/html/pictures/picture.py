@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.figures.digest import Digest
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.stats.intervals import Floats, Medians
 from crosscut.base import units
+from crosscut.base.spelling import capital
 from crosscut.reports.html.markup import NOTHING, Markup
 from crosscut.reports.view import View, text
 
@@ -65,7 +66,6 @@ class Picture:
     more: Mapping[str, object] = field(default_factory=dict)
     body: Markup = NOTHING
     """Markup of a picture that is drawn already."""
-    controls: bool = True
 
     def as_json(self) -> dict[str, object]:
         return {
@@ -97,7 +97,26 @@ class RunAtSize:
         """A rank's own rate says nothing where ranks take turns or share a trunk (words/sentences.py)."""
         return text(self.view.attributes, "pattern", "formula_per") == "phase"
 
+    @property
+    def rates(self) -> Medians:
+        """[phase] rates as the pattern's reports tell them."""
+        return self.digest.formula if self.by_formula else self.digest.rates
 
-def repeated(parts: Sequence[tuple[str, int]]) -> list[str]:
-    """Column `run`: each name as often as it has rows."""
-    return [name for name, count in parts for _ in range(count)]
+
+def laid_over(runs: Sequence[tuple[str, Mapping[str, Column]]]) -> dict[str, Column]:
+    """Columns of named runs, one below the other; the column `run` tells whose row it is."""
+    found: dict[str, list[float | int | str | None]] = {"run": []}
+    for name, columns in runs:
+        for key, column in columns.items():
+            values = column.tolist() if isinstance(column, np.ndarray) else column
+            found.setdefault(key, []).extend(values)
+        found["run"] += [name] * (len(found[key]) - len(found["run"]))
+    return dict(found)
+
+
+def captions(said: Sequence[tuple[str, str]], *, log: bool = False) -> str:
+    """A line for each run's (name, words), without the name where there is one run; `log`: an axis of rates
+    is logarithmic."""
+    several = len(said) > 1
+    lines = [f"{name}: {words}" if several else capital(words) for name, words in said]
+    return "\n".join([*lines, LOGARITHMIC] if log else lines)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crosscut.analysis.stats.intervals import Floats
 from crosscut.base import units
 from crosscut.reports.html.pictures.picture import (
-    LOGARITHMIC,
     Axis,
     Picture,
     RunAtSize,
+    captions,
     far_apart,
+    laid_over,
     rate_axis,
-    repeated,
 )
 
 FEWEST = 3
@@ -26,42 +26,34 @@ def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
     shown = [one for one in series if np.isfinite(one.digest.rank_rates.median).sum() >= FEWEST]
     if not shown:
         return None
-    there = [np.nonzero(np.isfinite(one.digest.rank_rates.median))[0] for one in shown]
-    found = [one.digest.rank_rates.median[ranks] for one, ranks in zip(shown, there, strict=True)]
-    parts = zip(shown, there, found, strict=True)
-    captions = [_caption(one, ranks, rates, len(shown) > 1) for one, ranks, rates in parts]
-    if log := far_apart(found):
-        captions.append(LOGARITHMIC)
+    runs = [(one.name, _columns(one)) for one in shown]
+    rates = [columns["rate"] for _, columns in runs]
+    log = far_apart(rates)
     return Picture(
         kind="ranks",
         name=name,
         title="Throughput of each rank over all phases",
-        caption="\n".join(captions),
-        columns={
-            "run": repeated([(one.name, len(ranks)) for one, ranks in zip(shown, there, strict=True)]),
-            "rank": np.concatenate(there),
-            "name": [
-                one.view.rank_name(int(rank))
-                for one, ranks in zip(shown, there, strict=True)
-                for rank in ranks
-            ],
-            "rate": np.concatenate(found),
-        },
+        caption=captions([(label, _caption(columns)) for label, columns in runs], log=log),
+        columns=laid_over(runs),
         x=Axis("rank"),
-        y=rate_axis(
-            "received, over the time of all phases", max(float(rates.max()) for rates in found), log=log
-        ),
+        y=rate_axis("received, over the time of all phases", max(float(r.max()) for r in rates), log=log),
     )
 
 
-def _caption(one: RunAtSize, ranks: NDArray[np.int64], rates: Floats, named: bool) -> str:
+def _columns(one: RunAtSize) -> dict[str, NDArray[Any]]:
+    rates = one.digest.rank_rates.median
+    there = np.nonzero(np.isfinite(rates))[0]
+    names = np.array([one.view.rank_name(int(rank)) for rank in there], object)
+    return {"rank": there, "name": names, "rate": rates[there]}
+
+
+def _caption(columns: dict[str, NDArray[Any]]) -> str:
+    rates = columns["rate"]
     worst, middle = int(np.argmin(rates)), float(np.median(rates))
     slowest = float(rates[worst])
     if slowest >= 0.99 * middle:
-        start = f"{one.name}: no" if named else "No"
-        return f"{start} rank falls behind: the median rank gets {units.rate(middle)}."
-    start = f"{one.name}: the" if named else "The"
+        return f"no rank falls behind: the median rank gets {units.rate(middle)}."
     return (
-        f"{start} slowest rank, {one.view.rank_name(int(ranks[worst]))}, gets {units.rate(slowest)}, "
+        f"the slowest rank, {columns['name'][worst]}, gets {units.rate(slowest)}, "
         f"{units.percent(slowest / middle)} of the median rank."
     )

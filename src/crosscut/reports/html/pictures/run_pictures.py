@@ -64,13 +64,13 @@ def _dense(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
 
 
 def _sweep(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
-    measured = [one.view.samples(index) for index in one.view.measured_sizes()]
+    measured = one.view.measured()
     found = sweep.pictures([(one.name, pingpong.sweep(measured))], f"{name}-sweep")
     return [*found, *_there(matrix.picture(one, f"{name}-routes", known))]
 
 
 def _loaded(one: RunAtSize, name: str, _known: Structure | None) -> list[Picture]:
-    measured = [one.view.samples(index) for index in one.view.measured_sizes()]
+    measured = one.view.measured()
     # No matrix: its messages differ in size from route to route.
     return _there(cloud.picture(*messages(measured), f"{name}-cloud"))
 
@@ -112,17 +112,11 @@ def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True)
     sweeping = [one for one in series if one.view.shape is Shape.SWEEP]
     found: list[Picture] = []
     if sweeps and len(sweeping) > 1:
-        lines = [
-            (one.name, pingpong.sweep([one.view.samples(index) for index in one.view.measured_sizes()]))
-            for one in sweeping
-        ]
+        lines = [(one.name, pingpong.sweep(one.view.measured())) for one in sweeping]
         found += sweep.pictures(lines, f"{name}-sweep")
     if sweeps and (under_load := [one for one in series if one.view.shape is Shape.LOADED]):
-        each = [
-            (one.name, *messages([one.view.samples(index) for index in one.view.measured_sizes()]))
-            for one in under_load
-        ]
-        found += _there(cloud.laid_over(each, f"{name}-loaded"))
+        each = [(one.name, *messages(one.view.measured())) for one in under_load]
+        found += _there(cloud.several(each, f"{name}-loaded"))
     # One axis for one question: only runs of the same pattern are laid over each other.
     by_phase = [one for one in series if one.view.shape is Shape.DENSE]
     for pattern in dict.fromkeys(one.view.pattern for one in by_phase):

@@ -8,7 +8,7 @@ import numpy as np
 
 from crosscut.analysis.figures.pingpong import Sweep
 from crosscut.base import units
-from crosscut.reports.html.pictures.picture import Axis, Column, Picture, repeated, time_axis
+from crosscut.reports.html.pictures.picture import Axis, Column, Picture, captions, laid_over, time_axis
 from crosscut.reports.words import figures
 
 
@@ -17,44 +17,40 @@ def pictures(sweeps: Sequence[tuple[str, Sweep]], name: str) -> list[Picture]:
     shown = [(label, found) for label, found in sweeps if np.isfinite(found.rates.median).any()]
     if not shown or max(len(found.size_bytes) for _, found in shown) < 2:
         return []
-    parts = [(label, len(found.size_bytes)) for label, found in shown]
-    columns: dict[str, Column] = {
-        "run": repeated(parts),
-        "size_bytes": [size for _, found in shown for size in found.size_bytes],
-    }
-    for key, which in (("seconds", "seconds"), ("rate", "rates")):
-        for suffix, bound in (("", "median"), ("_low", "low"), ("_high", "high")):
-            columns[key + suffix] = [
-                value for _, found in shown for value in getattr(getattr(found, which), bound).tolist()
-            ]
+    columns = laid_over([(label, _columns(found)) for label, found in shown])
     fastest = max(float(np.nanmax(found.rates.median)) for _, found in shown)
     quickest = min(float(np.nanmin(found.seconds.median)) for _, found in shown)
     size_axis = Axis("message size, bytes", log=True)
     return [
         Picture(
             "sweep", f"{name}-rate", "Rate by message size",
-            "\n".join(_peak(label, found, len(shown) > 1) for label, found in shown),
+            captions([(label, _peak(found)) for label, found in shown]),
             columns, size_axis, Axis("rate", units.rate_unit(fastest)), {"value": "rate"},
         ),
         Picture(
             "sweep", f"{name}-time", "Half round trip by message size",
-            "\n".join(_latency(label, found, len(shown) > 1) for label, found in shown),
+            captions([(label, _latency(found)) for label, found in shown]),
             columns, size_axis, time_axis("half round trip", quickest, log=True), {"value": "seconds"},
         ),
     ]  # fmt: skip
 
 
-def _peak(label: str, found: Sweep, named: bool) -> str:
+def _columns(found: Sweep) -> dict[str, Column]:
+    return {
+        "size_bytes": found.size_bytes,
+        "seconds": found.seconds.median, "seconds_low": found.seconds.low, "seconds_high": found.seconds.high,
+        "rate": found.rates.median, "rate_low": found.rates.low, "rate_high": found.rates.high,
+    }  # fmt: skip
+
+
+def _peak(found: Sweep) -> str:
     peak = found.peak_index()
     return (
-        f"{label + ': peak' if named else 'Peak'} rate {figures.at(found.rates, peak).rate()} at "
-        f"{units.size(found.size_bytes[peak])}; half of it from {units.size(found.half_rate_bytes())} on."
+        f"peak rate {figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}; "
+        f"half of it from {units.size(found.half_rate_bytes())} on."
     )
 
 
-def _latency(label: str, found: Sweep, named: bool) -> str:
+def _latency(found: Sweep) -> str:
     first = found.latency_index()
-    return (
-        f"{label + ': latency' if named else 'Latency'} {figures.at(found.seconds, first).seconds()} at "
-        f"{units.size(found.size_bytes[first])}."
-    )
+    return f"latency {figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}."
