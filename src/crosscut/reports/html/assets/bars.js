@@ -2,25 +2,22 @@
 
 import { rows } from "./columns.js";
 import { axisLabel, digits, onAxis } from "./format.js";
+import { frame, level, tipStyle } from "./plots.js";
+
+const TICKS = { tick: "99th percentile", slowest_message: "slowest", median_message: "median", fastest_message: "fastest" };
 
 export function bars(picture, width) {
   const data = rows(picture.columns);
   const longest = Math.max(...data.map((row) => row.label.length));
   const marginLeft = Math.min(Math.max(90, longest * 6.6 + 12), width * 0.42);
   const room = Math.floor((marginLeft - 12) / 6.2);
-  const ticks = ["tick", "slowest_message", "median_message", "fastest_message"].filter((name) => name in picture.columns);
+  const ticks = Object.keys(TICKS).filter((name) => name in picture.columns);
   const values = data.flatMap((row) => [row.value, ...ticks.map((name) => row[name] ?? 0)]);
   return Plot.plot({
-    width,
-    height: 26 * data.length + 76,
-    marginLeft,
-    marginBottom: 42,
-    marginTop: 12,
-    style: { fontSize: "12.5px", fontFamily: "inherit", background: "transparent" },
-    ariaLabel: picture.title,
-    ariaDescription: picture.caption,
+    ...frame(picture, width, 26 * data.length + 76, 12.5),
+    marginLeft, marginTop: 12, marginRight: 20,
     x: {
-      label: axisLabel(picture.x), labelArrow: "none", labelAnchor: "center", grid: true, ticks: width < 480 ? 4 : 8,
+      ...level, label: axisLabel(picture.x), grid: true, ticks: width < 480 ? 4 : 8,
       domain: [0, Math.max(...values) * 1.04], tickFormat: (value) => String(Number((value / picture.x.factor).toPrecision(4))),
     },
     y: {
@@ -30,8 +27,7 @@ export function bars(picture, width) {
     marks: [
       Plot.barX(data, {
         y: "label", x: "value", fill: "var(--s1)", insetTop: 3, insetBottom: 3,
-        tip: { fill: "var(--raised)", stroke: "var(--line)", fontSize: 12.5, lineHeight: 1.35, textPadding: 9 },
-        title: (row) => tipOf(row, picture),
+        tip: tipStyle, title: (row) => tipOf(row, picture),
       }),
       ...ticks.map((name) => Plot.tickX(data, { y: "label", x: name, stroke: name === "slowest_message" || name === "tick" ? "var(--s4)" : "currentColor", strokeWidth: 2 })),
       picture.more.from_one ? Plot.ruleX([1], { stroke: "var(--faint)", strokeDasharray: "4 3" }) : null,
@@ -41,11 +37,7 @@ export function bars(picture, width) {
 }
 
 function tipOf(row, picture) {
-  const lines = [row.label, picture.x.unit ? onAxis(row.value, picture.x) : `${digits(row.value)} ×`];
-  for (const [name, words] of [["tick", "99th percentile"], ["slowest_message", "slowest"], ["median_message", "median"], ["fastest_message", "fastest"]]) {
-    if (row[name] !== undefined && row[name] !== null) {
-      lines.push(`${words} ${picture.x.unit ? onAxis(row[name], picture.x) : digits(row[name]) + " ×"}`);
-    }
-  }
-  return lines.join("\n");
+  const shown = (value) => (picture.x.unit ? onAxis(value, picture.x) : `${digits(value)} ×`);
+  const ticks = Object.keys(TICKS).filter((name) => (row[name] ?? null) !== null);
+  return [row.label, shown(row.value), ...ticks.map((name) => `${TICKS[name]} ${shown(row[name])}`)].join("\n");
 }

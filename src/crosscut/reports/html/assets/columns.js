@@ -1,9 +1,16 @@
 // Columns of equal length, as rows for a plot, as CSV for a file, as a table for a reader.
 
+import { make } from "./dom.js";
+
 export function rows(columns) {
   const names = Object.keys(columns);
-  const length = names.length ? columns[names[0]].length : 0;
-  return Array.from({ length }, (_, index) => Object.fromEntries(names.map((name) => [name, columns[name][index]])));
+  return cells(columns).map((row) => Object.fromEntries(row.map((value, index) => [names[index], value])));
+}
+
+// Rows as lists.
+function cells(columns) {
+  const [first = [], ...others] = Object.values(columns);
+  return Array.from(first, (value, index) => [value, ...others.map((column) => column[index])]);
 }
 
 function field(value) {
@@ -15,36 +22,23 @@ function field(value) {
 }
 
 export function csv(columns) {
-  const names = Object.keys(columns);
-  const lines = [names.map(field).join(",")];
-  const length = names.length ? columns[names[0]].length : 0;
-  for (let index = 0; index < length; index++) lines.push(names.map((name) => field(columns[name][index])).join(","));
-  return lines.join("\r\n") + "\r\n";
+  return [Object.keys(columns), ...cells(columns)].map((row) => row.map(field).join(",") + "\r\n").join("");
 }
 
 // At most so many rows: the CSV has all.
 export const MOST_TABLE_ROWS = 500;
 
 export function table(columns, caption) {
-  const names = Object.keys(columns);
-  const length = names.length ? columns[names[0]].length : 0;
-  const element = document.createElement("table");
+  const all = cells(columns);
+  const element = make("table");
   element.createCaption().textContent =
-    caption + (length > MOST_TABLE_ROWS ? `: the first ${MOST_TABLE_ROWS} of ${length} rows, the CSV has all` : "");
+    caption + (all.length > MOST_TABLE_ROWS ? `: the first ${MOST_TABLE_ROWS} of ${all.length} rows, the CSV has all` : "");
   const head = element.createTHead().insertRow();
-  for (const name of names) {
-    const cell = document.createElement("th");
-    cell.scope = "col";
-    cell.textContent = name.replaceAll("_", " ");
-    head.append(cell);
-  }
+  for (const name of Object.keys(columns)) head.append(make("th", { scope: "col", textContent: name.replaceAll("_", " ") }));
   const body = element.createTBody();
-  for (let index = 0; index < Math.min(length, MOST_TABLE_ROWS); index++) {
+  for (const values of all.slice(0, MOST_TABLE_ROWS)) {
     const row = body.insertRow();
-    for (const name of names) {
-      const value = columns[name][index];
-      row.insertCell().textContent = value === null ? "–" : String(value);
-    }
+    for (const value of values) row.insertCell().textContent = value === null ? "–" : String(value);
   }
   return element;
 }

@@ -1,5 +1,6 @@
 // Files made in the page: SVG and PNG of what is drawn, CSV of what it is drawn from.
 
+import { make } from "./dom.js";
 import { drawInto } from "./legend.js";
 import { resolved } from "./theme.js";
 
@@ -34,20 +35,15 @@ export function standalone(svg) {
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", width);
   copy.setAttribute("height", height);
-  copy.style.setProperty("background", background(svg));
+  copy.style.setProperty("background", resolved(svg.parentElement, "--card"));
   return { text: new XMLSerializer().serializeToString(copy), width, height };
 }
 
-function background(element) {
-  return resolved(element.parentElement, "--card");
-}
-
 export function save(name, content, type) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
-  link.download = name;
+  const href = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = make("a", { href, download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  setTimeout(() => URL.revokeObjectURL(href), 10000);
 }
 
 const PNG_SCALE = 2; // sharp on paper and on dense screens
@@ -57,11 +53,9 @@ export async function png(svg) {
   const image = new Image();
   image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   await image.decode();
-  const canvas = document.createElement("canvas");
-  canvas.width = width * PNG_SCALE;
-  canvas.height = height * PNG_SCALE;
+  const canvas = make("canvas", { width: width * PNG_SCALE, height: height * PNG_SCALE });
   const context = canvas.getContext("2d");
-  context.fillStyle = background(svg);
+  context.fillStyle = resolved(svg.parentElement, "--card");
   context.fillRect(0, 0, canvas.width, canvas.height);
   context.drawImage(image, 0, 0, canvas.width, canvas.height);
   return canvasBlob(canvas);

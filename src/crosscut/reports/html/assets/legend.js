@@ -1,17 +1,17 @@
 // Which run is drawn how: by its colour, and for whom colours look alike by its dash or its symbol.
 
+import { make, svgElement } from "./dom.js";
 import { colourOf, dashOf, symbolOf } from "./plots.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const SAMPLE = { width: 30, height: 12 };
 const MARGIN_ABOVE = 5;
-const GAP = 18; // between entries, and a line's height
+const GAP = 18; // between entries
+const LINE = 22;
 
 export function runsLegend(runs, kind) {
-  const list = document.createElement("ul");
-  list.className = "runs";
+  const list = make("ul", { className: "runs" });
   for (const run of runs) {
-    const item = document.createElement("li");
+    const item = make("li");
     const sample = svgElement("svg", { ...SAMPLE, "aria-hidden": "true" });
     sample.append(kind === "ranks" ? dotSample(runs, run) : lineSample(runs, run));
     item.append(sample, run);
@@ -33,35 +33,25 @@ function dotSample(runs, run) {
   return svgElement("path", { d: d3.symbol(symbolOf(runs, run), 50)(), transform: at, fill: colourOf(runs, run) });
 }
 
-function svgElement(name, attributes) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
-}
-
 // On the page the legend stands above the picture; a file has it inside, above as well. Returns its height.
 export function drawInto(copy, list, width) {
   const { color, fontFamily, fontSize } = getComputedStyle(list);
   const group = svgElement("g", { fill: color, "font-family": fontFamily, "font-size": fontSize });
-  const places = [];
   let [x, row] = [0, 0];
   for (const item of list.children) {
     if (x > 0 && x + item.offsetWidth > width) [x, row] = [0, row + 1];
-    places.push([item, x, row]);
-    x += item.offsetWidth + GAP;
-  }
-  const height = (row + 1) * (GAP + 4) + MARGIN_ABOVE;
-  for (const [item, left, at] of places) {
-    const top = at * (GAP + 4) + MARGIN_ABOVE - height;
-    const entry = svgElement("g", { transform: `translate(${left} ${top})` });
     const from = item.querySelector("svg > *");
     const mark = from.cloneNode(true);
     for (const name of ["stroke", "fill"]) mark.setAttribute(name, getComputedStyle(from).getPropertyValue(name));
     const words = svgElement("text", { x: SAMPLE.width + 7, y: SAMPLE.height - 1, "text-anchor": "start" });
     words.textContent = item.textContent;
+    const entry = svgElement("g", { transform: `translate(${x} ${row * LINE + MARGIN_ABOVE})` });
     entry.append(mark, words);
     group.append(entry);
+    x += item.offsetWidth + GAP;
   }
+  const height = (row + 1) * LINE + MARGIN_ABOVE;
+  group.setAttribute("transform", `translate(0 ${-height})`);
   copy.append(group);
   return height;
 }

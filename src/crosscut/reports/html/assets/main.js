@@ -2,6 +2,7 @@
 
 import { bars } from "./bars.js";
 import { csv, table } from "./columns.js";
+import { make } from "./dom.js";
 import { canvasBlob, png, save, standalone } from "./download.js";
 import { runsLegend } from "./legend.js";
 import { matrix } from "./matrix.js";
@@ -110,11 +111,9 @@ function debounced(act) {
 // The size, export, and the same figures as a table.
 function tools(figure) {
   const { kind, title } = CHOICES.picture(figure.id);
-  const bar = document.createElement("div");
-  bar.className = "tools";
+  const bar = make("div", { className: "tools" });
   const add = (words, label, act) => {
-    const button = Object.assign(document.createElement("button"), { type: "button", textContent: words });
-    button.setAttribute("aria-label", `${label}: ${title}`);
+    const button = make("button", { type: "button", textContent: words }, { "aria-label": `${label}: ${title}` });
     button.addEventListener("click", async () => { await draw(figure); await act(CHOICES.picture(figure.id)); });
     bar.append(button);
   };
@@ -142,15 +141,14 @@ function columnsOf(figure, picture) {
 }
 
 function asTable(figure) {
-  const details = document.createElement("details");
-  const summary = document.createElement("summary");
-  summary.textContent = "Figures as a table";
+  const details = make("details");
+  const summary = make("summary", { textContent: "Figures as a table" });
   details.append(summary);
   details.addEventListener("toggle", async () => {
     if (!details.open) return;
     await draw(figure);
     const picture = CHOICES.picture(figure.id);
-    const scroll = Object.assign(document.createElement("div"), { className: "scroll", tabIndex: 0 });
+    const scroll = make("div", { className: "scroll", tabIndex: 0 });
     scroll.append(table(columnsOf(figure, picture), CHOICES.titled(figure.id)));
     details.replaceChildren(summary, scroll);
   });

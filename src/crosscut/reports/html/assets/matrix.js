@@ -1,5 +1,6 @@
 // The heat map of all routes: a canvas that zooms, with a cursor for the pointer and one for the keyboard.
 
+import { make } from "./dom.js";
 import { count, digits, onAxis } from "./format.js";
 import { arranged, colourPlaces, counted, paint, pyramid, rateOf, unpack } from "./matrix_model.js";
 import { resolved } from "./theme.js";
@@ -41,16 +42,11 @@ class MatrixView {
     if (this.model.orders.length > 1) controls.append(this.orderChoice.label);
     controls.append(this.scaleChoice.label, this.button("+", "zoom in", () => this.zoomBy(2)),
       this.button("−", "zoom out", () => this.zoomBy(0.5)), this.button("whole", "show all ranks", () => this.reset()));
-    this.canvas = make("canvas", { tabIndex: 0 });
-    this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-roledescription", "heat map");
-    this.canvas.setAttribute("aria-label", `${this.picture.title}. ${this.picture.caption} Arrow keys move from route to route, with shift by ${KEY_STEP}; + and − zoom, 0 shows all.`);
-    this.readout = make("p", { className: "readout" });
-    this.readout.setAttribute("aria-live", "polite");
-    this.readout.textContent = this.hint();
+    const words = `${this.picture.title}. ${this.picture.caption} Arrow keys move from route to route, with shift by ${KEY_STEP}; + and − zoom, 0 shows all.`;
+    this.canvas = make("canvas", { tabIndex: 0 }, { role: "application", "aria-roledescription": "heat map", "aria-label": words });
+    this.readout = make("p", { className: "readout", textContent: this.hint() }, { "aria-live": "polite" });
     this.tip = make("div", { className: "tip", hidden: true });
-    this.legend = make("canvas", { className: "legend" });
-    this.legend.setAttribute("role", "img");
+    this.legend = make("canvas", { className: "legend" }, { role: "img" });
     this.stage = make("div", { className: "stage" });
     this.stage.append(this.canvas, this.tip);
     this.host.replaceChildren(controls, this.stage, this.legend, this.readout);
@@ -75,9 +71,7 @@ class MatrixView {
   }
 
   button(words, label, act) {
-    const button = make("button", { type: "button", textContent: words });
-    button.setAttribute("aria-label", label);
-    button.title = label;
+    const button = make("button", { type: "button", textContent: words, title: label }, { "aria-label": label });
     button.addEventListener("click", act);
     return button;
   }
@@ -108,10 +102,8 @@ class MatrixView {
   }
 
   colour(kind) {
-    const places = colourPlaces(this.histogram, kind, this.model);
-    this.places = places;
-    this.palette = new Uint32Array(this.model.levels + 1);
-    for (let level = 1; level <= this.model.levels; level++) this.palette[level] = packed(d3.interpolateViridis(places[level]));
+    this.places = colourPlaces(this.histogram, kind, this.model);
+    this.palette = Uint32Array.from(this.places, (place) => packed(d3.interpolateViridis(place)));
     this.drawLegend();
   }
 
@@ -120,9 +112,7 @@ class MatrixView {
     const inner = Math.floor(width - MARGIN.left - MARGIN.right);
     const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);
     Object.assign(this, { inner, ratio, pixels: Math.round(inner * ratio) });
-    const height = inner + MARGIN.top + MARGIN.bottom;
-    Object.assign(this.canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
-    Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` });
+    fit(this.canvas, width, inner + MARGIN.top + MARGIN.bottom, ratio);
     const closest = Math.max(1, (CLOSEST * this.ranks) / inner);
     this.zoom.scaleExtent([1, closest])
       .extent([[0, 0], [inner, inner]]).translateExtent([[0, 0], [inner, inner]]);
@@ -217,8 +207,7 @@ class MatrixView {
   drawLegend() {
     const width = Math.min(this.host.clientWidth || WIDEST, 420);
     const ratio = this.ratio ?? 1;
-    Object.assign(this.legend, { width: width * ratio, height: 42 * ratio });
-    Object.assign(this.legend.style, { width: `${width}px`, height: "42px" });
+    fit(this.legend, width, 42, ratio);
     const context = this.legend.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const style = getComputedStyle(this.legend);
@@ -235,23 +224,11 @@ class MatrixView {
     this.legend.setAttribute("aria-label", `Colours from dark, ${words[0][1]}, to light, ${words[4][1]} ${this.picture.y.unit}`);
   }
 
-  levelAt(place) { // of those that occur, the one whose colour is nearest
-    let best = 1;
-    for (let level = 1; level <= this.model.levels; level++) {
-      if (this.histogram[level] && Math.abs(this.places[level] - place) < Math.abs(this.places[best] - place)) best = level;
-    }
-    if (this.histogram[best]) {
-      return Math.abs(this.places[best] - place) < 0.02 ? best : this.nearest(place);
-    }
-    return this.nearest(place);
-  }
-
-  nearest(place) {
-    let best = 1;
-    for (let level = 1; level <= this.model.levels; level++) {
-      if (Math.abs(this.places[level] - place) < Math.abs(this.places[best] - place)) best = level;
-    }
-    return best;
+  levelAt(place) { // the level whose colour is nearest, of those that occur where one of them is near
+    const away = (level) => Math.abs(this.places[level] - place);
+    const levels = d3.range(1, this.model.levels + 1);
+    const best = d3.least(levels.filter((level) => this.histogram[level]), away);
+    return best && away(best) < 0.02 ? best : d3.least(levels, away);
   }
 
   rankAt(place) {
@@ -355,16 +332,18 @@ class MatrixView {
   }
 }
 
-function make(name, properties) {
-  return Object.assign(document.createElement(name), properties);
-}
-
 function choice(words, options) {
   const label = make("label", { textContent: `${words} ` });
-  const select = make("select", {});
+  const select = make("select");
   for (const [value, text] of options) select.append(make("option", { value, textContent: text }));
   label.append(select);
   return { label, select };
+}
+
+// Gives a canvas its size in pixels of the page, and as many dots as the screen has there.
+function fit(canvas, width, height, ratio) {
+  Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+  Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
 }
 
 const clamp = (value, low, high) => Math.min(high, Math.max(low, value));

@@ -19,8 +19,7 @@ export const dashOf = (runs, run) => DASHES[runs.indexOf(run) % DASHES.length];
 const symbols = () => [d3.symbolCircle, d3.symbolTriangle, d3.symbolSquare, d3.symbolDiamond, d3.symbolStar, d3.symbolWye, d3.symbolCross];
 export const symbolOf = (runs, run) => symbols()[runs.indexOf(run) % symbols().length];
 
-function frame(picture, width, height) {
-  const narrow = width < 480;
+export function frame(picture, width, height, letters = width < 480 ? 11 : 12.5) {
   return {
     width,
     height,
@@ -28,11 +27,14 @@ function frame(picture, width, height) {
     marginRight: 16,
     marginBottom: 42,
     marginTop: 30,
-    style: { fontSize: narrow ? "11px" : "12.5px", fontFamily: "inherit", background: "transparent" },
+    style: { fontSize: `${letters}px`, fontFamily: "inherit", background: "transparent" },
     ariaLabel: picture.title,
     ariaDescription: picture.caption,
   };
 }
+
+// Where an axis has its words: in the middle, along it.
+export const level = { labelArrow: "none", labelAnchor: "center" };
 
 // Ticks of a linear axis whose values are in bytes per second or seconds.
 function scaled(axis, more = {}) {
@@ -41,8 +43,7 @@ function scaled(axis, more = {}) {
     type: axis.log ? "log" : "linear",
     tickFormat: (value) => tick(value / axis.factor),
     ticks: more.ticks ?? 6,
-    labelArrow: "none",
-    labelAnchor: "center",
+    ...level,
     ...more,
   };
 }
@@ -71,7 +72,8 @@ function rates(axis, lowest, highest) {
   return { domain, nice: false, ticks: logTicks(axis, ...domain) };
 }
 
-const ground = (axis) => (axis.log ? null : Plot.ruleY([0], { stroke: "var(--faint)" }));
+const faint = { stroke: "var(--faint)" };
+const ground = (axis) => (axis.log ? null : Plot.ruleY([0], faint));
 
 function narrowed(values, width) {
   return width < 480 ? Math.min(values, 4) : values;
@@ -117,13 +119,10 @@ export function phases(picture, width) {
     marks.push(Plot.lineY(own, { x: "at", y: "rate", stroke: colour, strokeWidth: 2, curve: "step", strokeDasharray: dashOf(runs, run) }));
     if (numbers <= 80) marks.push(Plot.dot(own, { x: "at", y: "rate", fill: colour, r: numbers > 40 ? 1.8 : 2.6 }));
   }
-  marks.push(...bounds(picture, "y"));
-  marks.push(Plot.tip(data, Plot.pointer({
-    x: "at", y: "rate", title: (row) => phaseTip(row, runs, picture), ...tipStyle,
-  })));
+  marks.push(...bounds(picture, "y"), tip(data, "at", "rate", [], (row) => phaseTip(row, runs, picture)));
   return Plot.plot({
     ...frame(picture, width, 320),
-    x: { label: picture.x.label, labelArrow: "none", labelAnchor: "center", ticks: integerTicks(data.map((row) => row.at), narrowed(10, width)), tickFormat: (value) => count(value) },
+    x: whole(picture.x, data.map((row) => row.at), width),
     y: upright(picture.y, rates(picture.y, d3.min(data, (row) => row.rate), highest)),
     marks,
   });
@@ -139,13 +138,24 @@ function phaseTip(row, runs, picture) {
   return lines.join("\n");
 }
 
-const tipStyle = { fill: "var(--raised)", stroke: "var(--line)", fontSize: 12.5, lineHeight: 1.35, textPadding: 9 };
+export const tipStyle = { fill: "var(--raised)", stroke: "var(--line)", fontSize: 12.5, lineHeight: 1.35, textPadding: 9 };
 
-// Whole numbers only, and never more than there are.
-function integerTicks(values, most) {
-  const [low, high] = d3.extent(values);
-  return d3.ticks(low, high, Math.min(most, high - low || 1)).filter(Number.isInteger);
+// Words at the point nearest to the pointer; with several runs they begin with the point's own.
+function tip(data, x, y, runs, title) {
+  const named = (row) => `${runs.length > 1 ? row.run + "\n" : ""}${title(row)}`;
+  return Plot.tip(data, Plot.pointer({ x, y, title: named, ...tipStyle }));
 }
+
+// An axis of whole numbers, of which it names never more than there are.
+function whole(axis, values, width) {
+  const [low, high] = d3.extent(values);
+  const ticks = d3.ticks(low, high, Math.min(narrowed(10, width), high - low || 1)).filter(Number.isInteger);
+  return { ...level, label: axis.label, ticks, tickFormat: (value) => count(value) };
+}
+
+// Logarithmic axes of message sizes and of times.
+const sizes = (axis, width) => ({ ...scaled(axis), type: "log", tickFormat: size, ticks: narrowed(8, width) });
+const times = (axis, ticks) => ({ ...upright(axis), type: "log", nice: false, label: axis.label, tickFormat: secondsTick, ticks });
 
 export function histogram(picture, width) {
   const runs = runsOf(picture);
@@ -154,7 +164,7 @@ export function histogram(picture, width) {
   const height = several ? Math.min(130 * runs.length + 70, 900) : 260;
   return Plot.plot({
     ...frame(picture, width, height),
-    ...(several ? { marginRight: 16, fy: { domain: runs, axis: null, padding: 0.18 } } : {}),
+    ...(several ? { fy: { domain: runs, axis: null, padding: 0.18 } } : {}),
     x: { ...scaled(picture.x, { ticks: across(picture, width) }), domain: [picture.more.from, picture.more.to] },
     y: { label: `number of ${picture.y.label}`, labelArrow: "none", labelOffset: 54, labelAnchor: "top", grid: true, ticks: several ? 3 : 5, nice: true, tickFormat: (value) => (Number.isInteger(value) ? count(value) : "") },
     marks: [
@@ -166,7 +176,7 @@ export function histogram(picture, width) {
       }),
       ...bounds(picture, "x"),
       several ? Plot.text(runs, { fy: (run) => run, text: (run) => run, frameAnchor: "top-left", dx: 6, dy: -2, fontWeight: 600, stroke: "var(--card)", fill: "currentColor" }) : null,
-      Plot.ruleY([0], { stroke: "var(--faint)" }),
+      Plot.ruleY([0], faint),
     ],
   });
 }
@@ -183,15 +193,12 @@ export function curve(picture, width) {
     x: scaled(picture.x, { ticks: narrowed(8, width), ...domain }),
     y: upright(picture.y, { domain: [0, 1] }),
     marks: [
-      Plot.ruleY([0], { stroke: "var(--faint)" }),
+      Plot.ruleY([0], faint),
       ...bounds(picture, "x"),
       ...runs.map((run) => Plot.lineY(withStart(data.filter((row) => row.run === run)), {
         x: "rate", y: "share", stroke: colourOf(runs, run), strokeWidth: 2, curve: "step-after", strokeDasharray: dashOf(runs, run),
       })),
-      Plot.tip(data, Plot.pointer({
-        x: "rate", y: "share", ...tipStyle,
-        title: (row) => `${runs.length > 1 ? row.run + "\n" : ""}${digits(100 * row.share)} % of routes\nat ${onAxis(row.rate, picture.x)} or less`,
-      })),
+      tip(data, "rate", "share", runs, (row) => `${digits(100 * row.share)} % of routes\nat ${onAxis(row.rate, picture.x)} or less`),
     ],
   });
 }
@@ -204,7 +211,7 @@ export function ranks(picture, width) {
   const many = data.length > 1500;
   return Plot.plot({
     ...frame(picture, width, 260),
-    x: { label: picture.x.label, labelArrow: "none", labelAnchor: "center", ticks: integerTicks(data.map((row) => row.rank), narrowed(10, width)), tickFormat: (value) => count(value) },
+    x: whole(picture.x, data.map((row) => row.rank), width),
     y: upright(picture.y, rates(picture.y, ...d3.extent(data, (row) => row.rate))),
     symbol: { domain: runs, range: runs.map((run) => symbolOf(runs, run)) },
     marks: [
@@ -213,10 +220,7 @@ export function ranks(picture, width) {
         x: "rank", y: "rate", fill: (row) => colourOf(runs, row.run), fillOpacity: many ? 0.45 : 0.9, r: many ? 1.4 : 3,
         symbol: runs.length > 1 ? "run" : "circle",
       }),
-      Plot.tip(data, Plot.pointer({
-        x: "rank", y: "rate", ...tipStyle,
-        title: (row) => `${runs.length > 1 ? row.run + "\n" : ""}${row.name}\n${onAxis(row.rate, picture.y)}`,
-      })),
+      tip(data, "rank", "rate", runs, (row) => `${row.name}\n${onAxis(row.rate, picture.y)}`),
     ],
   });
 }
@@ -228,12 +232,12 @@ export function sweep(picture, width) {
   const isRate = value === "rate";
   return Plot.plot({
     ...frame(picture, width, 320),
-    x: { ...scaled(picture.x), type: "log", tickFormat: size, ticks: narrowed(8, width) },
+    x: sizes(picture.x, width),
     y: isRate
       ? upright(picture.y, { domain: domainTo(picture.y, d3.max(data, (row) => row.rate_high ?? row.rate)) })
-      : { ...upright(picture.y), type: "log", nice: false, label: picture.y.label, tickFormat: secondsTick, ticks: 5 },
+      : times(picture.y, 5),
     marks: [
-      isRate ? Plot.ruleY([0], { stroke: "var(--faint)" }) : null,
+      isRate ? Plot.ruleY([0], faint) : null,
       ...bounds(picture, "y"),
       ...runs.flatMap((run) => {
         const own = data.filter((row) => row.run === run);
@@ -244,10 +248,7 @@ export function sweep(picture, width) {
           own.length <= 60 ? Plot.dot(own, { x: "size_bytes", y: value, fill: colour, r: 2.4 }) : null,
         ];
       }),
-      Plot.tip(data, Plot.pointer({
-        x: "size_bytes", y: value, ...tipStyle,
-        title: (row) => `${runs.length > 1 ? row.run + "\n" : ""}${size(row.size_bytes)}\n${seconds(row.seconds)}, ${rate(row.rate)}`,
-      })),
+      tip(data, "size_bytes", value, runs, (row) => `${size(row.size_bytes)}\n${seconds(row.seconds)}, ${rate(row.rate)}`),
     ],
   });
 }
@@ -258,8 +259,8 @@ export function cloud(picture, width) {
   const most = counted ? d3.max(data, (row) => row.count) : 1;
   return Plot.plot({
     ...frame(picture, width, 360),
-    x: { ...scaled(picture.x), type: "log", tickFormat: size, ticks: narrowed(8, width) },
-    y: { ...upright(picture.y), type: "log", nice: false, label: picture.y.label, tickFormat: secondsTick, ticks: 6 },
+    x: sizes(picture.x, width),
+    y: times(picture.y, 6),
     marks: counted
       ? [Plot.rect(data, {
           x1: "size_from", x2: "size_to", y1: "seconds_from", y2: "seconds_to", fill: "var(--s1)",
@@ -268,7 +269,7 @@ export function cloud(picture, width) {
         })]
       : [
           Plot.dot(data, { x: "size_bytes", y: "seconds", fill: "var(--s1)", fillOpacity: 0.35, r: 2.4 }),
-          Plot.tip(data, Plot.pointer({ x: "size_bytes", y: "seconds", ...tipStyle, title: (row) => `${size(row.size_bytes)}\n${seconds(row.seconds)}` })),
+          tip(data, "size_bytes", "seconds", [], (row) => `${size(row.size_bytes)}\n${seconds(row.seconds)}`),
         ],
   });
 }

@@ -1,5 +1,7 @@
 // Which message size each figure shows: figures of one run follow each other, as far as they have the size.
 
+import { make } from "./dom.js";
+
 export class Sizes {
   // `sizes`: by figure, {group, sizes: [{bytes, label, picture}]}; a picture of null is the one in `pictures`.
   constructor(pictures, sizes, changed) {
@@ -34,13 +36,12 @@ export class Sizes {
   select(name, title) {
     const entry = this.sizes[name];
     if (!entry) return null;
-    const select = document.createElement("select");
-    select.setAttribute("aria-label", `Message size: ${title}`);
+    const select = make("select", {}, { "aria-label": `Message size: ${title}` });
     for (const { bytes, label } of entry.sizes) select.append(new Option(label, String(bytes)));
     select.value = String(this.shown.get(name).bytes);
     select.addEventListener("change", () => this.choose(entry.group, Number(select.value)));
     this.selects.set(name, select);
-    const label = document.createElement("label");
+    const label = make("label");
     label.append("Size ", select);
     return label;
   }

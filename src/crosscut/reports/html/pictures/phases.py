@@ -64,7 +64,8 @@ def _columns(one: RunAtSize) -> dict[str, Column]:
     labels = one.view.labels(one.samples)
     slowest, middle, fastest = one.digest.messages[:, there]
     return {
-        "phase": one.samples.phase[there], "label": [labels[index] for index in there], "at": positions(one)[1][there],
+        "phase": one.samples.phase[there], "label": [labels[index] for index in there],
+        "at": positions(one)[1][there],
         "rate": one.rates.median[there], "low": one.rates.low[there], "high": one.rates.high[there],
         "slowest_message": slowest, "median_message": middle, "fastest_message": fastest,
     }  # fmt: skip
