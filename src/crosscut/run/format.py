@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from crosscut.base import whole_file
 from crosscut.base.errors import CrosscutError, UsageError, plainly
 from crosscut.base.regular_file import open_regular
 
@@ -145,6 +146,11 @@ def load_json(path: Path) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise DamagedRun(f"{path} is damaged: it holds no JSON object")
     return value
+
+
+def store_json(path: Path, document: Mapping[str, object]) -> None:
+    """Replaces a file of metadata, or leaves it as it is; raises OSError."""
+    whole_file.write(path, (json.dumps(document, indent=2) + "\n").encode())
 
 
 def _member(value: Mapping[str, object], path: Path, *keys: str) -> Mapping[str, object]:

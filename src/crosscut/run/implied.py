@@ -44,20 +44,11 @@ def from_core(job: Mapping[str, object], ranks: int, slots: int) -> Compute:
         from crosscut.base import core
 
         executable = core.load().executable
-        words = [
-            str(executable),
-            "coordinates",
-            "--ranks",
-            str(ranks),
-            "--first",
-            str(first),
-            "--last",
-            str(last),
-        ]
+        asked = f"coordinates --ranks {ranks} --first {first} --last {last}".split()
         request = json.dumps(dict(job)).encode()
         try:
             answer = subprocess.run(
-                words, input=request, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
+                [executable, *asked], input=request, capture_output=True, timeout=TIMEOUT_SECONDS, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CrosscutError(f"{executable} coordinates: {plainly(error)}") from error

@@ -5,11 +5,10 @@ The arrays say all about shapes and chunks. What only the root said is lost: the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from crosscut.run.format import ARRAYS, SCHEMA_NAME, SCHEMA_VERSION, DamagedRun, load_json
+from crosscut.run.format import ARRAYS, SCHEMA_NAME, SCHEMA_VERSION, DamagedRun, load_json, store_json
 
 LOST = "pattern, job and hosts are lost"
 
@@ -42,10 +41,7 @@ def rebuilt(path: Path) -> Mapping[str, object]:
 
 def restore(path: Path) -> list[str]:
     """Writes the root's zarr.json; what was done, a line each. Raises Damaged, OSError."""
-    text = json.dumps(rebuilt(path), indent=2) + "\n"
-    unfinished = path / "zarr.json.unfinished"
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path / "zarr.json")
+    store_json(path / "zarr.json", rebuilt(path))
     return [f"wrote {path / 'zarr.json'} from the arrays' own metadata; {LOST}"]
 
 

@@ -5,7 +5,6 @@ Nothing that can be read is touched. Like the core, status is written last.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from crosscut.run import fsck, recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import MISSING, Shard
 from crosscut.run.folder import refuse_links, unfinished
-from crosscut.run.format import SKIPPED, UNMEASURED, RunGroup, chunk_path, read_group
+from crosscut.run.format import SKIPPED, UNMEASURED, RunGroup, chunk_path, read_group, store_json
 
 
 def repair(path: Path) -> list[str]:
@@ -52,7 +51,7 @@ def _write_metadata(group: RunGroup) -> Iterator[str]:
     for problem in fsck.metadata_problems(group):
         name = problem.file.parent.name
         problem.file.parent.mkdir(exist_ok=True)
-        problem.file.write_text(json.dumps(consolidated["metadata"][name], indent=2) + "\n", encoding="utf-8")
+        store_json(problem.file, consolidated["metadata"][name])
         yield f"wrote {problem.file}"
 
 
@@ -95,11 +94,8 @@ def _reopen(group: RunGroup) -> Iterator[str]:
     """A run that lacks something is not complete: it shall be shown as unfinished, and resumed."""
     if group.state != "complete":
         return
-    path = group.path / "zarr.json"
     document = {**group.document, "attributes": {**group.attributes, "state": "stopped"}}
-    unfinished_path = path.with_name(f"{path.name}.unfinished")
-    unfinished_path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    unfinished_path.replace(path)
+    store_json(group.path / "zarr.json", document)
     yield "the run is now stopped, no longer complete: go on with 'crosscut run --resume'"
 
 

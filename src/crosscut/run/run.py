@@ -112,39 +112,33 @@ class Run:
             return self.dataset["bytes"].where(self.dataset["bytes"] >= 0, size)
         return xr.full_like(self.dataset["peer"], size, dtype=np.int64)
 
-    def message_seconds(self, size_index: int, repetitions: slice = slice(None)) -> xr.DataArray:
+    def message_seconds(self, size_index: int) -> xr.DataArray:
         """[repetition, phase, rank, slot] NaN where nothing was measured; not of a summarised run."""
-        part = self.dataset.isel(size=size_index, repetition=repetitions)
+        part = self.dataset.isel(size=size_index)
         there = (part["status"] == MEASURED) & (part["peer"] >= 0)
         return part["message_seconds"].where(there)
 
-    def rank_seconds(self, size_index: int, repetitions: slice = slice(None)) -> xr.DataArray:
+    def rank_seconds(self, size_index: int) -> xr.DataArray:
         """[repetition, phase, rank] NaN where nothing was measured; not of a summarised run."""
-        part = self.dataset.isel(size=size_index, repetition=repetitions)
+        part = self.dataset.isel(size=size_index)
         return part["rank_seconds"].where(part["status"] == MEASURED)
 
-    def message_rates(self, size_index: int, repetitions: slice = slice(None)) -> xr.DataArray:
+    def message_rates(self, size_index: int) -> xr.DataArray:
         """[repetition, phase, rank, slot] bytes per second, of what the rank timed."""
-        return _divide(self.message_bytes(size_index), self.message_seconds(size_index, repetitions))
+        return _divide(self.message_bytes(size_index), self.message_seconds(size_index))
 
-    def rank_rates(self, size_index: int, repetitions: slice = slice(None)) -> xr.DataArray:
-        """[repetition, phase, rank] bytes per second: what the rank timed, over the time of all it did."""
-        timed = self.message_bytes(size_index).where(self.dataset["peer"] >= 0, 0).sum("slot")
-        rates = _divide(timed, self.rank_seconds(size_index, repetitions))
-        return rates.where(timed > 0)
-
-    def phase_rates(self, size_index: int, repetitions: slice = slice(None)) -> xr.DataArray:
+    def phase_rates(self, size_index: int) -> xr.DataArray:
         """[repetition, phase] the pattern's own formula: credited bytes over the time of the slowest rank.
 
         NaN where a rank of the phase failed: the slowest is then not known.
         """
         if self.phase_summarised:
-            part = self.dataset.isel(size=size_index, repetition=repetitions)
+            part = self.dataset.isel(size=size_index)
             slowest = part["phase_rank_summary"].sel(statistic="maximum", drop=True)
             complete = part["phase_status"] == MEASURED
         else:
-            slowest = self.rank_seconds(size_index, repetitions).max("rank")
-            status = self.dataset["status"].isel(size=size_index, repetition=repetitions)
+            slowest = self.rank_seconds(size_index).max("rank")
+            status = self.dataset["status"].isel(size=size_index)
             complete = (status == MEASURED).all("rank")
         return _divide(self.dataset["credited_bytes"].isel(size=size_index), slowest.where(complete))
 

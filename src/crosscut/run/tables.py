@@ -25,6 +25,8 @@ TableName = Literal["messages", "ranks", "phases"]
 # Cells of an array looked at together: bounds the memory that an export takes.
 CELLS_AT_ONCE = 1 << 20
 
+_STATUS = np.array([STATUS_NAMES.get(code, "?") for code in range(256)])
+
 
 def tables(run: Run, name: TableName) -> Iterator[Table]:
     """The table in pieces, all with the same columns; there is at least one, maybe without rows."""
@@ -55,60 +57,45 @@ def tables(run: Run, name: TableName) -> Iterator[Table]:
 
 
 def _messages(run: Run, part: xr.Dataset, size_index: int, first_repetition: int) -> Table:
-    peer = part["peer"].values
-    status = part["status"].values == MEASURED
-    if run.summarised:
-        there = status.any(axis=0)[..., None] & (peer >= 0)
-        phase, rank, slot = np.nonzero(there)
-        columns: dict[str, Column] = {}
-        values = part["message_summary"].values[phase, rank, slot]
-    else:
-        there = status[..., None] & (peer >= 0)
-        repetition, phase, rank, slot = np.nonzero(there)
-        columns = {"repetition": repetition + first_repetition + 1}
-        values = part["message_seconds"].values[repetition, phase, rank, slot]
-    columns = {
-        "size_bytes": np.full(len(rank), run.sizes_bytes[size_index]),
-        **columns,
-        **_place(run, part, phase, rank),
-        "slot": slot,
-        **_other(run, peer[phase, rank, slot], rank),
-    }
+    peer, status = part["peer"].values, part["status"].values == MEASURED
+    there = status.any(axis=0) if run.summarised else status
+    where = np.nonzero(there[..., None] & (peer >= 0))
+    phase, rank, slot = where[-3:]
     sent = np.full(len(rank), run.sizes_bytes[size_index])
     if "bytes" in part:
         given = part["bytes"].values[phase, rank, slot]
         sent = np.where(given >= 0, given, sent)
-    columns["bytes"] = sent
+    columns = {
+        **_cell(run, part, size_index, first_repetition, where[:-1]),
+        "slot": slot,
+        **_other(run, peer[phase, rank, slot], rank),
+        "bytes": sent,
+    }
+    values = part["message_summary" if run.summarised else "message_seconds"].values[where]
     columns |= _times(values, sent.astype(np.float64))
     if "message_lost_bytes" in part and not run.summarised:
-        columns["lost_bytes"] = part["message_lost_bytes"].values[repetition, phase, rank, slot]
+        columns["lost_bytes"] = part["message_lost_bytes"].values[where]
     return columns
 
 
 def _ranks(run: Run, part: xr.Dataset, size_index: int, first_repetition: int) -> Table:
-    status = part["status"].values
+    status = part["status"].values.max(axis=0) if run.summarised else part["status"].values
+    where = np.nonzero(status != UNMEASURED)
+    phase, rank = where[-2:]
     timed = run.message_bytes(size_index).sel(phase=part["phase"]).where(part["peer"] >= 0, 0)
-    sent_all = timed.sum("slot").values.astype(np.float64)
+    sent = timed.sum("slot").values.astype(np.float64)[phase, rank]
     if run.summarised:
-        phase, rank = np.nonzero((status != UNMEASURED).any(axis=0))
-        columns: dict[str, Column] = {}
-        values = part["rank_summary"].values[phase, rank]
-        named = status.max(axis=0)[phase, rank]
+        values = part["rank_summary"].values[where]
     else:
-        repetition, phase, rank = np.nonzero(status != UNMEASURED)
-        columns = {"repetition": repetition + first_repetition + 1}
-        named = status[repetition, phase, rank]
-        values = np.where(named == MEASURED, part["rank_seconds"].values[repetition, phase, rank], np.nan)
+        values = np.where(status[where] == MEASURED, part["rank_seconds"].values[where], np.nan)
     columns = {
-        "size_bytes": np.full(len(rank), run.sizes_bytes[size_index]),
-        **columns,
-        **_place(run, part, phase, rank),
-        "status": np.array([STATUS_NAMES.get(code, "?") for code in range(256)])[named],
-        "timed_bytes": sent_all[phase, rank].astype(np.int64),
+        **_cell(run, part, size_index, first_repetition, where),
+        "status": _STATUS[status[where]],
+        "timed_bytes": sent.astype(np.int64),
     }
-    columns |= _times(values, np.where(sent_all[phase, rank] > 0, sent_all[phase, rank], np.nan))
+    columns |= _times(values, np.where(sent > 0, sent, np.nan))
     if "compute_fraction" in part and not run.summarised:
-        columns["compute_fraction"] = part["compute_fraction"].values[repetition, phase, rank]
+        columns["compute_fraction"] = part["compute_fraction"].values[where]
     return columns
 
 
@@ -116,36 +103,42 @@ def _phases(run: Run, size_index: int) -> Table:
     """A row a phase and repetition of one size: statistics over its messages and over its ranks."""
     part = run.dataset.isel(size=size_index)
     status = part["phase_status"].values
-    repetition, phase = np.nonzero(status != UNMEASURED)
-    columns: dict[str, Column] = {
-        "size_bytes": np.full(len(phase), run.sizes_bytes[size_index]),
-        "repetition": repetition + 1,
-        "phase": part["phase"].values[phase],
+    where = np.nonzero(status != UNMEASURED)
+    columns = {
+        "size_bytes": np.full(len(where[0]), run.sizes_bytes[size_index]),
+        "repetition": where[0] + 1,
+        **_phase(run, part, where[1]),
+        "status": _STATUS[status[where]],
     }
-    labels = run.attributes.get("phase_labels")
-    if isinstance(labels, list) and len(labels) == run.dataset.sizes["phase"]:
-        columns["phase_label"] = np.array([str(label) for label in labels])[phase]
-    names = np.array([STATUS_NAMES.get(code, "?") for code in range(256)])
-    columns["status"] = names[status[repetition, phase]]
     for kind in ("message", "rank"):
-        values = part[f"phase_{kind}_summary"].values[repetition, phase]
+        values = part[f"phase_{kind}_summary"].values[where]
         columns[f"{kind}s"] = np.nan_to_num(values[:, 0]).astype(np.int64)
         columns |= {f"{kind}_{name}_seconds": values[:, i] for i, name in enumerate(STATISTICS) if i}
     slowest = columns["rank_maximum_seconds"].astype(np.float64)
-    columns["moved_bytes"] = part["phase_moved_bytes"].values[repetition, phase]
+    columns["moved_bytes"] = part["phase_moved_bytes"].values[where]
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = columns["moved_bytes"] / np.where(slowest > 0, slowest, np.nan)
     return columns | {"bytes_per_second": rate}
 
 
-def _place(run: Run, part: xr.Dataset, phase: NDArray[np.intp], rank: NDArray[np.intp]) -> dict[str, Column]:
+def _cell(
+    run: Run, part: xr.Dataset, size_index: int, first_repetition: int, where: tuple[NDArray[np.intp], ...]
+) -> dict[str, Column]:
+    """Which cell each row is of; `where` has the indices of repetition (not of a summarised run), phase and
+    rank in `part`."""
+    *repetition, phase, rank = where
+    columns: dict[str, Column] = {"size_bytes": np.full(len(rank), run.sizes_bytes[size_index])}
+    if repetition:
+        columns["repetition"] = repetition[0] + first_repetition + 1
+    return columns | _phase(run, part, phase) | {"rank": rank, "node": np.array(run.node_names)[rank]}
+
+
+def _phase(run: Run, part: xr.Dataset, phase: NDArray[np.intp]) -> dict[str, Column]:
     columns: dict[str, Column] = {"phase": part["phase"].values[phase]}
     labels = run.attributes.get("phase_labels")
     if isinstance(labels, list) and len(labels) == run.dataset.sizes["phase"]:
         positions = np.searchsorted(run.dataset["phase"].values, part["phase"].values)
         columns["phase_label"] = np.array([str(labels[position]) for position in positions])[phase]
-    columns["rank"] = rank
-    columns["node"] = np.array(run.node_names)[rank]
     return columns
 
 
@@ -162,19 +155,13 @@ def _other(run: Run, peer: NDArray[np.int32], rank: NDArray[np.intp]) -> dict[st
 
 def _times(values: NDArray[np.float64], sent_bytes: NDArray[np.float64]) -> dict[str, Column]:
     """Raw: seconds and a rate; summarised: the statistics, and the rate at the median."""
-    columns: dict[str, Column] = {}
-    middle = values
-    if values.ndim == 2:
-        for index, name in enumerate(STATISTICS):
-            of_count = name == "count"
-            column = values[:, index]
-            columns["samples" if of_count else f"{name}_seconds"] = (
-                column.astype(np.int64) if of_count else column
-            )
-        middle = values[:, STATISTICS.index("median")]
+    if values.ndim == 1:
+        columns: dict[str, Column] = {"seconds": values}
+        middle, rate_name = values, "bytes_per_second"
     else:
-        columns["seconds"] = values
+        columns = {"samples": values[:, 0].astype(np.int64)}
+        columns |= {f"{name}_seconds": values[:, i] for i, name in enumerate(STATISTICS) if i}
+        middle, rate_name = values[:, STATISTICS.index("median")], "median_bytes_per_second"
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(middle > 0, sent_bytes / middle, np.nan)
-    columns["bytes_per_second" if values.ndim == 1 else "median_bytes_per_second"] = rate
+        columns[rate_name] = np.where(middle > 0, sent_bytes / middle, np.nan)
     return columns
