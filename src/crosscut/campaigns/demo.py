@@ -117,7 +117,7 @@ def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
         if caution.kind is CautionKind.OVERSUBSCRIBED
     ]
     for text in dict.fromkeys(texts):
-        screen.line(f"{screen.glyphs.warning} {text}", "yellow")
+        screen.warn(text)
 
 
 def _emulated(known: core.Core, directory: Path, screen: Screen) -> list[StepResult]:

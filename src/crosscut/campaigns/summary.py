@@ -90,7 +90,7 @@ def _cautions(screen: Screen, views: dict[str, View]) -> None:
         else:
             said = "; ".join(f"{', '.join(names)}: {text}" for text, names in texts.items())
         hint = f" ({advice[kind]})" if advice[kind] and kind is not CautionKind.UNFINISHED else ""
-        screen.line(f"{screen.glyphs.warning} {said}{hint}", "yellow")
+        screen.warn(f"{said}{hint}")
 
 
 # Said once for many steps; `show` says it of each, with its own sizes.

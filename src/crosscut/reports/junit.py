@@ -10,7 +10,6 @@ from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.figures.cautions import Caution
 from crosscut.reports.words import check as words_check
-from crosscut.reports.words import check_cautions
 
 # Characters that XML 1.0 has no way to write (section 2.2).
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -38,7 +37,7 @@ def document(
         if said := words_check.left_out(one):
             ET.SubElement(case, "system-err").text = _fit(said)
     if cautions:
-        told = "\n".join(map(check_cautions.words, cautions))
+        told = "\n".join(map(str, cautions))
         ET.SubElement(suite, "system-err").text = _fit(told)
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"

@@ -102,7 +102,7 @@ def _cautions(found: Sequence[Caution]) -> Markup | None:
         return None
     return join(
         element("h2", "Before relying on it"),
-        element("ul", [element("li", check_cautions.words(one)) for one in found], class_="cautions"),
+        element("ul", [element("li", str(one)) for one in found], class_="cautions"),
     )
 
 

@@ -20,7 +20,7 @@ from crosscut.analysis.compare.spec import Promise, Spec
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure.model import Structure
 from crosscut.base.node_names import node_names
-from crosscut.reports.view import View
+from crosscut.reports.view import View, items
 from crosscut.run.run import Run
 
 # The program's own words: a node that is called `ring` changes none of them.
@@ -145,24 +145,26 @@ def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
                 kept["parameters"] = known.value(table["parameters"])
             found[key] = kept | ({"name": _NOT_TOLD} if key == "network" else {})
     found["nodes"] = _nodes(of.get("nodes"), known)
-    if isinstance(faults := of.get("faults"), list):
+    if isinstance(of.get("faults"), list):
         found["faults"] = [
             {key: known.value(entry[key]) for key in ("id", "says") if key in entry}
-            for entry in faults if isinstance(entry, Mapping)
-        ]  # fmt: skip
-    lost = of.get("failed_ranks")
-    if isinstance(lost, list):  # a reason may have addresses
+            for entry in _objects(of, "faults")
+        ]
+    if isinstance(of.get("failed_ranks"), list):  # a reason may have addresses
         found["failed_ranks"] = [
             {"rank": entry.get("rank"), "node": known.node(entry.get("node")), "reason": _NOT_TOLD}
-            for entry in lost if isinstance(entry, Mapping)
-        ]  # fmt: skip
-    again = of.get("resumed")
-    if isinstance(again, list):
+            for entry in _objects(of, "failed_ranks")
+        ]
+    if isinstance(of.get("resumed"), list):
         found["resumed"] = [
-            {"forced": entry.get("forced"), "differences": _NOT_TOLD}
-            for entry in again if isinstance(entry, Mapping)
-        ]  # fmt: skip
+            {"forced": entry.get("forced"), "differences": _NOT_TOLD} for entry in _objects(of, "resumed")
+        ]
     return found
+
+
+def _objects(of: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
+    """The objects of a list."""
+    return [entry for entry in items(of, name) if isinstance(entry, Mapping)]
 
 
 def _nodes(of: object, known: Aliases) -> list[object]:
@@ -172,11 +174,9 @@ def _nodes(of: object, known: Aliases) -> list[object]:
         shown: dict[str, object] = {"name": known.node(name)}
         if isinstance(entry, Mapping):
             shown |= {key: known.value(entry[key]) for key in _KEPT_OF_NODE if key in entry}
-            adapters = entry.get("adapters")
             shown["adapters"] = [
                 {key: known.value(adapter[key]) for key in _KEPT_OF_ADAPTER if key in adapter}
-                for adapter in (adapters if isinstance(adapters, list) else ())
-                if isinstance(adapter, Mapping)
+                for adapter in _objects(entry, "adapters")
             ]
         found.append(shown)
     return found

@@ -51,6 +51,9 @@ class Caution:
     text: str
     advice: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.text} ({self.advice})" if self.advice else self.text
+
 
 def skewed_phases(samples: Samples, skew_seconds: float) -> int:
     """How many phases are so short that the skew may distort their rate."""

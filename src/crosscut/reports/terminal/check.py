@@ -13,7 +13,6 @@ from crosscut.base import units
 from crosscut.reports.terminal import compare as terminal_compare
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.words import check as words_check
-from crosscut.reports.words import check_cautions
 
 _STYLES = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.UNDECIDED: "yellow"}
 
@@ -34,7 +33,8 @@ def render(
     for one in judged:
         for text in words_check.notes(one, names):
             screen.line(f"{one.promise.name}: {text}")
-    warn(screen, cautions)
+    for caution in cautions:
+        screen.warn(str(caution))
     if planted:
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     screen.line(
@@ -42,11 +42,6 @@ def render(
         "(betting on the median, "
         f"Ville 1939; Howard and Ramdas 2022).", "dim",
     )  # fmt: skip
-
-
-def warn(screen: Screen, cautions: Sequence[Caution]) -> None:
-    for one in cautions:
-        screen.line(f"{screen.glyphs.warning} {check_cautions.words(one)}", "yellow")
 
 
 def render_quick(

@@ -24,7 +24,7 @@ def render_untold(screen: Screen, error: UntoldError) -> None:
 def render_conditions(screen: Screen, said: Sequence[str]) -> None:
     """First of all: what is read below may be this and not the network."""
     for sentence in said:
-        screen.line(f"{screen.glyphs.warning} {sentence}", "yellow")
+        screen.warn(sentence)
     if said:
         screen.line()
 
@@ -55,7 +55,7 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
     if hidden:
         screen.line(f"{units.count(hidden, 'change')} more follow from these; --json has all", "dim")
     for note in found.notes:
-        screen.line(f"{screen.glyphs.warning} {note}", "yellow")
+        screen.warn(note)
     screen.line(_how(found, asked), "dim")
 
 
@@ -161,7 +161,7 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
     screen.console.print()
     screen.table(rows)
     for note in found.notes:
-        screen.line(f"{screen.glyphs.warning} {note}", "yellow")
+        screen.warn(note)
     screen.line(
         f"{units.count(len(found.series), 'series', 'series')} tested by permuting the runs: Mann-Kendall "
         "with the slope of Theil and "

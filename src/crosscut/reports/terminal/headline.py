@@ -12,6 +12,7 @@ from crosscut.analysis.figures.pingpong import sweep
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.variation import Variation, variation
 from crosscut.base.records import finite
+from crosscut.reports.json.check import cautions_json
 from crosscut.reports.terminal import size_table
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.reports.view import View, text
@@ -37,7 +38,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
     for line in figures_of(view):
         screen.line(line)
     for caution in about.beware(view, measured):
-        screen.line(f"{screen.glyphs.warning} {caution.text}", "yellow")
+        screen.warn(caution.text)
 
 
 def as_json(path: Path) -> dict[str, object]:
@@ -55,10 +56,7 @@ def as_json(path: Path) -> dict[str, object]:
         "cadence": text(view.attributes, "cadence"),
         "skew_seconds": finite(about.skew_seconds(view)),
         "faults": about.planted(view),
-        "cautions": [
-            {"kind": caution.kind.value, "text": caution.text, "advice": caution.advice}
-            for caution in about.beware(view, measured)
-        ],
+        "cautions": cautions_json(about.beware(view, measured)),
         "latency_by_hops": costs.hops_json(costs.latency_by_hops(view)),
         "effort": costs.effort_json(view),
         "loggp": loggp.as_json(view, sweep(measured)) if measured else None,

@@ -48,9 +48,9 @@ def _header(screen: Screen, profile: Profile) -> None:
         "took", f"{units.duration(float(profile.seconds.max()))}, from the start to the last call of MPI"
     )
     for sentence in ended(profile):
-        screen.line(f"{screen.glyphs.warning} partial: {sentence}", "yellow")
+        screen.warn(f"partial: {sentence}")
     if profile.threaded:
-        screen.line(f"{screen.glyphs.warning} several threads call MPI at once: their times add up", "yellow")
+        screen.warn("several threads call MPI at once: their times add up")
 
 
 def _time(screen: Screen, profile: Profile) -> None:

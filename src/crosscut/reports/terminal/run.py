@@ -81,5 +81,4 @@ def _shown(path: Path) -> str:
 def warn(screen: Screen, view: View, shown: list[Samples]) -> None:
     """Cautions, each with its advice."""
     for caution in about.beware(view, shown):
-        advice = f" ({caution.advice})" if caution.advice else ""
-        screen.line(f"{screen.glyphs.warning} {caution.text}{advice}", "yellow")
+        screen.warn(str(caution))

@@ -50,6 +50,9 @@ class Screen:
         """A line of text, wrapped at words."""
         self.console.print(Text(self.glyphs.plain(text), style=style), width=self.width)
 
+    def warn(self, text: str) -> None:
+        self.line(f"{self.glyphs.warning} {text}", "yellow")
+
     def command(self, text: str) -> None:
         """A line to be typed again as it stands: never wrapped."""
         self.console.print(Text(text), soft_wrap=True)

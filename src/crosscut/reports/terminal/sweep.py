@@ -41,14 +41,9 @@ def render(screen: Screen, view: View, measured: list[Samples], detailed: Sample
 
 
 def _headline(screen: Screen, found: Sweep, timed: str) -> None:
-    first, peak = found.latency_index(), found.peak_index()
     screen.title(f"{capital(timed)} and rate, by message size")
-    screen.field(
-        "latency", f"{figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}"
-    )
-    screen.field(
-        "peak rate", f"{figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}"
-    )
+    screen.field("latency", figures.latency(found))
+    screen.field("peak rate", figures.peak(found))
     screen.field("half of it", f"from {units.size(found.half_rate_bytes())} on")
 
 

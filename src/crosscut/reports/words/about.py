@@ -99,11 +99,12 @@ def skew_seconds(view: View) -> float:
 
 def clock_step_seconds(view: View) -> float:
     """Its resolution, or what reading it costs, whichever is more; NaN where the run tells neither."""
-    known = [
-        number(view.attributes, "clock", name)
-        for name in ("resolution_seconds", "resolution", "cost_seconds")
-    ]
-    return max((value for value in known if math.isfinite(value)), default=math.nan)
+    return max(_clock(view, "resolution_seconds", "resolution", "cost_seconds"), default=math.nan)
+
+
+def _clock(view: View, *names: str) -> list[float]:
+    """Those members of the run's clock that are known."""
+    return [value for name in names if math.isfinite(value := number(view.attributes, "clock", name))]
 
 
 def how(view: View) -> list[str]:
@@ -121,11 +122,9 @@ def how(view: View) -> list[str]:
     clauses.append(repetitions(view))
     if wait := text(view.attributes, "wait", "mode") or text(view.attributes, "wait"):
         clauses.append({"block": "waits block", "poll": "waits poll"}.get(wait, f"wait {wait}"))
-    resolution = number(view.attributes, "clock", "resolution_seconds")
-    if not math.isfinite(resolution):
-        resolution = number(view.attributes, "clock", "resolution")
-    if math.isfinite(resolution):
-        clauses.append(f"clock {units.seconds(resolution, 2)}")
+    resolution = _clock(view, "resolution_seconds", "resolution")
+    if resolution:
+        clauses.append(f"clock {units.seconds(resolution[0], 2)}")
     if dig(view.attributes, "job", "verify") is True:
         clauses.append("every byte verified")
     return clauses

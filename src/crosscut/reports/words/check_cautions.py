@@ -42,7 +42,3 @@ def planted(runs: Sequence[Run]) -> list[str]:
     """Faults of the lab while anything was measured."""
     told = [one for run in runs for one in about.planted(View.of(run))]
     return list(dict.fromkeys(told))
-
-
-def words(one: Caution) -> str:
-    return f"{one.text} ({one.advice})" if one.advice else one.text

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crosscut.analysis.figures.pingpong import Sweep
 from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
 
@@ -73,6 +74,18 @@ def cells(
     unit = unit_of(figure.median)
     median, interval = figure.in_unit(unit)
     return f"{median} {unit[1]}", interval
+
+
+def latency(found: Sweep) -> str:
+    """`12.3 µs [12.1 – 12.9] at 1 B`"""
+    index = found.latency_index()
+    return f"{at(found.seconds, index).seconds()} at {units.size(found.size_bytes[index])}"
+
+
+def peak(found: Sweep) -> str:
+    """`117 MB/s [116 – 118] at 1 MB`"""
+    index = found.peak_index()
+    return f"{at(found.rates, index).rate()} at {units.size(found.size_bytes[index])}"
 
 
 def extreme(medians: Medians, largest: bool = False) -> int | None:

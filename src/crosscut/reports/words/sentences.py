@@ -32,11 +32,7 @@ def _sweep(_view: View, measured: list[Samples]) -> list[str]:
     found = sweep(measured)
     if not np.isfinite(found.rates.median).any():
         return ["no size has a rate: no bytes moved"]
-    first, peak = found.latency_index(), found.peak_index()
-    return [
-        f"latency {figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}",
-        f"peak rate {figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}",
-    ]
+    return [f"latency {figures.latency(found)}", f"peak rate {figures.peak(found)}"]
 
 
 def _loaded(_view: View, measured: list[Samples]) -> list[str]:

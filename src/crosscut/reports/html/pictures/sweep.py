@@ -29,7 +29,7 @@ def pictures(sweeps: Sequence[tuple[str, Sweep]], name: str) -> list[Picture]:
         ),
         Picture(
             "sweep", f"{name}-time", "Half round trip by message size",
-            captions([(label, _latency(found)) for label, found in shown]),
+            captions([(label, f"latency {figures.latency(found)}.") for label, found in shown]),
             columns, size_axis, time_axis("half round trip", quickest, log=True), {"value": "seconds"},
         ),
     ]  # fmt: skip
@@ -44,13 +44,4 @@ def _columns(found: Sweep) -> dict[str, Column]:
 
 
 def _peak(found: Sweep) -> str:
-    peak = found.peak_index()
-    return (
-        f"peak rate {figures.at(found.rates, peak).rate()} at {units.size(found.size_bytes[peak])}; "
-        f"half of it from {units.size(found.half_rate_bytes())} on."
-    )
-
-
-def _latency(found: Sweep) -> str:
-    first = found.latency_index()
-    return f"latency {figures.at(found.seconds, first).seconds()} at {units.size(found.size_bytes[first])}."
+    return f"peak rate {figures.peak(found)}; half of it from {units.size(found.half_rate_bytes())} on."
