@@ -16,8 +16,8 @@ from crosscut.analysis.figures.cautions import Caution
 from crosscut.base import units, whole_file
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.reports.html import assets
-from crosscut.reports.html.markup import Markup, element, join, text, tight
-from crosscut.reports.view import dig
+from crosscut.reports.html.markup import Markup, document, element, join, tight
+from crosscut.reports.view import items
 from crosscut.reports.view import text as text_of
 from crosscut.reports.words import check as words_check
 from crosscut.reports.words import check_cautions
@@ -26,6 +26,10 @@ from crosscut.run.run import Run
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _PDF_SECONDS = 60
+_QUIETLY = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _NOT_BUILT = {
     Realm.SIMULATED.value: "computed by the simulator",
@@ -57,14 +61,8 @@ def page(
             class_="sign",
         ),
     )
-    head = join(
-        element("meta", charset="utf-8"),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{text(_POLICY)}">'),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", f"{spec.title}: acceptance protocol"),
-        Markup(f"<style>{assets.read('protocol.css')}</style>"),
-    )
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body><main>{body}</main></body></html>\n'
+    title = f"{spec.title}: acceptance protocol"
+    return document(title, element("main", body), policy=_POLICY, style=assets.read("protocol.css"))
 
 
 def _table(judged: Sequence[PromiseVerdict], names: Sequence[str]) -> Markup:
@@ -127,12 +125,7 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
         facts += [
             ("Network", text_of(first, "network", "title")),
             ("Nodes", _few(sorted(nodes))),
-            (
-                "Command",
-                " ".join(str(word) for word in words)
-                if isinstance(words := dig(first, "command_line"), list)
-                else "",
-            ),
+            ("Command", " ".join(map(str, items(first, "command_line")))),
         ]
     if beware := _NOT_BUILT.get(text_of(first, "place")):
         facts.insert(0, ("Beware", f"{beware}: this says nothing of a network that was built"))
@@ -147,16 +140,12 @@ def _few(names: Sequence[str]) -> str:
 def _method(spec: Spec) -> str:
     return (
         "Rates are bytes per second and direction, 1 MB = 10^6 bytes. A promise is kept where the median "
-        "over repetitions "
-        "of every quantity that it names meets the bound (or so large a share of the repetitions as it "
-        "says). Each verdict "
-        "is a sequential test that holds whenever one stops (a betting martingale for a quantile: Ville "
-        "1939; Howard and "
-        "Ramdas 2022): the probability that any verdict on this page is wrong is at most "
-        f"{units.percent(spec.error_rate)}. "
-        "Passing needs evidence for every single quantity; failing needs evidence against all being kept. "
-        "Repetitions "
-        f"are taken to be independent."
+        "over repetitions of every quantity that it names meets the bound (or so large a share of the "
+        "repetitions as it says). Each verdict is a sequential test that holds whenever one stops (a betting "
+        "martingale for a quantile: Ville 1939; Howard and Ramdas 2022): the probability that any verdict on "
+        f"this page is wrong is at most {units.percent(spec.error_rate)}. Passing needs evidence for every "
+        "single quantity; failing needs evidence against all being kept. Repetitions are taken to be "
+        "independent."
     )
 
 
@@ -205,19 +194,9 @@ def _print(browser: str, folder: Path, content: bytes) -> bytes:
     html, pdf = folder / "protocol.html", folder / "protocol.pdf"
     html.write_bytes(content)
     command = [
-        browser,
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        f"--user-data-dir={folder / 'profile'}",
-        "--no-pdf-header-footer",
-        f"--print-to-pdf={pdf}",
-        html.as_uri(),
-    ]
+        browser, *_QUIETLY, f"--user-data-dir={folder / 'profile'}", "--no-pdf-header-footer",
+        f"--print-to-pdf={pdf}", html.as_uri(),
+    ]  # fmt: skip
     try:
         subprocess.run(command, capture_output=True, timeout=_PDF_SECONDS, check=True)
         return pdf.read_bytes()

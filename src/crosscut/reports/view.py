@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import xarray as xr
 
 from crosscut.analysis.figures import samples
+from crosscut.analysis.figures.digest import Digest
 from crosscut.analysis.figures.samples import Samples
+from crosscut.base import units
+from crosscut.base.errors import UsageError
 from crosscut.base.node_names import node_names
 from crosscut.run.run import Run
 from crosscut.run.shape import Reading, Shape, reading
@@ -42,6 +47,20 @@ def items(value: object, *keys: str) -> list[object]:
     """A member as a list; empty where it is missing or none."""
     found = dig(value, *keys)
     return list(found) if isinstance(found, list | tuple) else []
+
+
+OfSize = TypeVar("OfSize", Samples, Digest)
+
+
+def chosen(path: Path, there: Sequence[OfSize], size_bytes: int | None) -> OfSize | None:
+    """The size asked for, else the largest, if any; UsageError where the size asked for is not there."""
+    if size_bytes is None:
+        return max(there, key=lambda one: one.size_bytes, default=None)
+    for one in there:
+        if one.size_bytes == size_bytes:
+            return one
+    named = ", ".join(units.size(one.size_bytes) for one in there)
+    raise UsageError(f"{path} has no size {units.size(size_bytes)}; it has {named or 'nothing measured'}")
 
 
 def _moment(value: str) -> datetime | None:

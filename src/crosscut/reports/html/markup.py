@@ -88,8 +88,26 @@ def table(
     inner = element(
         "table", element("caption", caption), element("thead", element("tr", cells)), element("tbody", body)
     )
-    # Scrolls by itself on a narrow screen; a region that can be focused can be scrolled with the keyboard.
-    return element("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    return scrolling(inner, caption)
+
+
+def scrolling(inner: Markup, label: str, class_: str = "scroll") -> Markup:
+    """Scrolls by itself on a narrow screen; the keyboard scrolls it too, since it can be focused."""
+    return element("div", inner, class_=class_, tabindex="0", role="region", aria_label=label)
+
+
+def document(title: str, body: Markup, *, policy: str, style: str, more: Iterable[Markup] = ()) -> str:
+    """A whole page that runs and loads what `policy` allows; `more`: further elements of its head."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        more,
+        element("title", title),
+        element("style", Markup(style)),
+    )
+    return f'<!DOCTYPE html>\n<html lang="en">{head}{element("body", body)}</html>\n'
 
 
 def data(value: object) -> Markup:

@@ -20,17 +20,21 @@ from crosscut.base.errors import UsageError
 from crosscut.base.spelling import capital
 from crosscut.cabling.model import Cabling
 from crosscut.reports.html import assets, method, story, tables, verdicts
-from crosscut.reports.html.markup import Markup, data, element, join, tight
+from crosscut.reports.html.markup import Child, Markup, data, document, element, join, tight
 from crosscut.reports.html.pictures import conditions, run_pictures, sizes
 from crosscut.reports.html.pictures.picture import Picture, RunAtSize
 from crosscut.reports.html.pictures.sizes import SizeChoice
 from crosscut.reports.html.story import Told
 from crosscut.reports.html.verdicts import SpecJudgement
-from crosscut.reports.view import View
+from crosscut.reports.view import View, chosen
 from crosscut.reports.words import about, costs
 from crosscut.reports.words import check as words_check
 from crosscut.reports.words.sentences import of_digest
 from crosscut.run.shape import Shape
+
+_LICENCES = (
+    "Pictures drawn by Observable Plot and D3, copyright Observable, Inc. and Mike Bostock, ISC licence."
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ def render(
         _opening(chapters, judgement),
         beside,
         *(_run(chapter, alone=len(chapters) == 1) for chapter in chapters),
-        _part("method", "How it was measured", _measured, chapters),
+        _part("method", "How it was measured", lambda chapter: method.section(chapter.view), chapters),
         _part("tables", "Tables", _tables, chapters),
     )  # fmt: skip
     pictures = [*together, *(picture for chapter in chapters for picture in chapter.pictures)]
@@ -90,7 +94,7 @@ def render(
         "sizes": sizes.as_json(choices, pictures),
     }
     described = words_check.headline(judgement.judged) if judgement else chapters[0].told[0].text
-    return _document(_title(chapters), body, data_, chapters, described, beside=bool(beside))
+    return _document(body, data_, chapters, described, beside=bool(beside))
 
 
 def distinct_names(views: Sequence[View]) -> list[str]:
@@ -116,7 +120,9 @@ def _chapter(
     digests = run_pictures.digests(view)
     if not digests:
         raise UsageError(f"{view.path}: nothing is measured yet, so there is nothing to report")
-    series = RunAtSize(label, view, _chosen(view, digests, size_bytes))
+    shown = chosen(view.path, digests, size_bytes)
+    assert shown is not None
+    series = RunAtSize(label, view, shown)
     found = _sought(series) if given is None else given
     if cabling is not None:
         found = Found(*cable_names.named(found.findings, found.structure, cabling))
@@ -182,16 +188,6 @@ def _cautions(view: View, digests: Sequence[Digest]) -> list[Caution]:
     return about.beware(view, [digest.phases for digest in digests])
 
 
-def _chosen(view: View, digests: Sequence[Digest], size_bytes: int | None) -> Digest:
-    if size_bytes is None:
-        return max(digests, key=lambda digest: digest.size_bytes)
-    for digest in digests:
-        if digest.size_bytes == size_bytes:
-            return digest
-    there = ", ".join(units.size(digest.size_bytes) for digest in digests)
-    raise UsageError(f"{view.path} has no size {units.size(size_bytes)}; it has {there}")
-
-
 def _title(chapters: Sequence[Chapter]) -> str:
     if len(chapters) == 1:
         return f"{chapters[0].series.name} · crosscut"
@@ -199,27 +195,31 @@ def _title(chapters: Sequence[Chapter]) -> str:
 
 
 def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Markup:
-    """Verdicts, where anything was promised. Else of one run its first sentence heads the page; of several
-    each is told by name."""
+    """Verdicts, where anything was promised, then what else is the case: of one run its findings (without
+    verdicts the first heads the page), of several a line each."""
+    alone = chapters[0] if len(chapters) == 1 else None
+    lead: Sequence[Child]
     if judgement is not None:
-        return _judged(chapters, judgement)
-    if len(chapters) == 1:
-        one = chapters[0]
-        lead, rest = one.told[0], one.told[1:]
-        return element(
-            "header",
-            element("p", about.what(one.view), " · ", about.where(one.view), class_="kicker"),
-            element("h1", tight(lead.text)),
-            element("p", story.more(lead), class_="doubt") if story.more(lead) else None,
-            story.section(rest, one.pictures),
-            method.cautions(one.cautions),
-        )
+        pictures = {chapter.view.path: chapter.pictures for chapter in chapters}
+        head, told = words_check.headline(judgement.judged), chapters[0].told
+        lead = verdicts.section(judgement, pictures), element("h2", "What the measurement shows")
+    elif alone:
+        head, told = tight(alone.told[0].text), alone.told[1:]
+        lead = [story.doubt(alone.told[0])]
+    else:
+        head, told, lead = f"{units.count(len(chapters), 'run')} side by side", (), ()
     return element(
         "header",
-        element("p", "crosscut report", class_="kicker"),
-        element("h1", f"{units.count(len(chapters), 'run')} side by side"),
-        _each_by_name(chapters),
+        _kicker(alone.view) if alone else element("p", "crosscut report", class_="kicker"),
+        element("h1", head),
+        *lead,
+        story.section(told, alone.pictures) if alone else _each_by_name(chapters),
+        method.cautions(alone.cautions) if alone else None,
     )
+
+
+def _kicker(view: View) -> Markup:
+    return element("p", about.what(view), " · ", about.where(view), class_="kicker")
 
 
 def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
@@ -233,22 +233,6 @@ def _each_by_name(chapters: Sequence[Chapter]) -> Markup:
         for chapter in chapters
     ]  # fmt: skip
     return element("ol", entries, class_="findings")
-
-
-def _judged(chapters: Sequence[Chapter], judgement: SpecJudgement) -> Markup:
-    """What was promised, then what else is the case."""
-    one = chapters[0]
-    alone = len(chapters) == 1
-    where = (about.what(one.view), " · ", about.where(one.view)) if alone else ("crosscut report",)
-    return element(
-        "header",
-        element("p", *where, class_="kicker"),
-        element("h1", words_check.headline(judgement.judged)),
-        verdicts.section(judgement, {chapter.view.path: chapter.pictures for chapter in chapters}),
-        element("h2", "What the measurement shows"),
-        story.section(one.told, one.pictures) if alone else _each_by_name(chapters),
-        method.cautions(one.cautions) if alone else None,
-    )
 
 
 def _anchor(chapter: Chapter) -> str:
@@ -272,7 +256,7 @@ def _run(chapter: Chapter, *, alone: bool) -> Markup:
     intro = None
     if not alone:
         intro = join(
-            element("p", about.what(chapter.view), " · ", about.where(chapter.view), class_="kicker"),
+            _kicker(chapter.view),
             story.section(chapter.told, chapter.pictures),
             method.cautions(chapter.cautions),
         )
@@ -297,21 +281,16 @@ def _figure(picture: Picture) -> Markup:
     )  # fmt: skip
 
 
-def _part(
-    name: str, head: str, of_run: Callable[[Chapter, bool], Markup], chapters: Sequence[Chapter]
-) -> Markup:
+def _part(name: str, head: str, of_run: Callable[[Chapter], Child], chapters: Sequence[Chapter]) -> Markup:
     """A section with an entry for each run, headed by the run's name where there are several."""
-    entries = [of_run(chapter, len(chapters) > 1) for chapter in chapters]
+    entries = [
+        element("article", element("h3", chapter.series.name) if len(chapters) > 1 else None, of_run(chapter))
+        for chapter in chapters
+    ]
     return element("section", element("h2", head), entries, id=name)
 
 
-def _measured(chapter: Chapter, named: bool) -> Markup:
-    return element(
-        "article", element("h3", chapter.series.name) if named else None, method.section(chapter.view)
-    )
-
-
-def _tables(chapter: Chapter, named: bool) -> Markup:
+def _tables(chapter: Chapter) -> list[Markup]:
     view = chapter.view
     parts: list[Markup] = []
     if view.shape is Shape.SWEEP:
@@ -319,36 +298,26 @@ def _tables(chapter: Chapter, named: bool) -> Markup:
     elif len(chapter.digests) > 1:
         parts.append(tables.by_size(chapter.digests, formula=chapter.series.by_formula))
     parts += [tables.slowest_routes(chapter.series), tables.phases(chapter.series)]
-    parts.append(tables.effort(view))
-    return element("article", element("h3", chapter.series.name) if named else None, parts)
+    return [*parts, tables.effort(view)]
 
 
 def _document(
-    title: str,
-    body: Markup,
-    shown: Mapping[str, object],
-    chapters: Sequence[Chapter],
-    description: str,
-    *,
-    beside: bool,
+    body: Markup, shown: Mapping[str, object], chapters: Sequence[Chapter], description: str, *, beside: bool
 ) -> str:
     scripts, policy = assets.scripts()
-    head = join(
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="generator", content=f"crosscut {__version__}"),
-        element("meta", name="description", content=description),
-        element("title", title),
-        element("style", Markup(assets.read("page.css"))),
-    )
-    page = element(
-        "body",
+    more = [
+        element("meta", name=name, content=content)
+        for name, content in (
+            ("color-scheme", "light dark"),
+            ("generator", f"crosscut {__version__}"),
+            ("description", description),
+        )
+    ]
+    page = join(
         element("a", "Skip to the pictures", href=f"#{_anchor(chapters[0])}", class_="skip"),
         _bar(chapters, beside=beside),
         element("main", body),
-        element("footer", element("p", f"Made by crosscut {__version__}. {_licences()}")),
+        element("footer", element("p", f"Made by crosscut {__version__}. {_LICENCES}")),
         element(
             "noscript",
             "The pictures need JavaScript; what they show is said below each, and the tables have it.",
@@ -356,7 +325,7 @@ def _document(
         element("script", data(shown), type="application/json", id="report-data"),
         scripts,
     )
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>{page}</html>\n'
+    return document(_title(chapters), page, policy=policy, style=assets.read("page.css"), more=more)
 
 
 def _bar(chapters: Sequence[Chapter], *, beside: bool) -> Markup:
@@ -370,10 +339,4 @@ def _bar(chapters: Sequence[Chapter], *, beside: bool) -> Markup:
         element("div", [element("a", words, href=f"#{anchor}") for anchor, words in links], class_="links"),
         element("button", "Theme: auto", type="button", id="theme", hidden=True),
         aria_label="parts of the report",
-    )
-
-
-def _licences() -> str:
-    return (
-        "Pictures drawn by Observable Plot and D3, copyright Observable, Inc. and Mike Bostock, ISC licence."
     )

@@ -112,7 +112,7 @@ def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
         element(
             "li",
             element("p", tight(one.text)),
-            element("p", more(one), class_="doubt") if more(one) else None,
+            doubt(one),
             _links(one, pictures),
             class_="warns" if one.warns else None,
         )
@@ -121,8 +121,10 @@ def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
     return element("ol", entries, class_="findings") if entries else Markup("")
 
 
-def more(one: Told) -> str:
-    return " · ".join(part for part in (one.doubt, one.advice) if part)
+def doubt(one: Told) -> Markup | None:
+    """How sure it is, and what to do."""
+    words = " · ".join(filter(None, (one.doubt, one.advice)))
+    return element("p", words, class_="doubt") if words else None
 
 
 def _links(one: Told, pictures: Sequence[Picture]) -> Markup | None:

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.base import units
-from crosscut.base.errors import UsageError
 from crosscut.reports.terminal import congestor, costs, dense, loaded, sweep
 from crosscut.reports.terminal.screen import Screen
-from crosscut.reports.view import View, text
+from crosscut.reports.view import View, chosen, text
 from crosscut.reports.words import about
 from crosscut.run.shape import Shape
 
@@ -30,7 +28,7 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
     """Draws the whole report."""
     measured = view.measured()
     header(screen, view)
-    detailed = chosen(view, measured, size_bytes)
+    detailed = chosen(view.path, measured, size_bytes)
     warn(screen, view, measured)
     if detailed is None:
         screen.line("Nothing is measured yet.")
@@ -38,19 +36,6 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
     body = dense.render if detailed.of_phases else _BODIES[view.shape]
     body(screen, view, measured, detailed)
     costs.render(screen, view)
-
-
-def chosen(view: View, measured: list[Samples], size_bytes: int | None) -> Samples | None:
-    """The size asked for, else the largest measured; None where nothing is."""
-    if size_bytes is None:
-        return max(measured, key=lambda samples: samples.size_bytes, default=None)
-    for samples in measured:
-        if samples.size_bytes == size_bytes:
-            return samples
-    there = ", ".join(units.size(samples.size_bytes) for samples in measured)
-    raise UsageError(
-        f"{view.path} has no size {units.size(size_bytes)}; it has {there or 'nothing measured'}"
-    )
 
 
 def header(screen: Screen, view: View) -> None:

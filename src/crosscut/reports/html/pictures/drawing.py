@@ -8,7 +8,7 @@ from pathlib import Path
 
 from crosscut.base.errors import CrosscutError
 from crosscut.network import description as network
-from crosscut.reports.html.markup import Markup, element
+from crosscut.reports.html.markup import Markup, scrolling
 from crosscut.reports.html.markup import text as escaped
 from crosscut.reports.html.pictures.picture import Picture
 from crosscut.reports.svg import network as network_drawing
@@ -45,9 +45,8 @@ def picture(view: View, name: str) -> Picture | None:
         caption=f"{title}: {counts['hosts']:,} hosts, {counts['switches']:,} switches; colours and widths of "
         "links are their rates, figures beside switches their own capacities.",
         columns=_links(found.graph),
-        body=element("div", _themed(svg, title), class_="drawing scroll", tabindex="0", role="region",
-                     aria_label=f"drawing of the network {title}"),
-    )  # fmt: skip
+        body=scrolling(_themed(svg, title), f"drawing of the network {title}", "drawing scroll"),
+    )
 
 
 def _links(graph: network.Graph | None) -> dict[str, list[float | int | str | None]]:

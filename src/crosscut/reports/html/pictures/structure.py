@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from crosscut.analysis.structure.model import Group, Limit, Reach, Structure
 from crosscut.base import units
 from crosscut.base.spelling import capital
-from crosscut.reports.html.markup import Markup, element, join
+from crosscut.reports.html.markup import Markup, element, join, scrolling
 from crosscut.reports.html.pictures.picture import Picture
 
 WIDTH, MARGIN, GAP = 960, 12, 18
@@ -26,11 +26,8 @@ def picture(structure: Structure | None, name: str) -> Picture | None:
         title="The network as inferred from the measurements",
         caption="\n".join([_caption(structure), *structure.notes]),
         columns=_columns(structure),
-        body=element(
-            "div", _svg(structure), class_="drawing scroll", tabindex="0", role="region",
-            aria_label="drawing of the inferred groups",
-        ),
-    )  # fmt: skip
+        body=scrolling(_svg(structure), "drawing of the inferred groups", "drawing scroll"),
+    )
 
 
 def _columns(structure: Structure) -> dict[str, list[float | int | str | None]]:
