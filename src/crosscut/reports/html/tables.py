@@ -23,28 +23,22 @@ MOST_SIZES = 12
 
 def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
     """A row a size: the phase in the middle, the slowest, the slowest route."""
-    rows = []
-    for one in found:
-        rates = one.formula if formula else one.rates
-        worst, route = figures.extreme(rates), figures.extreme(one.routes.rates)
-        rows.append((
+    rows = [
+        (
             units.size(one.size_bytes),
-            *figures.cells(figures.in_the_middle(rates)),
-            *figures.cells(figures.at(rates, worst) if worst is not None else None),
-            units.rate(figures.at(one.routes.rates, route).median) if route is not None else "–",
-        ))  # fmt: skip
+            *figures.of_size(one.formula if formula else one.rates, one.routes.rates),
+        )
+        for one in found
+    ]
     head = ("size", "median phase", "95 % interval", "slowest phase", "95 % interval", "slowest route")
     return table(head, rows, words=frozenset(), caption="By message size")
 
 
 def of_sweep(found: Sweep) -> Markup:
-    rows = []
-    for index, size in enumerate(found.size_bytes):
-        seconds = figures.at(found.seconds, index)
-        rows.append((
-            units.size(size), *figures.cells(seconds, units.time_unit),
-            units.rate(figures.at(found.rates, index).median), f"{seconds.count:,}",
-        ))  # fmt: skip
+    rows = [
+        (*figures.of_sweep(found, index), f"{count:,}")
+        for index, count in enumerate(found.seconds.count.tolist())
+    ]
     head = ("size", "half round trip", "95 % interval", "rate", "samples")
     return table(head, rows, words=frozenset(), caption="By message size")
 

@@ -18,14 +18,10 @@ def draw(screen: Screen, measured: Sequence[Samples], skew_seconds: float) -> No
     table = Rows("size", *phases, "?slowest route", "?formula", "?<")
     for samples in measured:
         rates, routes = summary.phase_rates(samples), summary.routes(samples)
-        formula = summary.formula_rates(samples)
-        route, worst = figures.extreme(routes.rates), figures.extreme(rates)
-        middle = figures.in_the_middle(formula)
+        middle = figures.in_the_middle(summary.formula_rates(samples))
         table.add(
             units.size(samples.size_bytes),
-            *figures.cells(figures.in_the_middle(rates)),
-            *figures.cells(figures.at(rates, worst) if worst is not None else None),
-            units.rate(figures.at(routes.rates, route).median) if route is not None else "–",
+            *figures.of_size(rates, routes.rates),
             units.rate(middle.median) if middle else "–",
             "skew > 5 %" if skewed_phases(samples, skew_seconds) else "",
         )

@@ -110,9 +110,7 @@ def _table(screen: Screen, found: Sweep, timed: str) -> None:
     peak = float(np.nanmax(found.rates.median))
     for index in rows:
         table.add(
-            units.size(found.size_bytes[index]),
-            *figures.cells(figures.at(found.seconds, index), units.time_unit),
-            units.rate(figures.at(found.rates, index).median),
+            *figures.of_sweep(found, index),
             bar(float(found.rates.median[index]) / peak if peak > 0 else 0, 16 if wide else 8, screen.glyphs),
         )
     screen.console.print()

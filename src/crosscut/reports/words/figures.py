@@ -11,6 +11,7 @@ import numpy as np
 from crosscut.analysis.figures.pingpong import Sweep
 from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
+from crosscut.base.records import plain
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,7 @@ class Figure:
         return f"{median} {unit[1]}" + (f" [{interval}]" if interval else "") if median != "–" else "–"
 
     def as_json(self) -> dict[str, float | int | None]:
-        values = {"median": self.median, "low": self.low, "high": self.high}
-        finite: dict[str, float | int | None] = {
-            key: value if math.isfinite(value) else None for key, value in values.items()
-        }
-        return finite | {"count": self.count}
+        return plain(self)
 
 
 def at(medians: Medians, index: int) -> Figure:
@@ -94,6 +91,27 @@ def extreme(medians: Medians, largest: bool = False) -> int | None:
     if not np.isfinite(values).any():
         return None
     return int(np.nanargmax(values) if largest else np.nanargmin(values))
+
+
+def slowest(medians: Medians) -> Figure | None:
+    index = extreme(medians)
+    return at(medians, index) if index is not None else None
+
+
+def of_size(rates: Medians, routes: Medians) -> tuple[str, ...]:
+    """Rates of the phase in the middle and of the slowest, each with its interval; of the slowest route."""
+    route = slowest(routes)
+    middle = units.rate(route.median) if route else "–"
+    return *cells(in_the_middle(rates)), *cells(slowest(rates)), middle
+
+
+def of_sweep(found: Sweep, index: int) -> tuple[str, ...]:
+    """Size, time with its interval, and rate of one size."""
+    return (
+        units.size(found.size_bytes[index]),
+        *cells(at(found.seconds, index), units.time_unit),
+        units.rate(at(found.rates, index).median),
+    )
 
 
 def in_the_middle(medians: Medians) -> Figure | None:

@@ -52,27 +52,34 @@ def _there(*found: Picture | None) -> list[Picture]:
 
 
 def _dense(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
-    alone = [one]
-    return _there(
-        phases.picture(alone, f"{name}-phases"),
-        matrix.picture(one, f"{name}-routes", known),
-        histograms.of_routes(alone, f"{name}-route-histogram"),
-        histograms.of_phases(alone, f"{name}-phase-histogram"),
-        histograms.curve(alone, f"{name}-curve"),
-        ranks.picture(alone, f"{name}-ranks"),
-    )
+    first, *others = _laid_over([one], name)
+    return _there(first, matrix.picture(one, f"{name}-routes", known), *others)
+
+
+def _laid_over(series: Sequence[RunAtSize], name: str) -> list[Picture | None]:
+    """Pictures of dense patterns, of one run or of several."""
+    return [
+        phases.picture(series, f"{name}-phases"),
+        histograms.of_routes(series, f"{name}-route-histogram"),
+        histograms.of_phases(series, f"{name}-phase-histogram"),
+        histograms.curve(series, f"{name}-curve"),
+        ranks.picture(series, f"{name}-ranks"),
+    ]
 
 
 def _sweep(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
-    measured = one.view.measured()
-    found = sweep.pictures([(one.name, pingpong.sweep(measured))], f"{name}-sweep")
-    return [*found, *_there(matrix.picture(one, f"{name}-routes", known))]
+    return [*_sweeps([one], name), *_there(matrix.picture(one, f"{name}-routes", known))]
+
+
+def _sweeps(series: Sequence[RunAtSize], name: str) -> list[Picture]:
+    return sweep.pictures(
+        [(one.name, pingpong.sweep(one.view.measured())) for one in series], f"{name}-sweep"
+    )
 
 
 def _loaded(one: RunAtSize, name: str, _known: Structure | None) -> list[Picture]:
-    measured = one.view.measured()
     # No matrix: its messages differ in size from route to route.
-    return _there(cloud.picture(*messages(measured), f"{name}-cloud"))
+    return _there(cloud.picture(*messages(one.view.measured()), f"{name}-cloud"))
 
 
 def _victims(one: RunAtSize, name: str, _known: Structure | None) -> list[Picture]:
@@ -87,11 +94,10 @@ def _victims(one: RunAtSize, name: str, _known: Structure | None) -> list[Pictur
 
 
 def _streams(one: RunAtSize, name: str, known: Structure | None) -> list[Picture]:
-    alone = [one]
     return _there(
         conditions.of_streams(one, f"{name}-streams"),
         matrix.picture(one, f"{name}-routes", known),
-        histograms.of_routes(alone, f"{name}-route-histogram"),
+        histograms.of_routes([one], f"{name}-route-histogram"),
     )
 
 
@@ -109,12 +115,12 @@ def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True)
     sizes as well, which no choice of a size changes."""
     if len(series) < 2:
         return []
-    sweeping = [one for one in series if one.view.shape is Shape.SWEEP]
     found: list[Picture] = []
+    sweeping = [one for one in series if one.view.shape is Shape.SWEEP]
     if sweeps and len(sweeping) > 1:
-        lines = [(one.name, pingpong.sweep(one.view.measured())) for one in sweeping]
-        found += sweep.pictures(lines, f"{name}-sweep")
-    if sweeps and (under_load := [one for one in series if one.view.shape is Shape.LOADED]):
+        found += _sweeps(sweeping, name)
+    under_load = [one for one in series if one.view.shape is Shape.LOADED]
+    if sweeps and under_load:
         each = [(one.name, *messages(one.view.measured())) for one in under_load]
         found += _there(cloud.several(each, f"{name}-loaded"))
     # One axis for one question: only runs of the same pattern are laid over each other.
@@ -122,14 +128,7 @@ def side_by_side(series: Sequence[RunAtSize], name: str, *, sweeps: bool = True)
     for pattern in dict.fromkeys(one.view.pattern for one in by_phase):
         dense = [one for one in by_phase if one.view.pattern == pattern]
         if len(dense) > 1:
-            prefix = f"{name}-{pattern}"
-            found += _there(
-                phases.picture(dense, f"{prefix}-phases"),
-                histograms.of_routes(dense, f"{prefix}-route-histogram"),
-                histograms.of_phases(dense, f"{prefix}-phase-histogram"),
-                histograms.curve(dense, f"{prefix}-curve"),
-                ranks.picture(dense, f"{prefix}-ranks"),
-            )
+            found += _there(*_laid_over(dense, f"{name}-{pattern}"))
     return found
 
 
