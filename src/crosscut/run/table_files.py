@@ -6,9 +6,9 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -23,12 +23,15 @@ def write_csv(pieces: Iterable[Table], file: IO[bytes]) -> None:
     for number, piece in enumerate(pieces):
         if number == 0:
             writer.writerow(piece)
-        columns = [column.tolist() for column in piece.values()]
-        for row in zip(*columns, strict=True):
+        for row in _rows(piece):
             writer.writerow(
                 ["" if isinstance(value, float) and math.isnan(value) else _word(value) for value in row]
             )
     text.detach()
+
+
+def _rows(piece: Table) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.tolist() for column in piece.values()), strict=True)
 
 
 def _word(value: object) -> object:
@@ -39,8 +42,7 @@ def write_json(pieces: Iterable[Table], file: IO[bytes]) -> None:
     """null where there is no value."""
     separator = b"["
     for piece in pieces:
-        columns = [column.tolist() for column in piece.values()]
-        for row in zip(*columns, strict=True):
+        for row in _rows(piece):
             values = (
                 None if isinstance(value, float) and not math.isfinite(value) else value for value in row
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -155,6 +155,14 @@ def messages(measured: Sequence[Samples]) -> tuple[Floats, Floats]:
         sizes.append(np.broadcast_to(samples.bytes, there.shape)[there])
         seconds.append(samples.message_seconds[there])
     return np.concatenate(sizes), np.concatenate(seconds)
+
+
+def by_class(sizes: Floats, seconds: Floats) -> Iterator[tuple[float, float, Floats]]:
+    """(smallest size, largest size, times) of each class of sizes that has any."""
+    for low, high in classes(sizes):
+        chosen = seconds[(sizes >= low) & (sizes <= high)]
+        if len(chosen):
+            yield low, high, chosen
 
 
 def classes(sizes: Floats) -> list[tuple[float, float]]:

@@ -13,7 +13,7 @@ from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.stats.doubt import SMALLEST_CLAIMED
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
-from crosscut.reports.html.pictures.picture import Picture, RunAtSize
+from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import figures
 
 # From here on phases (or routes) count as all alike: within what a loaded machine's noise makes of them.
@@ -113,7 +113,7 @@ def section(told: Sequence[Told], pictures: Sequence[Picture]) -> Markup:
             "li",
             element("p", tight(one.text)),
             doubt(one),
-            _links(one, pictures),
+            link(proof) if (proof := proof_of(one, pictures)) else None,
             class_="warns" if one.warns else None,
         )
         for one in told
@@ -125,11 +125,6 @@ def doubt(one: Told) -> Markup | None:
     """How sure it is, and what to do."""
     words = " · ".join(filter(None, (one.doubt, one.advice)))
     return element("p", words, class_="doubt") if words else None
-
-
-def _links(one: Told, pictures: Sequence[Picture]) -> Markup | None:
-    proof = proof_of(one, pictures)
-    return element("a", f"See: {proof.title}", href=f"#{proof.name}", class_="proof") if proof else None
 
 
 def proof_of(one: Told, pictures: Sequence[Picture]) -> Picture | None:

@@ -50,14 +50,13 @@ def slowest_routes(one: RunAtSize) -> Markup:
         return Markup("")
     middle = figures.middle(routes.rates)
     unit = units.rate_unit(middle)
-    rows = []
-    for index in order:
-        figure = figures.at(routes.rates, int(index))
-        median, interval = figure.in_unit(unit)
-        rows.append((
+    rows = [
+        (
             one.view.rank_name(int(routes.source[index])), one.view.rank_name(int(routes.destination[index])),
-            median, interval, units.percent(figure.median / middle) if middle else "–", f"{figure.count:,}",
-        ))  # fmt: skip
+            *figures.beside_the_middle(figures.at(routes.rates, int(index)), middle, unit),
+        )
+        for index in order
+    ]  # fmt: skip
     head = ("from (node:rank)", "to", f"rate, {unit[1]}", "95 % interval", "of the median", "samples")
     caption = f"The slowest {len(rows)} of {units.count(len(routes.source), 'route')}, {_size(one)} messages"
     return table(head, rows, words=frozenset({0, 1}), caption=caption)

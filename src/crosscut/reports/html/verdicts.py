@@ -10,7 +10,7 @@ from crosscut.analysis.compare.promises import PromiseVerdict, Verdict
 from crosscut.analysis.compare.spec import Promise, PromiseKind, Spec
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, element, tight
-from crosscut.reports.html.pictures.picture import Picture, RunAtSize
+from crosscut.reports.html.pictures.picture import Picture, RunAtSize, link
 from crosscut.reports.words import check as words_check
 
 _SIGNS = {Verdict.FAIL: "✗ broken", Verdict.UNDECIDED: "? undecided", Verdict.PASS: "✓ kept"}
@@ -23,11 +23,9 @@ _PROOFS: dict[PromiseKind, tuple[str, ...]] = {
     PromiseKind.LATENCY: ("sweep-time", "routes"),
     PromiseKind.SPREAD: ("route-histogram", "curve"),
 }
-# In which the bound is a line: its place is on the axis y, or on x.
-_LINES_Y: dict[str, tuple[PromiseKind, ...]] = {
+# Which promises a picture shows as a line at the bound.
+_LINES: dict[str, tuple[PromiseKind, ...]] = {
     "phases": (PromiseKind.PHASE, PromiseKind.BISECTION), "sweep-time": (PromiseKind.LATENCY,),
-}  # fmt: skip
-_LINES_X: dict[str, tuple[PromiseKind, ...]] = {
     "route-histogram": (PromiseKind.ROUTE,), "curve": (PromiseKind.ROUTE,),
     "phase-histogram": (PromiseKind.PHASE, PromiseKind.BISECTION),
 }  # fmt: skip
@@ -99,14 +97,8 @@ def _links(promise: Promise, pictures: Sequence[Picture]) -> Markup | None:
     ]
     if not proofs:
         return None
-    links = [
-        element(
-            "a", f"See: {proof.title}", href=f"#{proof.name}", class_="proof",
-            data_size=str(promise.size_bytes),
-        )
-        for proof in proofs
-    ]  # fmt: skip
-    return element("p", [part for link in links for part in (link, Markup(" "))])
+    links = [link(proof, data_size=str(promise.size_bytes)) for proof in proofs]
+    return element("p", [part for one in links for part in (one, " ")])
 
 
 def _ending(picture: Picture) -> str:
@@ -120,7 +112,7 @@ def marked(pictures: Sequence[Picture], promises: Sequence[Promise], one: RunAtS
 
 def _marked(picture: Picture, promises: Sequence[Promise], one: RunAtSize) -> Picture:
     ending = _ending(picture)
-    kinds = _LINES_Y.get(ending, ()) + _LINES_X.get(ending, ())
+    kinds = _LINES.get(ending, ())
     lines = [
         promise
         for promise in promises

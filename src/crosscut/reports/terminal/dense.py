@@ -160,16 +160,11 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
     heading = f"{'time' if found.timed else 'rate'}, {unit[1]}"
     table = Rows("<from", "<", "<to", heading, "?95 % interval", "?of median", "?samples", "?<")
     for index in order:
-        figure = figures.at(found.rates, int(index))
-        median, interval = figure.in_unit(unit)
         table.add(
             view.rank_name(int(found.source[index])),
             screen.glyphs.arrow,
             view.rank_name(int(found.destination[index])),
-            median,
-            interval,
-            units.percent(figure.median / middle) if middle else "–",
-            f"{figure.count:,}",
+            *figures.beside_the_middle(figures.at(found.rates, int(index)), middle, unit),
             "same node" if found.same_node[index] and len(view.nodes) > 1 else "",
         )
     screen.table(table)

@@ -6,7 +6,7 @@ import numpy as np
 
 from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.loggp import line
-from crosscut.analysis.figures.samples import Samples, classes, messages
+from crosscut.analysis.figures.samples import Samples, by_class, messages
 from crosscut.analysis.stats.intervals import Floats, medians
 from crosscut.base import units
 from crosscut.reports.terminal.dense import slowest
@@ -56,10 +56,7 @@ def _model(screen: Screen, sizes: Floats, seconds: Floats) -> None:
 def _by_size(screen: Screen, sizes: Floats, seconds: Floats) -> None:
     screen.console.print()
     table = Rows("size", "messages", "median", "?95 % interval", "99th percentile", "longest")
-    for low, high in classes(sizes):
-        chosen = seconds[(sizes >= low) & (sizes <= high)]
-        if len(chosen) == 0:
-            continue
+    for low, high, chosen in by_class(sizes, seconds):
         table.add(
             units.size(low) if low == high else f"{units.size(low)} and up",
             f"{len(chosen):,}",

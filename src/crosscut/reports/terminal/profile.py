@@ -4,6 +4,8 @@ de Amorim, ICCS 2002."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from crosscut.base import units
@@ -75,23 +77,17 @@ def _calls(screen: Screen, profile: Profile) -> None:
     screen.title("Calls of MPI")
     total = float(profile.seconds.sum())
     table = Rows("<call", "calls", "time", "of all", "per call", "?longest", "?most on a rank")
-    for call in profile.calls[:MOST_CALLS]:
-        seconds = float(call.seconds.sum())
-        table.add(
-            call.name,
-            f"{call.count:,}",
-            units.seconds(seconds),
-            units.percent(seconds / total) if total > 0 else "–",
-            units.seconds(seconds / call.count) if call.count else "–",
-            units.seconds(call.longest_seconds),
-            _worst(profile, call),
-        )
-    if len(profile.calls) > MOST_CALLS:
-        rest = profile.calls[MOST_CALLS:]
-        seconds = sum(float(call.seconds.sum()) for call in rest)
-        count = sum(call.count for call in rest)
+
+    def cells(name: str, calls: Sequence[Call]) -> list[str]:
+        seconds, count = sum(float(call.seconds.sum()) for call in calls), sum(call.count for call in calls)
         share = units.percent(seconds / total) if total > 0 else "–"
-        table.add(f"{len(rest)} others", f"{count:,}", units.seconds(seconds), share, "", "", "")
+        each = units.seconds(seconds / count) if count else "–"
+        return [name, f"{count:,}", units.seconds(seconds), share, each]
+
+    for call in profile.calls[:MOST_CALLS]:
+        table.add(*cells(call.name, [call]), units.seconds(call.longest_seconds), _worst(profile, call))
+    if rest := profile.calls[MOST_CALLS:]:
+        table.add(*cells(f"{len(rest)} others", rest)[:4], "", "", "")
     screen.table(table)
 
 

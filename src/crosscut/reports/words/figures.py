@@ -114,6 +114,12 @@ def of_sweep(found: Sweep, index: int) -> tuple[str, ...]:
     )
 
 
+def beside_the_middle(figure: Figure, whole: float, unit: tuple[float, str]) -> tuple[str, ...]:
+    """Median, interval, share of `whole` (the median of medians), and samples."""
+    share = units.percent(figure.median / whole) if whole else "–"
+    return *figure.in_unit(unit), share, f"{figure.count:,}"
+
+
 def in_the_middle(medians: Medians) -> Figure | None:
     """The median cell itself, so that it comes with its interval: of two in the middle, the lesser."""
     there = np.nonzero(np.isfinite(medians.median))[0]

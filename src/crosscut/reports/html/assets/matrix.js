@@ -124,8 +124,8 @@ class MatrixView {
     return (this.inner / this.ranks) * this.transform.k;
   }
 
-  get corner() { // rank at the upper left
-    return { left: -this.transform.x / this.scale, top: -this.transform.y / this.scale };
+  get sight() { // rank at the upper left, and how many each way
+    return { left: -this.transform.x / this.scale, top: -this.transform.y / this.scale, shown: this.inner / this.scale };
   }
 
   later() {
@@ -143,7 +143,7 @@ class MatrixView {
     const empty = packed(resolved(this.stage, "--empty"));
     this.palette[0] = empty;
     const image = context.createImageData(this.pixels, this.pixels);
-    paint(new Uint32Array(image.data.buffer), this.pixels, this.levels, this.ranks, { ...this.corner, scale: this.scale * this.ratio }, this.palette, empty);
+    paint(new Uint32Array(image.data.buffer), this.pixels, this.levels, this.ranks, { ...this.sight, scale: this.scale * this.ratio }, this.palette, empty);
     context.putImageData(image, MARGIN.left * this.ratio, MARGIN.top * this.ratio);
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     this.drawAxes(context, style);
@@ -154,8 +154,7 @@ class MatrixView {
   }
 
   drawAxes(context, style) {
-    const { left, top } = this.corner;
-    const shown = this.inner / this.scale;
+    const { left, top, shown } = this.sight;
     context.fillStyle = resolved(this.stage, "--faint");
     context.font = `11px ${style.fontFamily}`;
     const ticks = (from) => d3.ticks(Math.max(0, from), Math.min(this.ranks - 1, from + shown), this.inner < 420 ? 4 : 8).filter(Number.isInteger);
@@ -172,7 +171,7 @@ class MatrixView {
   drawGroups(context) {
     const ends = this.arrangement.ends;
     if (!ends.length || (this.inner * this.transform.k) / ends.length < 6) return;
-    const { left, top } = this.corner;
+    const { left, top } = this.sight;
     context.save();
     context.beginPath();
     context.rect(MARGIN.left, MARGIN.top, this.inner, this.inner);
@@ -191,7 +190,7 @@ class MatrixView {
   }
 
   drawCell(context, { row, column }, colour) {
-    const { left, top } = this.corner;
+    const { left, top } = this.sight;
     const size = Math.max(this.scale, 5);
     const x = MARGIN.left + (column + 0.5 - left) * this.scale - size / 2;
     const y = MARGIN.top + (row + 0.5 - top) * this.scale - size / 2;
@@ -251,7 +250,7 @@ class MatrixView {
   point(event) {
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left - MARGIN.left, event.clientY - box.top - MARGIN.top];
-    const { left, top } = this.corner;
+    const { left, top } = this.sight;
     const cell = { column: Math.floor(left + x / this.scale), row: Math.floor(top + y / this.scale) };
     const inside = x >= 0 && y >= 0 && x < this.inner && y < this.inner && cell.column >= 0 && cell.row >= 0 && cell.column < this.ranks && cell.row < this.ranks;
     this.hover = inside ? cell : null;
@@ -274,7 +273,7 @@ class MatrixView {
       const [down, right] = moves[event.key];
       const step = event.shiftKey ? KEY_STEP : 1;
       const from = this.cursor ?? this.middle();
-      this.cursor = { row: clamp(from.row + down * step, 0, this.ranks - 1), column: clamp(from.column + right * step, 0, this.ranks - 1) };
+      this.cursor = { row: this.within(from.row + down * step), column: this.within(from.column + right * step) };
       this.readout.textContent = this.words(this.cursor).join(": ");
       this.follow();
     } else if (event.key === "+" || event.key === "=") this.zoomBy(2);
@@ -285,15 +284,17 @@ class MatrixView {
     this.later();
   }
 
+  within(place) {
+    return clamp(place, 0, this.ranks - 1);
+  }
+
   middle() {
-    const { left, top } = this.corner;
-    const half = this.inner / this.scale / 2;
-    return { row: clamp(Math.floor(top + half), 0, this.ranks - 1), column: clamp(Math.floor(left + half), 0, this.ranks - 1) };
+    const { left, top, shown } = this.sight;
+    return { row: this.within(Math.floor(top + shown / 2)), column: this.within(Math.floor(left + shown / 2)) };
   }
 
   follow() { // keeps the keyboard's cell in sight
-    const { left, top } = this.corner;
-    const shown = this.inner / this.scale;
+    const { left, top, shown } = this.sight;
     const { row, column } = this.cursor;
     if (column < left || column + 1 > left + shown || row < top || row + 1 > top + shown) {
       const base = this.inner / this.ranks;
@@ -313,22 +314,19 @@ class MatrixView {
 
   // Of the routes in sight.
   columns() {
-    const { left, top } = this.corner;
-    const shown = this.inner / this.scale;
-    const columns = { source: [], destination: [], source_name: [], destination_name: [], bytes_per_second: [] };
-    for (let row = Math.max(0, Math.floor(top)); row < Math.min(this.ranks, Math.ceil(top + shown)); row++) {
-      for (let column = Math.max(0, Math.floor(left)); column < Math.min(this.ranks, Math.ceil(left + shown)); column++) {
+    const { left, top, shown } = this.sight;
+    const inSight = (from) => d3.range(Math.max(0, Math.floor(from)), Math.min(this.ranks, Math.ceil(from + shown)));
+    const found = [];
+    for (const row of inSight(top)) {
+      for (const column of inSight(left)) {
         const value = this.rate({ row, column });
         if (value === null) continue;
         const [source, destination] = [this.rankAt(row), this.rankAt(column)];
-        columns.source.push(source);
-        columns.destination.push(destination);
-        columns.source_name.push(this.name(source));
-        columns.destination_name.push(this.name(destination));
-        columns.bytes_per_second.push(Number(value.toPrecision(4)));
+        found.push([source, destination, this.name(source), this.name(destination), Number(value.toPrecision(4))]);
       }
     }
-    return columns;
+    const names = ["source", "destination", "source_name", "destination_name", "bytes_per_second"];
+    return Object.fromEntries(names.map((name, at) => [name, found.map((row) => row[at])]));
   }
 }
 

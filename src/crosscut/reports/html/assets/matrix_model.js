@@ -84,9 +84,8 @@ export function colourPlaces(histogram, scaleKind, model) {
     return places;
   }
   const of = scaleKind === "log" ? (level) => Math.log(rateOf(level, model)) : (level) => rateOf(level, model);
-  const [first, last] = [1, quantileLevel(histogram, total, 0.99)];
-  const low = of(first);
-  const span = of(last) - low;
+  const low = of(1);
+  const span = of(quantileLevel(histogram, total, 0.99)) - low;
   for (let level = 1; level <= model.levels; level++) {
     places[level] = span > 0 ? Math.min(1, Math.max(0, (of(level) - low) / span)) : 1;
   }
@@ -95,11 +94,8 @@ export function colourPlaces(histogram, scaleKind, model) {
 
 function quantileLevel(histogram, total, share) {
   let sum = 0;
-  for (let level = 1; level < histogram.length; level++) {
-    sum += histogram[level];
-    if (sum >= share * total) return level;
-  }
-  return histogram.length - 1;
+  const found = histogram.findIndex((number, level) => level > 0 && (sum += number) >= share * total);
+  return found < 0 ? histogram.length - 1 : found;
 }
 
 export function counted(cells, levels) {

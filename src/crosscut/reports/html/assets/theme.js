@@ -12,11 +12,16 @@ export function resolved(element, property) {
 
 const NEXT = { auto: "light", light: "dark", dark: "auto" };
 
-export function startTheme(button, changed) {
-  let theme = "auto";
+function stored(act) {
   try {
-    theme = localStorage.getItem("crosscut-theme") ?? "auto";
-  } catch { /* no storage */ }
+    return act();
+  } catch {
+    return undefined; // no storage
+  }
+}
+
+export function startTheme(button, changed) {
+  let theme = stored(() => localStorage.getItem("crosscut-theme"));
   const apply = () => {
     if (theme === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
@@ -28,9 +33,7 @@ export function startTheme(button, changed) {
   button.hidden = false;
   button.addEventListener("click", () => {
     theme = NEXT[theme];
-    try {
-      localStorage.setItem("crosscut-theme", theme);
-    } catch { /* no storage */ }
+    stored(() => localStorage.setItem("crosscut-theme", theme));
     apply();
     changed();
   });

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crosscut.analysis.figures.samples import classes
+from crosscut.analysis.figures.samples import by_class
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.base import units
 from crosscut.reports.html.pictures.picture import Axis, Picture, captions, laid_over, time_axis
@@ -75,11 +75,9 @@ def _caption(seconds: Floats) -> str:
 
 def _by_class(sizes: Floats, seconds: Floats) -> dict[str, tuple[float, ...]]:
     rows = []
-    for low, high in classes(sizes):
-        mine = seconds[(sizes >= low) & (sizes <= high)]
-        if len(mine):
-            size, middle = math.sqrt(low * high), float(np.median(mine))
-            rows.append((len(mine), size, middle, middle, float(np.percentile(mine, 99)), size / middle))
+    for low, high, mine in by_class(sizes, seconds):
+        size, middle = math.sqrt(low * high), float(np.median(mine))
+        rows.append((len(mine), size, middle, middle, float(np.percentile(mine, 99)), size / middle))
     keys = ("messages", "size_bytes", "seconds", "seconds_low", "seconds_high", "rate")
     return dict(zip(keys, zip(*rows, strict=True), strict=True))
 

@@ -34,7 +34,8 @@ def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Pi
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     found = quantise(values, low, high, levels)
     rates, error = means(values, found, levels)
-    cells = _cells(routes, found, ranks)
+    cells = np.zeros((ranks, ranks), np.uint8)
+    cells[routes.source, routes.destination] = found
     return Picture(
         kind="matrix",
         name=name,
@@ -75,13 +76,6 @@ def means(values: Floats, levels: NDArray[np.uint8], count: int) -> tuple[Floats
     with np.errstate(invalid="ignore"):
         found = np.bincount(levels[there], weights=values[there], minlength=count + 1) / numbers
     return found, float(np.abs(found[levels[there]] / values[there] - 1).max())
-
-
-def _cells(routes: Routes, levels: NDArray[np.uint8], ranks: int) -> NDArray[np.uint8]:
-    """[source, destination]"""
-    cells = np.zeros((ranks, ranks), np.uint8)
-    cells[routes.source, routes.destination] = levels
-    return cells
 
 
 def packed(cells: NDArray[np.uint8]) -> str:

@@ -13,7 +13,7 @@ from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.intervals import Floats, Medians
 from crosscut.base import units
 from crosscut.base.spelling import capital
-from crosscut.reports.html.markup import NOTHING, Markup
+from crosscut.reports.html.markup import NOTHING, Markup, element
 from crosscut.reports.view import View, text
 
 Column = NDArray[np.generic] | Sequence[float | int | str | None]
@@ -78,6 +78,12 @@ class Picture:
             "y": self.y.as_json() if self.y else None,
             "more": dict(self.more),
         }
+
+
+def link(picture: Picture, **attributes: str) -> Markup:
+    """A link to what proves a sentence."""
+    words = f"See: {picture.title}"
+    return element("a", words, href=f"#{picture.name}", class_="proof", **attributes)
 
 
 @dataclass(frozen=True)
