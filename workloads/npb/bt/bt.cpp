@@ -3,9 +3,7 @@
 //
 // Sizes, verification values and tolerance: NPB 3.3, BT/verify.f.
 #include "npb/bt/block_tridiagonal.hpp"
-#include "npb/common/benchmark.hpp"
 #include "npb/multipartition/simulation.hpp"
-#include "npb/multipartition/sweep.hpp"
 
 namespace crosscut::npb::bt {
 
@@ -43,48 +41,13 @@ constexpr PerClass<ProblemSize> sizes{
        {0.16462008369091265e3, 0.11497107903824313e2, 0.41207446207461508e2, 0.37087651059694167e2,
         0.36211053051841265e3}}}}};
 
-class Solver {
- public:
-  Solver(Communicator& world, const Partition& partition, Flow& flow)
-      : flow_(flow), sweep_(world, partition, flow.blocks()) {}
-
-  void step() {
-    flow_.find_right_side();
-    for (std::size_t dimension = 0; dimension < dimensions; ++dimension) sweep_.solve(dimension);
-    flow_.add_change();
-  }
-
- private:
-  Flow& flow_;
-  Sweep<BlockTridiagonal> sweep_;
-};
-
-std::string unsuitable(int ranks, const Options& options) {
-  return unsuitable_ranks(ranks, sizes[options.problem_class], letter(options.problem_class));
-}
-
-// As NPB counts them.
-double million_operations(const ProblemSize& size) {
-  const double side = size.grid.points;
-  return 1e-6 * size.steps * ((3478.8 * side - 17655.7) * side + 28023.7) * side;
-}
-
-Outcome run(Communicator& world, const Options& options) {
-  const ProblemSize& size = sizes[options.problem_class];
-  Outcome outcome = simulate<Solver>(world, size);
-  outcome.million_operations = million_operations(size);
-  return outcome;
-}
+constexpr Problem problem{.sizes = sizes, .operations = {3478.8, -17655.7, 28023.7, 0}};
 
 }  // namespace
 }  // namespace crosscut::npb::bt
 
-namespace crosscut::npb {
-
-const Benchmark benchmark{.about = {.name = "bt",
-                                    .title = "NAS Parallel Benchmark BT: block-tridiagonal systems",
-                                    .operation = "floating point"},
-                          .unsuitable = bt::unsuitable,
-                          .run = bt::run};
-
-}  // namespace crosscut::npb
+const crosscut::npb::Benchmark crosscut::npb::benchmark =
+    multipartition::benchmark_of<bt::BlockTridiagonal, bt::problem>(
+        {.name = "bt",
+         .title = "NAS Parallel Benchmark BT: block-tridiagonal systems",
+         .operation = "floating point"});

@@ -34,7 +34,12 @@ std::string unsuitable_ranks(int ranks, const ProblemSize& size, char class_lett
          " ranks at most";
 }
 
-void conclude(Flow& flow, const Partition& partition, const ProblemSize& size, Outcome& outcome) {
+void conclude(Flow& flow, const Partition& partition, const Problem& problem, const ProblemSize& size,
+              Outcome& outcome) {
+  double operations = 0;
+  for (const double factor : problem.operations) operations = operations * size.grid.points + factor;
+  outcome.iterations = size.steps;
+  outcome.million_operations = 1e-6 * size.steps * operations;
   add_checks("error", flow.error_norm(), size.error, outcome);
   flow.find_right_side();
   State residual = flow.right_side_norm();

@@ -2,9 +2,7 @@
 // and diagonalised, so that three scalar pentadiagonal systems remain for each line.
 //
 // Sizes, verification values and tolerance: NPB 3.3, SP/verify.f.
-#include "npb/common/benchmark.hpp"
 #include "npb/multipartition/simulation.hpp"
-#include "npb/multipartition/sweep.hpp"
 #include "npb/sp/characteristic.hpp"
 #include "npb/sp/pentadiagonal.hpp"
 
@@ -39,53 +37,20 @@ constexpr PerClass<ProblemSize> sizes{
        {0.5881691581829e3, 0.2454417603569e3, 0.3293829191851e3, 0.3081924971891e3, 0.4597223799176e3},
        {0.2598120500183, 0.2590888922315e-1, 0.5132886416320e-1, 0.4806073419454e-1, 0.5483377491301}}}}};
 
-class Solver {
- public:
-  Solver(Communicator& world, const Partition& partition, Flow& flow)
-      : flow_(flow), sweep_(world, partition, flow.blocks()) {}
-
-  void step() {
-    flow_.find_right_side();
-    for (Block& block : flow_.blocks()) {
-      find_sound(block);
-      to_characteristic_of_x(block);
-    }
-    for (std::size_t dimension = 0; dimension < dimensions; ++dimension) sweep_.solve(dimension);
-    for (Block& block : flow_.blocks()) from_characteristic_of_z(block);
-    flow_.add_change();
-  }
-
- private:
-  Flow& flow_;
-  Sweep<Pentadiagonal> sweep_;
-};
-
-std::string unsuitable(int ranks, const Options& options) {
-  return unsuitable_ranks(ranks, sizes[options.problem_class], letter(options.problem_class));
-}
-
-// As NPB counts them.
-double million_operations(const ProblemSize& size) {
-  const double side = size.grid.points;
-  return 1e-6 * size.steps * (((881.174 * side - 4683.91) * side + 11484.5) * side - 19272.4);
-}
-
-Outcome run(Communicator& world, const Options& options) {
-  const ProblemSize& size = sizes[options.problem_class];
-  Outcome outcome = simulate<Solver>(world, size);
-  outcome.million_operations = million_operations(size);
-  return outcome;
-}
+constexpr Problem problem{.sizes = sizes,
+                          .operations = {881.174, -4683.91, 11484.5, -19272.4},
+                          .prepare =
+                              [](Block& block) {
+                                find_sound(block);
+                                to_characteristic_of_x(block);
+                              },
+                          .finish = from_characteristic_of_z};
 
 }  // namespace
 }  // namespace crosscut::npb::sp
 
-namespace crosscut::npb {
-
-const Benchmark benchmark{.about = {.name = "sp",
-                                    .title = "NAS Parallel Benchmark SP: scalar pentadiagonal systems",
-                                    .operation = "floating point"},
-                          .unsuitable = sp::unsuitable,
-                          .run = sp::run};
-
-}  // namespace crosscut::npb
+const crosscut::npb::Benchmark crosscut::npb::benchmark =
+    multipartition::benchmark_of<sp::Pentadiagonal, sp::problem>(
+        {.name = "sp",
+         .title = "NAS Parallel Benchmark SP: scalar pentadiagonal systems",
+         .operation = "floating point"});
