@@ -108,9 +108,8 @@ class Solver {
 
 std::string unsuitable(int ranks, const Options& options) {
   if (!is_power_of_two(ranks)) return not_a_power_of_two(ranks);
-  if (ranks <= sizes[options.problem_class].order) return "";
-  return std::to_string(ranks) + " ranks: class " + letter(options.problem_class) + " has only " +
-         std::to_string(sizes[options.problem_class].order) + " rows";
+  return at_most(sizes[options.problem_class].order, ranks,
+                 std::string("class ") + letter(options.problem_class) + " has rows");
 }
 
 // As NPB counts them.
@@ -124,12 +123,11 @@ Outcome run(Communicator& world, const Options& options) {
   Solver solver(world, size);
   solver.step();  // untimed: pages and connections
   solver.restart();
-  Outcome outcome;
-  outcome.iterations = size.iterations;
   double zeta = 0;
-  const TimedSection section(world);
-  for (int i = 0; i < size.iterations; ++i) zeta = size.shift + 1 / solver.step();
-  section.stop(outcome);
+  Outcome outcome = timed(world, [&] {
+    for (int i = 0; i < size.iterations; ++i) zeta = size.shift + 1 / solver.step();
+  });
+  outcome.iterations = size.iterations;
   outcome.million_operations = million_operations(size);
   outcome.size = std::to_string(size.order) + " rows";
   outcome.layout = std::to_string(solver.grid().grid_rows()) + " x " +
@@ -141,12 +139,9 @@ Outcome run(Communicator& world, const Options& options) {
 }  // namespace
 }  // namespace crosscut::npb::cg
 
-namespace crosscut::npb {
-
-const Benchmark benchmark{.about = {.name = "cg",
-                                    .title = "NAS Parallel Benchmark CG: conjugate gradients",
-                                    .operation = "floating point"},
-                          .unsuitable = cg::unsuitable,
-                          .run = cg::run};
-
-}  // namespace crosscut::npb
+const crosscut::npb::Benchmark crosscut::npb::benchmark{
+    .about = {.name = "cg",
+              .title = "NAS Parallel Benchmark CG: conjugate gradients",
+              .operation = "floating point"},
+    .unsuitable = cg::unsuitable,
+    .run = cg::run};

@@ -10,21 +10,15 @@ double Check::error() const {
   return published == 0 ? difference : difference / std::abs(published);
 }
 
-TimedSection::TimedSection(Communicator& world) : world_(world) {
-  world.barrier();
-  communication_before_seconds_ = world.seconds();
-  begin_seconds_ = MPI_Wtime();
-}
-
-void TimedSection::stop(Outcome& outcome) const {
-  outcome.seconds = MPI_Wtime() - begin_seconds_;
-  outcome.communication_seconds = world_.seconds() - communication_before_seconds_;
-}
-
 std::string not_a_power_of_two(int ranks) {
   const auto below = std::bit_floor(static_cast<unsigned>(ranks));
   return std::to_string(ranks) + " ranks: it takes a power of two, such as " + std::to_string(below) +
          " or " + std::to_string(2 * below);
+}
+
+std::string at_most(std::int64_t most, int ranks, const std::string& what) {
+  if (ranks <= most) return "";
+  return std::to_string(ranks) + " ranks: " + what + " for " + std::to_string(most) + " ranks at most";
 }
 
 }  // namespace crosscut::npb

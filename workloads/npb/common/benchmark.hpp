@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,13 +41,13 @@ struct Figure {
 
 // What one rank knows at the end.
 struct Outcome {
-  double seconds = 0;  // of the timed section
+  double seconds = 0;  // of what is timed
   double communication_seconds = 0;
   int iterations = 0;
   double million_operations = 0;  // of all ranks, as NPB counts them
-  std::string size;               // "64 x 64 x 64", "65536 keys"
-  std::string layout;             // how ranks share it: "2 x 4 ranks"
-  std::vector<Check> checks;      // read at rank 0 alone
+  std::string size{};             // "64 x 64 x 64", "65536 keys"
+  std::string layout{};           // how ranks share it: "2 x 4 ranks"
+  std::vector<Check> checks{};    // read at rank 0 alone
   std::vector<Figure> figures{};  // so are these
 };
 
@@ -67,21 +68,21 @@ struct Benchmark {
 // Defined once in each executable, by the benchmark that it holds.
 extern const Benchmark benchmark;
 
-// Times a section between its making and `stop`; all ranks make one at the same time.
-class TimedSection {
- public:
-  explicit TimedSection(Communicator& world);
-  void stop(Outcome& outcome) const;
-
- private:
-  const Communicator& world_;
-  double begin_seconds_ = 0;
-  double communication_before_seconds_ = 0;
-};
+// Times `work`, which all ranks begin together.
+template <typename Work>
+Outcome timed(Communicator& world, Work&& work) {
+  world.barrier();
+  const double communication_before_seconds = world.seconds(), begin_seconds = MPI_Wtime();
+  work();
+  return {.seconds = MPI_Wtime() - begin_seconds,
+          .communication_seconds = world.seconds() - communication_before_seconds};
+}
 
 inline bool is_power_of_two(int number) { return number > 0 && (number & (number - 1)) == 0; }
 
-// Text for `unsuitable`.
+// Texts for `unsuitable`. The second is empty up to `most` ranks, for which `what` are: "the grid of class S
+// is".
 std::string not_a_power_of_two(int ranks);
+std::string at_most(std::int64_t most, int ranks, const std::string& what);
 
 }  // namespace crosscut::npb

@@ -62,10 +62,8 @@ Sums over_all_ranks(Communicator& world, const Sums& own) {
 }
 
 std::string unsuitable(int ranks, const Options& options) {
-  const std::int64_t most = batches(sizes[options.problem_class]);
-  if (ranks <= most) return "";
-  return std::to_string(ranks) + " ranks: class " + letter(options.problem_class) + " has work for " +
-         std::to_string(most) + " at most";
+  return at_most(batches(sizes[options.problem_class]), ranks,
+                 std::string("class ") + letter(options.problem_class) + " has work");
 }
 
 Outcome run(Communicator& world, const Options& options) {
@@ -75,11 +73,10 @@ Outcome run(Communicator& world, const Options& options) {
   const std::int64_t end = all * (world.rank() + 1) / world.size();
   std::vector<double> uniform(2 * static_cast<std::size_t>(batch_pairs), 0.0);
   Sums sums;
-  Outcome outcome;
-  const TimedSection section(world);
-  for (std::int64_t batch = first; batch < end; ++batch) add_batch(batch, uniform, sums);
-  sums = over_all_ranks(world, sums);
-  section.stop(outcome);
+  Outcome outcome = timed(world, [&] {
+    for (std::int64_t batch = first; batch < end; ++batch) add_batch(batch, uniform, sums);
+    sums = over_all_ranks(world, sums);
+  });
   outcome.million_operations = std::ldexp(1e-6, size.pairs_log2 + 1);
   outcome.size = "2^" + std::to_string(size.pairs_log2) + " pairs of random numbers";
   outcome.checks = {{"sum of x", sums.x, size.sum_x, tolerance}, {"sum of y", sums.y, size.sum_y, tolerance}};
@@ -89,12 +86,9 @@ Outcome run(Communicator& world, const Options& options) {
 }  // namespace
 }  // namespace crosscut::npb::ep
 
-namespace crosscut::npb {
-
-const Benchmark benchmark{.about = {.name = "ep",
-                                    .title = "NAS Parallel Benchmark EP: pairs of normal deviates",
-                                    .operation = "random numbers"},
-                          .unsuitable = ep::unsuitable,
-                          .run = ep::run};
-
-}  // namespace crosscut::npb
+const crosscut::npb::Benchmark crosscut::npb::benchmark{
+    .about = {.name = "ep",
+              .title = "NAS Parallel Benchmark EP: pairs of normal deviates",
+              .operation = "random numbers"},
+    .unsuitable = ep::unsuitable,
+    .run = ep::run};

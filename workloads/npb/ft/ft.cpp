@@ -151,26 +151,23 @@ double million_operations(const TransformSize& size) {
          (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * static_cast<double>(size.checksums.size()));
 }
 
-void add_checks(int iteration, Complex computed, Complex published, std::vector<Check>& checks) {
-  const std::string name = "checksum " + std::to_string(iteration);
-  checks.push_back({name + ", real", computed.real, published.real, tolerance});
-  checks.push_back({name + ", imaginary", computed.imaginary, published.imaginary, tolerance});
-}
-
 Outcome run(Communicator& world, const Options& options) {
   const TransformSize& size = transform_sizes[options.problem_class];
   const std::array<int, 2> grid = chosen_grid(world.size(), options);
   Solver solver(world, size, grid);
   solver.start();  // untimed: pages and connections
-  Outcome outcome;
-  outcome.iterations = static_cast<int>(size.checksums.size());
-  std::vector<Complex> checksums;
-  const TimedSection section(world);
-  solver.start();
-  for (int i = 0; i < outcome.iterations; ++i) checksums.push_back(solver.step());
-  section.stop(outcome);
-  for (std::size_t i = 0; i < checksums.size(); ++i)
-    add_checks(static_cast<int>(i) + 1, checksums[i], size.checksums[i], outcome.checks);
+  std::vector<Complex> checksums(size.checksums.size());
+  Outcome outcome = timed(world, [&] {
+    solver.start();
+    for (Complex& checksum : checksums) checksum = solver.step();
+  });
+  outcome.iterations = static_cast<int>(checksums.size());
+  for (std::size_t i = 0; i < checksums.size(); ++i) {
+    const std::string name = "checksum " + std::to_string(i + 1);
+    outcome.checks.push_back({name + ", real", checksums[i].real, size.checksums[i].real, tolerance});
+    outcome.checks.push_back(
+        {name + ", imaginary", checksums[i].imaginary, size.checksums[i].imaginary, tolerance});
+  }
   outcome.million_operations = million_operations(size);
   outcome.size = std::to_string(size.points[0]) + " x " + std::to_string(size.points[1]) + " x " +
                  std::to_string(size.points[2]) + " points";
@@ -181,14 +178,10 @@ Outcome run(Communicator& world, const Options& options) {
 }  // namespace
 }  // namespace crosscut::npb::ft
 
-namespace crosscut::npb {
-
-const Benchmark benchmark{
+const crosscut::npb::Benchmark crosscut::npb::benchmark{
     .about = {.name = "ft",
               .title = "NAS Parallel Benchmark FT: Fourier transforms in three dimensions",
               .operation = "floating point"},
     .takes_grid = true,
     .unsuitable = ft::unsuitable,
     .run = ft::run};
-
-}  // namespace crosscut::npb

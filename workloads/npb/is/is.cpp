@@ -7,22 +7,20 @@ namespace {
 
 std::string unsuitable(int ranks, const Options& options) {
   if (!is_power_of_two(ranks)) return not_a_power_of_two(ranks);
-  const int most = 1 << (key_sizes[options.problem_class].buckets_log2 - 2);
-  if (ranks <= most) return "";
-  return std::to_string(ranks) + " ranks: the buckets of class " + letter(options.problem_class) +
-         " are for " + std::to_string(most) + " ranks at most";
+  return at_most(1 << (key_sizes[options.problem_class].buckets_log2 - 2), ranks,
+                 std::string("the buckets of class ") + letter(options.problem_class) + " are");
 }
 
 Outcome run(Communicator& world, const Options& options) {
   const KeySize& size = key_sizes[options.problem_class];
   Sorter sorter(world, size);
   sorter.rank_keys(1);  // untimed: pages and connections
-  Outcome outcome;
-  outcome.iterations = sorting_iterations;
   std::int64_t right = 0;
-  const TimedSection section(world);
-  for (int iteration = 1; iteration <= sorting_iterations; ++iteration) right += sorter.rank_keys(iteration);
-  section.stop(outcome);
+  Outcome outcome = timed(world, [&] {
+    for (int iteration = 1; iteration <= sorting_iterations; ++iteration)
+      right += sorter.rank_keys(iteration);
+  });
+  outcome.iterations = sorting_iterations;
   const std::int64_t out_of_order = sorter.keys_out_of_order();
   right = world.sum_at_root(right);
   outcome.million_operations =
@@ -38,11 +36,7 @@ Outcome run(Communicator& world, const Options& options) {
 }  // namespace
 }  // namespace crosscut::npb::is
 
-namespace crosscut::npb {
-
-const Benchmark benchmark{
+const crosscut::npb::Benchmark crosscut::npb::benchmark{
     .about = {.name = "is", .title = "NAS Parallel Benchmark IS: integer sort", .operation = "keys ranked"},
     .unsuitable = is::unsuitable,
     .run = is::run};
-
-}  // namespace crosscut::npb

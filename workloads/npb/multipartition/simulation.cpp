@@ -21,17 +21,14 @@ void add_checks(std::string_view what, const State& computed, const State& publi
 }  // namespace
 
 std::string unsuitable_ranks(int ranks, const ProblemSize& size, char class_letter) {
-  const std::string given = std::to_string(ranks) + " ranks: ";
   if (square_root(ranks) == 0) {
     int below = 1;
     while ((below + 1) * (below + 1) < ranks) ++below;
-    return given + "it takes a square number, such as " + std::to_string(below * below) + " or " +
-           std::to_string((below + 1) * (below + 1));
+    return std::to_string(ranks) + " ranks: it takes a square number, such as " +
+           std::to_string(below * below) + " or " + std::to_string((below + 1) * (below + 1));
   }
   const int most = size.grid.points / smallest_cell_side;
-  if (square_root(ranks) <= most) return "";
-  return given + "the grid of class " + class_letter + " is for " + std::to_string(most * most) +
-         " ranks at most";
+  return at_most(most * most, ranks, std::string("the grid of class ") + class_letter + " is");
 }
 
 void conclude(Flow& flow, const Partition& partition, const Problem& problem, const ProblemSize& size,

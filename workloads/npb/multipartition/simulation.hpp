@@ -48,10 +48,9 @@ Outcome simulate(Communicator& world, const Problem& problem, const ProblemSize&
   };
   step();  // untimed: pages and connections
   flow.set_initial();
-  Outcome outcome;
-  const TimedSection section(world);
-  for (int i = 0; i < size.steps; ++i) step();
-  section.stop(outcome);
+  Outcome outcome = timed(world, [&] {
+    for (int i = 0; i < size.steps; ++i) step();
+  });
   conclude(flow, partition, problem, size, outcome);
   return outcome;
 }
