@@ -24,8 +24,7 @@ Communicator Communicator::split(int color) const {
 
 std::vector<double> Communicator::gather(double value) {
   std::vector<double> values(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
-  timed("MPI_Gather",
-        [&] { return MPI_Gather(&value, 1, MPI_DOUBLE, values.data(), 1, MPI_DOUBLE, 0, handle_.get()); });
+  timed("MPI_Gather", MPI_Gather, &value, 1, MPI_DOUBLE, values.data(), 1, MPI_DOUBLE, 0, handle_.get());
   return values;
 }
 

@@ -60,88 +60,71 @@ class Communicator {
   // Seconds of this rank within calls, of all communicators that came from one `world`.
   double seconds() const { return *seconds_; }
 
-  void barrier() {
-    timed("MPI_Barrier", [&] { return MPI_Barrier(handle_.get()); });
-  }
+  void barrier() { timed("MPI_Barrier", MPI_Barrier, handle_.get()); }
 
   template <std::ranges::contiguous_range Range>
   [[nodiscard]] MPI_Request receive_later(Range&& into, int source, int tag) {
     MPI_Request request = MPI_REQUEST_NULL;
-    timed("MPI_Irecv", [&] {
-      return MPI_Irecv(std::ranges::data(into), count(into), type_of(into), source, tag, handle_.get(),
-                       &request);
-    });
+    timed("MPI_Irecv", MPI_Irecv, std::ranges::data(into), count(into), type_of(into), source, tag,
+          handle_.get(), &request);
     return request;
   }
 
   template <std::ranges::contiguous_range Range>
   void receive(Range&& into, int source, int tag) {
-    timed("MPI_Recv", [&] {
-      return MPI_Recv(std::ranges::data(into), count(into), type_of(into), source, tag, handle_.get(),
-                      MPI_STATUS_IGNORE);
-    });
+    timed("MPI_Recv", MPI_Recv, std::ranges::data(into), count(into), type_of(into), source, tag,
+          handle_.get(), MPI_STATUS_IGNORE);
   }
 
   template <std::ranges::contiguous_range Range>
   void send(const Range& from, int destination, int tag) {
-    timed("MPI_Send", [&] {
-      return MPI_Send(std::ranges::data(from), count(from), type_of(from), destination, tag, handle_.get());
-    });
+    timed("MPI_Send", MPI_Send, std::ranges::data(from), count(from), type_of(from), destination, tag,
+          handle_.get());
   }
 
   // `from` must stay as it is until the request is waited for.
   template <std::ranges::contiguous_range Range>
   [[nodiscard]] MPI_Request send_later(const Range& from, int destination, int tag) {
     MPI_Request request = MPI_REQUEST_NULL;
-    timed("MPI_Isend", [&] {
-      return MPI_Isend(std::ranges::data(from), count(from), type_of(from), destination, tag, handle_.get(),
-                       &request);
-    });
+    timed("MPI_Isend", MPI_Isend, std::ranges::data(from), count(from), type_of(from), destination, tag,
+          handle_.get(), &request);
     return request;
   }
 
   void wait_all(std::span<MPI_Request> requests) {
-    timed("MPI_Waitall", [&] { return MPI_Waitall(count(requests), requests.data(), MPI_STATUSES_IGNORE); });
+    timed("MPI_Waitall", MPI_Waitall, count(requests), requests.data(), MPI_STATUSES_IGNORE);
   }
 
-  void wait(MPI_Request& request) {
-    timed("MPI_Wait", [&] { return MPI_Wait(&request, MPI_STATUS_IGNORE); });
-  }
+  void wait(MPI_Request& request) { timed("MPI_Wait", MPI_Wait, &request, MPI_STATUS_IGNORE); }
 
-  // The place of one that is complete, waited for; of those that are not MPI_REQUEST_NULL.
+  // Waits until one is complete and returns its place; passes over those that are MPI_REQUEST_NULL.
   [[nodiscard]] std::size_t wait_any(std::span<MPI_Request> requests) {
     int index = 0;
-    timed("MPI_Waitany",
-          [&] { return MPI_Waitany(count(requests), requests.data(), &index, MPI_STATUS_IGNORE); });
+    timed("MPI_Waitany", MPI_Waitany, count(requests), requests.data(), &index, MPI_STATUS_IGNORE);
     if (index == MPI_UNDEFINED) throw std::logic_error("MPI_Waitany: there was nothing to wait for");
     return static_cast<std::size_t>(index);
   }
 
-  // As above, or nothing where none is.
+  // As above without waiting: nothing where none is complete.
   [[nodiscard]] std::optional<std::size_t> test_any(std::span<MPI_Request> requests) {
     int index = 0;
     int complete = 0;
-    timed("MPI_Testany", [&] {
-      return MPI_Testany(count(requests), requests.data(), &index, &complete, MPI_STATUS_IGNORE);
-    });
+    timed("MPI_Testany", MPI_Testany, count(requests), requests.data(), &index, &complete, MPI_STATUS_IGNORE);
     if (complete == 0 || index == MPI_UNDEFINED) return std::nullopt;
     return static_cast<std::size_t>(index);
   }
 
-  // Whether all are complete, without waiting.
+  // True if all are complete; does not wait.
   [[nodiscard]] bool test_all(std::span<MPI_Request> requests) {
     int complete = 0;
-    timed("MPI_Testall",
-          [&] { return MPI_Testall(count(requests), requests.data(), &complete, MPI_STATUSES_IGNORE); });
+    timed("MPI_Testall", MPI_Testall, count(requests), requests.data(), &complete, MPI_STATUSES_IGNORE);
     return complete != 0;
   }
 
   template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
   void all_reduce(const From& from, To&& to, MPI_Op operation) {
-    timed("MPI_Allreduce", [&] {
-      return MPI_Allreduce(std::ranges::data(from), std::ranges::data(to), count(from), type_of(from),
-                           operation, handle_.get());
-    });
+    timed("MPI_Allreduce", MPI_Allreduce, std::ranges::data(from), std::ranges::data(to), count(from),
+          type_of(from), operation, handle_.get());
   }
 
   template <typename T>
@@ -151,12 +134,11 @@ class Communicator {
     return result;
   }
 
-  // The sum at rank 0; elsewhere, what T begins with.
+  // The sum at rank 0; elsewhere a default T.
   template <typename T>
   T sum_at_root(T value) {
     T result{};
-    timed("MPI_Reduce",
-          [&] { return MPI_Reduce(&value, &result, 1, datatype<T>(), MPI_SUM, 0, handle_.get()); });
+    timed("MPI_Reduce", MPI_Reduce, &value, &result, 1, datatype<T>(), MPI_SUM, 0, handle_.get());
     return result;
   }
 
@@ -164,9 +146,8 @@ class Communicator {
   template <typename T>
   std::vector<T> all_gather(T value) {
     std::vector<T> values(static_cast<std::size_t>(size_));
-    timed("MPI_Allgather", [&] {
-      return MPI_Allgather(&value, 1, datatype<T>(), values.data(), 1, datatype<T>(), handle_.get());
-    });
+    timed("MPI_Allgather", MPI_Allgather, &value, 1, datatype<T>(), values.data(), 1, datatype<T>(),
+          handle_.get());
     return values;
   }
 
@@ -174,19 +155,15 @@ class Communicator {
   template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
   void all_to_all(const From& from, To&& to) {
     const int each = count(from) / size_;
-    timed("MPI_Alltoall", [&] {
-      return MPI_Alltoall(std::ranges::data(from), each, type_of(from), std::ranges::data(to), each,
-                          type_of(to), handle_.get());
-    });
+    timed("MPI_Alltoall", MPI_Alltoall, std::ranges::data(from), each, type_of(from), std::ranges::data(to),
+          each, type_of(to), handle_.get());
   }
 
   template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
   void all_to_all(const From& from, const Parcels& sent, To&& to, const Parcels& received) {
-    timed("MPI_Alltoallv", [&] {
-      return MPI_Alltoallv(std::ranges::data(from), sent.counts.data(), sent.offsets.data(), type_of(from),
-                           std::ranges::data(to), received.counts.data(), received.offsets.data(),
-                           type_of(to), handle_.get());
-    });
+    timed("MPI_Alltoallv", MPI_Alltoallv, std::ranges::data(from), sent.counts.data(), sent.offsets.data(),
+          type_of(from), std::ranges::data(to), received.counts.data(), received.offsets.data(), type_of(to),
+          handle_.get());
   }
 
   // Everybody's value at rank 0, by rank; elsewhere empty.
@@ -226,10 +203,10 @@ class Communicator {
     return static_cast<int>(elements);
   }
 
-  template <typename Call>
-  void timed(const char* name, Call&& call) const {
+  template <typename Call, typename... Arguments>
+  void timed(const char* name, Call* call, Arguments... arguments) const {
     const double begin = MPI_Wtime();
-    check(call(), name);
+    check(call(arguments...), name);
     *seconds_ += MPI_Wtime() - begin;
   }
 
