@@ -224,8 +224,6 @@ class DataServer final : public program::Application {
 }  // namespace
 }  // namespace crosscut::data_server
 
-namespace crosscut::program {
-
-std::unique_ptr<Application> make_application() { return std::make_unique<data_server::DataServer>(); }
-
-}  // namespace crosscut::program
+std::unique_ptr<crosscut::program::Application> crosscut::program::make_application() {
+  return std::make_unique<data_server::DataServer>();
+}

@@ -11,9 +11,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
-#include "overlap/exchanger.hpp"
 #include "overlap/routes.hpp"
 #include "overlap/settings.hpp"
 #include "overlap/worker.hpp"
@@ -22,6 +22,7 @@
 namespace crosscut::overlap {
 namespace {
 
+using npb::Communicator;
 using npb::Figure;
 using npb::Outcome;
 
@@ -29,25 +30,88 @@ constexpr std::int64_t warm_up_exchanges = 2;
 constexpr int several = 3;
 constexpr double longest_work_seconds = 10;  // for one exchange
 
+constexpr int tag = 1;
+constexpr std::size_t stamped_words = 512;  // one in so many, a page: writing more would be work of its own
+
+void write_stamp(std::span<std::uint64_t> words, std::uint64_t stamp) {
+  for (std::size_t i = 0; i < words.size(); i += stamped_words) words[i] = stamp + i;
+  words.back() = stamp + words.size() - 1;
+}
+
+bool has_stamp(std::span<const std::uint64_t> words, std::uint64_t stamp) {
+  for (std::size_t i = 0; i < words.size(); i += stamped_words)
+    if (words[i] != stamp + i) return false;
+  return words.back() == stamp + words.size() - 1;
+}
+
+// One rank's messages of one size: posted, completed, and looked at.
+class Exchanger {
+ public:
+  Exchanger(Communicator& world, const Route& route, std::int64_t bytes) : world_(world), route_(route) {
+    const auto words = static_cast<std::size_t>(bytes) / sizeof(std::uint64_t);
+    if (route.from)
+      for (auto& buffer : incoming_) buffer.assign(words, 0);
+    if (route.to && !route.forwards) outgoing_.assign(words, 0);
+  }
+
+  // A series of `exchanges` begins; its stamps are its own.
+  void begin(std::int64_t exchanges) {
+    ++series_;
+    exchanges_ = exchanges;
+  }
+
+  // One step more than exchanges where messages are forwarded: the last that came has to go on.
+  std::int64_t steps() const { return exchanges_ + (route_.forwards ? 1 : 0); }
+  void post(std::int64_t step) {
+    step_ = step;
+    requests_.clear();
+    const auto parity = static_cast<std::size_t>(step % 2);
+    if (route_.from && step < exchanges_)
+      requests_.push_back(world_.receive_later(incoming_[parity], *route_.from, tag));
+    if (!route_.to) return;
+    if (route_.forwards) {
+      if (step > 0) requests_.push_back(world_.send_later(incoming_[1 - parity], *route_.to, tag));
+      return;
+    }
+    write_stamp(outgoing_, stamp(world_.rank(), step));
+    requests_.push_back(world_.send_later(outgoing_, *route_.to, tag));
+  }
+
+  // Whether all that was posted is complete, without waiting.
+  bool is_complete() { return world_.test_all(std::span(requests_)); }
+  // Waits, and looks at what came.
+  void complete() {
+    world_.wait_all(requests_);
+    if (!route_.from || step_ >= exchanges_) return;
+    ++received_;
+    if (!has_stamp(incoming_[static_cast<std::size_t>(step_ % 2)], stamp(route_.origin, step_))) ++wrong_;
+  }
+
+  std::int64_t received() const { return received_; }
+  std::int64_t wrong() const { return wrong_; }
+
+ private:
+  std::uint64_t stamp(int origin, std::int64_t exchange) const {
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15U;  // spreads small numbers over all bits
+    return ((static_cast<std::uint64_t>(series_) << 48) + (static_cast<std::uint64_t>(origin) << 32) +
+            static_cast<std::uint64_t>(exchange) + 1) *
+           odd;
+  }
+
+  Communicator& world_;
+  Route route_;
+  std::array<std::vector<std::uint64_t>, 2> incoming_;  // one is filled while the other goes on
+  std::vector<std::uint64_t> outgoing_;
+  std::vector<MPI_Request> requests_;
+  std::int64_t series_ = 0, exchanges_ = 0, step_ = 0;
+  std::int64_t received_ = 0, wrong_ = 0;
+};
+
 enum class Doing { messages, work, both, both_testing };
 
 // For one size; seconds of one exchange, means of the ranks that compute.
 struct Times {
   double messages = 0, work = 0, both = 0, both_testing = 0;
-};
-
-class Overlap final : public program::Application {
- public:
-  npb::About about() const override {
-    return {.name = "overlap", .title = "Overlap: computing while messages are under way"};
-  }
-  void preset(npb::ProblemClass problem_class) override { set_class(settings_, problem_class); }
-  void declare(program::Arguments& arguments) override { overlap::declare(settings_, arguments); }
-  std::string unsuitable(int ranks) const override { return overlap::unsuitable(settings_, ranks); }
-  Outcome run(Communicator& world) override;
-
- private:
-  Settings settings_;
 };
 
 class Bench {
@@ -168,29 +232,39 @@ void add_figures(std::vector<Figure>& figures, const Times& times, std::int64_t 
   add(at + ", testing", times.both_testing);
 }
 
-Outcome Overlap::run(Communicator& world) {
-  Bench bench(world, settings_);
-  Outcome outcome;
-  std::string sizes;
-  for (const std::int64_t bytes : settings_.sizes) {
-    add_figures(outcome.figures, bench.measure(bytes), bytes, settings_.pattern != Pattern::bystander);
-    sizes += (sizes.empty() ? "" : ", ") + program::size_text(bytes);
+class Overlap final : public program::Application {
+ public:
+  npb::About about() const override {
+    return {.name = "overlap", .title = "Overlap: computing while messages are under way"};
   }
-  outcome.seconds = bench.seconds();
-  outcome.communication_seconds = bench.communication_seconds();
-  outcome.iterations = static_cast<int>(settings_.exchanges);
-  outcome.million_operations = 1e-6 * world.all_reduce_value(bench.operations(), MPI_SUM);
-  outcome.size = "messages of " + sizes;
-  outcome.layout = std::string(pattern_words[static_cast<std::size_t>(settings_.pattern)]);
-  outcome.checks = bench.checks();
-  return outcome;
-}
+  void preset(npb::ProblemClass problem_class) override { set_class(settings_, problem_class); }
+  void declare(program::Arguments& arguments) override { overlap::declare(settings_, arguments); }
+  std::string unsuitable(int ranks) const override { return overlap::unsuitable(settings_, ranks); }
+  Outcome run(Communicator& world) override {
+    Bench bench(world, settings_);
+    Outcome outcome;
+    std::string sizes;
+    for (const std::int64_t bytes : settings_.sizes) {
+      add_figures(outcome.figures, bench.measure(bytes), bytes, settings_.pattern != Pattern::bystander);
+      sizes += (sizes.empty() ? "" : ", ") + program::size_text(bytes);
+    }
+    outcome.seconds = bench.seconds();
+    outcome.communication_seconds = bench.communication_seconds();
+    outcome.iterations = static_cast<int>(settings_.exchanges);
+    outcome.million_operations = 1e-6 * world.all_reduce_value(bench.operations(), MPI_SUM);
+    outcome.size = "messages of " + sizes;
+    outcome.layout = std::string(pattern_words[static_cast<std::size_t>(settings_.pattern)]);
+    outcome.checks = bench.checks();
+    return outcome;
+  }
+
+ private:
+  Settings settings_;
+};
 
 }  // namespace
 }  // namespace crosscut::overlap
 
-namespace crosscut::program {
-
-std::unique_ptr<Application> make_application() { return std::make_unique<overlap::Overlap>(); }
-
-}  // namespace crosscut::program
+std::unique_ptr<crosscut::program::Application> crosscut::program::make_application() {
+  return std::make_unique<overlap::Overlap>();
+}

@@ -4,11 +4,12 @@
 // Sizes, verification values and tolerance: NPB 3.3, CG/cg.f.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <ranges>
 #include <span>
 #include <vector>
 
-#include "npb/cg/processor_grid.hpp"
 #include "npb/cg/sparse_matrix.hpp"
 #include "npb/common/benchmark.hpp"
 
@@ -23,6 +24,114 @@ constexpr PerClass<MatrixSize> sizes{{{{1400, 7, 15, 10, 8.5971775078648},
                                        {14000, 11, 15, 20, 17.130235054029},
                                        {75000, 13, 75, 60, 22.712745482631},
                                        {150000, 15, 75, 110, 28.973605592845}}}};
+
+constexpr int exchange_tag = 1;
+
+// Part `index` of `parts`, as even as can be, the larger ones first.
+Range part_of(std::int32_t order, std::int32_t parts, std::int32_t index) {
+  const std::int32_t each = order / parts;
+  const std::int32_t larger = order % parts;
+  const std::int32_t first = index * each + std::min(index, larger);
+  return {first, first + each + (index < larger ? 1 : 0)};
+}
+
+// The two-dimensional grid of ranks of CG, and its messages, as in NPB's MPI version (NPB 3.3, CG/cg.f,
+// setup_submatrix_info and conj_grad): as many columns as rows, or twice as many. A rank has a block of the
+// matrix and the part of each vector that belongs to its columns; a row of the grid has a whole vector
+// between its ranks.
+class ProcessorGrid {
+ public:
+  ProcessorGrid(Communicator& world, std::int32_t order) : world_(world) {
+    const int size_log2 = std::countr_zero(static_cast<unsigned>(world.size()));
+    grid_columns_ = 1 << ((size_log2 + 1) / 2);
+    grid_rows_ = world.size() / grid_columns_;
+    const int rank = world.rank();
+    const int column = rank % grid_columns_;
+    rows_ = part_of(order, grid_rows_, rank / grid_columns_);
+    if (grid_columns_ == grid_rows_) {
+      columns_ = part_of(order, grid_columns_, column);
+      kept_ = {0, rows_.size()};
+      transposed_rank_ = (rank % grid_rows_) * grid_rows_ + rank / grid_rows_;
+    } else {
+      // Two columns of the grid share what is one row of it: halves, the first the larger.
+      const Range both = part_of(order, grid_rows_, column / 2);
+      const std::int32_t middle = both.first + static_cast<std::int32_t>((both.size() + 1) / 2);
+      columns_ = rank % 2 == 0 ? Range{both.first, middle} : Range{middle, both.end};
+      const std::size_t half = (rows_.size() + 1) / 2;
+      kept_ = rank % 2 == 0 ? Slice{0, half} : Slice{half, rows_.size() - half};
+      transposed_rank_ = 2 * ((rank / 2 % grid_rows_) * grid_rows_ + rank / 2 / grid_rows_) + rank % 2;
+    }
+    find_partners();
+  }
+
+  int grid_rows() const { return grid_rows_; }
+  int grid_columns() const { return grid_columns_; }
+  Range rows() const { return rows_; }
+  Range columns() const { return columns_; }
+
+  // From `partial`, this block's share of a product (by row; it is overwritten), to the part of the sum that
+  // belongs to our columns: sums along the row of the grid, then an exchange with the transposed rank.
+  // `result` has room for as many elements as there are rows or columns here.
+  void sum_and_transpose(std::span<double> partial, std::span<double> result) {
+    for (const Partner& partner : std::views::reverse(partners_)) {
+      const std::span<double> taken = result.first(partner.taken);
+      exchange(partner.rank, partial.subspan(partner.sent.begin, partner.sent.size), taken);
+      for (std::size_t i = 0; i < taken.size(); ++i) partial[kept_.begin + i] += taken[i];
+    }
+    const std::span<double> kept = partial.subspan(kept_.begin, kept_.size);
+    if (partners_.empty())
+      std::ranges::copy(kept, result.begin());
+    else
+      exchange(transposed_rank_, kept, result.first(columns_.size()));
+  }
+
+  // Sums over the row of the grid, and so over a whole vector, in log2(columns) exchanges.
+  template <std::size_t count>
+  std::array<double, count> sum(std::array<double, count> values) {
+    std::array<double, count> theirs{};
+    for (const Partner& partner : partners_) {
+      exchange(partner.rank, std::span<const double>(values), std::span<double>(theirs));
+      for (std::size_t i = 0; i < count; ++i) values[i] += theirs[i];
+    }
+    return values;
+  }
+
+ private:
+  struct Slice {
+    std::size_t begin = 0;
+    std::size_t size = 0;
+  };
+  struct Partner {
+    int rank = 0;
+    Slice sent{};           // of the partial sums
+    std::size_t taken = 0;  // elements, added from kept_.begin on
+  };
+
+  void find_partners() {
+    for (int step = grid_columns_ / 2; step > 0; step /= 2)
+      partners_.push_back({world_.rank() ^ step, kept_, kept_.size});
+    // Neighbours that keep different halves give each other the half that they do not keep; from then on,
+    // and where all keep everything, whole slices are summed.
+    if (grid_columns_ != grid_rows_)
+      partners_.back().sent =
+          kept_.begin == 0 ? Slice{kept_.size, rows_.size() - kept_.size} : Slice{0, kept_.begin};
+  }
+
+  void exchange(int partner, std::span<const double> sent, std::span<double> taken) {
+    MPI_Request request = world_.receive_later(taken, partner, exchange_tag);
+    world_.send(sent, partner, exchange_tag);
+    world_.wait(request);
+  }
+
+  Communicator& world_;
+  int grid_rows_ = 1;
+  int grid_columns_ = 1;
+  Range rows_;
+  Range columns_;
+  Slice kept_;                     // the rows whose sums end here, before the transposition
+  std::vector<Partner> partners_;  // in the order of scalar sums; vectors are summed in the opposite one
+  int transposed_rank_ = 0;
+};
 
 double product(std::span<const double> a, std::span<const double> b) {
   double sum = 0;

@@ -1,7 +1,7 @@
 // LU (RNR-94-007, section 3): a flow's equations, discretised on a cube of points and iterated to their
 // steady state by symmetric successive over-relaxation.
 //
-// Parameters, operations counted and tolerance: NPB 3.4, LU.
+// Sizes, results, operations counted and tolerance: NPB 3.4, LU (npbparams, verify).
 #include <array>
 #include <cmath>
 #include <string>
@@ -11,7 +11,6 @@
 #include "npb/lu/flow.hpp"
 #include "npb/lu/halo.hpp"
 #include "npb/lu/right_side.hpp"
-#include "npb/lu/size.hpp"
 #include "npb/lu/subdomain.hpp"
 #include "npb/lu/surface.hpp"
 #include "npb/lu/sweeps.hpp"
@@ -20,6 +19,55 @@ namespace crosscut::npb::lu {
 namespace {
 
 constexpr double tolerance = 1e-8;
+
+struct Size {
+  int side;  // points along each dimension
+  int iterations;
+  double time_step;
+  State residual;  // root of the mean square, by component
+  State error;     // against the exact solution, likewise
+  double surface_integral;
+};
+
+constexpr PerClass<Size> sizes{
+    {{{12,
+       50,
+       0.5,
+       {1.6196343210976702e-02, 2.1976745164821318e-03, 1.5179927653399185e-03, 1.5029584435994323e-03,
+        3.4264073155896461e-02},
+       {6.4223319957960924e-04, 8.4144342047347926e-05, 5.8588269616485186e-05, 5.8474222595157350e-05,
+        1.3103347914111294e-03},
+       7.8418928865937083},
+      {33,
+       300,
+       1.5e-3,
+       {12.36511638192, 1.317228477799, 2.550120713095, 2.326187750252, 28.26799444189},
+       {0.4867877144216, 0.05064652880982, 0.09281818101960, 0.08570126542733, 1.084277417792},
+       11.61399311023},
+      {64,
+       250,
+       2,
+       {7.7902107606689367e+02, 6.3402765259692870e+01, 1.9499249727292479e+02, 1.7845301160418537e+02,
+        1.8384760349464247e+03},
+       {2.9964085685471943e+01, 2.8194576365003349, 7.3473412698774742, 6.7139225687777051,
+        7.0715315688392578e+01},
+       26.030925604886277},
+      {102,
+       250,
+       2,
+       {3.5532672969982736e+03, 2.6214750795310692e+02, 8.8333721850952190e+02, 7.7812774739425265e+02,
+        7.3087969592545314e+03},
+       {1.1401176380212709e+02, 8.1098963655421574, 2.8480597317698308e+01, 2.5905394567832939e+01,
+        2.6054907504857413e+02},
+       47.887162703308227},
+      {162,
+       250,
+       2,
+       {1.03766980323537846e+04, 8.92212458801008552e+02, 2.56238814582660871e+03, 2.19194343857831427e+03,
+        1.78078057261061185e+04},
+       {2.15986399716949279e+02, 1.55789559239863600e+01, 5.41318863077207766e+01, 4.82262643154045421e+01,
+        4.55902910043250358e+02},
+       66.6404553572181300}}}};
 
 class Solver {
  public:

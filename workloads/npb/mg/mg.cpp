@@ -2,11 +2,12 @@
 //
 // Sizes, weights, verification values and tolerance: NPB 3.3, MG/mg.f.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include "npb/common/benchmark.hpp"
-#include "npb/mg/charges.hpp"
+#include "npb/common/random.hpp"
 #include "npb/mg/grid.hpp"
 #include "npb/mg/halo.hpp"
 #include "npb/mg/levels.hpp"
@@ -34,6 +35,81 @@ constexpr PerClass<Size> sizes{{{{5, 4, small_smoother, 0.5307707005734e-4},
                                  {8, 4, small_smoother, 0.2433365309069e-5},
                                  {8, 20, large_smoother, 0.1800564401355e-5},
                                  {9, 20, large_smoother, 0.5706732285740e-6}}}};
+
+constexpr std::uint64_t seed = 314159265;
+constexpr std::size_t charges = 10;  // of each sign
+
+struct Candidate {
+  double value;
+  std::size_t i, j, k;
+};
+
+// The best `charges` points of what this rank offers, the best first.
+template <typename Better>
+class Best {
+ public:
+  explicit Best(Better better) : better_(better) {}
+
+  void offer(const Candidate& candidate) {
+    if (found_.size() == charges && !better_(candidate.value, found_.back().value)) return;
+    const auto at = std::ranges::upper_bound(found_, candidate.value, better_, &Candidate::value);
+    found_.insert(at, candidate);
+    if (found_.size() > charges) found_.pop_back();
+  }
+
+  // Puts `charge` at the next best point of all ranks: NPB agrees on the value, then on who has it and where.
+  // Values are distinct, so just one rank has it. `worst` is what a rank without candidates says.
+  void settle(Communicator& world, MPI_Op operation, double worst, double charge, Grid& grid) {
+    const bool any = next_ < found_.size();
+    const double own = any ? found_[next_].value : worst;
+    const double agreed = world.all_reduce_value(own, operation);
+    std::array<std::int32_t, 4> where{}, agreed_place{};
+    if (any && own == agreed) {
+      const Candidate& one = found_[next_++];
+      grid.row(one.j, one.k)[one.i] = charge;
+      where = {world.rank(), static_cast<std::int32_t>(one.i), static_cast<std::int32_t>(one.j),
+               static_cast<std::int32_t>(one.k)};
+    }
+    world.all_reduce(where, agreed_place, MPI_MAX);  // for its messages alone
+  }
+
+ private:
+  Better better_;
+  std::vector<Candidate> found_;  // on this rank
+  std::size_t next_ = 0;          // to be settled
+};
+
+template <typename Visit>
+void for_each_random(const Levels& levels, const Grid& grid, Visit&& visit) {
+  const Level& level = levels[levels.finest()];
+  const Triple first = levels.first_point();
+  const auto at = [&](std::size_t d, std::size_t local) {
+    return static_cast<std::uint64_t>(first[d]) + local - 1;
+  };
+  for (std::size_t k = 1; k + 1 < grid.extent(2); ++k)
+    for (std::size_t j = 1; j + 1 < grid.extent(1); ++j) {
+      const auto row = at(2, k) * static_cast<std::uint64_t>(level.points[1]) + at(1, j);
+      RandomStream random(seed, row * static_cast<std::uint64_t>(level.points[0]) + at(0, 1));
+      for (std::size_t i = 1; i + 1 < grid.extent(0); ++i) visit(Candidate{random.next(), i, j, k});
+    }
+}
+
+// The right hand side (RNR-94-007, section 2.2.2): +1 at the ten points where a grid of random numbers is
+// largest, -1 at the ten where it is smallest, 0 elsewhere. Sets the points of this rank's part of the finest
+// grid, without the layer around it.
+void place_charges(Communicator& world, const Levels& levels, Grid& grid) {
+  Best largest{std::ranges::greater{}};
+  Best smallest{std::ranges::less{}};
+  for_each_random(levels, grid, [&](const Candidate& candidate) {
+    largest.offer(candidate);
+    smallest.offer(candidate);
+  });
+  grid.clear();
+  for (std::size_t i = 0; i < charges; ++i) {
+    largest.settle(world, MPI_MAX, 0.0, +1.0, grid);
+    smallest.settle(world, MPI_MIN, 1.0, -1.0, grid);
+  }
+}
 
 class Solver {
  public:
