@@ -111,13 +111,13 @@ void counts(struct frame* f) { counts_as(f->call, &f->collective); }
 
 void planned(struct frame* f, enum request_kind kind, const MPI_Request* request) {
   const struct request what = {.kind = kind, .persistent = true, .call = f->call, .message = f->message};
-  remember(request, &what);
+  remember(request_handle(request), &what);
 }
 
 void planned_together(struct frame* f, const MPI_Request* request) {
   const struct request what = {
       .kind = TOGETHER, .persistent = true, .call = f->call, .collective = f->collective};
-  remember(request, &what);
+  remember(request_handle(request), &what);
 }
 
 void starts(struct frame* f, int count, const MPI_Request requests[]) {

@@ -1,5 +1,5 @@
-/* What becomes of messages and requests, for the trace: a receive from anybody is known by its status, a
- * request's end by the wait that finds it. */
+/* Follows messages and requests for the trace: the status tells whom a receive from anybody came from, the
+ * wait that finds a request tells when it ended. */
 #include <stdlib.h>
 
 #include "accounting.h"
@@ -46,7 +46,7 @@ void started(struct frame* f, enum request_kind kind, const MPI_Request* request
   if (f->message.peer == MPI_PROC_NULL || f->message.group == NULL) return;
   struct request what = {.kind = kind, .call = f->call, .message = f->message};
   what.serial = trace_message(kind == SENDING ? T_START_SEND : T_START_RECEIVE, f->call, &f->message);
-  remember(request, &what);
+  remember(request_handle(request), &what);
 }
 
 void started_exchange(struct frame* f, const MPI_Request* request) {
@@ -55,12 +55,12 @@ void started_exchange(struct frame* f, const MPI_Request* request) {
   if (f->second.peer != MPI_PROC_NULL) what.serial = trace_message(T_START_RECEIVE, f->call, &f->second);
   if (is_peer(f->message.group, f->message.peer))
     what.second_serial = trace_message(T_START_SEND, f->call, &f->message);
-  remember(request, &what);
+  remember(request_handle(request), &what);
 }
 
 void started_together(struct frame* f, const MPI_Request* request) {
   const struct request what = {.kind = TOGETHER, .call = f->call, .collective = f->collective};
-  remember(request, &what);
+  remember(request_handle(request), &what);
 }
 
 /* Matched messages are kept beside the requests, under handles turned inside out: the two never meet. */
@@ -73,20 +73,14 @@ static uint64_t message_handle(const MPI_Message* message) {
 void matched(MPI_Comm comm, const MPI_Message* message, const MPI_Status* status) {
   const struct request what = {.kind = RECEIVING,
                                .message = {group_of(comm), status->MPI_SOURCE, status->MPI_TAG, 0}};
-  const uint64_t handle = message_handle(message);
-  MPI_Request key;
-  memcpy(&key, &handle, sizeof key);
-  remember(&key, &what);
+  remember(message_handle(message), &what);
 }
 
 void receives_matched(struct frame* f, const MPI_Message* message, int64_t count, MPI_Datatype type) {
   struct request found;
   f->message = (struct message){NULL, MPI_PROC_NULL, 0, 0};
   if (!trace_on) return;
-  uint64_t handle = message_handle(message);
-  MPI_Request key;
-  memcpy(&key, &handle, sizeof key);
-  handle = request_handle(&key);
+  const uint64_t handle = message_handle(message);
   if (!recall(handle, &found)) return;
   forget(handle);
   f->message = found.message;

@@ -26,7 +26,8 @@ uint64_t all_bytes(const struct blocks* blocks, int count) {
 }
 
 /* intra_Barrier: a hypercube over the largest power of two; each rank above it has a partner below. */
-static void barrier(const struct group* group, step* visit, void* context) {
+static void barrier(const struct collective* what, step* visit, void* context) {
+  const struct group* group = what->group;
   int within = 1;
   while (2 * within <= group->size) within *= 2;
   const int above = group->size - within;
@@ -40,24 +41,25 @@ static void barrier(const struct group* group, step* visit, void* context) {
 }
 
 /* intra_Bcast: a binomial tree, the farthest child first. */
-static void broadcast(const struct group* group, int root, uint64_t bytes, step* visit, void* context) {
-  const int size = group->size;
-  const int relative = (group->rank - root + size) % size;
+static void broadcast(const struct collective* what, step* visit, void* context) {
+  const int size = what->group->size, rank = what->group->rank;
+  const int relative = (rank - what->root + size) % size;
+  const uint64_t bytes = what->bytes;
   int64_t bit = 1;
   if (bytes == 0) return;
   while (bit < size && (relative & bit) == 0) bit *= 2;
-  if (bit < size) visit(context, NOBODY, 0, (int)((group->rank - bit + size) % size), bytes);
+  if (bit < size) visit(context, NOBODY, 0, (int)((rank - bit + size) % size), bytes);
   for (bit /= 2; bit > 0; bit /= 2)
-    if (relative + bit < size) visit(context, (int)((group->rank + bit) % size), bytes, NOBODY, 0);
+    if (relative + bit < size) visit(context, (int)((rank + bit) % size), bytes, NOBODY, 0);
 }
 
 /* intra_Reduce: the same tree, upwards; to rank 0 and from there to the root where the operation does not
  * commute. */
-static void reduce(const struct group* group, int root, bool commutes, uint64_t bytes, step* visit,
-                   void* context) {
-  const int size = group->size;
-  const int top = commutes ? root : 0;
-  const int relative = (group->rank - top + size) % size;
+static void reduce(const struct collective* what, step* visit, void* context) {
+  const int size = what->group->size, rank = what->group->rank, root = what->root;
+  const int top = what->commutes ? root : 0;
+  const int relative = (rank - top + size) % size;
+  const uint64_t bytes = what->bytes;
   if (bytes == 0) return;
   for (int64_t bit = 1; bit < size; bit *= 2) {
     if ((relative & bit) != 0) {
@@ -67,8 +69,8 @@ static void reduce(const struct group* group, int root, bool commutes, uint64_t 
     if (relative + bit < size) visit(context, NOBODY, 0, (int)((relative + bit + top) % size), bytes);
   }
   if (top == root) return;
-  if (group->rank == top) visit(context, root, bytes, NOBODY, 0);
-  if (group->rank == root) visit(context, NOBODY, 0, top, bytes);
+  if (rank == top) visit(context, root, bytes, NOBODY, 0);
+  if (rank == root) visit(context, NOBODY, 0, top, bytes);
 }
 
 /* intra_Gather, intra_Gatherv: everybody sends to the root, itself too. */
@@ -85,14 +87,14 @@ static void gather(const struct collective* what, step* visit, void* context) {
 }
 
 /* intra_Scatter, intra_Scatterv: the root sends to everybody, itself too. */
-static void scatter(const struct group* group, int root, const struct blocks* sends, uint64_t bytes,
-                    step* visit, void* context) {
-  if (group->rank != root) {
-    visit(context, NOBODY, 0, root, bytes);
+static void scatter(const struct collective* what, step* visit, void* context) {
+  const int root = what->root;
+  if (what->group->rank != root) {
+    visit(context, NOBODY, 0, root, what->bytes);
     return;
   }
-  for (int i = 0; i < group->size; i++) {
-    const uint64_t block = block_bytes(sends, i);
+  for (int i = 0; i < what->group->size; i++) {
+    const uint64_t block = block_bytes(&what->sends, i);
     visit(context, i, block, i == root ? i : NOBODY, i == root ? block : 0);
   }
 }
@@ -122,8 +124,9 @@ static void all_to_all(const struct collective* what, step* visit, void* context
 }
 
 /* MPIR_intra_Scan (J. L. Träff): odd "round ranks" take partial results, which are then handed on. */
-static void scan(const struct group* group, uint64_t bytes, step* visit, void* context) {
-  const int size = group->size, rank = group->rank;
+static void scan(const struct collective* what, step* visit, void* context) {
+  const int size = what->group->size, rank = what->group->rank;
+  const uint64_t bytes = what->bytes;
   int64_t hop = 1;
   if (bytes == 0) return;
   visit(context, rank, bytes, rank, bytes); /* MPIR_COPYSELF */
@@ -150,46 +153,32 @@ static void to_neighbours(const struct collective* what, step* visit, void* cont
   }
 }
 
+/* intra_Allreduce: a reduction to rank 0, a broadcast from there. */
+static void all_reduce(const struct collective* what, step* visit, void* context) {
+  struct collective part = *what;
+  part.root = 0;
+  part.commutes = true;
+  reduce(&part, visit, context);
+  broadcast(&part, visit, context);
+}
+
+/* intra_Reduce_scatter: a reduction to rank 0, a scatter from there. */
+static void reduce_scatter(const struct collective* what, step* visit, void* context) {
+  struct collective part = *what;
+  if (what->bytes == 0) return;
+  part.root = 0;
+  part.commutes = true;
+  reduce(&part, visit, context);
+  part.bytes = block_bytes(&what->sends, what->group->rank);
+  scatter(&part, visit, context);
+}
+
 void decompose(const struct collective* what, step* visit, void* context) {
-  const struct group* group = what->group;
-  if (group->inter || group->size == 0) return;
-  switch (what->pattern) {
-    case BARRIER:
-      barrier(group, visit, context);
-      break;
-    case BROADCAST:
-      broadcast(group, what->root, what->bytes, visit, context);
-      break;
-    case GATHER:
-      gather(what, visit, context);
-      break;
-    case SCATTER:
-      scatter(group, what->root, &what->sends, what->bytes, visit, context);
-      break;
-    case ALL_GATHER:
-      all_gather(what, visit, context);
-      break;
-    case ALL_TO_ALL:
-      all_to_all(what, visit, context);
-      break;
-    case REDUCE:
-      reduce(group, what->root, what->commutes, what->bytes, visit, context);
-      break;
-    case ALL_REDUCE: /* intra_Allreduce: a reduction to rank 0, a broadcast from there */
-      reduce(group, 0, true, what->bytes, visit, context);
-      broadcast(group, 0, what->bytes, visit, context);
-      break;
-    case REDUCE_SCATTER: /* intra_Reduce_scatter: a reduction to rank 0, a scatter from there */
-      if (what->bytes == 0) break;
-      reduce(group, 0, true, what->bytes, visit, context);
-      scatter(group, 0, &what->sends, block_bytes(&what->sends, group->rank), visit, context);
-      break;
-    case SCAN:
-      scan(group, what->bytes, visit, context);
-      break;
-    case NEIGHBOURS:
-    case ON_GRID:
-      to_neighbours(what, visit, context);
-      break;
-  }
+  static void (*const by_pattern[])(const struct collective*, step*, void*) = {
+      [BARRIER] = barrier, [BROADCAST] = broadcast,      [GATHER] = gather,
+      [SCATTER] = scatter, [ALL_GATHER] = all_gather,    [ALL_TO_ALL] = all_to_all,
+      [REDUCE] = reduce,   [ALL_REDUCE] = all_reduce,    [REDUCE_SCATTER] = reduce_scatter,
+      [SCAN] = scan,       [NEIGHBOURS] = to_neighbours, [ON_GRID] = to_neighbours,
+  };
+  if (!what->group->inter && what->group->size > 0) by_pattern[what->pattern](what, visit, context);
 }

@@ -149,7 +149,7 @@ XC_LOCAL uint64_t block_bytes(const struct blocks* blocks, int index);
 XC_LOCAL uint64_t all_bytes(const struct blocks* blocks, int count);
 
 /* requests.c */
-XC_LOCAL void remember(const MPI_Request* request, const struct request* what);
+XC_LOCAL void remember(uint64_t handle, const struct request* what);
 XC_LOCAL bool recall(uint64_t handle, struct request* found);
 XC_LOCAL void restart(uint64_t handle, uint64_t serial);
 XC_LOCAL void forget(uint64_t handle);

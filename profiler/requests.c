@@ -51,8 +51,7 @@ static void drop(struct request* place) {
   place->handle = GONE;
 }
 
-void remember(const MPI_Request* request, const struct request* what) {
-  const uint64_t handle = request_handle(request);
+void remember(uint64_t handle, const struct request* what) {
   pthread_mutex_lock(&lock);
   if (make_room()) {
     struct request* place = place_of(handle);
