@@ -140,15 +140,12 @@ double mean(std::span<const double> values) {
   return count > 0 ? sum / count : none;
 }
 
-double sum_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_SUM); }
-double most_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_MAX); }
-
 std::vector<Figure> figures(Communicator& world, const Settings& settings, int pairs, const Seen& seen) {
-  const double seconds = most_of(world, seen.seconds);
-  const double gets = sum_of(world, static_cast<double>(seen.gets.count));
-  const double get_seconds = sum_of(world, seen.gets.seconds);
-  const double add_seconds = sum_of(world, seen.additions.seconds);
-  const double other_seconds = sum_of(world, seen.others.seconds);
+  const double seconds = world.most(seen.seconds);
+  const double gets = world.sum(static_cast<double>(seen.gets.count));
+  const double get_seconds = world.sum(seen.gets.seconds);
+  const double add_seconds = world.sum(seen.additions.seconds);
+  const double other_seconds = world.sum(seen.others.seconds);
   const double block_bytes = static_cast<double>(settings.block * settings.block) * sizeof(double);
   const double all_seconds = seconds * pairs;
   const double efficiency = mean(world.gather(seen.computing_alone_seconds / seen.computing_seconds));
@@ -156,7 +153,7 @@ std::vector<Figure> figures(Communicator& world, const Settings& settings, int p
   return {{"gets", gets / seconds, "1/s"},
           {"fetched", gets * block_bytes / seconds, "B/s"},
           {"a get", get_seconds / gets, "s"},
-          {"the slowest get", most_of(world, seen.gets.slowest_seconds), "s"},
+          {"the slowest get", world.most(seen.gets.slowest_seconds), "s"},
           {"time in gets", get_seconds / all_seconds, "share"},
           {"time in additions", add_seconds / all_seconds, "share"},
           {"time for tasks and fences", other_seconds / all_seconds, "share"},
@@ -165,10 +162,10 @@ std::vector<Figure> figures(Communicator& world, const Settings& settings, int p
 }
 
 std::vector<npb::Check> checks(Communicator& world, const Settings& settings, const Seen& seen) {
-  const double sent = sum_of(world, static_cast<double>(seen.elements_sent));
+  const double sent = world.sum(static_cast<double>(seen.elements_sent));
   const auto wanted = static_cast<double>(settings.tasks * settings.gets * settings.block * settings.block);
-  const std::uint64_t checksum = world.all_reduce_value(seen.checksum, MPI_SUM);
-  const std::uint64_t expected = world.all_reduce_value(seen.expected_checksum, MPI_SUM);
+  const std::uint64_t checksum = world.sum(seen.checksum);
+  const std::uint64_t expected = world.sum(seen.expected_checksum);
   return {{"checksum of the array", as_double(checksum), as_double(expected), 0, "expected"},
           {"elements that servers sent", sent, wanted, 0, "expected"}};
 }
@@ -181,11 +178,7 @@ class DataServer final : public program::Application {
   }
   void preset(npb::ProblemClass problem_class) override { set_class(settings_, problem_class); }
   void declare(program::Arguments& arguments) override { data_server::declare(settings_, arguments); }
-  std::string unsuitable(int ranks) const override {
-    if (ranks % 2 != 0)
-      return std::to_string(ranks) + " ranks: it takes an even number, a server for each that computes";
-    return contradiction(settings_);
-  }
+  std::string unsuitable(int ranks) const override { return data_server::unsuitable(settings_, ranks); }
 
   Outcome run(Communicator& world) override {
     const Roles roles(world.size(), settings_.arrangement);

@@ -90,9 +90,9 @@ void refuse_too_large(Communicator& world, const Roles& roles, std::int64_t orde
                               static_cast<double>(servers) / roles.pairs();
   const double missing_bytes =
       available_bytes ? wanted_bytes - static_cast<double>(*available_bytes) : -wanted_bytes;
-  if (world.all_reduce_value(missing_bytes, MPI_MAX) <= 0) return;
-  const auto mebibytes = static_cast<std::int64_t>(
-      world.all_reduce_value(missing_bytes > 0 ? wanted_bytes : 0, MPI_MAX) / (1 << 20));
+  if (world.most(missing_bytes) <= 0) return;
+  const auto mebibytes =
+      static_cast<std::int64_t>(world.most(missing_bytes > 0 ? wanted_bytes : 0) / (1 << 20));
   throw program::Refusal("--array " + std::to_string(order) + ": the servers of a machine would need " +
                          std::to_string(mebibytes) +
                          " MiB, more than it has; take a smaller array or --class, or more machines");

@@ -65,7 +65,9 @@ void declare(Settings& settings, program::Arguments& arguments) {
   arguments.whole("--seed", "N", settings.seed, {0, 1000000000}, "of the tasks' places in the array (1)");
 }
 
-std::string contradiction(const Settings& settings) {
+std::string unsuitable(const Settings& settings, int ranks) {
+  if (ranks % 2 != 0)
+    return std::to_string(ranks) + " ranks: it takes an even number, a server for each that computes";
   if (settings.block > settings.order)
     return "--block " + std::to_string(settings.block) + ": the array has " + std::to_string(settings.order) +
            " rows";

@@ -53,7 +53,7 @@ struct Settings {
 
 void set_class(Settings& settings, npb::ProblemClass problem_class);
 void declare(Settings& settings, program::Arguments& arguments);
-// Why these cannot be used together; empty where they can.
-std::string contradiction(const Settings& settings);
+// Why so many ranks cannot run these; empty where they can.
+std::string unsuitable(const Settings& settings, int ranks);
 
 }  // namespace crosscut::data_server

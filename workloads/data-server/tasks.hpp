@@ -6,16 +6,11 @@
 
 #include "data-server/patches.hpp"
 #include "data-server/settings.hpp"
+#include "npb/common/random.hpp"
 
 namespace crosscut::data_server {
 
-// splitmix64's finaliser (Steele, Lea, Flood, OOPSLA 2014).
-constexpr std::uint64_t mixed(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31);
-}
+using npb::mix;
 
 class Tasks {
  public:
@@ -23,15 +18,35 @@ class Tasks {
 
   std::int64_t count() const { return settings_.tasks; }
   // The blocks that a task fetches are `which` 0 to gets - 1; `gets` is the one that it adds to.
-  Patch patch(std::int64_t task, std::int64_t which) const;
+  Patch patch(std::int64_t task, std::int64_t which) const {
+    const auto places = static_cast<std::uint64_t>(settings_.order - settings_.block + 1);
+    const auto drawn = static_cast<std::uint64_t>(task * (settings_.gets + 1) + which);
+    const std::uint64_t random = mix(mix(drawn) ^ static_cast<std::uint64_t>(settings_.seed));
+    return {.row = static_cast<std::int64_t>(random % places),
+            .rows = settings_.block,
+            .column = static_cast<std::int64_t>(mix(random) % places),
+            .columns = settings_.block};
+  }
+
   // Of the array that is read.
   double value(std::int64_t row, std::int64_t column) const {
-    return static_cast<double>(mixed(cell(row, column)) % 1024);
+    return static_cast<double>(mix(cell(row, column)) % 1024);
   }
   // By which an element counts in the checksum of an array. Odd: no change of one element goes unseen.
-  std::uint64_t weight(std::int64_t row, std::int64_t column) const { return mixed(~cell(row, column)) | 1; }
+  std::uint64_t weight(std::int64_t row, std::int64_t column) const { return mix(~cell(row, column)) | 1; }
   // What a task adds to the checksum of the array that is added to. Modulo 2^64, as all checksums.
-  std::uint64_t contribution(std::int64_t task) const;
+  std::uint64_t contribution(std::int64_t task) const {
+    std::uint64_t sum = 0;
+    const Patch target = patch(task, settings_.gets);
+    for (std::int64_t which = 0; which < settings_.gets; ++which) {
+      const Patch source = patch(task, which);
+      for (std::int64_t column = 0; column < target.columns; ++column)
+        for (std::int64_t row = 0; row < target.rows; ++row)
+          sum += static_cast<std::uint64_t>(value(source.row + row, source.column + column)) *
+                 weight(target.row + row, target.column + column);
+    }
+    return sum;
+  }
 
  private:
   std::uint64_t cell(std::int64_t row, std::int64_t column) const {

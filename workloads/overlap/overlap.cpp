@@ -118,7 +118,7 @@ class Bench {
  public:
   Bench(Communicator& world, const Settings& settings)
       : world_(world), settings_(settings), route_(route_of(settings.pattern, world.rank(), world.size())) {
-    workers_ = sum(route_.computes ? 1.0 : 0.0);
+    workers_ = world_.sum(route_.computes ? 1.0 : 0.0);
     world_.barrier();
     round_seconds_ = over_workers(route_.computes ? worker_.try_round_seconds() : 0);
   }
@@ -128,7 +128,7 @@ class Bench {
     run(exchanger, warm_up_exchanges, Doing::messages, 0);
     Times times;
     const double messages = run_several(exchanger, Doing::messages, 0);
-    const double slowest = world_.all_reduce_value(messages, MPI_MAX);
+    const double slowest = world_.most(messages);
     // Where computing takes no time, as a simulation may have it, any work is as good as another.
     const double wanted = std::min(settings_.work * slowest, longest_work_seconds);
     const std::int64_t rounds =
@@ -149,17 +149,17 @@ class Bench {
   std::vector<npb::Check> checks() {
     const double series = warm_up_exchanges + 3.0 * several * static_cast<double>(settings_.exchanges);
     const double expected = route_.from ? series * static_cast<double>(settings_.sizes.size()) : 0;
-    return {{"messages", sum(static_cast<double>(received_)), sum(expected), 0, "expected"},
-            {"messages with wrong contents", sum(static_cast<double>(wrong_)), 0, 0, "expected"},
-            {"wrong results of computing", sum(static_cast<double>(worker_.changed())), 0, 0, "expected"}};
+    return {
+        {"messages", world_.sum(static_cast<double>(received_)), world_.sum(expected), 0, "expected"},
+        {"messages with wrong contents", world_.sum(static_cast<double>(wrong_)), 0, 0, "expected"},
+        {"wrong results of computing", world_.sum(static_cast<double>(worker_.changed())), 0, 0, "expected"}};
   }
 
  private:
-  double sum(double value) { return world_.all_reduce_value(value, MPI_SUM); }
-  double over_workers(double value) { return sum(route_.computes ? value : 0) / workers_; }
+  double over_workers(double value) { return world_.sum(route_.computes ? value : 0) / workers_; }
   double over_those_that_communicate(double value) {
-    const double count = sum(route_.communicates() ? 1.0 : 0.0);
-    return sum(route_.communicates() ? value : 0) / count;
+    const double count = world_.sum(route_.communicates() ? 1.0 : 0.0);
+    return world_.sum(route_.communicates() ? value : 0) / count;
   }
 
   double run_both(Exchanger& exchanger, std::int64_t rounds) {
@@ -251,7 +251,7 @@ class Overlap final : public program::Application {
     outcome.seconds = bench.seconds();
     outcome.communication_seconds = bench.communication_seconds();
     outcome.iterations = static_cast<int>(settings_.exchanges);
-    outcome.million_operations = 1e-6 * world.all_reduce_value(bench.operations(), MPI_SUM);
+    outcome.million_operations = 1e-6 * world.sum(bench.operations());
     outcome.size = "messages of " + sizes;
     outcome.layout = std::string(pattern_words[static_cast<std::size_t>(settings_.pattern)]);
     outcome.checks = bench.checks();

@@ -17,6 +17,66 @@ std::uint64_t fingerprint(std::uint64_t kind, std::uint64_t agent, std::uint64_t
   return mix(mix(mix(mix(kind) ^ agent) ^ where) ^ when);
 }
 
+// Neighbours tell one another in a step, in whole numbers: for each link that leads to the sender, how many
+// vehicles left it (so much room is there again); then the vehicles that drove onto links to the receiver.
+// A vehicle is the place of its link in the list of those between the two, agent, departure, and the rest of
+// the plan behind its length.
+constexpr std::size_t numbers_before_plan = 4;
+
+void put_vehicle(Index place, const Vehicle& vehicle, std::vector<std::int32_t>& message) {
+  const auto ahead = vehicle.ahead();
+  message.insert(message.end(), {static_cast<std::int32_t>(place), static_cast<std::int32_t>(vehicle.agent),
+                                 vehicle.departure_step, static_cast<std::int32_t>(ahead.size())});
+  message.insert(message.end(), ahead.begin(), ahead.end());
+}
+
+// Every function throws std::runtime_error where the message has not what is expected.
+class MessageReader {
+ public:
+  MessageReader(std::span<const std::int32_t> message, int rank, int step)
+      : rest_(message), rank_(rank), step_(step) {}
+
+  bool at_end() const { return rest_.empty(); }
+  // From 0 on.
+  std::int32_t count() {
+    const std::int32_t number = next();
+    if (number < 0) fail(std::to_string(number) + " cannot be a number of things");
+    return number;
+  }
+
+  std::size_t below(std::size_t bound) {
+    const auto number = static_cast<std::size_t>(count());
+    if (number >= bound) fail("link " + std::to_string(number) + " of " + std::to_string(bound));
+    return number;
+  }
+
+  // Its plan is of links below `links`.
+  Vehicle vehicle(std::size_t links) {
+    Vehicle vehicle{.agent = static_cast<Index>(count()), .departure_step = count(), .plan = {}};
+    const auto length = static_cast<std::size_t>(count());
+    if (length > rest_.size()) fail("a plan of " + std::to_string(length) + " links ends too early");
+    vehicle.plan.reserve(length);
+    for (std::size_t i = 0; i < length; ++i) vehicle.plan.push_back(static_cast<Index>(below(links)));
+    return vehicle;
+  }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::runtime_error("the message of rank " + std::to_string(rank_) + " in step " +
+                             std::to_string(step_) + " makes no sense: " + what);
+  }
+
+ private:
+  std::int32_t next() {
+    if (rest_.empty()) fail("it ends too early");
+    const std::int32_t number = rest_.front();
+    rest_ = rest_.subspan(1);
+    return number;
+  }
+
+  std::span<const std::int32_t> rest_;
+  int rank_, step_;
+};
+
 }  // namespace
 
 QueueModel::QueueModel(const RoadNetwork& roads, const Routes& routes, const Region& region,
@@ -63,7 +123,8 @@ void QueueModel::advance(int step) {
     if (buffered_[at] > 0 ||
         (parking_[at].next < parking_[at].end && trips_[parking_[at].next].departure_step <= step))
       serve_junction(at, step);
-  free_room();
+  // Also of links that begin here; other ranks are told.
+  for (const Index link : left_) room_[link] += queues_[link].left;
 }
 
 // "N < C or (N = C and rnd < f)", with C the whole vehicles per step and f the rest (Cetin, Burri and Nagel).
@@ -148,7 +209,7 @@ void QueueModel::enter(Index link, Index vehicle, int step) {
   ++vehicles_[vehicle].followed;
   if (link < queues_.size()) return append(link, vehicle, step);
   const auto [neighbour, place] = way_out_[link - queues_.size()];
-  departed_[neighbour].add(place, vehicles_.remove(vehicle));
+  put_vehicle(place, vehicles_.remove(vehicle), departed_[neighbour]);
 }
 
 void QueueModel::append(Index link, Index place, int step) {
@@ -181,15 +242,10 @@ Index QueueModel::take_first(Index link) {
   return vehicle;
 }
 
-// Of links that begin here, too; other ranks are told.
-void QueueModel::free_room() {
-  for (const Index link : left_) room_[link] += queues_[link].left;
-}
-
 void QueueModel::write(std::size_t neighbour, std::vector<std::int32_t>& message) {
   message.clear();
   for (const Index link : region_.neighbours()[neighbour].inbound) message.push_back(queues_[link].left);
-  departed_[neighbour].append_to(message);
+  message.insert(message.end(), departed_[neighbour].begin(), departed_[neighbour].end());
 }
 
 void QueueModel::read(std::size_t neighbour, std::span<const std::int32_t> message, int step) {
@@ -217,7 +273,7 @@ std::size_t QueueModel::most_received(std::size_t neighbour) const {
     for (const Index before : roads_.into.of(roads_.links[region_.number(link)].from))
       vehicles += static_cast<std::size_t>(roads_.links[before].buffer());
     most += std::min(vehicles, static_cast<std::size_t>(limits_[link].storage)) *
-            Departures::numbers(static_cast<std::size_t>(routes_.longest()));
+            (numbers_before_plan + static_cast<std::size_t>(routes_.longest()));
   }
   return most;
 }

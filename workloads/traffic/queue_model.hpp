@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "traffic/message.hpp"
 #include "traffic/region.hpp"
 #include "traffic/routes.hpp"
 #include "traffic/scenario.hpp"
@@ -81,7 +80,6 @@ class QueueModel {
   void enter(Index link, Index vehicle, int step);
   void append(Index link, Index vehicle, int step);
   Index take_first(Index link);
-  void free_room();
 
   const RoadNetwork& roads_;
   const Routes& routes_;
@@ -96,8 +94,8 @@ class QueueModel {
   std::vector<std::int32_t> buffered_;  // by junction: vehicles in buffers of its links
   std::vector<Index> junction_of_;      // by link: where its end is among the region's junctions
   std::vector<Index> left_;             // links with vehicles that left in this step
-  std::vector<Departures> departed_;    // by neighbour
-  std::vector<std::pair<Index, Index>> way_out_;  // by link beyond the own: neighbour, place in its list
+  std::vector<std::vector<std::int32_t>> departed_;  // by neighbour: vehicles on their way to it, encoded
+  std::vector<std::pair<Index, Index>> way_out_;     // by link beyond the own: neighbour, place in its list
   struct Candidate {
     Index link;  // `none`: those who are parked
     std::int32_t weight;

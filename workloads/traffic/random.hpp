@@ -4,7 +4,11 @@
 
 #include <cstdint>
 
+#include "npb/common/random.hpp"
+
 namespace crosscut::traffic {
+
+using npb::mix;
 
 enum class Purpose : std::uint64_t {
   position_x,
@@ -17,14 +21,6 @@ enum class Purpose : std::uint64_t {
   capacity,
   turn
 };
-
-// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-constexpr std::uint64_t mix(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
-}
 
 class Random {
  public:

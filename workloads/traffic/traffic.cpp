@@ -37,26 +37,20 @@ std::uint64_t known_checksum(Shape shape, npb::ProblemClass problem_class) {
   return (shape == Shape::everyday ? everyday : bottleneck)[problem_class];
 }
 
-double sum_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_SUM); }
-double most_of(Communicator& world, double value) { return world.all_reduce_value(value, MPI_MAX); }
-double mean_of(Communicator& world, double value) { return sum_of(world, value) / world.size(); }
-
-std::int64_t sum_of(Communicator& world, std::int64_t value) {
-  return world.all_reduce_value(value, MPI_SUM);
-}
+double mean_of(Communicator& world, double value) { return world.sum(value) / world.size(); }
 
 // The mean by the most: 1 where all have as much.
 double balance_of(Communicator& world, double value) {
-  const double most = most_of(world, value);
+  const double most = world.most(value);
   return most > 0 ? mean_of(world, value) / most : 1;
 }
 
 Tally sum_of(Communicator& world, const Tally& tally) {
-  return {.parked = sum_of(world, tally.parked),
-          .driving = sum_of(world, tally.driving),
-          .arrived = sum_of(world, tally.arrived),
-          .moves = sum_of(world, tally.moves),
-          .travel_steps = sum_of(world, tally.travel_steps)};
+  return {.parked = world.sum(tally.parked),
+          .driving = world.sum(tally.driving),
+          .arrived = world.sum(tally.arrived),
+          .moves = world.sum(tally.moves),
+          .travel_steps = world.sum(tally.travel_steps)};
 }
 
 std::string size_text(const Scenario& scenario) {
@@ -67,9 +61,9 @@ std::string size_text(const Scenario& scenario) {
 
 std::vector<Figure> figures(Communicator& world, const Scenario& scenario, const Measured& measured,
                             const Tally& tally, std::uint64_t checksum) {
-  const double steps_per_second = scenario.steps / most_of(world, measured.seconds);
-  const auto messages = static_cast<double>(sum_of(world, measured.messages));
-  const auto bytes = static_cast<double>(sum_of(world, measured.bytes));
+  const double steps_per_second = scenario.steps / world.most(measured.seconds);
+  const auto messages = static_cast<double>(world.sum(measured.messages));
+  const auto bytes = static_cast<double>(world.sum(measured.bytes));
   const auto neighbours = static_cast<double>(measured.neighbours);
   const double computing_seconds = measured.seconds - measured.communication_seconds;
   const auto arrived = static_cast<double>(tally.arrived);
@@ -79,9 +73,9 @@ std::vector<Figure> figures(Communicator& world, const Scenario& scenario, const
           {"messages a step", messages / scenario.steps, ""},
           {"bytes a step", bytes / scenario.steps, "B"},
           {"mean message", messages > 0 ? bytes / messages : 0, "B"},
-          {"largest message", most_of(world, static_cast<double>(measured.largest_bytes)), "B"},
+          {"largest message", world.most(static_cast<double>(measured.largest_bytes)), "B"},
           {"neighbours, mean", mean_of(world, neighbours), ""},
-          {"neighbours, most", most_of(world, neighbours), ""},
+          {"neighbours, most", world.most(neighbours), ""},
           {"computing, balance", balance_of(world, computing_seconds), "share"},
           {"moves, balance", balance_of(world, static_cast<double>(measured.tally.moves)), "share"},
           {"agents arrived", arrived, ""},
@@ -134,7 +128,7 @@ class Traffic final : public Application {
     const Tally tally = sum_of(world, measured.tally);
     const std::uint64_t checksum = folded(static_cast<std::uint64_t>(
         world.all_reduce_value(static_cast<std::int64_t>(measured.checksum), MPI_BXOR)));
-    const std::int64_t split_links = sum_of(world, measured.links_in);
+    const std::int64_t split_links = world.sum(measured.links_in);
     Outcome outcome;
     outcome.seconds = measured.seconds;
     outcome.communication_seconds = measured.communication_seconds;

@@ -134,6 +134,16 @@ class Communicator {
     return result;
   }
 
+  template <typename T>
+  T sum(T value) {
+    return all_reduce_value(value, MPI_SUM);
+  }
+
+  template <typename T>
+  T most(T value) {
+    return all_reduce_value(value, MPI_MAX);
+  }
+
   // The sum at rank 0; elsewhere a default T.
   template <typename T>
   T sum_at_root(T value) {

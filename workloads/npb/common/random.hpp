@@ -40,4 +40,13 @@ class RandomStream {
   std::uint64_t state_;
 };
 
+// Spreads a number over all bits: the finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable
+// pseudorandom number generators, 2014).
+constexpr std::uint64_t mix(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
 }  // namespace crosscut::npb

@@ -66,9 +66,7 @@ Report make_report(const About& about, ProblemClass problem_class, Outcome outco
                    std::span<const double> seconds, std::span<const double> communication_seconds) {
   const auto [least, most] = std::ranges::minmax(communication_seconds);
   return {
-      .name = std::string(about.name),
-      .title = std::string(about.title),
-      .operation = std::string(about.operation),
+      .about = about,
       .class_letter = letter(problem_class),
       .ranks = static_cast<int>(seconds.size()),
       .outcome = std::move(outcome),
@@ -80,14 +78,14 @@ Report make_report(const About& about, ProblemClass problem_class, Outcome outco
 
 std::string for_people(const Report& report) {
   const Outcome& outcome = report.outcome;
-  std::string text = report.title + "\n\n";
+  std::string text = std::string(report.about.title) + "\n\n";
   text += format("  class          %c: %s\n", report.class_letter, outcome.size.c_str());
   text += format("  ranks          %d%s%s\n", report.ranks, outcome.layout.empty() ? "" : ", ",
                  outcome.layout.c_str());
   if (outcome.iterations > 0) text += format("  iterations     %d\n", outcome.iterations);
   text += format("  time           %.4g s\n", report.seconds);
   text += format("  speed          %.4g Mop/s (%s)\n", report.million_operations_per_second(),
-                 report.operation.c_str());
+                 std::string(report.about.operation).c_str());
   text +=
       format("  communication  %.4g s, %.3g %% of the time (median rank; least %.4g s, most %.4g s)\n",
              report.median_communication_seconds, share(report.median_communication_seconds, report.seconds),
@@ -106,7 +104,7 @@ std::string for_people(const Report& report) {
 
 std::string as_json(const Report& report) {
   const Outcome& outcome = report.outcome;
-  std::string text = "{\"name\":" + quoted(report.name);
+  std::string text = "{\"name\":" + quoted(report.about.name);
   text += ",\"class\":" + quoted({&report.class_letter, 1});
   text += ",\"ranks\":" + std::to_string(report.ranks);
   text += ",\"size\":" + quoted(outcome.size) + ",\"layout\":" + quoted(outcome.layout);

@@ -10,9 +10,7 @@ namespace crosscut::npb {
 
 // Over all ranks.
 struct Report {
-  std::string name;
-  std::string title;
-  std::string operation;
+  About about;
   char class_letter = 'S';
   int ranks = 0;
   Outcome outcome;     // of rank 0

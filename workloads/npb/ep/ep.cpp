@@ -55,8 +55,8 @@ void add_batch(std::int64_t batch, std::vector<double>& uniform, Sums& sums) {
 
 Sums over_all_ranks(Communicator& world, const Sums& own) {
   Sums all;
-  all.x = world.all_reduce_value(own.x, MPI_SUM);
-  all.y = world.all_reduce_value(own.y, MPI_SUM);
+  all.x = world.sum(own.x);
+  all.y = world.sum(own.y);
   world.all_reduce(own.counts, all.counts, MPI_SUM);
   return all;
 }

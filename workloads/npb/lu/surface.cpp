@@ -71,7 +71,7 @@ class Integral {
     }
     double sum = 0;
     for (Sheet& sheet : sheets) sum += sheet.sum_of_corners(squares(x), squares(y));
-    return world_.all_reduce_value(sum, MPI_SUM);
+    return world_.sum(sum);
   }
 
   // Of both faces across `dimension`, x or y: along the other one and z.
@@ -93,7 +93,7 @@ class Integral {
       for (Index b = 0; b < points_z; ++b) sheet.at(points, b) = *next++;
       sum += sheet.sum_of_corners(squares(along), squares(z));
     }
-    return world_.all_reduce_value(sum, MPI_SUM);
+    return world_.sum(sum);
   }
 
  private:

@@ -155,8 +155,8 @@ class Solver {
           squares += value * value;
           largest = std::max(largest, std::abs(value));
         }
-    world_.all_reduce_value(largest, MPI_MAX);
-    return std::sqrt(std::ldexp(world_.all_reduce_value(squares, MPI_SUM), -3 * size_.side_log2));
+    world_.most(largest);
+    return std::sqrt(std::ldexp(world_.sum(squares), -3 * size_.side_log2));
   }
 
   Grid& solution(int number) { return solution_[static_cast<std::size_t>(number)]; }
