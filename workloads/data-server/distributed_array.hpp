@@ -1,6 +1,8 @@
 // The array as computing processes see it.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,17 +27,84 @@ struct Tally {
   }
 };
 
+class Stopwatch {
+ public:
+  explicit Stopwatch(Tally& tally) : tally_(tally), begin_seconds_(MPI_Wtime()) {}
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() { tally_.add(MPI_Wtime() - begin_seconds_); }
+
+ private:
+  Tally& tally_;
+  double begin_seconds_;
+};
+
+// The columns of a block that are columns of a part of its patch.
+template <typename T>
+std::span<T> part_of(std::span<T> block, const Patch& patch, const Patch& part) {
+  return block.subspan(static_cast<std::size_t>((part.column - patch.column) * patch.rows),
+                       static_cast<std::size_t>(part.elements()));
+}
+
 class DistributedArray {
  public:
-  DistributedArray(Communicator& world, const Roles& roles, const Settings& settings);
+  DistributedArray(Communicator& world, const Roles& roles, const Settings& settings)
+      : world_(world),
+        roles_(roles),
+        distribution_(settings.order, roles.pairs()),
+        waiter_(settings.computing_waiting, settings.pause_microseconds) {}
 
   // Into `block`, column by column.
-  void get(const Patch& patch, std::span<double> block);
-  void add(const Patch& patch, std::span<const double> block);
-  std::int64_t next_task();
+  void get(const Patch& patch, std::span<double> block) {
+    const Stopwatch watch(gets_);
+    pending_.clear();
+    // All servers are asked before any answer is waited for; an answer has a place before it is asked for.
+    distribution_.for_each_part(patch, [&](int server, const Patch& part) {
+      pending_.push_back(
+          world_.receive_later(part_of(block, patch, part), roles_.serving_rank(server), answer_tag));
+    });
+    distribution_.for_each_part(patch, [&](int server, const Patch& part) {
+      ask(server, {Request::Kind::get, part});
+    });
+    waiter_.for_all(world_, pending_);
+  }
+
+  void add(const Patch& patch, std::span<const double> block) {
+    const Stopwatch watch(additions_);
+    pending_.clear();
+    distribution_.for_each_part(patch, [&](int server, const Patch& part) {
+      ask(server, {Request::Kind::add, part});
+      pending_.push_back(
+          world_.send_later(part_of(block, patch, part), roles_.serving_rank(server), data_tag));
+    });
+    waiter_.for_all(world_, pending_);
+  }
+
+  std::int64_t next_task() {
+    const Stopwatch watch(others_);
+    std::array<std::int64_t, 1> answer{};
+    std::array pending{world_.receive_later(answer, roles_.serving_rank(0), answer_tag)};
+    ask(0, {Request::Kind::next});
+    waiter_.for_all(world_, pending);
+    return answer[0];
+  }
+
   // Until the servers have done all that this process has asked for.
-  void fence();
-  void finish();
+  void fence() {
+    const Stopwatch watch(others_);
+    std::vector<std::int64_t> answers(static_cast<std::size_t>(distribution_.servers()));
+    pending_.clear();
+    for (int server = 0; server < distribution_.servers(); ++server) {
+      const auto answer = std::span(answers).subspan(static_cast<std::size_t>(server), 1);
+      pending_.push_back(world_.receive_later(answer, roles_.serving_rank(server), answer_tag));
+      ask(server, {Request::Kind::fence});
+    }
+    waiter_.for_all(world_, pending_);
+  }
+
+  void finish() {
+    for (int server = 0; server < distribution_.servers(); ++server) ask(server, {Request::Kind::finish});
+  }
 
   const Tally& gets() const { return gets_; }
   const Tally& additions() const { return additions_; }
@@ -43,7 +112,9 @@ class DistributedArray {
   const Tally& others() const { return others_; }
 
  private:
-  void ask(int server, const Request& request);
+  void ask(int server, const Request& request) {
+    world_.send(request.words(), roles_.serving_rank(server), request_tag);
+  }
 
   Communicator& world_;
   Roles roles_;

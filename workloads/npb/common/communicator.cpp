@@ -4,27 +4,28 @@
 
 namespace crosscut::npb {
 
-Communicator::Communicator(Owned handle, std::shared_ptr<double> seconds)
+Communicator::Communicator(std::shared_ptr<MPI_Comm> handle, std::shared_ptr<double> seconds)
     : handle_(std::move(handle)), seconds_(std::move(seconds)) {
-  check(MPI_Comm_rank(handle_.get(), &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(handle_.get(), &size_), "MPI_Comm_size");
+  check(MPI_Comm_rank(*handle_, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(*handle_, &size_), "MPI_Comm_size");
 }
 
 Communicator Communicator::world() {
   // Errors come back as codes, so that `check` says which call it was.
   check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  return {Owned(MPI_COMM_WORLD, false), std::make_shared<double>(0.0)};
+  return {std::make_shared<MPI_Comm>(MPI_COMM_WORLD), std::make_shared<double>(0.0)};
 }
 
 Communicator Communicator::split(int color) const {
-  MPI_Comm part = MPI_COMM_NULL;
-  check(MPI_Comm_split(handle_.get(), color, rank_, &part), "MPI_Comm_split");
-  return {Owned(part, true), seconds_};
+  const auto part = std::make_shared<MPI_Comm>(MPI_COMM_NULL);
+  check(MPI_Comm_split(*handle_, color, rank_, part.get()), "MPI_Comm_split");
+  return {std::shared_ptr<MPI_Comm>(part.get(), [part](MPI_Comm* handle) { MPI_Comm_free(handle); }),
+          seconds_};
 }
 
 std::vector<double> Communicator::gather(double value) {
   std::vector<double> values(rank_ == 0 ? static_cast<std::size_t>(size_) : 0);
-  timed("MPI_Gather", MPI_Gather, &value, 1, MPI_DOUBLE, values.data(), 1, MPI_DOUBLE, 0, handle_.get());
+  timed("MPI_Gather", MPI_Gather, &value, 1, MPI_DOUBLE, values.data(), 1, MPI_DOUBLE, 0, *handle_);
   return values;
 }
 

@@ -60,26 +60,26 @@ class Communicator {
   // Seconds of this rank within calls, of all communicators that came from one `world`.
   double seconds() const { return *seconds_; }
 
-  void barrier() { timed("MPI_Barrier", MPI_Barrier, handle_.get()); }
+  void barrier() { timed("MPI_Barrier", MPI_Barrier, *handle_); }
 
   template <std::ranges::contiguous_range Range>
   [[nodiscard]] MPI_Request receive_later(Range&& into, int source, int tag) {
     MPI_Request request = MPI_REQUEST_NULL;
-    timed("MPI_Irecv", MPI_Irecv, std::ranges::data(into), count(into), type_of(into), source, tag,
-          handle_.get(), &request);
+    timed("MPI_Irecv", MPI_Irecv, std::ranges::data(into), count(into), type_of(into), source, tag, *handle_,
+          &request);
     return request;
   }
 
   template <std::ranges::contiguous_range Range>
   void receive(Range&& into, int source, int tag) {
-    timed("MPI_Recv", MPI_Recv, std::ranges::data(into), count(into), type_of(into), source, tag,
-          handle_.get(), MPI_STATUS_IGNORE);
+    timed("MPI_Recv", MPI_Recv, std::ranges::data(into), count(into), type_of(into), source, tag, *handle_,
+          MPI_STATUS_IGNORE);
   }
 
   template <std::ranges::contiguous_range Range>
   void send(const Range& from, int destination, int tag) {
     timed("MPI_Send", MPI_Send, std::ranges::data(from), count(from), type_of(from), destination, tag,
-          handle_.get());
+          *handle_);
   }
 
   // `from` must stay as it is until the request is waited for.
@@ -87,7 +87,7 @@ class Communicator {
   [[nodiscard]] MPI_Request send_later(const Range& from, int destination, int tag) {
     MPI_Request request = MPI_REQUEST_NULL;
     timed("MPI_Isend", MPI_Isend, std::ranges::data(from), count(from), type_of(from), destination, tag,
-          handle_.get(), &request);
+          *handle_, &request);
     return request;
   }
 
@@ -124,7 +124,7 @@ class Communicator {
   template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
   void all_reduce(const From& from, To&& to, MPI_Op operation) {
     timed("MPI_Allreduce", MPI_Allreduce, std::ranges::data(from), std::ranges::data(to), count(from),
-          type_of(from), operation, handle_.get());
+          type_of(from), operation, *handle_);
   }
 
   template <typename T>
@@ -148,7 +148,7 @@ class Communicator {
   template <typename T>
   T sum_at_root(T value) {
     T result{};
-    timed("MPI_Reduce", MPI_Reduce, &value, &result, 1, datatype<T>(), MPI_SUM, 0, handle_.get());
+    timed("MPI_Reduce", MPI_Reduce, &value, &result, 1, datatype<T>(), MPI_SUM, 0, *handle_);
     return result;
   }
 
@@ -157,7 +157,7 @@ class Communicator {
   std::vector<T> all_gather(T value) {
     std::vector<T> values(static_cast<std::size_t>(size_));
     timed("MPI_Allgather", MPI_Allgather, &value, 1, datatype<T>(), values.data(), 1, datatype<T>(),
-          handle_.get());
+          *handle_);
     return values;
   }
 
@@ -166,39 +166,21 @@ class Communicator {
   void all_to_all(const From& from, To&& to) {
     const int each = count(from) / size_;
     timed("MPI_Alltoall", MPI_Alltoall, std::ranges::data(from), each, type_of(from), std::ranges::data(to),
-          each, type_of(to), handle_.get());
+          each, type_of(to), *handle_);
   }
 
   template <std::ranges::contiguous_range From, std::ranges::contiguous_range To>
   void all_to_all(const From& from, const Parcels& sent, To&& to, const Parcels& received) {
     timed("MPI_Alltoallv", MPI_Alltoallv, std::ranges::data(from), sent.counts.data(), sent.offsets.data(),
           type_of(from), std::ranges::data(to), received.counts.data(), received.offsets.data(), type_of(to),
-          handle_.get());
+          *handle_);
   }
 
   // Everybody's value at rank 0, by rank; elsewhere empty.
   std::vector<double> gather(double value);
 
  private:
-  // MPI_Comm is a pointer in one MPI and a number in another: held as a value, released once.
-  class Owned {
-   public:
-    Owned(MPI_Comm handle, bool own) : handle_(handle), own_(own) {}
-    Owned(Owned&& other) noexcept : handle_(other.handle_), own_(other.own_) { other.own_ = false; }
-    Owned(const Owned&) = delete;
-    Owned& operator=(const Owned&) = delete;
-    Owned& operator=(Owned&&) = delete;
-    ~Owned() {
-      if (own_) MPI_Comm_free(&handle_);
-    }
-    MPI_Comm get() const { return handle_; }
-
-   private:
-    MPI_Comm handle_;
-    bool own_;
-  };
-
-  Communicator(Owned handle, std::shared_ptr<double> seconds);
+  Communicator(std::shared_ptr<MPI_Comm> handle, std::shared_ptr<double> seconds);
 
   template <typename Range>
   static MPI_Datatype type_of(const Range&) {
@@ -222,7 +204,7 @@ class Communicator {
 
   static void check(int code, const char* name);
 
-  Owned handle_;
+  std::shared_ptr<MPI_Comm> handle_;
   int rank_ = 0;
   int size_ = 0;
   std::shared_ptr<double> seconds_;
