@@ -96,9 +96,9 @@ TEST(a_rank_has_a_cell_in_every_layer_and_its_neighbours_have_those_beside_them)
           Triple place = partition.cells()[partition.cell_at(d, layer)].place;
           CHECK_EQ(place[d], layer);
           place[d] = (layer + 1) % side;
-          CHECK_EQ(found.at(place).rank, partition.successor(d));
+          CHECK_EQ(found.at(place).rank, partition.neighbour(d, 1));
           place[d] = (layer + side - 1) % side;
-          CHECK_EQ(found.at(place).rank, partition.predecessor(d));
+          CHECK_EQ(found.at(place).rank, partition.neighbour(d, -1));
         }
     }
   }

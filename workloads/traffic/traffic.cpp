@@ -1,24 +1,128 @@
 // Traffic in a region that ranks share: an application of many small messages between neighbours, whose speed
 // is bounded by the network's latency (Cetin and Nagel 2002; Cetin, Burri and Nagel 2002).
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
 #include "program/application.hpp"
+#include "traffic/queue_model.hpp"
+#include "traffic/region.hpp"
+#include "traffic/routes.hpp"
 #include "traffic/scenario.hpp"
-#include "traffic/simulation.hpp"
 
 namespace crosscut::traffic {
 namespace {
 
+using npb::Communicator;
 using npb::Figure;
 using npb::Outcome;
 using program::Application;
 
 // Each zone has a byte for each junction, on every rank.
 constexpr std::int64_t most_route_bytes = std::int64_t{1} << 32;
+
+// What one rank measured of itself.
+struct Measured {
+  Outcome outcome;  // its times
+  std::int64_t neighbours = 0;
+  std::int64_t links_in = 0;  // from other ranks
+  std::int64_t messages = 0;  // sent
+  std::int64_t bytes = 0;
+  std::int64_t largest_bytes = 0;
+  Tally tally;
+  std::uint64_t checksum = 0;
+};
+
+// One message each way between neighbours in each step, as in the model's parallel version (Cetin, Burri and
+// Nagel 2002: the time of a step is that of its messages, and what bounds it is their latency).
+class Boundary {
+ public:
+  Boundary(Communicator& world, const Region& region, QueueModel& model)
+      : world_(world), region_(region), model_(model), sent_(neighbours()), received_(neighbours()) {
+    for (std::size_t i = 0; i < neighbours(); ++i) received_[i].resize(1 + model.most_received(i));
+  }
+
+  // Before the step is computed, so that what comes early needs no copy.
+  void expect() {
+    requests_.clear();
+    for (std::size_t i = 0; i < neighbours(); ++i)
+      requests_.push_back(world_.receive_later(received_[i], rank(i), tag));
+  }
+
+  void exchange(int step, Measured& measured) {
+    for (std::size_t i = 0; i < neighbours(); ++i) {
+      model_.write(i, numbers_);
+      // Its length comes first: a receiver knows no more than the most it can be.
+      sent_[i].assign(1, static_cast<std::int32_t>(numbers_.size()));
+      sent_[i].insert(sent_[i].end(), numbers_.begin(), numbers_.end());
+      requests_.push_back(world_.send_later(sent_[i], rank(i), tag));
+      const auto bytes = static_cast<std::int64_t>(sent_[i].size() * sizeof(std::int32_t));
+      ++measured.messages;
+      measured.bytes += bytes;
+      measured.largest_bytes = std::max(measured.largest_bytes, bytes);
+    }
+    world_.wait_all(requests_);
+    for (std::size_t i = 0; i < neighbours(); ++i) {
+      const auto length = static_cast<std::size_t>(received_[i].front());
+      const auto rest = std::span(received_[i]).subspan(1);
+      model_.read(i, rest.first(std::min(length, rest.size())), step);
+    }
+  }
+
+ private:
+  static constexpr int tag = 1;
+
+  std::size_t neighbours() const { return region_.neighbours().size(); }
+  int rank(std::size_t neighbour) const { return region_.neighbours()[neighbour].rank; }
+
+  Communicator& world_;
+  const Region& region_;
+  QueueModel& model_;
+  std::vector<std::int32_t> numbers_;
+  std::vector<std::vector<std::int32_t>> sent_, received_;
+  std::vector<MPI_Request> requests_;
+};
+
+// Trips that begin in the region, sorted as QueueModel wants them.
+std::vector<Trip> trips_in(const Region& region, const Scenario& scenario, const RoadNetwork& roads,
+                           const std::vector<Index>& zones) {
+  std::vector<Trip> trips;
+  for (Index agent = 0; std::cmp_less(agent, scenario.agents); ++agent)
+    if (region.junction_place(origin_of(agent, scenario, roads)) != none)
+      trips.push_back(trip_of(agent, scenario, roads, zones));
+  std::ranges::sort(
+      trips, {}, [](const Trip& trip) { return std::tuple(trip.origin, trip.departure_step, trip.agent); });
+  return trips;
+}
+
+// Steps a scenario on all ranks: roads shared out, boundaries exchanged, timed. All ranks call it together.
+Measured simulate(Communicator& world, const Scenario& scenario) {
+  const RoadNetwork roads = make_roads(scenario);
+  const std::vector<Index> zones = make_zones(scenario, roads);
+  const Routes routes(roads, zones);
+  const Region region(roads, bisect(roads, world.size()), world.rank());
+  QueueModel model(roads, routes, region, trips_in(region, scenario, roads, zones), scenario.seed);
+  Boundary boundary(world, region, model);
+  Measured measured{
+      .outcome = {}, .neighbours = static_cast<std::int64_t>(region.neighbours().size()), .tally = {}};
+  for (const Neighbour& neighbour : region.neighbours())
+    measured.links_in += static_cast<std::int64_t>(neighbour.inbound.size());
+  measured.outcome = npb::timed(world, [&] {
+    for (int step = 0; step < scenario.steps; ++step) {
+      boundary.expect();
+      model.advance(step);
+      boundary.exchange(step, measured);
+    }
+  });
+  measured.tally = model.tally();
+  measured.checksum = model.checksum();
+  return measured;
+}
 
 // Folds to what a double holds exactly and a person can read. The fold of an exclusive or is the exclusive or
 // of the folds.
@@ -61,11 +165,11 @@ std::string size_text(const Scenario& scenario) {
 
 std::vector<Figure> figures(Communicator& world, const Scenario& scenario, const Measured& measured,
                             const Tally& tally, std::uint64_t checksum) {
-  const double steps_per_second = scenario.steps / world.most(measured.seconds);
+  const double steps_per_second = scenario.steps / world.most(measured.outcome.seconds);
   const auto messages = static_cast<double>(world.sum(measured.messages));
   const auto bytes = static_cast<double>(world.sum(measured.bytes));
   const auto neighbours = static_cast<double>(measured.neighbours);
-  const double computing_seconds = measured.seconds - measured.communication_seconds;
+  const double computing_seconds = measured.outcome.seconds - measured.outcome.communication_seconds;
   const auto arrived = static_cast<double>(tally.arrived);
   return {// The same number while a step is a second; the first is what the papers give.
           {"real-time ratio", steps_per_second * step_seconds, "x"},
@@ -129,9 +233,7 @@ class Traffic final : public Application {
     const std::uint64_t checksum = folded(static_cast<std::uint64_t>(
         world.all_reduce_value(static_cast<std::int64_t>(measured.checksum), MPI_BXOR)));
     const std::int64_t split_links = world.sum(measured.links_in);
-    Outcome outcome;
-    outcome.seconds = measured.seconds;
-    outcome.communication_seconds = measured.communication_seconds;
+    Outcome outcome = measured.outcome;
     outcome.iterations = scenario.steps;
     outcome.million_operations = 1e-6 * static_cast<double>(tally.moves);
     outcome.size = size_text(scenario);

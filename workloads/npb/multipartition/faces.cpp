@@ -91,7 +91,7 @@ void Faces::exchange(std::vector<Block>& blocks) {
   }
   std::array<MPI_Request, 2 * sides> requests{};
   const auto rank_at = [&](const Side& side) {
-    return side.last ? partition_.successor(side.dimension) : partition_.predecessor(side.dimension);
+    return partition_.neighbour(side.dimension, side.last ? 1 : -1);
   };
   // A message's tag says which side it leaves by.
   for (const Side& side : all_sides)

@@ -51,21 +51,10 @@ std::size_t Partition::cell_at(std::size_t dimension, int place) const {
   return static_cast<std::size_t>(found - cells_.begin());
 }
 
-int Partition::rank_of(int column, int row) const {
-  return modulo(column, side_) + side_ * modulo(row, side_);
-}
-
 // The cell at (x, y, z) is in column x - z and row y + z of the ranks.
-int Partition::successor(std::size_t dimension) const {
-  if (dimension == 0) return rank_of(column_ + 1, row_);
-  if (dimension == 1) return rank_of(column_, row_ + 1);
-  return rank_of(column_ - 1, row_ + 1);
-}
-
-int Partition::predecessor(std::size_t dimension) const {
-  if (dimension == 0) return rank_of(column_ - 1, row_);
-  if (dimension == 1) return rank_of(column_, row_ - 1);
-  return rank_of(column_ + 1, row_ - 1);
+int Partition::neighbour(std::size_t dimension, int step) const {
+  const std::array<int, dimensions> columns{step, 0, -step}, rows{0, step, step};
+  return modulo(column_ + columns[dimension], side_) + side_ * modulo(row_ + rows[dimension], side_);
 }
 
 }  // namespace crosscut::npb::multipartition

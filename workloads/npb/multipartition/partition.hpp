@@ -34,15 +34,12 @@ class Partition {
   const std::vector<Cell>& cells() const { return cells_; }  // by their place along z
   // Which of them is number `place` along the dimension.
   std::size_t cell_at(std::size_t dimension, int place) const;
-  // Whose cells follow on ours along the dimension; beyond the last cell it begins again.
-  int successor(std::size_t dimension) const;
-  int predecessor(std::size_t dimension) const;
+  // The rank whose cells come after ours along the dimension (`step` 1), or before (-1). Periodic.
+  int neighbour(std::size_t dimension, int step) const;
   // The side of a cell for which NPB makes room.
   int cell_room() const { return points_ / side_ + 1; }
 
  private:
-  int rank_of(int column, int row) const;
-
   int points_;
   int side_;
   int column_;

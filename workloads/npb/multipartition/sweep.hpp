@@ -54,7 +54,8 @@ class Sweep {
   template <bool forward>
   void pass(std::size_t dimension) {
     const int last = partition_.side() - 1;
-    const int next_rank = partition_.successor(dimension), previous_rank = partition_.predecessor(dimension);
+    const int next_rank = partition_.neighbour(dimension, forward ? 1 : -1);
+    const int previous_rank = partition_.neighbour(dimension, forward ? -1 : 1);
     constexpr std::size_t sent_rows = forward ? sent_forward : sent_back;
     constexpr int tag = first_tag + (forward ? 0 : 1);
     MPI_Request sent = MPI_REQUEST_NULL;
@@ -62,7 +63,7 @@ class Sweep {
       const std::size_t cell = partition_.cell_at(dimension, forward ? done : last - done);
       const Lines& lines = lines_[dimension][cell];
       if (forward) make_room(cell, lines);
-      if (done > 0) receive(lines, sent_rows, forward ? previous_rank : next_rank, tag, sent);
+      if (done > 0) receive(lines, sent_rows, previous_rank, tag, sent);
       const double* next = in_.data();
       for (std::size_t b = 0; b < lines.bundles().size(); ++b) {
         const Bundle& bundle = lines.bundles()[b];
@@ -81,7 +82,7 @@ class Sweep {
       }
       if (done == last) return;
       pack(cell, lines, forward ? lines.length() - carried : 0, forward);
-      sent = send(lines, sent_rows, forward ? next_rank : previous_rank, tag);
+      sent = send(lines, sent_rows, next_rank, tag);
     }
   }
 

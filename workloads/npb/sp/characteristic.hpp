@@ -4,7 +4,7 @@
 #pragma once
 
 #include "npb/multipartition/block.hpp"
-#include "npb/multipartition/lanes.hpp"
+#include "npb/multipartition/lines.hpp"
 
 namespace crosscut::npb::sp {
 
