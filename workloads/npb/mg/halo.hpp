@@ -17,22 +17,101 @@ class Halo {
 
   // Fills the layer around `grid` from the neighbours; the domain is periodic. One dimension after another,
   // so that edges and corners travel along; in each, both receives are posted, then both layers sent.
-  void exchange(Grid& grid, const Level& level);
+  void exchange(Grid& grid, const Level& level) {
+    if (level.idle) return;
+    for (std::size_t dimension = 0; dimension < dimensions; ++dimension)
+      world_.size() == 1 ? copy_across(grid, dimension) : exchange_across(grid, level, dimension);
+  }
 
-  // After interpolation from a level on which some ranks were idle: gives them their part, and the layer
-  // around it.
-  void give_to_idle(Grid& grid, const Level& level);
+  // After interpolation from a level on which some ranks were idle: gives them their part and the layer
+  // around it. A rank that is given its part has one point along this dimension, and the layer around it: 0,
+  // 1, 2. The rank below has computed the first two, the rank above the last one.
+  void give_to_idle(Grid& grid, const Level& level) {
+    if (world_.size() == 1) return;
+    for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
+      const std::size_t last = grid.extent(dimension) - 1;
+      const auto layers = [&](std::size_t begin, std::size_t end) {
+        return whole_layers(grid, dimension, begin, end);
+      };
+      if (level.is_given[dimension])
+        receive(grid, level, dimension, {layers(last, last + 1), layers(0, 2)}, [] {});
+      if (level.gives[dimension]) send(grid, level, dimension, {layers(1, 2), layers(last - 1, last + 1)});
+    }
+  }
 
  private:
+  static constexpr std::size_t down = 0, up = 1;
+
+  // By the way that the message goes.
+  static int tag(std::size_t dimension, std::size_t way) {
+    return static_cast<int>(10 * (dimension + 1) + way);
+  }
+
+  // Layers `begin` up to but not including `end` across a dimension.
+  static Box whole_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
+    Box box = grid.all();
+    box.begin[dimension] = begin;
+    box.end[dimension] = end;
+    return box;
+  }
+
+  // Along the dimensions before this one the layers around the grid have been exchanged and go along; along
+  // those after it they have not.
+  static Box inner_layers(const Grid& grid, std::size_t dimension, std::size_t begin, std::size_t end) {
+    Box box = whole_layers(grid, dimension, begin, end);
+    for (std::size_t later = dimension + 1; later < dimensions; ++later) {
+      box.begin[later] += 1;
+      box.end[later] -= 1;
+    }
+    return box;
+  }
+
   using Boxes = std::array<Box, 2>;  // what goes down, what goes up
 
-  void exchange_across(Grid& grid, const Level& level, std::size_t dimension);
-  void copy_across(Grid& grid, std::size_t dimension);
-  void send(const Grid& grid, const Level& level, std::size_t dimension, const Boxes& from);
+  void exchange_across(Grid& grid, const Level& level, std::size_t dimension) {
+    const std::size_t last = grid.extent(dimension) - 1;
+    const auto layer = [&](std::size_t at) { return inner_layers(grid, dimension, at, at + 1); };
+    receive(grid, level, dimension, {layer(last), layer(0)}, [&] {
+      send(grid, level, dimension, {layer(1), layer(last - 1)});
+    });
+  }
+
+  // One rank is its own neighbour; NPB then sends nothing.
+  void copy_across(Grid& grid, std::size_t dimension) {
+    const std::size_t last = grid.extent(dimension) - 1;
+    for (const auto& [from, to] : {std::array{last - 1, std::size_t{0}}, std::array{std::size_t{1}, last}}) {
+      const Box box = inner_layers(grid, dimension, from, from + 1);
+      out_.resize(box.size());
+      grid.copy_out(box, out_);
+      grid.copy_in(inner_layers(grid, dimension, to, to + 1), out_);
+    }
+  }
+
+  void send(const Grid& grid, const Level& level, std::size_t dimension, const Boxes& from) {
+    for (const std::size_t way : {up, down}) {
+      out_.resize(from[way].size());
+      grid.copy_out(from[way], out_);
+      world_.send(out_, level.neighbours[dimension][way], tag(dimension, way));
+    }
+  }
+
   // `meanwhile` runs between the posting of both receives and their ends.
   template <typename Meanwhile>
   void receive(Grid& grid, const Level& level, std::size_t dimension, const Boxes& into,
-               Meanwhile&& meanwhile);
+               Meanwhile&& meanwhile) {
+    std::array<std::vector<double>, 2> layers;
+    std::array<MPI_Request, 2> requests{};
+    for (const std::size_t way : {down, up}) {
+      layers[way].resize(into[way].size());
+      requests[way] =
+          world_.receive_later(layers[way], level.neighbours[dimension][1 - way], tag(dimension, way));
+    }
+    meanwhile();
+    for (const std::size_t way : {down, up}) {
+      world_.wait(requests[way]);
+      grid.copy_in(into[way], layers[way]);
+    }
+  }
 
   Communicator& world_;
   std::vector<double> out_;
