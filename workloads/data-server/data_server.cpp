@@ -31,7 +31,7 @@ constexpr int trials = 20;
 // What one rank has seen; what it has not is NaN or 0.
 struct Seen {
   double seconds = 0;
-  Tally gets{}, additions{}, others{};
+  Waits waits{};
   double computing_seconds = none;
   double computing_alone_seconds = none;  // as long as the same computing takes while servers sleep
   double server_share = none;
@@ -52,73 +52,44 @@ double seconds_alone(const Settings& settings) {
   return block.front() == 1.0 ? fastest_seconds : none;
 }
 
-class ComputingProcess {
- public:
-  ComputingProcess(Communicator& world, Communicator& peers, const Roles& roles, const Settings& settings)
-      : world_(world),
-        peers_(peers),
-        roles_(roles),
-        settings_(settings),
-        tasks_(settings),
-        array_(world, roles, settings) {}
-
-  Seen run() {
-    Seen seen;
-    const double alone_seconds = seconds_alone(settings_);
-    peers_.barrier();
-    const std::array<std::int64_t, 1> nothing{};
-    world_.send(nothing, roles_.serving_rank(peers_.rank()), begin_tag);
-    peers_.barrier();
-    const double begin_seconds = MPI_Wtime();
-    const std::int64_t done = do_tasks();
-    array_.fence();
-    peers_.barrier();
-    seen.seconds = MPI_Wtime() - begin_seconds;
-    array_.finish();
-    seen.gets = array_.gets();
-    seen.additions = array_.additions();
-    seen.others = array_.others();
-    seen.computing_seconds = computing_seconds_;
-    seen.computing_alone_seconds = static_cast<double>(done) * alone_seconds;
-    for (std::int64_t task = peers_.rank(); task < tasks_.count(); task += peers_.size())
-      seen.expected_checksum += tasks_.contribution(task);
-    return seen;
-  }
-
- private:
-  // Returns how many fell to this process.
-  std::int64_t do_tasks() {
-    const auto elements = static_cast<std::size_t>(settings_.block * settings_.block);
-    std::vector<double> block(elements), sum(elements);
-    std::int64_t done = 0;
-    for (std::int64_t task = first(); task < tasks_.count(); task = after(task)) {
-      std::ranges::fill(sum, 0.0);
-      for (std::int64_t which = 0; which < settings_.gets; ++which) {
-        array_.get(tasks_.patch(task, which), block);
-        std::ranges::transform(sum, block, sum.begin(), std::plus<>());
-      }
-      const double begin_seconds = MPI_Wtime();
-      program::compute(sum, settings_.rounds());
-      computing_seconds_ += MPI_Wtime() - begin_seconds;
-      array_.add(tasks_.patch(task, settings_.gets), sum);
-      ++done;
+Seen compute(Communicator& world, Communicator& peers, const Roles& roles, const Settings& settings) {
+  const Tasks tasks(settings);
+  DistributedArray array(world, roles, settings);
+  const auto elements = static_cast<std::size_t>(settings.block * settings.block);
+  std::vector<double> block(elements), sum(elements);
+  Seen seen{.computing_seconds = 0};
+  const double alone_seconds = seconds_alone(settings);
+  peers.barrier();
+  const std::array<std::int64_t, 1> nothing{};
+  world.send(nothing, roles.serving_rank(peers.rank()), begin_tag);
+  peers.barrier();
+  const double begin_seconds = MPI_Wtime();
+  const auto next_task = [&](std::int64_t in_turn) {
+    return settings.balance == Balance::counter ? array.next_task() : in_turn;
+  };
+  std::int64_t done = 0;
+  for (auto task = next_task(peers.rank()); task < tasks.count(); task = next_task(task + peers.size())) {
+    std::ranges::fill(sum, 0.0);
+    for (std::int64_t which = 0; which < settings.gets; ++which) {
+      array.get(tasks.patch(task, which), block);
+      std::ranges::transform(sum, block, sum.begin(), std::plus<>());
     }
-    return done;
+    const double computing_begin_seconds = MPI_Wtime();
+    program::compute(sum, settings.rounds());
+    seen.computing_seconds += MPI_Wtime() - computing_begin_seconds;
+    array.add(tasks.patch(task, settings.gets), sum);
+    ++done;
   }
-
-  std::int64_t first() { return settings_.balance == Balance::counter ? array_.next_task() : peers_.rank(); }
-  std::int64_t after(std::int64_t task) {
-    return settings_.balance == Balance::counter ? array_.next_task() : task + peers_.size();
-  }
-
-  Communicator& world_;
-  Communicator& peers_;
-  Roles roles_;
-  Settings settings_;
-  Tasks tasks_;
-  DistributedArray array_;
-  double computing_seconds_ = 0;
-};
+  array.fence();
+  peers.barrier();
+  seen.seconds = MPI_Wtime() - begin_seconds;
+  array.finish();
+  seen.waits = array.waits();
+  seen.computing_alone_seconds = static_cast<double>(done) * alone_seconds;
+  for (std::int64_t task = peers.rank(); task < tasks.count(); task += peers.size())
+    seen.expected_checksum += tasks.contribution(task);
+  return seen;
+}
 
 Seen serve(Communicator& world, const Roles& roles, const Settings& settings) {
   Server server(world, roles, settings);
@@ -142,10 +113,10 @@ double mean(std::span<const double> values) {
 
 std::vector<Figure> figures(Communicator& world, const Settings& settings, int pairs, const Seen& seen) {
   const double seconds = world.most(seen.seconds);
-  const double gets = world.sum(static_cast<double>(seen.gets.count));
-  const double get_seconds = world.sum(seen.gets.seconds);
-  const double add_seconds = world.sum(seen.additions.seconds);
-  const double other_seconds = world.sum(seen.others.seconds);
+  const double gets = world.sum(static_cast<double>(seen.waits.gets.count));
+  const double get_seconds = world.sum(seen.waits.gets.seconds);
+  const double add_seconds = world.sum(seen.waits.additions.seconds);
+  const double other_seconds = world.sum(seen.waits.others.seconds);
   const double block_bytes = static_cast<double>(settings.block * settings.block) * sizeof(double);
   const double all_seconds = seconds * pairs;
   const double efficiency = mean(world.gather(seen.computing_alone_seconds / seen.computing_seconds));
@@ -153,7 +124,7 @@ std::vector<Figure> figures(Communicator& world, const Settings& settings, int p
   return {{"gets", gets / seconds, "1/s"},
           {"fetched", gets * block_bytes / seconds, "B/s"},
           {"a get", get_seconds / gets, "s"},
-          {"the slowest get", world.most(seen.gets.slowest_seconds), "s"},
+          {"the slowest get", world.most(seen.waits.gets.slowest_seconds), "s"},
           {"time in gets", get_seconds / all_seconds, "share"},
           {"time in additions", add_seconds / all_seconds, "share"},
           {"time for tasks and fences", other_seconds / all_seconds, "share"},
@@ -191,12 +162,12 @@ class DataServer final : public program::Application {
       seen = serve(world, roles, settings_);
     } else {
       world.barrier();  // every server has its columns
-      seen = ComputingProcess(world, peers, roles, settings_).run();
+      seen = compute(world, peers, roles, settings_);
     }
     Outcome outcome;
     outcome.seconds = seen.seconds;
     outcome.communication_seconds =
-        serves ? none : seen.gets.seconds + seen.additions.seconds + seen.others.seconds;
+        serves ? none : seen.waits.gets.seconds + seen.waits.additions.seconds + seen.waits.others.seconds;
     outcome.iterations = static_cast<int>(settings_.tasks);
     outcome.million_operations =
         1e-6 * settings_.operations_per_task() * static_cast<double>(settings_.tasks);

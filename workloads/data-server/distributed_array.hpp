@@ -27,6 +27,11 @@ struct Tally {
   }
 };
 
+struct Waits {
+  Tally gets{}, additions{};
+  Tally others{};  // for numbers of tasks and for the fence
+};
+
 class Stopwatch {
  public:
   explicit Stopwatch(Tally& tally) : tally_(tally), begin_seconds_(MPI_Wtime()) {}
@@ -56,7 +61,7 @@ class DistributedArray {
 
   // Into `block`, column by column.
   void get(const Patch& patch, std::span<double> block) {
-    const Stopwatch watch(gets_);
+    const Stopwatch watch(waits_.gets);
     pending_.clear();
     // All servers are asked before any answer is waited for; an answer has a place before it is asked for.
     distribution_.for_each_part(patch, [&](int server, const Patch& part) {
@@ -70,7 +75,7 @@ class DistributedArray {
   }
 
   void add(const Patch& patch, std::span<const double> block) {
-    const Stopwatch watch(additions_);
+    const Stopwatch watch(waits_.additions);
     pending_.clear();
     distribution_.for_each_part(patch, [&](int server, const Patch& part) {
       ask(server, {Request::Kind::add, part});
@@ -81,7 +86,7 @@ class DistributedArray {
   }
 
   std::int64_t next_task() {
-    const Stopwatch watch(others_);
+    const Stopwatch watch(waits_.others);
     std::array<std::int64_t, 1> answer{};
     std::array pending{world_.receive_later(answer, roles_.serving_rank(0), answer_tag)};
     ask(0, {Request::Kind::next});
@@ -91,7 +96,7 @@ class DistributedArray {
 
   // Until the servers have done all that this process has asked for.
   void fence() {
-    const Stopwatch watch(others_);
+    const Stopwatch watch(waits_.others);
     std::vector<std::int64_t> answers(static_cast<std::size_t>(distribution_.servers()));
     pending_.clear();
     for (int server = 0; server < distribution_.servers(); ++server) {
@@ -106,10 +111,7 @@ class DistributedArray {
     for (int server = 0; server < distribution_.servers(); ++server) ask(server, {Request::Kind::finish});
   }
 
-  const Tally& gets() const { return gets_; }
-  const Tally& additions() const { return additions_; }
-  // Of tasks' numbers, and of the fence.
-  const Tally& others() const { return others_; }
+  const Waits& waits() const { return waits_; }
 
  private:
   void ask(int server, const Request& request) {
@@ -121,7 +123,7 @@ class DistributedArray {
   Distribution distribution_;
   Waiter waiter_;
   std::vector<MPI_Request> pending_;
-  Tally gets_, additions_, others_;
+  Waits waits_;
 };
 
 }  // namespace crosscut::data_server
