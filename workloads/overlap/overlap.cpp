@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "overlap/routes.hpp"
@@ -142,10 +143,8 @@ class Bench {
     return times;
   }
 
-  // Of those with both, by the first method.
-  double seconds() const { return seconds_; }
-  double communication_seconds() const { return communication_seconds_; }
-  double operations() const { return operations_; }
+  // Times and operations of this rank, while it did both by the first method.
+  const Outcome& outcome() const { return outcome_; }
   std::vector<npb::Check> checks() {
     const double series = warm_up_exchanges + 3.0 * several * static_cast<double>(settings_.exchanges);
     const double expected = route_.from ? series * static_cast<double>(settings_.sizes.size()) : 0;
@@ -166,9 +165,9 @@ class Bench {
     const double communicated_before = world_.seconds();
     const double each = run_several(exchanger, Doing::both, rounds);
     const auto steps = static_cast<double>(exchanger.steps() * several);
-    seconds_ += each * steps;
-    communication_seconds_ += std::min(world_.seconds() - communicated_before, each * steps);
-    if (route_.computes) operations_ += worker_.operations(rounds) * steps;
+    outcome_.seconds += each * steps;
+    outcome_.communication_seconds += std::min(world_.seconds() - communicated_before, each * steps);
+    if (route_.computes) outcome_.million_operations += 1e-6 * worker_.operations(rounds) * steps;
     return each;
   }
 
@@ -210,7 +209,7 @@ class Bench {
   Route route_;
   Worker worker_;
   double round_seconds_ = 0, workers_ = 0;
-  double seconds_ = 0, communication_seconds_ = 0, operations_ = 0;
+  Outcome outcome_;
   std::int64_t received_ = 0, wrong_ = 0;
 };
 
@@ -242,19 +241,19 @@ class Overlap final : public program::Application {
   std::string unsuitable(int ranks) const override { return overlap::unsuitable(settings_, ranks); }
   Outcome run(Communicator& world) override {
     Bench bench(world, settings_);
-    Outcome outcome;
+    std::vector<Figure> figures;
     std::string sizes;
     for (const std::int64_t bytes : settings_.sizes) {
-      add_figures(outcome.figures, bench.measure(bytes), bytes, settings_.pattern != Pattern::bystander);
+      add_figures(figures, bench.measure(bytes), bytes, settings_.pattern != Pattern::bystander);
       sizes += (sizes.empty() ? "" : ", ") + program::size_text(bytes);
     }
-    outcome.seconds = bench.seconds();
-    outcome.communication_seconds = bench.communication_seconds();
+    Outcome outcome = bench.outcome();
     outcome.iterations = static_cast<int>(settings_.exchanges);
-    outcome.million_operations = 1e-6 * world.sum(bench.operations());
+    outcome.million_operations = world.sum(outcome.million_operations);
     outcome.size = "messages of " + sizes;
     outcome.layout = std::string(pattern_words[static_cast<std::size_t>(settings_.pattern)]);
     outcome.checks = bench.checks();
+    outcome.figures = std::move(figures);
     return outcome;
   }
 
