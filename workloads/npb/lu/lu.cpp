@@ -118,7 +118,7 @@ class Solver {
       return away;
     });
   }
-  double surface() { return surface_integral(world_, domain_, u_); }
+  double surface() { return SurfaceIntegral(world_, domain_, u_).find(); }
 
  private:
   using Solution = State(double x, double y, double z);
