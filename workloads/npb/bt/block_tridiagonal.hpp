@@ -11,7 +11,7 @@ using namespace multipartition;
 
 struct BlockTridiagonal {
   static constexpr Index carried = 1;
-  static constexpr std::size_t uppers = components * components;  // the block right of the diagonal, by rows
+  static constexpr std::size_t uppers = std::size_t{components} * components;  // the block right of the diagonal, by rows
   static constexpr bool room = true;
   using SystemRow = Row<uppers>;
 
