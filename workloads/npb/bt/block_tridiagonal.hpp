@@ -11,7 +11,8 @@ using namespace multipartition;
 
 struct BlockTridiagonal {
   static constexpr Index carried = 1;
-  static constexpr std::size_t uppers = std::size_t{components} * components;  // the block right of the diagonal, by rows
+  // The block right of the diagonal, by rows.
+  static constexpr std::size_t uppers = std::size_t{components} * components;
   static constexpr bool room = true;
   using SystemRow = Row<uppers>;
 
