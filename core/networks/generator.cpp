@@ -24,12 +24,7 @@ std::span<const GeneratorInfo* const> all_generators() {
 }
 
 const GeneratorInfo& find_generator(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const GeneratorInfo* generator : all_generators()) {
-    if (generator->name == name) return *generator;
-    names.push_back(generator->name);
-  }
-  throw UsageError("unknown generator " + shown(name) + suggestion(name, names));
+  return find_named(all_generators(), "generator", name);
 }
 
 void check_room(double hosts, double switches, double links, std::int64_t vertices_max) {

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/fd.hpp"
 #include "base/line_buffer.hpp"
-#include "base/pipe.hpp"
 #include "launch/launch.hpp"
 #include "launch/node_report.hpp"
 #include "launch/spawn_tree.hpp"

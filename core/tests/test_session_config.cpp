@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "base/pipe.hpp"
+#include "base/fd.hpp"
 #include "session/session_config.hpp"
 #include "tests/check.hpp"
 

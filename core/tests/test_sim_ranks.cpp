@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "base/fd.hpp"
 #include "base/file.hpp"
-#include "base/pipe.hpp"
 #include "launch/launch.hpp"
 #include "program/moved_bytes.hpp"
 #include "store/summary.hpp"

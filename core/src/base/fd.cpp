@@ -1,8 +1,10 @@
 #include "base/fd.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -26,6 +28,21 @@ int milliseconds_left(Deadline deadline) {
 void Fd::reset(int fd) {
   if (fd_ >= 0) ::close(fd_);
   fd_ = fd;
+}
+
+Pipe make_pipe() {
+  std::array<int, 2> fds{};
+  if (::pipe2(fds.data(), O_CLOEXEC) != 0) throw_errno("making a pipe");
+  return {Fd(fds[0]), Fd(fds[1])};
+}
+
+void make_non_blocking(const Fd& fd) {
+  if (::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK) != 0)
+    throw_errno("making a pipe non-blocking");
+}
+
+void write_once(int fd, std::string_view text) {
+  [[maybe_unused]] const auto written = ::write(fd, text.data(), text.size());
 }
 
 void throw_errno(std::string_view doing) { throw RunError(std::string(doing) + ": " + std::strerror(errno)); }

@@ -32,4 +32,13 @@ class Fd {
   int fd_ = -1;
 };
 
+struct Pipe {
+  Fd read, write;  // both closed on exec
+};
+Pipe make_pipe();  // throws RunError
+void make_non_blocking(const Fd& fd);
+
+// Writes in one call, so that lines of several processes do not mix. Ignores errors: nobody is left to hear.
+void write_once(int fd, std::string_view text);
+
 }  // namespace crosscut

@@ -1,13 +1,11 @@
 #include "base/file.hpp"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 namespace crosscut {
 namespace {
@@ -36,20 +34,6 @@ std::string_view advice(int error) {
   }
 }
 
-int flags_of(File::Mode mode) {
-  switch (mode) {
-    case File::Mode::read:
-      return O_RDONLY;
-    case File::Mode::update:
-      return O_RDWR;
-    case File::Mode::create:
-      return O_RDWR | O_CREAT | O_TRUNC;
-    case File::Mode::directory:
-      return O_RDONLY | O_DIRECTORY;
-  }
-  __builtin_unreachable();
-}
-
 }  // namespace
 
 void throw_file_error(std::string_view doing, const fs::path& path, int error) {
@@ -60,21 +44,14 @@ void throw_file_error(std::string_view doing, const fs::path& path, int error) {
 File::File(fs::path path, Mode mode) : path_(std::move(path)) {
   constexpr mode_t permissions = 0666;  // minus the umask, as for every new file
   do {
-    fd_ = ::open(path_.c_str(), flags_of(mode) | O_CLOEXEC, permissions);
-  } while (fd_ < 0 && errno == EINTR);
-  if (fd_ < 0) throw_file_error(mode == Mode::create ? "create" : "open", path_, errno);
-}
-
-File::File(File&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
-
-// Ignores errors: data that must survive was synced before.
-File::~File() {
-  if (fd_ >= 0) ::close(fd_);
+    fd_.reset(::open(path_.c_str(), static_cast<int>(mode) | O_CLOEXEC, permissions));
+  } while (!fd_ && errno == EINTR);
+  if (!fd_) throw_file_error(mode == Mode::create ? "create" : "open", path_, errno);
 }
 
 void File::write_at(std::span<const std::byte> bytes, std::int64_t offset) {
   while (!bytes.empty()) {
-    const ssize_t written = ::pwrite(fd_, bytes.data(), bytes.size(), offset);
+    const ssize_t written = ::pwrite(fd_.get(), bytes.data(), bytes.size(), offset);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) throw_file_error("write", path_, written < 0 ? errno : ENOSPC);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -84,7 +61,7 @@ void File::write_at(std::span<const std::byte> bytes, std::int64_t offset) {
 
 void File::read_at(std::span<std::byte> bytes, std::int64_t offset) const {
   while (!bytes.empty()) {
-    const ssize_t got = ::pread(fd_, bytes.data(), bytes.size(), offset);
+    const ssize_t got = ::pread(fd_.get(), bytes.data(), bytes.size(), offset);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_file_error("read", path_, errno);
     if (got == 0)
@@ -97,17 +74,17 @@ void File::read_at(std::span<std::byte> bytes, std::int64_t offset) const {
 
 std::int64_t File::size() const {
   struct stat status {};
-  if (::fstat(fd_, &status) != 0) throw_file_error("examine", path_, errno);
+  if (::fstat(fd_.get(), &status) != 0) throw_file_error("examine", path_, errno);
   return status.st_size;
 }
 
 void File::sync() {
-  if (::fdatasync(fd_) == 0) return;
+  if (::fdatasync(fd_.get()) == 0) return;
   // Some file systems cannot sync a directory and need not: they return EINVAL.
   if (errno != EINVAL) throw_file_error("write", path_, errno);
 }
 
-bool File::lock() { return ::flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+bool File::lock() { return ::flock(fd_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 void sync_directory(const fs::path& directory) { File(directory, File::Mode::directory).sync(); }
 

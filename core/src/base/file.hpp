@@ -1,6 +1,8 @@
 // Files of a run on disk. Positioned reads and writes transfer everything or name the file and the cause.
 #pragma once
 
+#include <fcntl.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +12,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/fd.hpp"
 
 namespace crosscut {
 
@@ -18,12 +21,14 @@ namespace crosscut {
 
 class File {
  public:
-  enum class Mode : std::uint8_t { read, update, create, directory };
+  enum class Mode {
+    read = O_RDONLY,
+    update = O_RDWR,
+    create = O_RDWR | O_CREAT | O_TRUNC,
+    directory = O_RDONLY | O_DIRECTORY,
+  };
 
   File(std::filesystem::path path, Mode mode);
-  File(File&& other) noexcept;
-  File& operator=(File&&) = delete;
-  ~File();
 
   void write_at(std::span<const std::byte> bytes, std::int64_t offset);
   // Throws RunError if the file ends early.
@@ -37,7 +42,7 @@ class File {
 
  private:
   std::filesystem::path path_;
-  int fd_ = -1;
+  Fd fd_;  // closed without looking for errors: data that must survive was synced before
 };
 
 void sync_directory(const std::filesystem::path& directory);

@@ -49,12 +49,12 @@ class Value {
   const std::string& string() const;
   const Array& array() const;
   const Object& object() const;
-  Array& array();
-  Object& object();
+  Array& array() { return const_cast<Array&>(std::as_const(*this).array()); }
+  Object& object() { return const_cast<Object&>(std::as_const(*this).object()); }
 
   // Access members of an object. `find` returns nullptr if absent; `at` throws UsageError that names the key.
   const Value* find(std::string_view key) const;
-  Value* find(std::string_view key);
+  Value* find(std::string_view key) { return const_cast<Value*>(std::as_const(*this).find(key)); }
   const Value& at(std::string_view key) const;
   // Adds or replaces a member; turns null into an object.
   Value& set(std::string_view key, Value value);
@@ -62,6 +62,10 @@ class Value {
   friend bool operator==(const Value&, const Value&) = default;
 
  private:
+  [[noreturn]] void refuse(const char* expected) const;
+  template <typename T>
+  const T& as(const char* expected) const;
+
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> data_;
 };
 

@@ -11,76 +11,43 @@
 namespace crosscut::json {
 namespace {
 
-const char* kind_of(const Value& value) {
-  if (value.is_null()) return "null";
-  if (value.is_boolean()) return "a boolean";
-  if (value.is_number()) return "a number";
-  if (value.is_string()) return "a string";
-  return value.is_array() ? "an array" : "an object";
-}
-
-[[noreturn]] void refuse(const char* expected, const Value& found) {
-  throw UsageError(std::string("expected ") + expected + ", found " + kind_of(found));
-}
-
 // The range is half-open because 2^63 is a double and the largest std::int64_t is not.
 bool fits_integer(double value) { return value >= -0x1p63 && value < 0x1p63 && std::trunc(value) == value; }
 
 }  // namespace
 
-bool Value::boolean() const {
-  if (const auto* value = std::get_if<bool>(&data_)) return *value;
-  refuse("true or false", *this);
+void Value::refuse(const char* expected) const {
+  constexpr std::array kinds{"null",     "a boolean", "a number", "a number",
+                             "a string", "an array",  "an object"};  // in the order of data_
+  throw UsageError(std::string("expected ") + expected + ", found " + kinds[data_.index()]);
 }
 
+template <typename T>
+const T& Value::as(const char* expected) const {
+  if (const T* value = std::get_if<T>(&data_)) return *value;
+  refuse(expected);
+}
+
+bool Value::boolean() const { return as<bool>("true or false"); }
+const std::string& Value::string() const { return as<std::string>("a string"); }
+const Array& Value::array() const { return as<Array>("an array"); }
+const Object& Value::object() const { return as<Object>("an object"); }
+
 std::int64_t Value::integer() const {
-  if (const auto* value = std::get_if<std::int64_t>(&data_)) return *value;
   if (const auto* value = std::get_if<double>(&data_)) {
     if (fits_integer(*value)) return static_cast<std::int64_t>(*value);
     throw UsageError("expected an integer, found " + write(*this));
   }
-  refuse("an integer", *this);
+  return as<std::int64_t>("an integer");
 }
 
 double Value::number() const {
-  if (const auto* value = std::get_if<double>(&data_)) return *value;
-  if (const auto* value = std::get_if<std::int64_t>(&data_)) return static_cast<double>(*value);
-  refuse("a number", *this);
-}
-
-const std::string& Value::string() const {
-  if (const auto* value = std::get_if<std::string>(&data_)) return *value;
-  refuse("a string", *this);
-}
-
-const Array& Value::array() const {
-  if (const auto* value = std::get_if<Array>(&data_)) return *value;
-  refuse("an array", *this);
-}
-
-const Object& Value::object() const {
-  if (const auto* value = std::get_if<Object>(&data_)) return *value;
-  refuse("an object", *this);
-}
-
-Array& Value::array() {
-  if (auto* value = std::get_if<Array>(&data_)) return *value;
-  refuse("an array", *this);
-}
-
-Object& Value::object() {
-  if (auto* value = std::get_if<Object>(&data_)) return *value;
-  refuse("an object", *this);
+  if (is_integer()) return static_cast<double>(integer());
+  return as<double>("a number");
 }
 
 const Value* Value::find(std::string_view key) const {
   const Object& members = object();
-  const auto found = std::ranges::find(members, key, &Object::value_type::first);
-  return found == members.end() ? nullptr : &found->second;
-}
-
-Value* Value::find(std::string_view key) {
-  Object& members = object();
   const auto found = std::ranges::find(members, key, &Object::value_type::first);
   return found == members.end() ? nullptr : &found->second;
 }

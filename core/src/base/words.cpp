@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
-#include <vector>
 
 namespace crosscut {
 namespace {
@@ -27,30 +26,35 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string joined(std::span<const std::string_view> names) {
-  std::string text;
-  for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
-  return text;
-}
-
 }  // namespace
 
 std::string shown(std::string_view text) {
   constexpr std::size_t shown_at_most = 80;
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string result = "\"";
   for (const char c : text.substr(0, shown_at_most)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
+    if (byte >= 0x20 && byte < 0x7f)
       result += c;
-    } else {
-      result += "\\x";
-      result += digits[byte >> 4];
-      result += digits[byte & 15];
-    }
+    else
+      result += "\\x" + hex({&byte, 1});
   }
   if (text.size() > shown_at_most) result += "...";
   return result + '"';
+}
+
+std::string hex(std::span<const std::uint8_t> bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) text.append({digits[byte >> 4], digits[byte & 15]});
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end; (end = text.find(separator)) != std::string_view::npos; text.remove_prefix(end + 1))
+    parts.push_back(text.substr(0, end));
+  parts.push_back(text);
+  return parts;
 }
 
 std::string suggestion(std::string_view wrong, std::span<const std::string_view> names) {

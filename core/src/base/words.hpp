@@ -1,17 +1,51 @@
 // Words in messages: user input made safe to print, and suggestions for misspelt names.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
 
 namespace crosscut {
 
 // Returns `text` in quotes, with control characters and bytes outside ASCII as \xNN, and cut if long.
 std::string shown(std::string_view text);
 
+// Returns two hexadecimal digits a byte.
+std::string hex(std::span<const std::uint8_t> bytes);
+
+// Returns the words with a separator between them.
+template <typename Words>
+std::string joined(const Words& words, std::string_view separator = ", ") {
+  std::string text;
+  bool is_first = true;
+  for (const auto& word : words) {
+    if (!std::exchange(is_first, false)) text += separator;
+    text += word;
+  }
+  return text;
+}
+
+// Returns the parts of `text` between separators, empty ones too; they point into `text`.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
 // Returns the names nearest to a misspelt one: "; did you mean \"aapc\"?" - or, if none is near, all of them:
 // "; there are aapc, pairs". The text starts with a semicolon so that it can be appended to any message.
 std::string suggestion(std::string_view wrong, std::span<const std::string_view> names);
+
+// Returns the entry with this name; throws UsageError with the nearest known names if there is none.
+template <typename Info>
+const Info& find_named(std::span<const Info* const> all, std::string_view kind, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Info* info : all) {
+    if (info->name == name) return *info;
+    names.push_back(info->name);
+  }
+  throw UsageError("unknown " + std::string(kind) + " " + shown(name) + suggestion(name, names));
+}
 
 }  // namespace crosscut

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/memory.hpp"
 #include "base/sha256.hpp"
+#include "base/words.hpp"
 #include "measure/machine.hpp"
 #include "session/messages.hpp"
 
@@ -23,15 +24,6 @@ constexpr double accepting_seconds = 0.1;
 
 // As for measuring ranks: the conductor pings every half time-out.
 double silence_seconds(const session::RankSetup& setup) { return 2 * setup.timeout_seconds + 5; }
-
-std::string hex_of(const Digest& digest) {
-  std::string text;
-  for (const std::uint8_t byte : digest) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
-  return text;
-}
 
 // True if the range was never written, so that there is nothing to keep. False also if the file system cannot
 // tell.
@@ -268,7 +260,7 @@ void CloneWorker::read_all(const std::stop_token& stop) {
          to_json(Standing{.received_bytes = counts.received_bytes,
                           .kept_bytes = counts.kept_bytes,
                           .checked_bytes = checked_bytes_,
-                          .sha256 = hex_of(sum.finish()),
+                          .sha256 = hex(sum.finish()),
                           .has_changed = source_ && !is_unchanged(*source_, source_status_)}));
 }
 

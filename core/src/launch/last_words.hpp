@@ -3,10 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace crosscut::launch {
 
@@ -15,19 +14,12 @@ class LastWords {
   // Reports go through a pipe that may not be drained yet, so many ranks' words must fit in it.
   static constexpr std::size_t bytes_max = 500;
 
-  LastWords();  // before the fork; throws RunError
-  LastWords(LastWords&& other) noexcept : page_(std::exchange(other.page_, {})) {}
-  LastWords& operator=(LastWords&& other) noexcept {
-    std::swap(page_, other.page_);
-    return *this;
-  }
-  ~LastWords();
-
+  LastWords();                            // before the fork; throws RunError
   void say(std::string_view text) const;  // called by the rank; cut at bytes_max
   std::string heard() const;              // by its launcher, after its end: one printable line; empty: none
 
  private:
-  std::span<char> page_;
+  std::shared_ptr<char[]> page_;  // of bytes_max
 };
 
 }  // namespace crosscut::launch

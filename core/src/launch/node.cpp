@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "base/pipe.hpp"
+#include "base/fd.hpp"
 #include "measure/machine.hpp"
 #include "measure/pinning.hpp"
 #include "session/resolve_interface.hpp"

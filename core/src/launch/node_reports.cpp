@@ -3,26 +3,19 @@
 
 #include <string>
 
+#include "base/fd.hpp"
 #include "base/json.hpp"
 #include "launch/node.hpp"
 
 namespace crosscut::launch {
-namespace {
 
-// One call writes a whole line: rank 0 and ssh write to the same stream.
-void write_line(int fd, const std::string& line) {
-  [[maybe_unused]] const ssize_t written = ::write(fd, line.data(), line.size());
-}
-
-}  // namespace
-
-void Node::say(const std::string& text) const { write_line(STDERR_FILENO, "crosscut-core: " + text + "\n"); }
+void Node::say(const std::string& text) const { write_once(STDERR_FILENO, "crosscut-core: " + text + "\n"); }
 
 void Node::take_report(const NodeReport& report) {
   if (is_root_) return take_report_at_root(report);
   if (report.kind != NodeReport::Kind::up) failed_ = true;
   if (config_.reports)
-    write_line(streams_.events_fd, to_line(report));
+    write_once(streams_.events_fd, to_line(report));
   else if (report.kind != NodeReport::Kind::up)
     say(describe(report));
 }
@@ -48,7 +41,7 @@ void Node::take_report_at_root(const NodeReport& report) {
 
 void Node::tell_rank_0(const NodeReport& report) {
   for (Rank rank = report.first_rank; reports_ && rank < report.first_rank + report.count; ++rank)
-    write_line(reports_.get(), to_line({NodeReport::Kind::failed_rank, report.node, rank, 1, report.reason}));
+    write_once(reports_.get(), to_line({NodeReport::Kind::failed_rank, report.node, rank, 1, report.reason}));
 }
 
 void Node::check_start_up() {
@@ -66,7 +59,7 @@ void Node::tell_unreachable() {
     say(describe(report));
   }
   const json::Value error = json::Object{{"event", "error"}, {"message", text}, {"kind", "run"}};
-  write_line(streams_.events_fd, json::write(error) + "\n" + "{\"event\": \"ended\"}\n");
+  write_once(streams_.events_fd, json::write(error) + "\n" + "{\"event\": \"ended\"}\n");
 }
 
 }  // namespace crosscut::launch

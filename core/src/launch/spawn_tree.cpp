@@ -11,7 +11,7 @@
 #include <cerrno>
 
 #include "base/error.hpp"
-#include "base/pipe.hpp"
+#include "base/fd.hpp"
 #include "launch/rank_process.hpp"
 
 namespace crosscut::launch {
@@ -39,14 +39,12 @@ std::string quoted(const std::string& word) {
   ::dup2(out.get(), STDOUT_FILENO);
   ::dup2(err.get(), STDERR_FILENO);
   ::execvp(arguments.front(), arguments.data());
-  const std::string text = "cannot run " + words.front() + ": " + ::strerror(errno) + "\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  write_once(STDERR_FILENO, "cannot run " + words.front() + ": " + ::strerror(errno) + "\n");
   ::_exit(127);
 }
 
 void write_error_line(const std::string& host, const std::string& line) {
-  const std::string text = host + ": " + line + "\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  write_once(STDERR_FILENO, host + ": " + line + "\n");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "base/sha256.hpp"
+#include "base/words.hpp"
 #include "measure/adapter_counters.hpp"
 
 namespace crosscut::measure {
@@ -93,13 +94,7 @@ std::string node_id() {
   text += '\n' + host_name();
   const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
   const auto digest = Sha256().add(bytes).finish();
-  std::string id;
-  for (std::size_t i = 0; i < 8; ++i) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    id += digits[digest[i] >> 4];
-    id += digits[digest[i] & 15];
-  }
-  return id;
+  return hex(std::span(digest).first(8));
 }
 
 json::Value node_facts(std::span<const session::Address> interfaces) {

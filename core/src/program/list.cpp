@@ -1,5 +1,6 @@
 #include "program/list.hpp"
 
+#include <array>
 #include <cmath>
 
 #include "networks/generator.hpp"
@@ -8,36 +9,9 @@
 namespace crosscut::program {
 namespace {
 
-std::string_view kind_name(Parameter::Kind kind) {
-  switch (kind) {
-    case Parameter::Kind::integer:
-      return "integer";
-    case Parameter::Kind::real:
-      return "real";
-    case Parameter::Kind::bytes:
-      return "bytes";
-    case Parameter::Kind::seconds:
-      return "seconds";
-    case Parameter::Kind::rate:
-      return "rate";
-    case Parameter::Kind::boolean:
-      return "boolean";
-    case Parameter::Kind::choice:
-      return "choice";
-    case Parameter::Kind::ranks:
-      return "ranks";
-    case Parameter::Kind::pairs:
-      return "pairs";
-    case Parameter::Kind::text:
-      return "text";
-  }
-  return "text";
-}
-
-bool is_quantity(Parameter::Kind kind) {
-  return kind == Parameter::Kind::integer || kind == Parameter::Kind::real ||
-         kind == Parameter::Kind::bytes || kind == Parameter::Kind::seconds || kind == Parameter::Kind::rate;
-}
+// In the order of Parameter::Kind.
+constexpr std::array kind_names{"integer", "real",   "bytes", "seconds", "rate",
+                                "boolean", "choice", "ranks", "pairs",   "text"};
 
 // Writes 1 rather than 1.0 for the limit of a whole number.
 json::Value limit(double value) {
@@ -48,9 +22,9 @@ json::Value limit(double value) {
 
 json::Value describe(const Parameter& parameter) {
   json::Array choices(parameter.choices.begin(), parameter.choices.end());
-  const bool limited = is_quantity(parameter.kind);
+  const bool limited = parameter.kind <= Parameter::Kind::rate;
   return json::Object{{"name", parameter.name},
-                      {"kind", kind_name(parameter.kind)},
+                      {"kind", kind_names[static_cast<std::size_t>(parameter.kind)]},
                       {"unit", parameter.unit},
                       {"default", parameter.initial},
                       {"help", parameter.help},

@@ -1,9 +1,10 @@
 // The parsers of single values that parameters.hpp declares: numbers, quantities, lists of sizes.
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
@@ -30,19 +31,37 @@ struct Unit {
   std::string_view name;
   std::int64_t bytes;
 };
-constexpr std::array units = {
-    Unit{"", 1},
-    Unit{"B", 1},
-    Unit{"KB", 1'000},
-    Unit{"kB", 1'000},
-    Unit{"MB", 1'000'000},
-    Unit{"GB", 1'000'000'000},
-    Unit{"TB", 1'000'000'000'000},
-    Unit{"KiB", std::int64_t{1} << 10},
-    Unit{"MiB", std::int64_t{1} << 20},
-    Unit{"GiB", std::int64_t{1} << 30},
-    Unit{"TiB", std::int64_t{1} << 40},
+constexpr Unit byte_units[] = {
+    {"", 1},
+    {"B", 1},
+    {"KB", 1'000},
+    {"kB", 1'000},
+    {"MB", 1'000'000},
+    {"GB", 1'000'000'000},
+    {"TB", 1'000'000'000'000},
+    {"KiB", std::int64_t{1} << 10},
+    {"MiB", std::int64_t{1} << 20},
+    {"GiB", std::int64_t{1} << 30},
+    {"TiB", std::int64_t{1} << 40},
 };
+
+using Factors = std::map<std::string_view, double>;
+const Factors seconds_of_unit{{"", 1},  {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},
+                              {"s", 1}, {"min", 60},  {"h", 3600}};
+// Prefixes are decimal here: no link was ever sold by the Mibit/s.
+const Factors bits_of_unit{{"bit/s", 1},     {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9},
+                           {"Tbit/s", 1e12}, {"B/s", 8},      {"kB/s", 8e3},   {"KB/s", 8e3},
+                           {"MB/s", 8e6},    {"GB/s", 8e9},   {"TB/s", 8e12}};
+
+// Reads a number and the unit behind it, which begins at `end`; nullopt if either is unknown.
+std::optional<double> quantity(std::string_view word, std::size_t end, const Factors& units) {
+  const auto unit = units.find(trimmed(word.substr(std::min(word.size(), end))));
+  double value = 0;
+  if (unit == units.end() || !read_number(word.substr(0, end), value)) return std::nullopt;
+  value *= unit->second;
+  if (!std::isfinite(value)) return std::nullopt;
+  return value;
+}
 
 [[noreturn]] void not_bytes(std::string_view text) {
   throw UsageError(
@@ -98,54 +117,34 @@ std::int64_t parse_bytes(std::string_view text) {
   const std::string_view digits =
       word.substr(0, std::min(word.size(), word.find_first_not_of("0123456789.")));
   const std::string_view name = trimmed(word.substr(digits.size()));
-  const auto* const unit = std::ranges::find(units, name, &Unit::name);
+  const auto* const unit = std::ranges::find(byte_units, name, &Unit::name);
   const auto point = digits.find('.');
   const std::string_view whole = digits.substr(0, point);
   const std::string_view fraction = point == std::string_view::npos ? "" : digits.substr(point + 1);
   const bool has_digit = !whole.empty() || !fraction.empty();
-  if (unit == units.end() || !has_digit || fraction.find('.') != std::string_view::npos) not_bytes(text);
+  if (unit == std::end(byte_units) || !has_digit || fraction.find('.') != std::string_view::npos)
+    not_bytes(text);
   return exact_product(text, whole, fraction, unit->bytes);
 }
 
 double parse_seconds(std::string_view text) {
-  struct Span {
-    std::string_view name;
-    double seconds;
-  };
-  static constexpr std::array spans = {Span{"", 1},  Span{"ns", 1e-9}, Span{"us", 1e-6}, Span{"ms", 1e-3},
-                                       Span{"s", 1}, Span{"min", 60},  Span{"h", 3600}};
   const std::string_view word = trimmed(text);
-  const auto end = std::min(word.size(), word.find_last_of("0123456789.") + 1);
-  const auto* const span = std::ranges::find(spans, trimmed(word.substr(end)), &Span::name);
-  double value = 0;
-  if (span == spans.end() || end == 0 || !read_number(word.substr(0, end), value) ||
-      !std::isfinite(value * span->seconds) || value < 0)
+  const auto value = quantity(word, word.find_last_of("0123456789.") + 1, seconds_of_unit);
+  if (!value || *value < 0)
     throw UsageError(shown(text) +
                      " is not a duration; write 30, 5ms or 2min; units are ns, us, ms, s, min, h");
-  return value * span->seconds;
+  return *value;
 }
 
 double parse_rate(std::string_view text) {
-  struct Speed {
-    std::string_view name;
-    double bits_per_second;
-  };
-  // Prefixes are decimal here: no link was ever sold by the Mibit/s.
-  static constexpr std::array speeds = {Speed{"bit/s", 1},    Speed{"kbit/s", 1e3},  Speed{"Mbit/s", 1e6},
-                                        Speed{"Gbit/s", 1e9}, Speed{"Tbit/s", 1e12}, Speed{"B/s", 8},
-                                        Speed{"kB/s", 8e3},   Speed{"KB/s", 8e3},    Speed{"MB/s", 8e6},
-                                        Speed{"GB/s", 8e9},   Speed{"TB/s", 8e12}};
   const std::string_view word = trimmed(text);
-  const auto end = std::min(word.size(), word.find_first_not_of("0123456789."));
-  const auto* const speed = std::ranges::find(speeds, trimmed(word.substr(end)), &Speed::name);
-  double value = 0;
-  if (speed == speeds.end() || !read_number(word.substr(0, end), value) ||
-      !std::isfinite(value * speed->bits_per_second))
+  const auto value = quantity(word, word.find_first_not_of("0123456789."), bits_of_unit);
+  if (!value)
     throw UsageError(
         shown(text) +
         " is not a rate; write \"100 Mbit/s\" or \"12.5 MB/s\"; units are bit/s, kbit/s, Mbit/s, "
         "Gbit/s, Tbit/s and B/s, kB/s, MB/s, GB/s, TB/s");
-  return value * speed->bits_per_second;
+  return *value;
 }
 
 std::pair<double, std::string> parse_price(std::string_view text) {
@@ -163,14 +162,11 @@ std::pair<double, std::string> parse_price(std::string_view text) {
 
 std::vector<std::int64_t> parse_sizes(std::string_view text) {
   std::vector<std::int64_t> sizes;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const auto comma = std::min(text.size(), text.find(',', start));
-    sizes.push_back(parse_bytes(text.substr(start, comma - start)));
+  for (const std::string_view size : split(text, ',')) {
+    sizes.push_back(parse_bytes(size));
     if (std::count(sizes.begin(), sizes.end(), sizes.back()) > 1)
       throw UsageError("size " + std::to_string(sizes.back()) + " is named twice in " + shown(text));
     if (sizes.size() > most_sizes) throw UsageError("more than " + std::to_string(most_sizes) + " sizes");
-    start = comma + 1;
   }
   return sizes;
 }

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "base/error.hpp"
 #include "base/words.hpp"
 
 namespace crosscut::patterns {
@@ -13,34 +12,6 @@ namespace crosscut::patterns {
 
 namespace crosscut::program {
 
-std::string_view name_of(PatternShape shape) {
-  switch (shape) {
-    case PatternShape::dense:
-      return "dense";
-    case PatternShape::sweep:
-      return "sweep";
-    case PatternShape::loaded:
-      return "loaded";
-    case PatternShape::victims:
-      return "victims";
-    case PatternShape::streams:
-      return "streams";
-  }
-  return "dense";
-}
-
-std::string_view name_of(Evaluation evaluation) {
-  switch (evaluation) {
-    case Evaluation::none:
-      return "";
-    case Evaluation::at_shared_sizes:
-      return "shared sizes";
-    case Evaluation::at_own_sizes:
-      return "own sizes";
-  }
-  return "";
-}
-
 std::span<const PatternInfo* const> patterns() {
 #define CROSSCUT_PATTERN(id) &patterns::pattern_##id,
   static constexpr std::array all = {
@@ -50,13 +21,6 @@ std::span<const PatternInfo* const> patterns() {
   return all;
 }
 
-const PatternInfo& find_pattern(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const PatternInfo* pattern : patterns()) {
-    if (pattern->name == name) return *pattern;
-    names.push_back(pattern->name);
-  }
-  throw UsageError("unknown pattern " + shown(name) + suggestion(name, names));
-}
+const PatternInfo& find_pattern(std::string_view name) { return find_named(patterns(), "pattern", name); }
 
 }  // namespace crosscut::program

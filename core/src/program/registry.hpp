@@ -1,6 +1,7 @@
 // The registry of patterns and backends. Each is one file and one line in a .def file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -30,12 +31,18 @@ enum class PatternShape : std::uint8_t {
   victims,  // the same messages under several conditions, which phase labels name: their slowdown
   streams,  // senders share receivers: rate of each stream and each phase
 };
-std::string_view name_of(PatternShape shape);
+constexpr std::array<std::string_view, 5> shape_names{"dense", "sweep", "loaded", "victims", "streams"};
+constexpr std::string_view name_of(PatternShape shape) {
+  return shape_names[static_cast<std::size_t>(shape)];
+}
 
 // States if `crosscut evaluate` measures the pattern, and at which sizes: those that dense patterns share, or
 // its own.
 enum class Evaluation : std::uint8_t { none, at_shared_sizes, at_own_sizes };
-std::string_view name_of(Evaluation evaluation);
+constexpr std::array<std::string_view, 3> evaluation_names{"", "shared sizes", "own sizes"};
+constexpr std::string_view name_of(Evaluation evaluation) {
+  return evaluation_names[static_cast<std::size_t>(evaluation)];
+}
 
 struct PatternInfo {
   std::string_view name;     // "simple-pairwise"

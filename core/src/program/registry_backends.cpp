@@ -2,7 +2,6 @@
 // patterns links no backend.
 #include <array>
 
-#include "base/error.hpp"
 #include "base/words.hpp"
 #include "program/registry.hpp"
 
@@ -27,13 +26,6 @@ std::span<const BackendInfo* const> backends() {
   return all;
 }
 
-const BackendInfo& find_backend(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const BackendInfo* backend : backends()) {
-    if (backend->name == name) return *backend;
-    names.push_back(backend->name);
-  }
-  throw UsageError("unknown backend " + shown(name) + suggestion(name, names));
-}
+const BackendInfo& find_backend(std::string_view name) { return find_named(backends(), "backend", name); }
 
 }  // namespace crosscut::program

@@ -128,10 +128,7 @@ bool ControlThread::receive_from_conductor() {
 // over.
 void ControlThread::leave() {
   const std::lock_guard lock(mutex_);
-  if (conductor_gone_) {
-    const auto text = "crosscut-core: " + *conductor_gone_ + "\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-  }
+  if (conductor_gone_) write_once(STDERR_FILENO, "crosscut-core: " + *conductor_gone_ + "\n");
   ::_exit(1);
 }
 

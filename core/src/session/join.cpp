@@ -1,12 +1,11 @@
 #include "session/join.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <string_view>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/words.hpp"
 #include "measure/machine.hpp"
 #include "session/messages.hpp"
 
@@ -23,12 +22,7 @@ std::string no_way_to_rank_0(const RankSetup& setup, const std::vector<Address>&
 
 std::vector<Address> interfaces_of(const RankSetup& setup) {
   std::vector<Address> interfaces;
-  std::size_t from = 0;
-  while (from <= setup.interface.size()) {
-    const auto comma = std::min(setup.interface.find(',', from), setup.interface.size());
-    interfaces.push_back(Address::of_interface(std::string_view(setup.interface).substr(from, comma - from)));
-    from = comma + 1;
-  }
+  for (const auto name : split(setup.interface, ',')) interfaces.push_back(Address::of_interface(name));
   return interfaces;
 }
 

@@ -259,8 +259,7 @@ std::unique_ptr<conduct::Conductor> make_conductor(const RankSetup& setup) {
 }
 
 int leave(const RankSetup& setup, const std::exception& error, int status) {
-  const auto text = "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  write_once(STDERR_FILENO, "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n");
   if (setup.last_words) setup.last_words(error.what());
   return status;
 }

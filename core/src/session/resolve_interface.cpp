@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/words.hpp"
 #include "program/parameters.hpp"
 #include "session/socket.hpp"
 
@@ -72,13 +73,13 @@ std::string in_subnet(std::string_view text) {
   const std::vector<unsigned char> wanted(network, network + (is_v4 ? 4 : 16));
   if (bits < 0 || bits > static_cast<std::int64_t>(wanted.size()) * 8)
     throw UsageError("interface '" + std::string(text) + "': no such prefix length");
-  std::string others;
+  std::vector<std::string> others;
   for (const Local& local : local_addresses()) {
     if (same_prefix(bytes_of(local.address), wanted, static_cast<std::size_t>(bits)))
       return local.address.host();
-    others += (others.empty() ? "" : ", ") + local.address.host();
+    others.push_back(local.address.host());
   }
-  throw UsageError("no address of this node is in " + std::string(text) + "; it has " + others);
+  throw UsageError("no address of this node is in " + std::string(text) + "; it has " + joined(others));
 }
 
 // Returns the source address that the kernel would choose. Connecting a datagram socket sends nothing.

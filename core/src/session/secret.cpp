@@ -7,13 +7,13 @@
 
 #include "base/error.hpp"
 #include "base/sha256.hpp"
+#include "base/words.hpp"
 #include "session/session_config.hpp"
 
 namespace crosscut::session {
 namespace {
 
 constexpr std::size_t secret_bytes = 32;
-constexpr std::string_view digits = "0123456789abcdef";
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
@@ -39,12 +39,7 @@ std::string secret_from_environment() {
 std::string random_secret() {
   std::array<std::uint8_t, secret_bytes> bytes{};
   fill_random(bytes);
-  std::string hex;
-  for (const std::uint8_t byte : bytes) {
-    hex += digits[byte >> 4];
-    hex += digits[byte & 15];
-  }
-  return hex;
+  return hex(bytes);
 }
 
 std::string bytes_of_secret(std::string_view hex) {
