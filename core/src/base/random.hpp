@@ -10,17 +10,18 @@
 
 namespace crosscut {
 
+// The finaliser of splitmix64.
+constexpr std::uint64_t mix_bits(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t next() {
-    state_ += 0x9e3779b97f4a7c15u;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t next() { return mix_bits(state_ += 0x9e3779b97f4a7c15u); }
 
   // Returns a number uniform in 0 .. bound-1, without the bias of a plain remainder; bound > 0.
   std::uint64_t below(std::uint64_t bound) {

@@ -66,9 +66,7 @@ SpawnTree::SpawnTree(session::SessionConfig config, std::function<void(const Nod
 
 SpawnTree::~SpawnTree() { kill(); }
 
-void SpawnTree::start() {
-  if (config_.tree) start_parts(config_.tree->hosts);
-}
+void SpawnTree::start() { start_parts(config_.tree->hosts); }
 
 void SpawnTree::start_parts(const std::vector<session::TreeHost>& hosts) {
   for (std::vector<session::TreeHost>& part : split_hosts(hosts, config_.tree->fanout))

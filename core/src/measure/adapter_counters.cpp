@@ -5,7 +5,6 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,8 @@
 #include <fstream>
 #include <utility>
 #include <vector>
+
+#include "base/fd.hpp"
 
 namespace crosscut::measure {
 namespace {
@@ -46,20 +47,15 @@ class ControlSocket {
       : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
     interface_name.copy(request_.ifr_name, IFNAMSIZ - 1);
   }
-  ~ControlSocket() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  ControlSocket(const ControlSocket&) = delete;
-  ControlSocket& operator=(const ControlSocket&) = delete;
 
   // Sends ioctl SIOCETHTOOL; `data` begins with its command.
   bool ask(void* data) {
     request_.ifr_data = static_cast<char*>(data);
-    return fd_ >= 0 && ::ioctl(fd_, SIOCETHTOOL, &request_) == 0;
+    return fd_ && ::ioctl(fd_.get(), SIOCETHTOOL, &request_) == 0;
   }
 
  private:
-  int fd_;
+  Fd fd_;
   ifreq request_{};
 };
 

@@ -1,6 +1,5 @@
 #include "measure/machine.hpp"
 
-#include <ifaddrs.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <set>
 #include <sstream>
 
@@ -43,22 +41,14 @@ struct Adapter {
 };
 
 std::vector<Adapter> adapters_of(std::span<const session::Address> interfaces) {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return {};
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
   std::vector<Adapter> adapters;
   std::set<std::string> seen;
-  for (const auto* it = list; it != nullptr; it = it->ifa_next) {
-    if (it->ifa_addr == nullptr) continue;
-    const int family = it->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    const session::Address its(it->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+  for (const auto& local : session::local_addresses()) {
     for (const auto& wanted : interfaces) {
       // All of 127.0.0.0/8 is loopback, but the adapter has the address 127.0.0.1 only.
-      const bool loopback = wanted.host().starts_with("127.") && std::string_view(it->ifa_name) == "lo";
-      if ((its.host() == wanted.host() || loopback) && seen.insert(it->ifa_name).second) {
-        adapters.push_back({it->ifa_name, wanted.host()});
-      }
+      const bool loopback = wanted.host().starts_with("127.") && local.interface == "lo";
+      if ((local.address.host() == wanted.host() || loopback) && seen.insert(local.interface).second)
+        adapters.push_back({local.interface, wanted.host()});
     }
   }
   return adapters;

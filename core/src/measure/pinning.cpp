@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <string>
 
 #include "base/error.hpp"
@@ -13,36 +12,22 @@
 namespace crosscut::measure {
 namespace {
 
-// cpu_set_t ends at 1,024 cores; the kernel returns EINVAL if the set is too small for the machine.
-class CoreSet {
- public:
-  explicit CoreSet(int cores) : cores_(cores), set_(CPU_ALLOC(static_cast<std::size_t>(cores)), &free_set) {
-    if (!set_) throw RunError("out of memory");
-    CPU_ZERO_S(bytes(), set_.get());
-  }
-  std::size_t bytes() const { return CPU_ALLOC_SIZE(static_cast<std::size_t>(cores_)); }
-  cpu_set_t* get() { return set_.get(); }
-  bool has(int core) const { return CPU_ISSET_S(static_cast<std::size_t>(core), bytes(), set_.get()); }
-  void add(int core) { CPU_SET_S(static_cast<std::size_t>(core), bytes(), set_.get()); }
-  int cores() const { return cores_; }
+// A cpu_set_t ends at 1,024 cores; the kernel returns EINVAL if the set is too small for the machine.
+using CoreSet = std::vector<cpu_set_t>;
 
- private:
-  static void free_set(cpu_set_t* set) { CPU_FREE(set); }
-  int cores_;
-  std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set_;
-};
+std::size_t bytes_of(const CoreSet& set) { return set.size() * sizeof(cpu_set_t); }
 
-constexpr int cores_max = 1 << 20;
+constexpr std::size_t most_sets = 1024;
 
 }  // namespace
 
 std::vector<int> allowed_cores() {
-  for (int cores = 1024; cores <= cores_max; cores *= 4) {
-    CoreSet set(cores);
-    if (::sched_getaffinity(0, set.bytes(), set.get()) == 0) {
+  for (std::size_t sets = 1; sets <= most_sets; sets *= 4) {
+    CoreSet set(sets);
+    if (::sched_getaffinity(0, bytes_of(set), set.data()) == 0) {
       std::vector<int> allowed;
-      for (int core = 0; core < set.cores(); ++core)
-        if (set.has(core)) allowed.push_back(core);
+      for (std::size_t core = 0; core < sets * CPU_SETSIZE; ++core)
+        if (CPU_ISSET_S(core, bytes_of(set), set.data())) allowed.push_back(static_cast<int>(core));
       return allowed;
     }
     if (errno != EINVAL) break;
@@ -66,9 +51,10 @@ std::vector<int> plan_cores(bool pin, std::span<const int> asked, std::span<cons
 }
 
 void pin_to(int core) {
-  CoreSet set(std::max(1024, core + 1));
-  set.add(core);
-  if (::sched_setaffinity(0, set.bytes(), set.get()) != 0)
+  const auto number = static_cast<std::size_t>(core);
+  CoreSet set(number / CPU_SETSIZE + 1);
+  CPU_SET_S(number, bytes_of(set), set.data());
+  if (::sched_setaffinity(0, bytes_of(set), set.data()) != 0)
     throw_errno("pinning to core " + std::to_string(core));
 }
 

@@ -1,38 +1,33 @@
 #include "measure/verify.hpp"
 
+#include "base/random.hpp"
+
 namespace crosscut::measure {
 namespace {
-
-// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 constexpr std::uint64_t golden = 0x9e3779b97f4a7c15ULL;
 
 std::uint8_t payload_byte(std::uint64_t key, std::int64_t at) {
   const auto place = static_cast<std::uint64_t>(at);
-  return static_cast<std::uint8_t>(mix(key + (place / 8 + 1) * golden) >> (place % 8 * 8));
+  return static_cast<std::uint8_t>(mix_bits(key + (place / 8 + 1) * golden) >> (place % 8 * 8));
 }
 
 }  // namespace
 
 std::uint64_t payload_key(std::uint64_t seed, std::int32_t source, std::int64_t phase,
                           std::int64_t repetition, std::int64_t message_bytes) {
-  std::uint64_t key = mix(seed + golden);
-  key = mix(key ^ static_cast<std::uint64_t>(source)) + golden;
-  key = mix(key ^ static_cast<std::uint64_t>(phase)) + golden;
-  key = mix(key ^ static_cast<std::uint64_t>(repetition)) + golden;
-  return mix(key ^ static_cast<std::uint64_t>(message_bytes));
+  std::uint64_t key = mix_bits(seed + golden);
+  key = mix_bits(key ^ static_cast<std::uint64_t>(source)) + golden;
+  key = mix_bits(key ^ static_cast<std::uint64_t>(phase)) + golden;
+  key = mix_bits(key ^ static_cast<std::uint64_t>(repetition)) + golden;
+  return mix_bits(key ^ static_cast<std::uint64_t>(message_bytes));
 }
 
 void fill_payload(std::span<std::byte> data, std::uint64_t key, std::int64_t offset) {
   for (std::size_t i = 0; i < data.size();) {
     const auto at = offset + static_cast<std::int64_t>(i);
     if (at % 8 == 0 && i + 8 <= data.size()) {
-      const auto word = mix(key + (static_cast<std::uint64_t>(at) / 8 + 1) * golden);
+      const auto word = mix_bits(key + (static_cast<std::uint64_t>(at) / 8 + 1) * golden);
       for (std::size_t k = 0; k < 8; ++k) data[i + k] = static_cast<std::byte>(word >> (8 * k));
       i += 8;
     } else {

@@ -45,6 +45,12 @@ const std::string& value_of(const std::map<std::string, std::string>& values, st
   return found->second;
 }
 
+const std::string& required(const std::map<std::string, std::string>& values, std::string_view name) {
+  const std::string& text = value_of(values, name);
+  if (text.empty()) throw UsageError("--" + std::string(name) + " has no value");
+  return text;
+}
+
 }  // namespace
 
 void check_value(const Parameter& parameter, std::string_view text) {
@@ -95,15 +101,13 @@ Parameters::Parameters(std::span<const Parameter> known, const std::map<std::str
 }
 
 std::int64_t Parameters::integer(std::string_view name) const {
-  const std::string& text = value_of(values_, name);
-  if (text.empty()) throw UsageError("--" + std::string(name) + " has no value");
+  const std::string& text = required(values_, name);
   const bool has_unit = text.find_first_of(".BKMGTk") != std::string::npos;
   return has_unit ? parse_bytes(text) : parse_integer(text);
 }
 
 double Parameters::real(std::string_view name) const {
-  const std::string& text = value_of(values_, name);
-  if (text.empty()) throw UsageError("--" + std::string(name) + " has no value");
+  const std::string& text = required(values_, name);
   if (text.ends_with("/s")) return parse_rate(text);
   const bool has_unit = text.find_first_of("smnuh") != std::string::npos;
   return has_unit ? parse_seconds(text) : parse_real(text);

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "base/words.hpp"
 
 namespace crosscut::session {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::uint64_t watched_tag = std::uint64_t{1} << 32;
 // A frame must arrive completely within this time of its first bytes.
 constexpr double frame_patience_seconds = 20;
 constexpr int rounds_before_stalled = 4;
+constexpr std::size_t most_named = 15;  // missing ranks in a message
 
 void add_to(int epoll, int fd, std::uint64_t tag) {
   epoll_event event{.events = EPOLLIN, .data = {.u64 = tag}};
@@ -35,17 +37,12 @@ void keep_alive(int fd, double timeout_seconds) {
 }
 
 std::string missing_ranks(const std::vector<bool>& joined) {
-  std::string names;
-  int more = 0;
-  for (std::size_t rank = 0; rank < joined.size(); ++rank) {
-    if (joined[rank]) continue;
-    if (names.size() < 60) {
-      names += (names.empty() ? "" : ", ") + std::to_string(rank);
-    } else {
-      ++more;
-    }
-  }
-  return names + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < joined.size(); ++rank)
+    if (!joined[rank]) names.push_back(std::to_string(rank));
+  const std::size_t more = names.size() > most_named ? names.size() - most_named : 0;
+  names.resize(names.size() - more);
+  return crosscut::joined(names) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
 }  // namespace
@@ -127,7 +124,7 @@ void ControlServer::drop(Rank rank) {
 
 void ControlServer::lose(Rank rank, const std::string& reason) {
   drop(rank);
-  heard_.push_back({.what = Heard::What::lost, .rank = rank, .frame = {}, .reason = reason, .fd = -1});
+  heard_.push_back({Heard::What::lost, rank, {}, reason, -1});
 }
 
 void ControlServer::read_from(Rank rank) {
@@ -140,8 +137,7 @@ void ControlServer::read_from(Rank rank) {
       member.progress = Reader(frame.payload).get<std::uint64_t>();
       return;
     }
-    heard_.push_back(
-        {.what = Heard::What::frame, .rank = rank, .frame = std::move(frame), .reason = {}, .fd = -1});
+    heard_.push_back({Heard::What::frame, rank, std::move(frame), {}, -1});
   } catch (const std::runtime_error& error) {
     lose(rank, error.what());
   }
@@ -165,7 +161,7 @@ void ControlServer::ask_all() {
   progress_before_ = std::move(progress);
   if (rounds_without_progress_ >= rounds_before_stalled) {
     rounds_without_progress_ = 0;
-    heard_.push_back({.what = Heard::What::stalled, .rank = -1, .frame = {}, .reason = {}, .fd = -1});
+    heard_.push_back({Heard::What::stalled, -1, {}, {}, -1});
   }
 }
 
@@ -178,15 +174,10 @@ ControlServer::Heard ControlServer::hear(double seconds, bool expecting) {
     const int ready = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), until);
     for (int i = 0; i < ready; ++i) {
       const auto tag = events[static_cast<std::size_t>(i)].data.u64;
-      if ((tag & watched_tag) != 0) {
-        heard_.push_back({.what = Heard::What::input,
-                          .rank = -1,
-                          .frame = {},
-                          .reason = {},
-                          .fd = static_cast<int>(tag & ~watched_tag)});
-      } else {
+      if ((tag & watched_tag) != 0)
+        heard_.push_back({Heard::What::input, -1, {}, {}, static_cast<int>(tag & ~watched_tag)});
+      else
         read_from(static_cast<Rank>(tag));
-      }
     }
     if (ready > 0 || !heard_.empty()) continue;
     // Ping only if nothing is left to read: it may contain an answer.

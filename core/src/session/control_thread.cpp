@@ -16,11 +16,6 @@ constexpr double writing_patience_seconds = 60;
 // Time for the measuring thread to notice the end of the session (it may hang inside a library).
 constexpr int last_grace_milliseconds = 3000;
 
-bool same(const Hello& a, const Hello& b) {
-  return a.purpose == b.purpose && a.rank == b.rank && a.epoch == b.epoch && a.channel == b.channel &&
-         a.rail == b.rail;
-}
-
 }  // namespace
 
 ControlThread::ControlThread(Fd control, std::vector<Acceptor> acceptors, double silence_seconds)
@@ -60,8 +55,7 @@ void ControlThread::send(FrameType type, std::span<const std::byte> payload) {
 Fd ControlThread::accepted(const Hello& wanted, Deadline deadline) {
   std::unique_lock lock(mutex_);
   while (true) {
-    const auto found = std::find_if(connections_.begin(), connections_.end(),
-                                    [&](const auto& c) { return same(c.hello, wanted); });
+    const auto found = std::ranges::find(connections_, wanted, &Acceptor::Accepted::hello);
     if (found != connections_.end()) {
       Fd fd = std::move(found->fd);
       connections_.erase(found);

@@ -1,7 +1,5 @@
 #include "session/handshake.hpp"
 
-#include <fcntl.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -128,10 +126,7 @@ bool Acceptor::advance(Pending& pending, const std::function<void(Accepted)>& ac
     return true;
   }
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, pending.fd.get(), nullptr);
-  const int flags = ::fcntl(pending.fd.get(), F_GETFL);
-  ::fcntl(pending.fd.get(), F_SETFL, flags & ~O_NONBLOCK);
-  const int one = 1;
-  ::setsockopt(pending.fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  make_stream(pending.fd.get());
   Accepted done{std::move(pending.fd), {}};
   std::memcpy(&done.hello, said.data(), hello_bytes);
   accepted(std::move(done));

@@ -29,6 +29,7 @@ struct Hello {
   std::uint32_t epoch = 0;    // number of the set of living ranks that it belongs to
   std::uint32_t channel = 0;  // data
   std::uint32_t rail = 0;     // data
+  friend bool operator==(const Hello&, const Hello&) = default;
 };
 
 // Connects and authenticates; `from` binds the local end. Throws ConnectionLost that names the other end and

@@ -1,11 +1,9 @@
 #include "session/resolve_interface.hpp"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
 
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -17,48 +15,10 @@
 namespace crosscut::session {
 namespace {
 
-struct Local {
-  Address address;
-  unsigned flags = 0;
-};
-
-bool is_internet(int family) { return family == AF_INET || family == AF_INET6; }
-
-std::vector<Local> local_addresses() {
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) throw_errno("reading this node's network interfaces");
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
-  std::vector<Local> found;
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    if (entry->ifa_addr == nullptr || !is_internet(entry->ifa_addr->sa_family)) continue;
-    const socklen_t length =
-        entry->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    found.push_back({Address(entry->ifa_addr, length), entry->ifa_flags});
-  }
-  return found;
-}
-
-// Returns the 4 or 16 bytes of the address in network order.
-std::vector<unsigned char> bytes_of(const Address& address) {
-  std::vector<unsigned char> bytes;
-  if (address.family() == AF_INET) {
-    sockaddr_in internet{};
-    std::memcpy(&internet, address.data(), sizeof internet);
-    bytes.resize(sizeof internet.sin_addr);
-    std::memcpy(bytes.data(), &internet.sin_addr, bytes.size());
-  } else {
-    sockaddr_in6 internet{};
-    std::memcpy(&internet, address.data(), sizeof internet);
-    bytes.resize(sizeof internet.sin6_addr);
-    std::memcpy(bytes.data(), &internet.sin6_addr, bytes.size());
-  }
-  return bytes;
-}
-
-bool same_prefix(const std::vector<unsigned char>& a, const std::vector<unsigned char>& b, std::size_t bits) {
+bool same_prefix(std::span<const std::byte> a, std::span<const std::byte> b, std::size_t bits) {
   if (a.size() != b.size()) return false;
   for (std::size_t bit = 0; bit < bits; ++bit)
-    if (((a[bit / 8] ^ b[bit / 8]) >> (7 - bit % 8)) & 1) return false;
+    if (std::to_integer<unsigned>((a[bit / 8] ^ b[bit / 8]) >> (7 - bit % 8)) & 1) return false;
   return true;
 }
 
@@ -66,16 +26,16 @@ std::string in_subnet(std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::string prefix(text.substr(0, slash));
   const std::int64_t bits = program::parse_integer(text.substr(slash + 1));
-  unsigned char network[16];
+  std::byte network[16];
   const bool is_v4 = ::inet_pton(AF_INET, prefix.c_str(), network) == 1;
   if (!is_v4 && ::inet_pton(AF_INET6, prefix.c_str(), network) != 1)
     throw UsageError("interface '" + std::string(text) + "': '" + prefix + "' is no numeric address");
-  const std::vector<unsigned char> wanted(network, network + (is_v4 ? 4 : 16));
-  if (bits < 0 || bits > static_cast<std::int64_t>(wanted.size()) * 8)
+  const auto wanted = std::span(network).first(is_v4 ? 4 : 16);
+  if (bits < 0 || bits > std::ssize(wanted) * 8)
     throw UsageError("interface '" + std::string(text) + "': no such prefix length");
   std::vector<std::string> others;
-  for (const Local& local : local_addresses()) {
-    if (same_prefix(bytes_of(local.address), wanted, static_cast<std::size_t>(bits)))
+  for (const LocalAddress& local : local_addresses()) {
+    if (same_prefix(local.address.number(), wanted, static_cast<std::size_t>(bits)))
       return local.address.host();
     others.push_back(local.address.host());
   }
@@ -107,10 +67,8 @@ std::string towards_host(std::string_view towards) {
 }
 
 std::string first_outside() {
-  for (const int family : {AF_INET, AF_INET6})
-    for (const Local& local : local_addresses())
-      if (local.address.family() == family && (local.flags & IFF_UP) && !(local.flags & IFF_LOOPBACK))
-        return local.address.host();
+  for (const LocalAddress& local : local_addresses())
+    if ((local.flags & IFF_UP) && !(local.flags & IFF_LOOPBACK)) return local.address.host();
   return "127.0.0.1";
 }
 

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/words.hpp"
 
 namespace crosscut::session {
 
@@ -37,19 +37,17 @@ Address Address::parse(std::string_view text) {
   auto host = text.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   const std::string name(host);
-  sockaddr_in v4{};
-  if (::inet_pton(AF_INET, name.c_str(), &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-    return Address(reinterpret_cast<const sockaddr*>(&v4), sizeof v4)
-        .with_port(static_cast<std::uint16_t>(port));
+  Address address;
+  if (::inet_pton(AF_INET, name.c_str(), &address.v4_.sin_addr) == 1) {
+    address.v4_.sin_family = AF_INET;
+    address.length_ = sizeof address.v4_;
+  } else if (::inet_pton(AF_INET6, name.c_str(), &address.v6_.sin6_addr) == 1) {
+    address.v6_.sin6_family = AF_INET6;
+    address.length_ = sizeof address.v6_;
+  } else {
+    throw wrong();
   }
-  sockaddr_in6 v6{};
-  if (::inet_pton(AF_INET6, name.c_str(), &v6.sin6_addr) == 1) {
-    v6.sin6_family = AF_INET6;
-    return Address(reinterpret_cast<const sockaddr*>(&v6), sizeof v6)
-        .with_port(static_cast<std::uint16_t>(port));
-  }
-  throw wrong();
+  return address.with_port(static_cast<std::uint16_t>(port));
 }
 
 Address Address::of_interface(std::string_view name) {
@@ -58,36 +56,41 @@ Address Address::of_interface(std::string_view name) {
     return parse(text.find(':') != std::string::npos ? "[" + text + "]:0" : text + ":0");
   } catch (const UsageError&) {  // not numeric: an interface's name
   }
+  std::vector<std::string> known;
+  for (const LocalAddress& local : local_addresses()) {
+    if (local.interface == text) return local.address;
+    if (std::ranges::find(known, local.interface) == known.end()) known.push_back(local.interface);
+  }
+  throw UsageError("no interface '" + text +
+                   "' with an address on this machine; there are: " + joined(known));
+}
+
+std::vector<LocalAddress> local_addresses() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) throw_errno("listing the network interfaces");
   const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
-  std::string known;
+  std::vector<LocalAddress> found;
   for (const int family : {AF_INET, AF_INET6}) {
-    for (const auto* it = list; it != nullptr; it = it->ifa_next) {
-      if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != family) continue;
-      const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-      if (text == it->ifa_name) return Address(it->ifa_addr, length);
-      if (known.find(it->ifa_name) == std::string::npos)
-        known += std::string(known.empty() ? "" : ", ") + it->ifa_name;
-    }
+    const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next)
+      if (entry->ifa_addr != nullptr && entry->ifa_addr->sa_family == family)
+        found.push_back({entry->ifa_name, Address(entry->ifa_addr, length), entry->ifa_flags});
   }
-  throw UsageError("no interface '" + text + "' with an address on this machine; there are: " + known);
+  return found;
+}
+
+std::span<const std::byte> Address::number() const {
+  if (family() == AF_INET6) return std::as_bytes(std::span(&v6_.sin6_addr, 1));
+  return std::as_bytes(std::span(&v4_.sin_addr, 1));
 }
 
 std::string Address::host() const {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
-  const void* raw =
-      family() == AF_INET6
-          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr)
-          : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr);
-  if (::inet_ntop(family(), raw, buffer.data(), buffer.size()) == nullptr) return "?";
+  if (::inet_ntop(family(), number().data(), buffer.data(), buffer.size()) == nullptr) return "?";
   return buffer.data();
 }
 
-std::uint16_t Address::port() const {
-  return ntohs(family() == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_port
-                                    : reinterpret_cast<const sockaddr_in*>(&storage_)->sin_port);
-}
+std::uint16_t Address::port() const { return ntohs(family() == AF_INET6 ? v6_.sin6_port : v4_.sin_port); }
 
 std::string Address::text() const {
   const auto name = family() == AF_INET6 ? "[" + host() + "]" : host();
@@ -96,11 +99,7 @@ std::string Address::text() const {
 
 Address Address::with_port(std::uint16_t port) const {
   Address copy = *this;
-  if (family() == AF_INET6) {
-    reinterpret_cast<sockaddr_in6*>(&copy.storage_)->sin6_port = htons(port);
-  } else {
-    reinterpret_cast<sockaddr_in*>(&copy.storage_)->sin_port = htons(port);
-  }
+  (family() == AF_INET6 ? copy.v6_.sin6_port : copy.v4_.sin_port) = htons(port);
   return copy;
 }
 
@@ -120,6 +119,13 @@ Address local_address(int fd) {
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0)
     throw_errno("reading a socket's address");
   return {reinterpret_cast<const sockaddr*>(&storage), length};
+}
+
+void make_stream(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) != 0) throw_errno("setting a socket's mode");
+  const int one = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 }
 
 Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline deadline) {
@@ -142,11 +148,7 @@ Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline de
     ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0) throw lost(error);
   }
-  const int flags = ::fcntl(fd.get(), F_GETFL);
-  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK) != 0)
-    throw_errno("setting a socket's mode");
-  const int one = 1;
-  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  make_stream(fd.get());
   return fd;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/fd.hpp"
 
@@ -29,14 +30,28 @@ class Address {
   std::string host() const;  // "10.0.0.1"
   std::uint16_t port() const;
   Address with_port(std::uint16_t port) const;
-  const sockaddr* data() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  const sockaddr* data() const { return &any_; }
   socklen_t length() const { return length_; }
   int family() const { return storage_.ss_family; }
+  std::span<const std::byte> number() const;  // the 4 or 16 bytes of the host's address, in network order
 
  private:
-  sockaddr_storage storage_{};
+  union {
+    sockaddr_storage storage_{};
+    sockaddr any_;
+    sockaddr_in v4_;
+    sockaddr_in6 v6_;
+  };
   socklen_t length_ = 0;
 };
+
+struct LocalAddress {
+  std::string interface;
+  Address address;
+  unsigned flags = 0;  // of the interface: IFF_UP, ...
+};
+// Returns the addresses of this machine's interfaces, those of IPv4 first.
+std::vector<LocalAddress> local_addresses();
 
 // Thrown if the peer closed or reset the connection, or if this process shut it down; what() says which.
 class ConnectionLost : public std::runtime_error {
@@ -45,6 +60,8 @@ class ConnectionLost : public std::runtime_error {
 
 Fd listen_on(const Address& address, int backlog = 4096);
 Address local_address(int fd);
+// Makes a connected socket blocking and sends short messages at once (TCP_NODELAY).
+void make_stream(int fd);
 // Connects, optionally from a given local interface. Throws ConnectionLost with the cause.
 Fd connect_to(const Address& to, const std::optional<Address>& from, Deadline deadline);
 

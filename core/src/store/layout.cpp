@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -39,60 +40,6 @@ std::int64_t product(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// Sets shapes and chunks according to the names of the dimensions.
-class Catalogue {
- public:
-  explicit Catalogue(const Store::Options& options)
-      : shape_(options.shape), grid_(chunk_grid(options.shape, options.kept)) {}
-
-  void whole(std::string_view name, std::vector<std::string_view> dimensions, Element element,
-             json::Value fill) {
-    ArrayLayout layout{name, std::move(dimensions), element, std::move(fill), false, {}, {}, {}};
-    for (const std::string_view dimension : layout.dimensions) layout.shape.push_back(extent(dimension));
-    layout.chunk = layout.shape;
-    layouts_.push_back(std::move(layout));
-  }
-
-  void sharded(std::string_view name, std::vector<std::string_view> dimensions, Element element,
-               json::Value fill) {
-    whole(name, std::move(dimensions), element, std::move(fill));
-    ArrayLayout& layout = layouts_.back();
-    layout.sharded = true;
-    layout.inner = layout.shape;
-    for (std::size_t i = 0; i < layout.dimensions.size(); ++i)
-      cut(layout.dimensions[i], layout.chunk[i], layout.inner[i]);
-  }
-
-  std::vector<ArrayLayout> take() { return std::move(layouts_); }
-
- private:
-  // A shard must be a whole number of chunks, even if the array is not.
-  void cut(std::string_view dimension, std::int64_t& chunk, std::int64_t& inner) const {
-    if (dimension == "size") {
-      chunk = inner = 1;
-    } else if (dimension == "repetition") {
-      inner = grid_.chunk_repetitions;
-      chunk = inner * grid_.repetition_chunks();
-    } else if (dimension == "phase") {
-      inner = grid_.chunk_phases;
-      chunk = inner * grid_.phase_chunks();
-    }
-  }
-
-  std::int64_t extent(std::string_view dimension) const {
-    if (dimension == "size") return static_cast<std::int64_t>(shape_.sizes.size());
-    if (dimension == "repetition") return shape_.repetitions;
-    if (dimension == "phase") return shape_.phases;
-    if (dimension == "rank") return shape_.ranks;
-    if (dimension == "slot") return shape_.slots;
-    return static_cast<std::int64_t>(statistics.size());
-  }
-
-  const Shape& shape_;
-  ChunkGrid grid_;
-  std::vector<ArrayLayout> layouts_;
-};
-
 std::int64_t phases_summed_at_once(const Shape& shape) {
   const std::int64_t samples = shape.ranks * shape.slots;
   const std::int64_t most = largest_summed_bytes / 8 / samples / shape.repetitions;
@@ -106,19 +53,6 @@ std::int64_t phases_summed_at_once(const Shape& shape) {
 }
 
 }  // namespace
-
-std::int64_t element_bytes(Element element) {
-  switch (element) {
-    case Element::uint8:
-      return 1;
-    case Element::int32:
-      return 4;
-    case Element::int64:
-    case Element::float64:
-      return 8;
-  }
-  __builtin_unreachable();
-}
 
 double raw_bytes(const Shape& shape) {
   return 8.0 * static_cast<double>(shape.sizes.size()) * static_cast<double>(shape.repetitions) *
@@ -179,40 +113,70 @@ std::array<std::byte, 8> ArrayLayout::fill_bytes() const {
 }
 
 std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
-  Catalogue catalogue(options);
-  catalogue.whole("size", {"size"}, Element::int64, 0);
-  catalogue.whole("phase", {"phase"}, Element::int64, 0);
-  if (options.coordinates.samples) catalogue.whole("peer", {"phase", "rank", "slot"}, Element::int32, -1);
-  if (options.coordinates.samples && options.coordinates.bytes_differ)
-    catalogue.whole("bytes", {"phase", "rank", "slot"}, Element::int64, -1);
-  if (!options.coordinates.node.empty()) catalogue.whole("node", {"rank"}, Element::int32, 0);
-  if (!options.coordinates.credited_bytes.empty())
-    catalogue.whole("credited_bytes", {"size", "phase"}, Element::float64, "NaN");
-  catalogue.whole("iterations", {"size"}, Element::int64, 0);
-  catalogue.whole("repetitions_done", {"size", "phase"}, Element::int64, 0);
-  const std::vector<std::string_view> cells{"size", "repetition", "phase", "rank"};
-  const std::vector<std::string_view> slots{"size", "repetition", "phase", "rank", "slot"};
-  if (options.kept == Kept::phase_summaries) {
-    catalogue.sharded("phase_message_summary", {"size", "repetition", "phase", "statistic"}, Element::float64,
-                      "NaN");
-    catalogue.sharded("phase_rank_summary", {"size", "repetition", "phase", "statistic"}, Element::float64,
-                      "NaN");
-    catalogue.sharded("phase_moved_bytes", {"size", "repetition", "phase"}, Element::int64, 0);
-    catalogue.sharded("phase_status", {"size", "repetition", "phase"}, Element::uint8, 0);
-    return catalogue.take();
+  using enum Element;
+  using Names = std::vector<std::string_view>;
+  const Coordinates& c = options.coordinates;
+  const bool has_peers = static_cast<bool>(c.samples);
+  const bool phases = options.kept == Kept::phase_summaries, summaries = options.kept == Kept::summaries;
+  const bool samples = options.kept == Kept::samples;
+  const Names phase_cells{"size", "repetition", "phase"}, cells{"size", "repetition", "phase", "rank"};
+  const Names phase_slots{"phase", "rank", "slot"}, slots{"size", "repetition", "phase", "rank", "slot"};
+  const Names phase_statistics{"size", "repetition", "phase", "statistic"};
+  struct Row {
+    bool is_kept;
+    std::string_view name;
+    Names dimensions;
+    Element element;
+    json::Value fill;
+    bool sharded = false;
+  };
+  const Row rows[] = {
+      {true, "size", {"size"}, int64, 0},
+      {true, "phase", {"phase"}, int64, 0},
+      {has_peers, "peer", phase_slots, int32, -1},
+      {has_peers && c.bytes_differ, "bytes", phase_slots, int64, -1},
+      {!c.node.empty(), "node", {"rank"}, int32, 0},
+      {!c.credited_bytes.empty(), "credited_bytes", {"size", "phase"}, float64, "NaN"},
+      {true, "iterations", {"size"}, int64, 0},
+      {true, "repetitions_done", {"size", "phase"}, int64, 0},
+      {phases, "phase_message_summary", phase_statistics, float64, "NaN", true},
+      {phases, "phase_rank_summary", phase_statistics, float64, "NaN", true},
+      {phases, "phase_moved_bytes", phase_cells, int64, 0, true},
+      {phases, "phase_status", phase_cells, uint8, 0, true},
+      {summaries, "message_summary", {"size", "phase", "rank", "slot", "statistic"}, float64, "NaN", true},
+      {summaries, "rank_summary", {"size", "phase", "rank", "statistic"}, float64, "NaN", true},
+      {samples, "message_seconds", slots, float64, "NaN", true},
+      {samples, "rank_seconds", cells, float64, "NaN", true},
+      {!phases && options.compute, "compute_fraction", cells, float64, "NaN", true},
+      {!phases && options.lossy, "message_lost_bytes", slots, int64, 0, true},
+      {!phases, "status", cells, uint8, 0, true},
+  };
+  const Shape& shape = options.shape;
+  const ChunkGrid grid = chunk_grid(shape, options.kept);
+  const std::map<std::string_view, std::int64_t> whole{{"size", std::ssize(shape.sizes)},
+                                                       {"repetition", shape.repetitions},
+                                                       {"phase", shape.phases},
+                                                       {"rank", shape.ranks},
+                                                       {"slot", shape.slots},
+                                                       {"statistic", std::ssize(statistics)}};
+  auto chunk = whole, shard = whole;
+  chunk["size"] = shard["size"] = 1;
+  chunk["repetition"] = grid.chunk_repetitions;
+  chunk["phase"] = grid.chunk_phases;
+  // A shard must be a whole number of chunks, even if the array is not.
+  shard["repetition"] = grid.chunk_repetitions * grid.repetition_chunks();
+  shard["phase"] = grid.chunk_phases * grid.phase_chunks();
+  std::vector<ArrayLayout> layouts;
+  for (const auto& [is_kept, name, dimensions, element, fill, sharded] : rows) {
+    if (!is_kept) continue;
+    auto& layout = layouts.emplace_back(ArrayLayout{name, dimensions, element, fill, sharded, {}, {}, {}});
+    for (const std::string_view dimension : dimensions) {
+      layout.shape.push_back(whole.at(dimension));
+      layout.chunk.push_back((sharded ? shard : whole).at(dimension));
+      if (sharded) layout.inner.push_back(chunk.at(dimension));
+    }
   }
-  if (options.kept == Kept::summaries) {
-    catalogue.sharded("message_summary", {"size", "phase", "rank", "slot", "statistic"}, Element::float64,
-                      "NaN");
-    catalogue.sharded("rank_summary", {"size", "phase", "rank", "statistic"}, Element::float64, "NaN");
-  } else {
-    catalogue.sharded("message_seconds", slots, Element::float64, "NaN");
-    catalogue.sharded("rank_seconds", cells, Element::float64, "NaN");
-  }
-  if (options.compute) catalogue.sharded("compute_fraction", cells, Element::float64, "NaN");
-  if (options.lossy) catalogue.sharded("message_lost_bytes", slots, Element::int64, 0);
-  catalogue.sharded("status", cells, Element::uint8, 0);
-  return catalogue.take();
+  return layouts;
 }
 
 }  // namespace crosscut::store

@@ -15,7 +15,10 @@
 namespace crosscut::store {
 
 enum class Element : std::uint8_t { uint8, int32, int64, float64 };
-std::int64_t element_bytes(Element element);
+constexpr std::int64_t element_bytes(Element element) {
+  constexpr std::array bytes{1, 4, 8, 8};
+  return bytes[static_cast<std::size_t>(element)];
+}
 
 // Chunks of the samples of one size. A chunk holds whole phases of one repetition, or all phases of several
 // repetitions. All arrays share the grid, so a block touches the same chunk in each.

@@ -21,6 +21,8 @@ struct ShardPlan {
   std::int64_t cell_bytes = 0;  // one repetition and phase, all ranks
   std::array<std::byte, 8> fill{};
 
+  explicit ShardPlan(const ArrayLayout& layout)
+      : grid(layout.grid()), cell_bytes(layout.cell_bytes()), fill(layout.fill_bytes()) {}
   std::int64_t chunk_bytes() const { return grid.chunk_repetitions * grid.chunk_phases * cell_bytes; }
   std::int64_t index_bytes() const { return grid.chunks() * 16; }
   std::int64_t chunk_offset(std::int64_t chunk) const { return index_bytes() + chunk * chunk_bytes(); }

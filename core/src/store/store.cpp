@@ -45,9 +45,8 @@ const ArrayLayout& Shards::layout(std::string_view array) const {
 Shard& Shards::get(std::string_view array, std::int32_t size_index) {
   if (Shard* shard = find(array, size_index)) return *shard;
   const ArrayLayout& made = layout(array);
-  Shard::create(chunk_path(directory_, made, size_index),
-                {made.grid(), made.cell_bytes(), made.fill_bytes()});
-  return open({made.name, size_index}, made);
+  Shard::create(chunk_path(directory_, made, size_index), ShardPlan(made));
+  return *find(array, size_index);
 }
 
 Shard* Shards::find(std::string_view array, std::int32_t size_index) {
@@ -56,16 +55,12 @@ Shard* Shards::find(std::string_view array, std::int32_t size_index) {
     return &found->second.first;
   }
   const ArrayLayout& wanted = layout(array);
-  if (!std::filesystem::exists(chunk_path(directory_, wanted, size_index))) return nullptr;
-  return &open({wanted.name, size_index}, wanted);
-}
-
-Shard& Shards::open(const Key& key, const ArrayLayout& layout) {
+  const auto path = chunk_path(directory_, wanted, size_index);
+  if (!std::filesystem::exists(path)) return nullptr;
   if (open_.size() >= most_open_shards)
     open_.erase(std::ranges::min_element(open_, {}, [](const auto& entry) { return entry.second.second; }));
-  Shard shard(chunk_path(directory_, layout, key.second),
-              {layout.grid(), layout.cell_bytes(), layout.fill_bytes()});
-  return open_.emplace(key, std::pair(std::move(shard), ++uses_)).first->second.first;
+  const Key key{wanted.name, size_index};
+  return &open_.emplace(key, std::pair(Shard(path, ShardPlan(wanted)), ++uses_)).first->second.first;
 }
 
 ZarrStore::ZarrStore(File lock, Options options, json::Object attributes)
@@ -265,10 +260,6 @@ Block ZarrStore::largest_block(std::int32_t size_index, std::int64_t repetition,
   return block;
 }
 
-const ArrayLayout& ZarrStore::layout(std::string_view array) const {
-  return *std::ranges::find(layouts_, array, &ArrayLayout::name);
-}
-
 std::int64_t ZarrStore::iterations(std::int32_t size_index) const {
   check_size(size_index);
   return iterations_[index(size_index)];
@@ -292,14 +283,14 @@ void ZarrStore::set_repetitions_done(std::int32_t size_index, std::span<const st
 
 void ZarrStore::write_numbers(std::string_view array, std::int64_t first,
                               std::span<const std::int64_t> values) {
-  File file(chunk_path(directory_, layout(array)), File::Mode::update);
+  File file(chunk_path(directory_, shards_.layout(array)), File::Mode::update);
   file.write_at(std::as_bytes(values), first * element_bytes(Element::int64));
   file.sync();
 }
 
 std::vector<std::int64_t> ZarrStore::read_numbers(std::string_view array) const {
-  std::vector<std::int64_t> values(index(layout(array).file_bytes() / element_bytes(Element::int64)));
-  const auto path = chunk_path(directory_, layout(array));
+  std::vector<std::int64_t> values(index(shards_.layout(array).file_bytes() / element_bytes(Element::int64)));
+  const auto path = chunk_path(directory_, shards_.layout(array));
   File(path, File::Mode::read).read_at(std::as_writable_bytes(std::span(values)), 0);
   // Limited to what a job may request: otherwise a damaged file could keep a rank in its loop.
   constexpr std::int64_t most_counted = 1'000'000'000;

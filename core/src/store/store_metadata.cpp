@@ -1,6 +1,7 @@
 #include "store/store_metadata.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace crosscut::store {
 namespace {
@@ -9,19 +10,7 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-const char* type_name(Element element) {
-  switch (element) {
-    case Element::uint8:
-      return "uint8";
-    case Element::int32:
-      return "int32";
-    case Element::int64:
-      return "int64";
-    case Element::float64:
-      return "float64";
-  }
-  __builtin_unreachable();
-}
+constexpr std::array type_names{"uint8", "int32", "int64", "float64"};  // in the order of Element
 
 template <typename T>
 Value list(const std::vector<T>& values) {
@@ -55,7 +44,7 @@ Value array_metadata(const ArrayLayout& layout) {
       {"node_type", "array"},
       {"shape", list(layout.shape)},
       {"dimension_names", list(layout.dimensions)},
-      {"data_type", type_name(layout.element)},
+      {"data_type", type_names[static_cast<std::size_t>(layout.element)]},
       {"chunk_grid", codec("regular", {{"chunk_shape", list(layout.chunk)}})},
       {"chunk_key_encoding", codec("default", {{"separator", "/"}})},
       {"fill_value", layout.fill},

@@ -258,10 +258,6 @@ bool ZarrStore::nothing_visible(std::int32_t size_index, std::int64_t repetition
   return true;
 }
 
-std::vector<bool> ZarrStore::done_row(std::int32_t size_index, std::int64_t repetition) const {
-  return done({size_index, 0, grid_.phases, repetition, repetition + 1});
-}
-
 Value ZarrStore::missing_blocks() const {
   json::Array blocks;
   for (std::int32_t size = 0; std::cmp_less(size, options_.shape.sizes.size()); ++size) {
@@ -279,7 +275,8 @@ Value ZarrStore::missing_blocks() const {
           r % grid_.chunk_repetitions == 0 && nothing_visible(size, r / grid_.chunk_repetitions);
       // Not `Array{Array{…}}`: compilers disagree whether that is a list of one list or a copy (CWG 2137).
       const json::Value all_phases(json::Array{0, grid_.phases});
-      json::Array lacking = untouched ? json::Array(1, all_phases) : ranges_of(done_row(size, r));
+      json::Array lacking =
+          untouched ? json::Array(1, all_phases) : ranges_of(done({size, 0, grid_.phases, r, r + 1}));
       if (lacking != open) {
         close(r);
         open = std::move(lacking);

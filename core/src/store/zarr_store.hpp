@@ -34,11 +34,10 @@ class Shards {
   Shard& get(std::string_view array, std::int32_t size_index);
   // Returns nullptr if nothing was ever written there.
   Shard* find(std::string_view array, std::int32_t size_index);
+  const ArrayLayout& layout(std::string_view array) const;
 
  private:
   using Key = std::pair<std::string_view, std::int32_t>;
-  const ArrayLayout& layout(std::string_view array) const;
-  Shard& open(const Key& key, const ArrayLayout& layout);
 
   std::filesystem::path directory_;
   const std::vector<ArrayLayout>& layouts_;
@@ -87,10 +86,8 @@ class ZarrStore : public Store {
   bool summary_closed(std::int32_t size_index, std::int64_t phase) const;
   void write_numbers(std::string_view array, std::int64_t first, std::span<const std::int64_t> values);
   std::vector<std::int64_t> read_numbers(std::string_view array) const;
-  const ArrayLayout& layout(std::string_view array) const;
   void check_size(std::int32_t size_index) const;
   void check_chunk(std::int32_t size_index, std::int64_t chunk);
-  std::vector<bool> done_row(std::int32_t size_index, std::int64_t repetition) const;
   bool nothing_visible(std::int32_t size_index, std::int64_t repetition_chunk) const;
 
   File lock_;
