@@ -55,12 +55,12 @@ TEST(what_is_written_is_read_back) {
 
 TEST(errors_name_the_member) {
   CHECK_THROWS_SAYING(UsageError, "`ranks`", parse_session(R"({"ranks": 0})"));
-  CHECK_THROWS_SAYING(UsageError, "`ranks`", parse_session(R"({"ranks": "many"})"));
-  CHECK_THROWS_SAYING(UsageError, "`colour`", parse_session(line_with(R"("colour": 1)")));
+  CHECK_THROWS_SAYING(UsageError, "`ranks`: expected", parse_session(R"({"ranks": "many"})"));
+  CHECK_THROWS_SAYING(UsageError, "\"colour\"", parse_session(line_with(R"("colour": 1)")));
   CHECK_THROWS_SAYING(UsageError, "beyond", parse_session(line_with(R"("first_rank": 7, "count": 2)")));
   CHECK_THROWS_SAYING(UsageError, "beyond", parse_session(line_with(R"("first_rank": 8)")));
   CHECK_THROWS_SAYING(UsageError, "timeout_seconds", parse_session(line_with(R"("timeout_seconds": -1)")));
-  CHECK_THROWS_SAYING(UsageError, "`conductor`", parse_session(line_with(R"("conductor": 5)")));
+  CHECK_THROWS_SAYING(UsageError, "`conductor`: expected", parse_session(line_with(R"("conductor": 5)")));
   CHECK_THROWS(UsageError, parse_session(line_with(R"("conductor": "nonsense")")));
   CHECK_THROWS(UsageError, parse_session("[]"));
   CHECK_THROWS(UsageError, parse_session("garbage"));

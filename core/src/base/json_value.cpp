@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json_members.hpp"
 #include "base/utf8.hpp"
 
 namespace crosscut::json {
@@ -50,6 +50,22 @@ const Value* Value::find(std::string_view key) const {
   const Object& members = object();
   const auto found = std::ranges::find(members, key, &Object::value_type::first);
   return found == members.end() ? nullptr : &found->second;
+}
+
+std::int64_t integer_within(const Value& value, std::int64_t least, std::int64_t most) {
+  const std::int64_t number = value.integer();
+  if (number < least || number > most)
+    throw UsageError(std::to_string(number) + " is not within " + std::to_string(least) + " to " +
+                     std::to_string(most));
+  return number;
+}
+
+double real_within(const Value& value, double least, double most) {
+  const double number = value.number();
+  if (!(number >= least && number <= most))
+    throw UsageError(write(value) + " is not within " + (least == 0 ? "0" : write(Value(least))) + " to " +
+                     write(Value(most)));
+  return number;
 }
 
 const Value& Value::at(std::string_view key) const {

@@ -1,10 +1,7 @@
 #include "clone/clone_messages.hpp"
 
-#include <functional>
-#include <map>
-
 #include "base/error.hpp"
-#include "base/words.hpp"
+#include "base/json_members.hpp"
 
 namespace crosscut::clone {
 namespace {
@@ -16,68 +13,69 @@ constexpr std::int64_t most_ranks = 1 << 20;
 // Largest image; two such sizes can be added without overflow.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
-using Take = std::function<void(const json::Value&)>;
-
-void take_members(const json::Value& value, const std::map<std::string_view, Take>& known,
-                  std::string_view what) {
-  for (const auto& [name, member] : value.object()) {
-    const auto take = known.find(name);
-    if (take == known.end()) throw UsageError(std::string(what) + " has no member " + shown(name));
-    try {
-      take->second(member);
-    } catch (const UsageError& error) {
-      throw UsageError(std::string(what) + ", `" + std::string(name) + "`: " + error.what());
-    }
-  }
-}
-
 // A NUL would silently cut a path short on its way into the operating system.
-Take into(std::string& text) {
-  return [&text](const json::Value& value) {
-    text = value.string();
-    if (text.find('\0') != std::string::npos) throw UsageError("text with a NUL character");
-  };
+std::string text(const json::Value& value) {
+  if (value.string().find('\0') != std::string::npos) throw UsageError("text with a NUL character");
+  return value.string();
 }
 
-Take into(bool& flag) {
-  return [&flag](const json::Value& value) { flag = value.boolean(); };
+std::vector<Rank> ranks(const json::Value& value) {
+  std::vector<Rank> list;
+  for (const json::Value& rank : value.array())
+    list.push_back(static_cast<Rank>(json::integer_within(rank, 0, most_ranks)));
+  return list;
 }
 
-Take into(std::int64_t& number, std::int64_t least = 0, std::int64_t most = most_bytes) {
-  return [&number, least, most](const json::Value& value) {
-    number = value.integer();
-    if (number < least || number > most)
-      throw UsageError(std::to_string(number) + " is not from " + std::to_string(least) + " to " +
-                       std::to_string(most));
-  };
+using json::member;
+const auto bytes = json::within(0, most_bytes), permissions = json::within(0, 0777);
+
+const json::Members<CloneJob> job_members{
+    member("source", &CloneJob::source, text),
+    member("target", &CloneJob::target, text),
+    member("overwrite", &CloneJob::overwrite),
+    member("resume", &CloneJob::resume),
+    member("chunk_bytes", &CloneJob::chunk_bytes, json::within(least_chunk_bytes, most_chunk_bytes)),
+    member("bytes", &CloneJob::bytes, bytes),
+    member("permissions", &CloneJob::permissions, permissions),
+};
+const json::Members<Chain> chain_members{
+    member("epoch", &Chain::epoch, json::within(0, 1 << 30)),
+    member("living", &Chain::living, ranks),
+};
+const json::Members<Prepared> prepared_members{
+    member("bytes", &Prepared::bytes, bytes), member("permissions", &Prepared::permissions, permissions),
+    member("path", &Prepared::path, text),    member("identity", &Prepared::identity, text),
+    member("place", &Prepared::place, text),  member("warning", &Prepared::warning, text),
+};
+const json::Members<Standing> standing_members{
+    member("received_bytes", &Standing::received_bytes, bytes),
+    member("kept_bytes", &Standing::kept_bytes, bytes),
+    member("checked_bytes", &Standing::checked_bytes, bytes),
+    member("sha256", &Standing::sha256, text),
+    member("has_changed", &Standing::has_changed),
+};
+
+template <typename Message>
+Message read(const json::Value& value, const json::Members<Message>& members, const std::string& what) {
+  Message message;
+  json::read_members(message, value, members, what);
+  return message;
 }
 
 }  // namespace
 
 CloneJob parse_clone_job(const json::Value& value) {
-  CloneJob job;
-  std::int64_t chunk_bytes = -1;
-  take_members(value,
-               {{"source", into(job.source)},
-                {"target", into(job.target)},
-                {"overwrite", into(job.overwrite)},
-                {"resume", into(job.resume)},
-                {"chunk_bytes", into(chunk_bytes, least_chunk_bytes, most_chunk_bytes)},
-                {"bytes", into(job.bytes)},
-                {"permissions", into(job.permissions, 0, 0777)}},
-               "the job");
+  const CloneJob job = read(value, job_members, "the job");
   if (job.source.empty()) throw UsageError("the job has no `source`");
   if (job.target.empty()) throw UsageError("the job has no `target`");
-  if (chunk_bytes > 0) job.chunk_bytes = chunk_bytes;
   return job;
 }
 
 json::Value to_json(const CloneJob& job) {
-  json::Value value =
-      json::Object{{"source", job.source}, {"target", job.target}, {"overwrite", job.overwrite},
-                   {"resume", job.resume}, {"bytes", job.bytes},   {"permissions", job.permissions}};
-  if (job.chunk_bytes > 0) value.set("chunk_bytes", job.chunk_bytes);
-  return value;
+  json::Object object = json::write_members(job, job_members);
+  if (job.chunk_bytes == 0)  // to be chosen
+    std::erase_if(object, [](const auto& said) { return said.first == "chunk_bytes"; });
+  return object;
 }
 
 std::int64_t choose_chunk_bytes(std::int64_t image_bytes) {
@@ -93,63 +91,17 @@ void check_chunks(std::int64_t image_bytes, std::int64_t chunk_bytes) {
                      " are possible; leave --chunk out");
 }
 
-Chain parse_chain(const json::Value& value) {
-  Chain chain;
-  std::int64_t epoch = 0;
-  const auto living = [&](const json::Value& list) {
-    for (const json::Value& rank : list.array()) {
-      std::int64_t number = 0;
-      into(number, 0, most_ranks)(rank);
-      chain.living.push_back(static_cast<Rank>(number));
-    }
-  };
-  take_members(value, {{"epoch", into(epoch, 0, 1 << 30)}, {"living", living}}, "the chain");
-  chain.epoch = static_cast<std::uint32_t>(epoch);
-  return chain;
-}
-
-json::Value to_json(const Chain& chain) {
-  return json::Object{{"epoch", static_cast<std::int64_t>(chain.epoch)},
-                      {"living", json::Array(chain.living.begin(), chain.living.end())}};
-}
+Chain parse_chain(const json::Value& value) { return read(value, chain_members, "the chain"); }
+json::Value to_json(const Chain& chain) { return json::write_members(chain, chain_members); }
 
 Prepared parse_prepared(const json::Value& value) {
-  Prepared prepared;
-  take_members(value,
-               {{"bytes", into(prepared.bytes)},
-                {"permissions", into(prepared.permissions, 0, 0777)},
-                {"path", into(prepared.path)},
-                {"identity", into(prepared.identity)},
-                {"place", into(prepared.place)},
-                {"warning", into(prepared.warning)}},
-               "what a rank has prepared");
-  return prepared;
+  return read(value, prepared_members, "what a rank has prepared");
 }
-
-json::Value to_json(const Prepared& prepared) {
-  return json::Object{{"bytes", prepared.bytes}, {"permissions", prepared.permissions},
-                      {"path", prepared.path},   {"identity", prepared.identity},
-                      {"place", prepared.place}, {"warning", prepared.warning}};
-}
+json::Value to_json(const Prepared& prepared) { return json::write_members(prepared, prepared_members); }
 
 Standing parse_standing(const json::Value& value) {
-  Standing standing;
-  take_members(value,
-               {{"received_bytes", into(standing.received_bytes)},
-                {"kept_bytes", into(standing.kept_bytes)},
-                {"checked_bytes", into(standing.checked_bytes)},
-                {"sha256", into(standing.sha256)},
-                {"has_changed", into(standing.has_changed)}},
-               "what a rank says of itself");
-  return standing;
+  return read(value, standing_members, "what a rank says of itself");
 }
-
-json::Value to_json(const Standing& standing) {
-  return json::Object{{"received_bytes", standing.received_bytes},
-                      {"kept_bytes", standing.kept_bytes},
-                      {"checked_bytes", standing.checked_bytes},
-                      {"sha256", standing.sha256},
-                      {"has_changed", standing.has_changed}};
-}
+json::Value to_json(const Standing& standing) { return json::write_members(standing, standing_members); }
 
 }  // namespace crosscut::clone

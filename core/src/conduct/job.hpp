@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.hpp"
+#include "program/registry.hpp"
 
 namespace crosscut::conduct {
 
@@ -36,12 +38,17 @@ struct Job {
   std::int64_t raw_budget_bytes = std::int64_t{4} << 30;  // above this, keep summaries instead of raw samples
   std::string out;                                        // directory of the run
   bool resume = false;
-  bool force = false;    // resume even if nodes or settings differ
-  json::Value metadata;  // object, recorded unchanged (command line, host file, ...)
+  bool force = false;                     // resume even if nodes or settings differ
+  json::Value metadata = json::Object{};  // recorded unchanged (command line, host file, ...)
 };
 
 // Throws UsageError that names the bad member; an unknown member is an error.
 Job parse_job(const json::Value& value);
 json::Value to_json(const Job& job);
+
+// Makes the job's pattern. Throws UsageError for an unknown pattern or a bad parameter.
+std::unique_ptr<program::Pattern> make_pattern(const Job& job);
+// Returns the job's backend. Throws UsageError if this executable does not have it.
+const program::BackendInfo& usable_backend(const Job& job);
 
 }  // namespace crosscut::conduct

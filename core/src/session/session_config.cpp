@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
-#include <map>
 
 #include "base/error.hpp"
+#include "base/json_members.hpp"
+#include "base/words.hpp"
 #include "program/parameters.hpp"
 
 namespace crosscut::session {
@@ -19,14 +20,6 @@ namespace {
 constexpr Rank ranks_max = 1 << 20;
 constexpr int fanout_max = 1024;
 constexpr std::size_t path_bytes_max = 4096;
-
-Rank rank_in(const json::Value& value, std::string_view name, Rank minimum) {
-  const std::int64_t number = value.integer();
-  if (number < minimum || number > ranks_max)
-    throw UsageError("`" + std::string(name) + "` is " + std::to_string(number) + "; it must be from " +
-                     std::to_string(minimum) + " to " + std::to_string(ranks_max));
-  return static_cast<Rank>(number);
-}
 
 // Returns a host's name. It becomes a word of a command line, so it must not look like an option or contain
 // characters special to a shell.
@@ -49,73 +42,105 @@ std::string network_name(const json::Value& value) {
   return name;
 }
 
-double timeout_of(const json::Value& value) {
-  const double seconds = value.number();
-  if (!(seconds >= 0.1 && seconds <= 86400))
-    throw UsageError("`timeout_seconds` must be from 0.1 to 86400 (a day)");
-  return seconds;
-}
+double timeout_of(const json::Value& value) { return json::real_within(value, 0.1, 86400); }
 
-void parse_pin(const json::Value& value, SessionConfig& config) {
+std::string secret_of(const json::Value& value) { return checked_secret(value.string()); }
+
+void read_pin(SessionConfig& config, const json::Value& value) {
   config.pin = value.is_boolean() ? value.boolean() : true;
   if (value.is_boolean()) return;
   for (const std::int32_t core : program::parse_ranks(value.string())) config.pin_cores.push_back(core);
   if (config.pin_cores.empty()) throw UsageError("`pin` must be true, false or cores such as \"0,2,4-7\"");
 }
 
-std::vector<Rank> parse_layout(const json::Value& value) {
+json::Value write_pin(const SessionConfig& config) {
+  if (config.pin_cores.empty()) return config.pin;
+  std::vector<std::string> cores;
+  for (const int core : config.pin_cores) cores.push_back(std::to_string(core));
+  return joined(cores, ",");
+}
+
+std::vector<Rank> layout_of(const json::Value& value) {
   std::vector<Rank> layout;
-  for (const json::Value& count : value.array()) layout.push_back(rank_in(count, "layout", 1));
+  for (const json::Value& count : value.array())
+    layout.push_back(static_cast<Rank>(json::integer_within(count, 1, ranks_max)));
   return layout;
 }
 
-using Reader = std::function<void(const json::Value&)>;
+int fanout_of(const json::Value& value) {
+  return static_cast<int>(std::clamp<std::int64_t>(value.integer(), 1, fanout_max));
+}
 
-// Applies each member's reader; an unknown member is an error, a wrong type names its member.
-void read_members(const json::Value& value, const std::map<std::string_view, Reader>& readers,
-                  std::string_view where) {
-  for (const auto& [name, member] : value.object()) {
-    const auto reader = readers.find(name);
-    if (reader == readers.end()) throw UsageError(std::string(where) + ": there is no member `" + name + "`");
-    try {
-      reader->second(member);
-    } catch (const UsageError& error) {
-      throw UsageError(std::string(where) + ", `" + name + "`: " + error.what());
-    }
+using json::member;
+using json::within;
+
+const json::Members<TreeHost> tree_host_members{
+    member("host", &TreeHost::host, host_name),
+    member("first_rank", &TreeHost::first_rank, within(1, ranks_max)),
+    member("count", &TreeHost::count, within(1, ranks_max)),
+};
+
+std::vector<TreeHost> tree_hosts_of(const json::Value& value) {
+  std::vector<TreeHost> hosts;
+  for (const json::Value& host : value.array()) {
+    json::read_members(hosts.emplace_back(), host, tree_host_members, "a host of the tree");
+    if (hosts.back().host.empty()) throw UsageError("a host of the tree has no `host`");
   }
+  return hosts;
 }
 
-TreeHost parse_tree_host(const json::Value& value) {
-  TreeHost host;
-  read_members(value,
-               {{"host", [&](const json::Value& v) { host.host = host_name(v); }},
-                {"first_rank", [&](const json::Value& v) { host.first_rank = rank_in(v, "first_rank", 1); }},
-                {"count", [&](const json::Value& v) { host.count = rank_in(v, "count", 1); }}},
-               "a host of the tree");
-  if (host.host.empty()) throw UsageError("a host of the tree has no `host`");
-  return host;
+json::Array tree_hosts_json(const std::vector<TreeHost>& hosts) {
+  json::Array list;
+  for (const TreeHost& host : hosts) list.push_back(json::write_members(host, tree_host_members));
+  return list;
 }
 
-Tree parse_tree(const json::Value& value) {
+const json::Members<Tree> tree_members{
+    member("command", &Tree::command),
+    member("core", &Tree::core),
+    member("fanout", &Tree::fanout, fanout_of),
+    member("hosts", &Tree::hosts, tree_hosts_of, tree_hosts_json),
+};
+
+Tree tree_of(const json::Value& value) {
   Tree tree;
-  const auto fanout = [&](const json::Value& v) {
-    tree.fanout = static_cast<int>(std::clamp<std::int64_t>(v.integer(), 1, fanout_max));
-  };
-  const auto command = [&](const json::Value& v) {
-    for (const json::Value& word : v.array()) tree.command.push_back(word.string());
-  };
-  const auto hosts = [&](const json::Value& v) {
-    for (const json::Value& host : v.array()) tree.hosts.push_back(parse_tree_host(host));
-  };
-  read_members(value,
-               {{"command", command},
-                {"core", [&](const json::Value& v) { tree.core = v.string(); }},
-                {"fanout", fanout},
-                {"hosts", hosts}},
-               "tree");
+  json::read_members(tree, value, tree_members, "tree");
   if (tree.command.empty()) throw UsageError("`command` is missing: how other nodes are reached (ssh)");
   if (tree.core.empty()) throw UsageError("`core` is missing: the path of crosscut-core on other nodes");
   return tree;
+}
+
+json::Value tree_json(const std::optional<Tree>& tree) {
+  return tree ? json::write_members(*tree, tree_members) : json::Value();
+}
+
+const json::Members<SessionConfig> members{
+    member("ranks", &SessionConfig::ranks, within(0, ranks_max)),
+    member("first_rank", &SessionConfig::first_rank, within(0, ranks_max)),
+    member("count", &SessionConfig::count, within(1, ranks_max)),
+    member("host", &SessionConfig::host, host_name),
+    member("secret", &SessionConfig::secret, secret_of),
+    member("backend", &SessionConfig::backend),
+    member("interface", &SessionConfig::interface),
+    member("towards", &SessionConfig::towards),
+    member("conductor", &SessionConfig::conductor),
+    member("place", &SessionConfig::place),
+    member("timeout_seconds", &SessionConfig::timeout_seconds, timeout_of),
+    {"pin", read_pin, write_pin},
+    member("oversubscribed", &SessionConfig::oversubscribed, json::from_json<bool>),
+    member("layout", &SessionConfig::layout, layout_of),
+    member("launcher", &SessionConfig::launcher),
+    member("network", &SessionConfig::network, network_name),
+    member("ranks_per_host", &SessionConfig::ranks_per_host, within(1, ranks_max)),
+    member("reports", &SessionConfig::reports),
+    member("tree", &SessionConfig::tree, tree_of, tree_json),
+};
+
+// What a line without members says; `count` 0 stands for all ranks from `first_rank` on.
+SessionConfig unconfigured() {
+  SessionConfig config;
+  config.count = 0;
+  return config;
 }
 
 // Checks that every rank is started exactly once: by this node, by one of its tree, or (layout) by another
@@ -151,18 +176,6 @@ void check_layout(const SessionConfig& config) {
   if (config.launcher.empty()) throw UsageError("`layout` needs `launcher`, such as \"slurm\"");
 }
 
-json::Value to_json(const Tree& tree) {
-  json::Array command(tree.command.begin(), tree.command.end());
-  json::Array hosts;
-  for (const TreeHost& host : tree.hosts)
-    hosts.push_back(
-        json::Object{{"host", host.host}, {"first_rank", host.first_rank}, {"count", host.count}});
-  return json::Object{{"command", std::move(command)},
-                      {"core", tree.core},
-                      {"fanout", tree.fanout},
-                      {"hosts", std::move(hosts)}};
-}
-
 // The environment variables that hold the index of this process, the number of processes, and the name of
 // this node.
 struct Launcher {
@@ -185,34 +198,8 @@ std::int64_t number_in_environment(const char* name, std::string_view launcher) 
 
 SessionConfig parse_session(std::string_view line) {
   const json::Value value = json::parse(line, {.bytes = configuration_bytes_max, .depth = 8});
-  SessionConfig config;
-  config.count = 0;
-  const auto text = [](std::string& target) {
-    return [&target](const json::Value& v) { target = v.string(); };
-  };
-  const std::map<std::string_view, Reader> readers{
-      {"ranks", [&](const json::Value& v) { config.ranks = rank_in(v, "ranks", 0); }},
-      {"first_rank", [&](const json::Value& v) { config.first_rank = rank_in(v, "first_rank", 0); }},
-      {"count", [&](const json::Value& v) { config.count = rank_in(v, "count", 1); }},
-      {"host", [&](const json::Value& v) { config.host = host_name(v); }},
-      {"secret", [&](const json::Value& v) { config.secret = checked_secret(v.string()); }},
-      {"backend", text(config.backend)},
-      {"interface", text(config.interface)},
-      {"towards", text(config.towards)},
-      {"conductor", text(config.conductor)},
-      {"place", text(config.place)},
-      {"timeout_seconds", [&](const json::Value& v) { config.timeout_seconds = timeout_of(v); }},
-      {"pin", [&](const json::Value& v) { parse_pin(v, config); }},
-      {"oversubscribed", [&](const json::Value& v) { config.oversubscribed = v.boolean(); }},
-      {"layout", [&](const json::Value& v) { config.layout = parse_layout(v); }},
-      {"launcher", text(config.launcher)},
-      {"network", [&](const json::Value& v) { config.network = network_name(v); }},
-      {"ranks_per_host",
-       [&](const json::Value& v) { config.ranks_per_host = rank_in(v, "ranks_per_host", 1); }},
-      {"reports", [&](const json::Value& v) { config.reports = v.boolean(); }},
-      {"tree", [&](const json::Value& v) { config.tree = parse_tree(v); }}};
-  if (!value.is_object()) throw UsageError("the session's first line must be a JSON object");
-  read_members(value, readers, "the session's first line");
+  SessionConfig config = unconfigured();
+  json::read_members(config, value, members, "the session's first line");
   if (config.ranks == 0 && config.network.empty())
     throw UsageError("`ranks` is 0, which means all that fit a network, but no `network` is named");
   if (config.ranks == 0) return config;
@@ -226,31 +213,10 @@ SessionConfig parse_session(std::string_view line) {
 }
 
 json::Value to_json(const SessionConfig& config) {
-  json::Value value = json::Object{{"ranks", config.ranks},
-                                   {"first_rank", config.first_rank},
-                                   {"secret", config.secret},
-                                   {"backend", config.backend},
-                                   {"interface", config.interface},
-                                   {"place", config.place},
-                                   {"timeout_seconds", config.timeout_seconds},
-                                   {"reports", config.reports}};
-  if (config.count > 0) value.set("count", config.count);
-  const auto set_if = [&value](std::string_view name, const std::string& text) {
-    if (!text.empty()) value.set(name, text);
-  };
-  set_if("host", config.host);
-  set_if("towards", config.towards);
-  set_if("conductor", config.conductor);
-  set_if("launcher", config.launcher);
-  set_if("network", config.network);
-  if (config.ranks_per_host > 0) value.set("ranks_per_host", config.ranks_per_host);
-  if (config.oversubscribed) value.set("oversubscribed", *config.oversubscribed);
-  if (!config.layout.empty()) value.set("layout", json::Array(config.layout.begin(), config.layout.end()));
-  std::string cores;
-  for (const int core : config.pin_cores) cores += (cores.empty() ? "" : ",") + std::to_string(core);
-  value.set("pin", cores.empty() ? json::Value(config.pin) : json::Value(cores));
-  if (config.tree) value.set("tree", to_json(*config.tree));
-  return value;
+  json::Object object = json::write_members(config, members);
+  const json::Object unsaid = json::write_members(unconfigured(), members);
+  std::erase_if(object, [&](const auto& said) { return std::ranges::find(unsaid, said) != unsaid.end(); });
+  return object;
 }
 
 void apply_layout(SessionConfig& config) {
