@@ -41,7 +41,7 @@ void PhaseProgram::emit(const program::Phase& phase, Rank ranks) {
         throw RunError("rank " + std::to_string(rank) + " has an operation with rank " +
                        std::to_string(op.peer) + ", which is no other rank");
       ops_.push_back({.bytes = op.bytes,
-                      .sample_bytes = op.sample_bytes >= 0 ? op.sample_bytes : op.bytes,
+                      .sample_bytes = op.counted_bytes(),
                       .divisor = op.divisor,
                       .rank = rank,
                       .peer = op.peer,

@@ -12,6 +12,10 @@ int run_main(int argc, char** argv);
 int coordinates_main(int argc, char** argv);
 int replay_main(int argc, char** argv);
 
+// Prints `help` and returns true if a word asks for it.
+bool print_help(int argc, char** argv, std::string_view help);
+void print(std::string_view text);  // to standard output
+
 // Runs a session of ranks on this machine through run_rank, for `crosscut-core run`.
 int launch_local(session::SessionConfig config, int requests_fd, int events_fd);
 

@@ -12,7 +12,7 @@
 namespace crosscut::commands {
 namespace {
 
-void print(std::string_view name, std::string_view summary, std::string_view unavailable) {
+void print_entry(std::string_view name, std::string_view summary, std::string_view unavailable) {
   std::string line = "  " + std::string(name);
   line.resize(std::max<std::size_t>(line.size() + 1, 24), ' ');
   line += summary;
@@ -22,20 +22,28 @@ void print(std::string_view name, std::string_view summary, std::string_view una
 
 }  // namespace
 
+bool print_help(int argc, char** argv, std::string_view help) {
+  const bool asked =
+      std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--help" || word == "-h"; });
+  if (asked) print(help);
+  return asked;
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
 int list_main(int argc, char** argv) {
   if (argc > 2 || (argc == 2 && std::string_view(argv[1]) != "--json")) {
     throw UsageError("list knows no option but --json");
   }
   if (argc == 2) {
-    const auto text = json::write(program::describe(), 2) + "\n";
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(json::write(program::describe(), 2) + "\n");
     return 0;
   }
   std::puts("patterns");
-  for (const auto* pattern : program::patterns()) print(pattern->name, pattern->summary, {});
+  for (const auto* pattern : program::patterns()) print_entry(pattern->name, pattern->summary, {});
   std::puts("backends");
   for (const auto* backend : program::backends())
-    print(backend->name, backend->summary, backend->unavailable);
+    print_entry(backend->name, backend->summary, backend->unavailable);
   return 0;
 }
 

@@ -83,8 +83,6 @@ Asked parse(int argc, char** argv) {
   return asked;
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
 int show(const Asked& asked) {
   const auto network = networks::read_network(asked.names[0]);
   auto report = networks::describe_network(*network);
@@ -101,12 +99,8 @@ int check(const Asked& asked) {
   try {
     network = networks::read_network(asked.names[0]);
   } catch (const UsageError& error) {
-    std::string_view text = error.what();
-    for (std::size_t start = 0; start < text.size();) {
-      const auto end = std::min(text.size(), text.find('\n', start));
-      mistakes.emplace_back(text.substr(start, end - start));
-      start = end + 1;
-    }
+    for (const auto line : split(error.what(), '\n'))
+      if (!line.empty()) mistakes.emplace_back(line);
   }
   if (asked.json) {
     json::Array list(mistakes.begin(), mistakes.end());
@@ -131,15 +125,8 @@ int routes(const Asked& asked) {
   return 0;
 }
 
-int tables(const Asked& asked) {
-  const auto network = networks::read_network(asked.names[0]);
-  print(json::write(networks::describe_tables(*network)) + "\n");
-  return 0;
-}
-
-int ways(const Asked& asked) {
-  const auto network = networks::read_network(asked.names[0]);
-  print(json::write(networks::describe_paths(*network)) + "\n");
+int print_described(const Asked& asked, json::Value (*describe)(const networks::Network&)) {
+  print(json::write(describe(*networks::read_network(asked.names[0]))) + "\n");
   return 0;
 }
 
@@ -161,18 +148,13 @@ int platform(const Asked& asked) {
 }  // namespace
 
 int network_main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h") {
-      print(std::string(help));
-      return 0;
-    }
-  }
+  if (print_help(argc, argv, help)) return 0;
   const auto asked = parse(argc, argv);
   if (asked.command == "show") return show(asked);
   if (asked.command == "check") return check(asked);
   if (asked.command == "routes") return routes(asked);
-  if (asked.command == "tables") return tables(asked);
-  if (asked.command == "ways") return ways(asked);
+  if (asked.command == "tables") return print_described(asked, networks::describe_tables);
+  if (asked.command == "ways") return print_described(asked, networks::describe_paths);
   if (asked.command == "platform") return platform(asked);
   constexpr std::string_view commands[] = {"show", "check", "routes", "tables", "ways", "platform"};
   throw UsageError("network has no command " + shown(asked.command) + suggestion(asked.command, commands));

@@ -1,7 +1,7 @@
 // `crosscut-core replay`: how long a traced program takes on a described network.
 #include <algorithm>
-#include <cstdio>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -55,6 +55,12 @@ double rate(std::string_view text) {
 
 void set(Asked& asked, std::string_view option, std::string_view text) {
   auto& model = asked.model;
+  const std::map<std::string_view, double*> bytes{{"--eager", &model.eager_bytes},
+                                                  {"--send-buffer", &model.send_buffer_bytes},
+                                                  {"--window", &model.window_bytes},
+                                                  {"--header", &model.header_bytes}};
+  const std::map<std::string_view, double*> factors{
+      {"--latency", &model.latency}, {"--bandwidth", &model.bandwidth}, {"--overhead", &model.overhead}};
   if (option == "--on") {
     asked.network = text;
   } else if (option == "--ranks-per-host") {
@@ -63,22 +69,12 @@ void set(Asked& asked, std::string_view option, std::string_view text) {
       throw UsageError("--ranks-per-host " + shown(text) + ": from 0 (as the network says) to 1048576");
   } else if (option == "--operations-per-second") {
     model.seconds_per_operation = 1 / rate(text);
-  } else if (option == "--eager") {
-    model.eager_bytes = static_cast<double>(program::parse_bytes(text));
-  } else if (option == "--send-buffer") {
-    model.send_buffer_bytes = static_cast<double>(program::parse_bytes(text));
-  } else if (option == "--window") {
-    model.window_bytes = static_cast<double>(program::parse_bytes(text));
-  } else if (option == "--header") {
-    model.header_bytes = static_cast<double>(program::parse_bytes(text));
   } else if (option == "--noise") {
     model.noise_seconds = program::parse_seconds(text);
-  } else if (option == "--latency") {
-    model.latency = factor(option, text);
-  } else if (option == "--bandwidth") {
-    model.bandwidth = factor(option, text);
-  } else if (option == "--overhead") {
-    model.overhead = factor(option, text);
+  } else if (bytes.contains(option)) {
+    *bytes.at(option) = static_cast<double>(program::parse_bytes(text));
+  } else if (factors.contains(option)) {
+    *factors.at(option) = factor(option, text);
   } else {
     throw UsageError("replay has no option " + shown(option) + "; see crosscut-core replay --help");
   }
@@ -108,12 +104,7 @@ Asked parse(int argc, char** argv) {
 }  // namespace
 
 int replay_main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h") {
-      std::fwrite(help.data(), 1, help.size(), stdout);
-      return 0;
-    }
-  }
+  if (print_help(argc, argv, help)) return 0;
   auto asked = parse(argc, argv);
   const auto network = networks::read_network(asked.network);
   const auto trace = replay::read_replay_trace(asked.trace);
@@ -132,11 +123,9 @@ int replay_main(int argc, char** argv) {
   replay::Replay replay(trace, paths, asked.model);
   const auto times = replay.run();
   json::Array ended(times.ended.begin(), times.ended.end());
-  const auto line =
-      json::write(json::Object{{"seconds", *std::max_element(times.ended.begin(), times.ended.end())},
-                               {"ended", std::move(ended)}}) +
-      "\n";
-  std::fwrite(line.data(), 1, line.size(), stdout);
+  print(json::write(json::Object{{"seconds", *std::max_element(times.ended.begin(), times.ended.end())},
+                                 {"ended", std::move(ended)}}) +
+        "\n");
   return 0;
 }
 

@@ -1,13 +1,13 @@
 // `crosscut-core run`: a session of one job on this machine, without Python.
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/fd.hpp"
 #include "commands/commands.hpp"
 #include "conduct/job.hpp"
 #include "launch/launch.hpp"
@@ -43,10 +43,7 @@ struct Asked {
 };
 
 bool is_parameter(std::span<const program::Parameter> known, std::string_view name) {
-  for (const auto& parameter : known) {
-    if (parameter.name == name) return true;
-  }
-  return false;
+  return std::ranges::find(known, name, &program::Parameter::name) != known.end();
 }
 
 json::Value sizes_of(std::string_view text) {
@@ -170,22 +167,15 @@ Asked parse(int argc, char** argv) {
 }  // namespace
 
 int run_main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]) == "--help" || std::string_view(argv[i]) == "-h") {
-      std::fwrite(help.data(), 1, help.size(), stdout);
-      return 0;
-    }
-  }
+  if (print_help(argc, argv, help)) return 0;
   const auto asked = parse(argc, argv);
   conduct::parse_job(asked.job);  // refuses early, before any rank is started
-  std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw_errno("making a pipe");
-  const Fd requests(ends[0]), writing(ends[1]);
+  const Pipe requests = make_pipe();
   const auto lines = json::write(json::Object{{"do", "run"}, {"job", asked.job}}) + "\n{\"do\":\"end\"}\n";
   if (lines.size() > 60'000) throw UsageError("the command line is too long for a job; use crosscut run");
-  if (::write(writing.get(), lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
+  if (::write(requests.write.get(), lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
     throw_errno("writing the job");
-  return launch_local(asked.session, requests.get(), STDOUT_FILENO);
+  return launch_local(asked.session, requests.read.get(), STDOUT_FILENO);
 }
 
 }  // namespace crosscut::commands

@@ -1,4 +1,5 @@
-// Builds a run's coordinates and attributes from the job, the pattern and the ranks.
+// Builds a run's coordinates and attributes from the job, the pattern and the ranks, and records how much
+// processor time measuring took on each rank.
 #include <algorithm>
 #include <chrono>
 
@@ -23,8 +24,6 @@ json::Value described(const program::Parameters& parameters) {
   return values;
 }
 
-std::int64_t sample_bytes(const program::Op& op) { return op.sample_bytes >= 0 ? op.sample_bytes : op.bytes; }
-
 }  // namespace
 
 // One coordinate `bytes` serves all sizes of a run, so a sample's bytes are either the message size or the
@@ -44,7 +43,7 @@ void JobRun::refuse_bytes_of_their_own() const {
         other_phase->emit(rank, other);
         for (std::size_t i = 0; i < std::min(ops.size(), other.size()); ++i) {
           if (ops[i].slot < 0 || ops[i].slot != other[i].slot) continue;
-          const auto here = sample_bytes(ops[i]), there = sample_bytes(other[i]);
+          const auto here = ops[i].counted_bytes(), there = other[i].counted_bytes();
           if (there == here || (here == first && there == size)) continue;
           throw UsageError("pattern " + job_.pattern + " cuts messages of " + std::to_string(first) +
                            " and of " + std::to_string(size) +
@@ -82,26 +81,30 @@ std::vector<double> JobRun::credited_bytes() {
   return all;
 }
 
-// Called for one phase when it is written or compared.
-store::PhaseSamples JobRun::samples_of(std::int64_t index) const {
-  const auto cells = static_cast<std::size_t>(shape_.ranks * shape_.slots);
+store::PhaseSamples samples_of(const program::Phase& phase, Rank ranks, std::int64_t slots,
+                               std::int64_t size) {
+  const auto cells = static_cast<std::size_t>(ranks * slots);
   store::PhaseSamples samples{.peer = std::vector<std::int32_t>(cells, -1),
                               .bytes = std::vector<std::int64_t>(cells, as_size)};
-  const auto ranks = group_.ranks();
-  const auto size = shape_.sizes.front();
-  const auto phase = pattern_->phase(ranks, size, first_phase_ + index);
   std::vector<program::Op> ops;
   for (Rank rank = 0; rank < ranks; ++rank) {
     ops.clear();
-    phase->emit(rank, ops);
+    phase.emit(rank, ops);
     for (const auto& op : ops) {
       if (op.slot < 0) continue;
-      const auto at = static_cast<std::size_t>(rank * shape_.slots + op.slot);
+      const auto at = static_cast<std::size_t>(rank * slots + op.slot);
       samples.peer[at] = op.peer;
-      if (sample_bytes(op) != size) samples.bytes[at] = sample_bytes(op);
+      if (op.counted_bytes() != size) samples.bytes[at] = op.counted_bytes();
     }
   }
   return samples;
+}
+
+// Called for one phase when it is written or compared.
+store::PhaseSamples JobRun::samples_of(std::int64_t index) const {
+  const auto size = shape_.sizes.front();
+  return conduct::samples_of(*pattern_->phase(group_.ranks(), size, first_phase_ + index), group_.ranks(),
+                             shape_.slots, size);
 }
 
 bool JobRun::bytes_differ() {
@@ -172,12 +175,10 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
     }
   }
   for (const auto& member : begun) attributes.push_back(member);
-  if (job_.metadata.is_object()) {
-    for (const auto& [key, value] : job_.metadata.object()) {
-      const bool taken = std::any_of(attributes.begin(), attributes.end(),
-                                     [&name = key](const auto& one) { return one.first == name; });
-      if (!taken) attributes.emplace_back(key, value);
-    }
+  for (const auto& [key, value] : job_.metadata.object()) {
+    const bool taken = std::any_of(attributes.begin(), attributes.end(),
+                                   [&name = key](const auto& one) { return one.first == name; });
+    if (!taken) attributes.emplace_back(key, value);
   }
   return options;
 }
@@ -186,6 +187,33 @@ void JobRun::open_store(const json::Object& begun) {
   if (job_.out.empty()) throw UsageError("the job names no directory for its run (out)");
   store_ = job_.resume ? store::Store::resume(job_.out, store_options(begun), job_.force)
                        : store::Store::create(job_.out, store_options(begun));
+}
+
+void JobRun::remember_effort(std::int32_t size_index, const session::BlockOutcome& outcome) {
+  const auto moved = [](const measure::Effort& one) { return one.sent_bytes + one.received_bytes > 0; };
+  if (std::none_of(outcome.effort.begin(), outcome.effort.end(), moved)) return;  // null, sim
+  auto& total = effort_[shape_.sizes[static_cast<std::size_t>(size_index)]];
+  total.resize(outcome.effort.size());
+  for (std::size_t rank = 0; rank < total.size(); ++rank) total[rank].add(outcome.effort[rank]);
+}
+
+// For each size, one list over ranks for each figure, so that a reader without crosscut gets columns as
+// arrays.
+json::Array JobRun::effort() const {
+  json::Array sizes;
+  for (const auto& [bytes, ranks] : effort_) {
+    const auto column = [&ranks = ranks](auto member) {
+      json::Array values;
+      for (const measure::Effort& one : ranks) values.emplace_back(one.*member);
+      return values;
+    };
+    sizes.emplace_back(json::Object{{"size", bytes},
+                                    {"processor_seconds", column(&measure::Effort::processor_seconds)},
+                                    {"elapsed_seconds", column(&measure::Effort::elapsed_seconds)},
+                                    {"sent_bytes", column(&measure::Effort::sent_bytes)},
+                                    {"received_bytes", column(&measure::Effort::received_bytes)}});
+  }
+  return sizes;
 }
 
 }  // namespace crosscut::conduct

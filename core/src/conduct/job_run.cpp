@@ -70,9 +70,7 @@ JobRun::JobRun(Job job, session::RankGroup& group, Events& events, std::function
   if (ranks < 2) throw UsageError("a pattern needs at least 2 ranks");
   if (const auto why = pattern_->refuse(ranks); !why.empty())
     throw UsageError("pattern " + job_.pattern + ": " + why);
-  if (!backend_.unavailable.empty()) {
-    throw UsageError("backend " + job_.backend + " is not available: " + std::string(backend_.unavailable));
-  }
+  usable_backend(job_);
   if (job_.verify && !backend_.live) {
     throw UsageError("backend " + job_.backend + " moves no bytes, so there is nothing to verify");
   }
@@ -321,11 +319,7 @@ std::string JobRun::run() {
     for (std::size_t i = 0; i < shape_.sizes.size() && !should_stop(); ++i)
       measure_size(static_cast<std::int32_t>(i));
     auto ended = group_.end();
-    json::Array failed;
-    for (const auto& one : group_.lost()) {
-      failed.emplace_back(json::Object{{"rank", one.rank}, {"node", one.node}, {"reason", one.reason}});
-    }
-    if (!failed.empty()) ended.emplace_back("failed_ranks", std::move(failed));
+    if (!group_.lost().empty()) ended.emplace_back("failed_ranks", session::to_json(group_.lost()));
     if (!effort_.empty()) ended.emplace_back("effort", effort());
     if (job_.verify) ended.emplace_back("verify", json::Object{{"wrong_messages", wrong_total_}});
     const std::string state = stopped_ ? "stopped" : "complete";
@@ -334,12 +328,8 @@ std::string JobRun::run() {
         {"event", "finished"}, {"out", job_.out}, {"state", state}, {"elapsed", seconds_since(started_)}});
     return state;
   } catch (const std::exception& error) {
-    json::Array failed;
-    for (const auto& one : group_.lost()) {
-      failed.emplace_back(json::Object{{"rank", one.rank}, {"node", one.node}, {"reason", one.reason}});
-    }
     try {
-      store_->finish("failed", {{"failed_ranks", std::move(failed)}, {"error", error.what()}});
+      store_->finish("failed", {{"failed_ranks", session::to_json(group_.lost())}, {"error", error.what()}});
     } catch (const RunError&) {  // the disk is full: what was measured is safe, and the first error says more
     }
     throw;

@@ -19,6 +19,10 @@
 
 namespace crosscut::conduct {
 
+// Returns the partners and bytes of a phase's samples; `size` is the message size asked for.
+store::PhaseSamples samples_of(const program::Phase& phase, Rank ranks, std::int64_t slots,
+                               std::int64_t size);
+
 class JobRun {
  public:
   // Checks the job against the pattern and the ranks before anything starts; throws UsageError.

@@ -13,9 +13,8 @@ std::int64_t most_moved_bytes(const Phase& phase, Rank ranks) {
     // As in the run, the rank that timed a sample counts as its receiver.
     for (const auto& op : ops) {
       if (op.slot < 0) continue;
-      const auto bytes = op.sample_bytes >= 0 ? op.sample_bytes : op.bytes;
-      received[static_cast<std::size_t>(rank)] += bytes;
-      sent[static_cast<std::size_t>(op.peer)] += bytes;
+      received[static_cast<std::size_t>(rank)] += op.counted_bytes();
+      sent[static_cast<std::size_t>(op.peer)] += op.counted_bytes();
     }
   }
   const auto most = [](const std::vector<std::int64_t>& bytes) {

@@ -44,6 +44,8 @@ struct Op {
   OpIndex since = phase_start;     // the sample is (done(this) - posted(since)) / divisor
   double divisor = 1;              // 2 for half a round trip
   std::int64_t sample_bytes = -1;  // bytes that the sample counts; -1: `bytes`
+
+  std::int64_t counted_bytes() const { return sample_bytes >= 0 ? sample_bytes : bytes; }
 };
 
 // Resources that a pattern needs for one message size. Every emitted operation stays within them.

@@ -33,6 +33,13 @@ struct LostRank {
   std::string node, reason;
 };
 
+inline json::Array to_json(const std::vector<LostRank>& lost) {
+  json::Array list;
+  for (const auto& [rank, node, reason] : lost)
+    list.emplace_back(json::Object{{"rank", rank}, {"node", node}, {"reason", reason}});
+  return list;
+}
+
 class RankGroup {
  public:
   virtual ~RankGroup() = default;
