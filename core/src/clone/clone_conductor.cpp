@@ -19,15 +19,15 @@ json::Value parsed(const session::Frame& frame) {
 }  // namespace
 
 CloneConductor::CloneConductor(const session::RankSetup& setup, const session::Address& interface)
-    : host_(setup, interface), roster_(static_cast<std::size_t>(setup.ranks)) {}
+    : SessionHost(setup, interface), roster_(static_cast<std::size_t>(setup.ranks)) {}
 
 std::string CloneConductor::name(Rank rank) const {
   return "rank " + std::to_string(rank) + " on " + roster_.of(rank).node;
 }
 
-std::string CloneConductor::cause(Rank rank, const std::string& otherwise) {
+std::string CloneConductor::cause_of(Rank rank, const std::string& otherwise) {
   for (int i = 0; i < launcher_tries; ++i) {
-    if (const std::string known = host_.cause(rank); !known.empty()) return known;
+    if (const std::string known = cause(rank); !known.empty()) return known;
     if (rank == 0) break;  // rank 0 would have reported itself
     std::this_thread::sleep_for(launcher_pause);
   }
@@ -35,40 +35,25 @@ std::string CloneConductor::cause(Rank rank, const std::string& otherwise) {
 }
 
 void CloneConductor::assemble() {
-  const auto frames = server_.await_all(host_.joining_patience(), [this] { host_.check_gathering(); });
-  session::Welcome welcome;
-  welcome.living = server_.all_living();
-  std::map<std::string, std::int32_t> machines;
+  const auto [welcome, facts] = gather();
   json::Array nodes;
   for (Rank rank = 0; rank < server_.ranks(); ++rank) {
-    const auto joined = session::unpack<session::Joined>(frames[static_cast<std::size_t>(rank)].payload);
     CloneMember& member = roster_.of(rank);
-    member.node = json::parse(joined.facts).at("name").string();
-    member.machine = machines.emplace(joined.node, static_cast<std::int32_t>(machines.size())).first->second;
-    welcome.node.push_back(member.machine);
-    welcome.listeners.resize(std::max(welcome.listeners.size(), joined.listeners.size()));
-    if (welcome.listeners.size() != joined.listeners.size())
-      throw UsageError("ranks disagree on the number of interfaces: name as many on every node");
-    for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail)
-      welcome.listeners[rail].push_back(joined.listeners[rail]);
+    member.machine = welcome.node[static_cast<std::size_t>(rank)];
+    member.node = facts[static_cast<std::size_t>(member.machine)].at("name").string();
     nodes.emplace_back(json::Object{{"name", member.node}, {"ranks", json::Array{rank}}});
   }
   server_.broadcast(session::FrameType::welcome, session::pack(welcome));
-  jobs_.events().say(
-      json::Object{{"event", "ready"}, {"ranks", server_.ranks()}, {"nodes", std::move(nodes)}});
+  events().say(json::Object{{"event", "ready"}, {"ranks", server_.ranks()}, {"nodes", std::move(nodes)}});
 }
 
-void CloneConductor::run() {
-  host_.run(
-      [this] {
-        assemble();
-        serve();
-      },
-      [this] { server_.broadcast(session::FrameType::end, {}); });
+void CloneConductor::conduct() {
+  assemble();
+  serve();
 }
 
 void CloneConductor::serve() {
-  host_.watch_inputs();
+  watch_inputs();
   while (!jobs_.over()) {
     if (const std::string request = jobs_.take_request(); !request.empty()) {
       take(request);
@@ -76,7 +61,7 @@ void CloneConductor::serve() {
       continue;
     }
     const auto heard = server_.hear(3600, false);
-    if (heard.what == session::ControlServer::Heard::What::input) host_.receive_input(heard.fd);
+    if (heard.what == session::ControlServer::Heard::What::input) receive_input(heard.fd);
     if (heard.what == session::ControlServer::Heard::What::lost) lose(heard.rank, heard.reason);
   }
 }
@@ -94,10 +79,10 @@ void CloneConductor::take(const std::string& request) {
 
 void CloneConductor::clone(CloneJob job) {
   prepare(job);
-  jobs_.events().say(json::Object{{"event", "cloning"},
-                                  {"bytes", job.bytes},
-                                  {"chunk_bytes", job.chunk_bytes},
-                                  {"copies", server_.ranks() - 1}});
+  events().say(json::Object{{"event", "cloning"},
+                            {"bytes", job.bytes},
+                            {"chunk_bytes", job.chunk_bytes},
+                            {"copies", server_.ranks() - 1}});
   copy();
   tell_outcome();
 }
@@ -112,7 +97,7 @@ void CloneConductor::prepare(CloneJob& job) {
   job.bytes = source.bytes;
   job.permissions = source.permissions;
   if (job.chunk_bytes == 0) job.chunk_bytes = choose_chunk_bytes(job.bytes);
-  if (!source.warning.empty()) jobs_.events().warn(source.warning);
+  if (!source.warning.empty()) events().warn(source.warning);
   std::vector<Rank> targets = server_.all_living();
   std::erase(targets, 0);
   ask_to_prepare(job, targets);
@@ -129,7 +114,7 @@ void CloneConductor::ask_to_prepare(const CloneJob& job, const std::vector<Rank>
     const auto heard = server_.hear(0.5, true);
     if (jobs_.stop_asked()) throw RunError("stopped before anything was copied");
     using What = session::ControlServer::Heard::What;
-    if (heard.what == What::input) host_.receive_input(heard.fd);
+    if (heard.what == What::input) receive_input(heard.fd);
     if (heard.what == What::lost) {
       lose(heard.rank, heard.reason);
       throw RunError(name(heard.rank) +
@@ -158,7 +143,7 @@ void CloneConductor::copy() {
   send_chain();
   while (!roster_.all_settled()) {
     const auto heard = server_.hear(0.25, true);
-    if (heard.what == session::ControlServer::Heard::What::input) host_.receive_input(heard.fd);
+    if (heard.what == session::ControlServer::Heard::What::input) receive_input(heard.fd);
     if (jobs_.stop_asked()) {
       stopped_ = true;
       return;
@@ -195,7 +180,7 @@ void CloneConductor::receive_from_rank(const session::ControlServer::Heard& hear
       return;
     case session::FrameType::committed:
       member.state = CloneMember::State::verified;
-      jobs_.events().say(json::Object{{"event", "verified"}, {"rank", heard.rank}, {"node", member.node}});
+      events().say(json::Object{{"event", "verified"}, {"rank", heard.rank}, {"node", member.node}});
       return;
     case session::FrameType::refused:
       return lose(heard.rank, session::unpack<session::Refusal>(heard.frame.payload).message);
@@ -242,14 +227,14 @@ void CloneConductor::lose(Rank rank, const std::string& reason) {
   CloneMember& member = roster_.of(rank);
   if (std::exchange(member.is_gone, true)) return;
   const bool was_alive = server_.living(rank);
-  const std::string why = was_alive ? reason : cause(rank, reason);
+  const std::string why = was_alive ? reason : cause_of(rank, reason);
   if (member.state != CloneMember::State::verified) {
     member.state = CloneMember::State::lost;
     member.reason = why;
   }
   if (was_alive) server_.send(rank, session::FrameType::end, {});
   server_.drop(rank);
-  jobs_.events().say(
+  events().say(
       json::Object{{"event", "failed-rank"}, {"rank", rank}, {"node", member.node}, {"reason", why}});
   if (rank == 0 && epoch_ > 0) {
     tell_outcome();
@@ -262,8 +247,8 @@ void CloneConductor::warn_of_stall() {
   if (std::exchange(has_warned_, true)) return;
   const Rank slowest = roster_.slowest();
   if (slowest < 0) return;
-  jobs_.events().warn("nothing moves any more, though all ranks answer; " + name(slowest) + " has least: " +
-                      std::to_string(roster_.of(slowest).held_bytes()) + " bytes. Is its disk at work?");
+  events().warn("nothing moves any more, though all ranks answer; " + name(slowest) + " has least: " +
+                std::to_string(roster_.of(slowest).held_bytes()) + " bytes. Is its disk at work?");
 }
 
 void CloneConductor::tell_progress() {
@@ -275,28 +260,28 @@ void CloneConductor::tell_progress() {
   rate_ = static_cast<double>(member.held_bytes() - told_bytes_) / since;
   told_ = now;
   told_bytes_ = member.held_bytes();
-  jobs_.events().say(json::Object{{"event", "progress"},
-                                  {"bytes", roster_.of(0).prepared.bytes},
-                                  {"held_bytes", member.held_bytes()},
-                                  {"checked_bytes", member.standing.checked_bytes},
-                                  {"rank", slowest},
-                                  {"node", member.node},
-                                  {"rate", std::max(rate_, 0.0)},
-                                  {"elapsed", elapsed_seconds()}});
+  events().say(json::Object{{"event", "progress"},
+                            {"bytes", roster_.of(0).prepared.bytes},
+                            {"held_bytes", member.held_bytes()},
+                            {"checked_bytes", member.standing.checked_bytes},
+                            {"rank", slowest},
+                            {"node", member.node},
+                            {"rate", std::max(rate_, 0.0)},
+                            {"elapsed", elapsed_seconds()}});
 }
 
 void CloneConductor::tell_outcome() {
   const bool is_fine = roster_.all_verified();
   if (stopped_) jobs_.note_status(130);
   if (!is_fine) jobs_.note_status(1);
-  jobs_.events().say(json::Object{{"event", "cloned"},
-                                  {"state", stopped_  ? "stopped"
-                                            : is_fine ? "complete"
-                                                      : "failed"},
-                                  {"bytes", roster_.of(0).prepared.bytes},
-                                  {"seconds", elapsed_seconds()},
-                                  {"sha256", roster_.of(0).standing.sha256},
-                                  {"nodes", roster_.outcome()}});
+  events().say(json::Object{{"event", "cloned"},
+                            {"state", stopped_  ? "stopped"
+                                      : is_fine ? "complete"
+                                                : "failed"},
+                            {"bytes", roster_.of(0).prepared.bytes},
+                            {"seconds", elapsed_seconds()},
+                            {"sha256", roster_.of(0).standing.sha256},
+                            {"nodes", roster_.outcome()}});
 }
 
 }  // namespace crosscut::clone

@@ -12,21 +12,17 @@
 
 namespace crosscut::clone {
 
-class CloneConductor {
+class CloneConductor final : public conduct::SessionHost {
  public:
   CloneConductor(const session::RankSetup& setup, const session::Address& interface);
-  session::Address address() const { return host_.address(); }
-  void run();  // until the session ends; never throws
-  // Called by rank 0's other thread with the reason why it cannot continue.
-  void rank_zero_failed(const std::string& reason) { host_.rank_zero_failed(reason); }
-  int exit_status() const { return host_.jobs().exit_status(); }
 
  private:
   // The session.
+  void conduct() override;
   void assemble();
   void serve();
   void take(const std::string& request);
-  std::string cause(Rank rank, const std::string& otherwise);
+  std::string cause_of(Rank rank, const std::string& otherwise);
 
   // One copy.
   void clone(CloneJob job);
@@ -51,9 +47,6 @@ class CloneConductor {
     Deadline due;
   };
 
-  conduct::SessionHost host_;
-  conduct::JobQueue& jobs_ = host_.jobs();
-  session::ControlServer& server_ = host_.server();
   CloneRoster roster_;
 
   std::uint32_t epoch_ = 0;

@@ -2,26 +2,26 @@
 // which sleeps while a timed section runs.
 #pragma once
 
-#include <string>
-
 #include "conduct/session_host.hpp"
 #include "session/remote_ranks.hpp"
 
 namespace crosscut::conduct {
 
-class Conductor {
+class Conductor final : public SessionHost {
  public:
-  Conductor(const session::RankSetup& setup, const session::Address& interface);
-  session::Address address() const { return host_.address(); }
-  void run();  // until the session ends; never throws
-  // Called by rank 0's measuring thread with the reason why it cannot continue.
-  void rank_zero_failed(const std::string& reason) { host_.rank_zero_failed(reason); }
-  int exit_status() const { return host_.jobs().exit_status(); }
+  Conductor(const session::RankSetup& setup, const session::Address& interface)
+      : SessionHost(setup, interface), ranks_(*this) {}
 
  private:
-  void serve();
+  void conduct() override {
+    ranks_.assemble();
+    events().say(ranks_.ready_event());
+    watch_inputs();
+    while (!jobs_.over()) {
+      if (!jobs_.do_next(ranks_)) ranks_.idle(3600);
+    }
+  }
 
-  SessionHost host_;
   session::RemoteRanks ranks_;
 };
 

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
+#include <thread>
 
 #include "base/error.hpp"
 
@@ -27,10 +29,10 @@ std::string could_not_join(const std::vector<launch::NodeReport>& losses) {
 SessionHost::SessionHost(const session::RankSetup& setup, const session::Address& interface)
     : setup_(setup),
       jobs_(setup.requests_fd, setup.events_fd, setup.place),
-      reports_(setup.reports_fd),
-      server_(interface, setup.secret, setup.ranks, setup.timeout_seconds) {}
+      server_(interface, setup.secret, setup.ranks, setup.timeout_seconds),
+      reports_(setup.reports_fd) {}
 
-void SessionHost::run(const std::function<void()>& conduct, const std::function<void()>& dismiss) {
+void SessionHost::run() {
   try {
     announce();
     conduct();
@@ -41,7 +43,7 @@ void SessionHost::run(const std::function<void()>& conduct, const std::function<
     events().error(error.what(), false);
     jobs_.note_status(jobs_.interrupted() ? 130 : 1);
   }
-  dismiss();
+  server_.broadcast(session::FrameType::end, {});
   if (jobs_.interrupted()) jobs_.note_status(130);
   events().say(json::Object{{"event", "ended"}});
 }
@@ -54,13 +56,33 @@ void SessionHost::announce() {
     events().say(json::Object{{"event", "listening"}, {"address", address().text()}});
 }
 
-// Joining takes longer than an answer: ssh trees, a loaded machine that starts hundreds of ranks. A rank that
-// cannot reach this node gives up a little after the time-out. If the launcher reports such ranks, wait for
-// its report.
-double SessionHost::joining_patience() const {
-  return setup_.timeout_seconds + 0.05 * setup_.ranks + (setup_.reports_fd >= 0 ? 5 : 0);
+SessionHost::Gathered SessionHost::gather() {
+  // Joining takes longer than an answer: ssh trees, a loaded machine that starts hundreds of ranks. A rank
+  // that cannot reach this node gives up a little after the time-out. If the launcher reports such ranks,
+  // wait for its report.
+  const double patience = setup_.timeout_seconds + 0.05 * setup_.ranks + (has_reports() ? 5 : 0);
+  const auto frames = server_.await_all(patience, [this] { check_gathering(); });
+  Gathered all;
+  auto& listeners = all.welcome.listeners;
+  std::map<std::string, std::int32_t> known;
+  for (const auto& frame : frames) {
+    if (frame.type == session::FrameType::refused)
+      throw UsageError(session::unpack<session::Refusal>(frame.payload).message);
+    const auto joined = session::unpack<session::Joined>(frame.payload);
+    const auto [node, is_new] = known.emplace(joined.node, static_cast<std::int32_t>(known.size()));
+    if (is_new) all.facts.push_back(json::parse(joined.facts));
+    all.welcome.node.push_back(node->second);
+    if (!listeners.empty() && listeners.size() != joined.listeners.size())
+      throw UsageError("ranks disagree on the number of interfaces: name as many on every node");
+    listeners.resize(joined.listeners.size());
+    for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail)
+      listeners[rail].push_back(joined.listeners[rail]);
+  }
+  all.welcome.living = server_.all_living();
+  return all;
 }
 
+// Called periodically while ranks gather, when nothing else watches the inputs.
 void SessionHost::check_gathering() {
   jobs_.receive_signals();
   if (jobs_.interrupted()) throw RunError("interrupted before all ranks had joined");
@@ -73,7 +95,7 @@ void SessionHost::check_gathering() {
 void SessionHost::watch_inputs() {
   server_.watch(jobs_.signals_fd());
   server_.watch(jobs_.requests_fd());
-  if (setup_.reports_fd >= 0) server_.watch(setup_.reports_fd);
+  if (has_reports()) server_.watch(setup_.reports_fd);
   jobs_.receive_requests();
 }
 
@@ -88,7 +110,7 @@ void SessionHost::receive_input(int fd) {
 }
 
 void SessionHost::receive_reports() {
-  if (setup_.reports_fd < 0) return;
+  if (!has_reports()) return;
   reports_.read();
   while (!reports_.empty()) {
     auto report = launch::parse_node_report(reports_.take());
@@ -109,6 +131,18 @@ std::string SessionHost::cause(Rank rank) {
 void SessionHost::rank_zero_failed(const std::string& reason) {
   const std::lock_guard lock(mutex_);
   rank_zero_reason_ = reason;
+}
+
+int conduct_beside(SessionHost& conductor, const std::function<void(const session::Address&)>& work) {
+  const session::Address address = conductor.address();
+  std::thread conducting([&] { conductor.run(); });
+  try {
+    work(address);
+  } catch (const std::exception& error) {
+    conductor.rank_zero_failed(error.what());
+  }
+  conducting.join();
+  return conductor.exit_status();
 }
 
 }  // namespace crosscut::conduct

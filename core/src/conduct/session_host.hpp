@@ -6,12 +6,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "conduct/job_queue.hpp"
 #include "launch/node_report.hpp"
 #include "session/control_server.hpp"
+#include "session/messages.hpp"
 #include "session/rank.hpp"
 
 namespace crosscut::conduct {
@@ -19,37 +19,48 @@ namespace crosscut::conduct {
 class SessionHost {
  public:
   SessionHost(const session::RankSetup& setup, const session::Address& interface);
+  virtual ~SessionHost() = default;
+  SessionHost(const SessionHost&) = delete;
+  SessionHost& operator=(const SessionHost&) = delete;
   session::Address address() const { return server_.address(); }
-  JobQueue& jobs() { return jobs_; }
-  const JobQueue& jobs() const { return jobs_; }
   Events& events() { return jobs_.events(); }
   session::ControlServer& server() { return server_; }
 
-  // Announces the conductor's address, calls `conduct`, and records how it ended. `dismiss` sends the ranks
-  // home and is always called. Never throws.
-  void run(const std::function<void()>& conduct, const std::function<void()>& dismiss);
+  // Announces the conductor's address, conducts the session, and sends the ranks home. Never throws.
+  void run();
+  int exit_status() const { return jobs_.exit_status(); }
 
-  double joining_patience() const;
-  // Called periodically while ranks gather, when nothing else watches the inputs. Throws if some rank can
-  // never join.
-  void check_gathering();
-  // Has the server watch the inputs from now on.
-  void watch_inputs();
+  // All ranks, once they have joined.
+  struct Gathered {
+    session::Welcome welcome;
+    std::vector<json::Value> facts;  // [node]
+  };
+  // Throws if some rank can never join.
+  Gathered gather();
   void receive_input(int fd);
 
   // Returns why a rank ended, from its own message or the launcher's report; empty if neither has arrived.
   std::string cause(Rank rank);
+  // True if the launcher reports the ends of ranks.
+  bool has_reports() const { return setup_.reports_fd >= 0; }
   // Called by rank 0's other thread with the reason why it cannot continue.
   void rank_zero_failed(const std::string& reason);
 
- private:
-  void announce();
-  void receive_reports();
+ protected:
+  virtual void conduct() = 0;
+  // Has the server watch the inputs from now on.
+  void watch_inputs();
 
   const session::RankSetup& setup_;
   JobQueue jobs_;
-  Requests reports_;  // from the launcher, about ranks whose end it saw
   session::ControlServer server_;
+
+ private:
+  void announce();
+  void check_gathering();
+  void receive_reports();
+
+  Requests reports_;                        // from the launcher, about ranks whose end it saw
   std::vector<launch::NodeReport> losses_;  // as the launcher reported them
   std::optional<Deadline> all_heard_;       // while ranks gather: when to name the lost ones
   std::mutex mutex_;                        // guards rank_zero_reason_
@@ -58,17 +69,6 @@ class SessionHost {
 
 // Runs rank 0: the conductor in a thread of its own, and `work` in this one with the conductor's address.
 // Returns the exit status.
-template <typename AnyConductor, typename Work>
-int conduct_beside(AnyConductor& conductor, const Work& work) {
-  const session::Address address = conductor.address();
-  std::thread conducting([&] { conductor.run(); });
-  try {
-    work(address);
-  } catch (const std::exception& error) {
-    conductor.rank_zero_failed(error.what());
-  }
-  conducting.join();
-  return conductor.exit_status();
-}
+int conduct_beside(SessionHost& conductor, const std::function<void(const session::Address&)>& work);
 
 }  // namespace crosscut::conduct

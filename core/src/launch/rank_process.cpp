@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <iostream>
 
 #include "base/error.hpp"
 #include "measure/pinning.hpp"
@@ -33,16 +32,10 @@ void take_signals(const RankProcess& process) {
   ::sigprocmask(SIG_SETMASK, &process.signals, nullptr);
 }
 
-int leave(const RankProcess& process, const std::exception& error, int status) {
-  std::cerr << "crosscut-core: rank " << process.setup.rank << ": " << error.what() << std::endl;
-  process.last_words.say(error.what());
-  return status;
-}
-
 int run_child(const RankProcess& process, const RankBody& body) {
   session::RankSetup setup = process.setup;
   setup.last_words = [&](std::string_view words) { process.last_words.say(words); };
-  try {
+  return session::guarded(setup, [&] {
     for (const int fd : process.closed) ::close(fd);
     if (setup.rank != 0) take_streams(setup);
     // Give the rank its own process group, so that a signal to the node's group reaches it once, through the
@@ -51,11 +44,7 @@ int run_child(const RankProcess& process, const RankBody& body) {
     take_signals(process);
     if (process.core) measure::pin_to(*process.core);
     return body(setup);
-  } catch (const UsageError& error) {
-    return leave(process, error, 2);
-  } catch (const std::exception& error) {
-    return leave(process, error, 1);
-  }
+  });
 }
 
 }  // namespace

@@ -150,13 +150,9 @@ class RankLoop {
 
   void take_job(const std::string& text) {
     job_ = conduct::parse_job(json::parse(text));
-    const auto& info = program::find_pattern(job_.pattern);
-    pattern_ =
-        info.make(program::Parameters(info.parameters, job_.pattern_parameters, "pattern " + job_.pattern));
-    const auto& backend = program::find_backend(job_.backend);
-    if (!backend.unavailable.empty() || backend.make == nullptr) {
-      throw UsageError("backend " + job_.backend + " is not available: " + std::string(backend.unavailable));
-    }
+    pattern_ = conduct::make_pattern(job_);
+    const auto& backend = conduct::usable_backend(job_);
+    if (backend.make == nullptr) throw UsageError("backend " + job_.backend + " needs a session of its own");
     context_.polling = job_.wait == "poll" || (job_.wait == "auto" && !oversubscribed_);
     barrier_.poll(context_.polling);
     const program::Parameters parameters(backend.parameters, job_.backend_parameters,
@@ -258,12 +254,6 @@ std::unique_ptr<conduct::Conductor> make_conductor(const RankSetup& setup) {
   return conductor;
 }
 
-int leave(const RankSetup& setup, const std::exception& error, int status) {
-  write_once(STDERR_FILENO, "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n");
-  if (setup.last_words) setup.last_words(error.what());
-  return status;
-}
-
 int conduct_and_measure(const RankSetup& setup) {
   const auto conductor = make_conductor(setup);
   return conduct::conduct_beside(*conductor, [&](const Address& address) { measure(setup, address); });
@@ -271,17 +261,29 @@ int conduct_and_measure(const RankSetup& setup) {
 
 }  // namespace
 
+int guarded(const RankSetup& setup, const std::function<int()>& body) {
+  const auto leave = [&](const std::exception& error, int status) {
+    write_once(STDERR_FILENO,
+               "crosscut-core: rank " + std::to_string(setup.rank) + ": " + error.what() + "\n");
+    if (setup.last_words) setup.last_words(error.what());
+    return status;
+  };
+  try {
+    return body();
+  } catch (const UsageError& error) {
+    return leave(error, 2);
+  } catch (const std::exception& error) {
+    return leave(error, 1);
+  }
+}
+
 int run_rank(const RankSetup& setup) {
   ::signal(SIGPIPE, SIG_IGN);
-  try {
+  return guarded(setup, [&] {
     if (setup.rank == 0) return conduct_and_measure(setup);
     measure(setup, Address::parse(setup.conductor));
     return 0;
-  } catch (const UsageError& error) {
-    return leave(setup, error, 2);
-  } catch (const std::exception& error) {
-    return leave(setup, error, 1);
-  }
+  });
 }
 
 }  // namespace crosscut::session

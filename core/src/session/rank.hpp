@@ -39,6 +39,10 @@ struct RankSetup {
   std::function<void(std::string_view)> last_words;
 };
 
+// Runs `body` and returns its exit status. If it throws, reports why on standard error and to the setup's
+// last_words, and returns 2 (UsageError) or 1.
+int guarded(const RankSetup& setup, const std::function<int()>& body);
+
 // Returns the exit status: 0 success, 1 a job or rank failed, 2 usage error, 130 interrupted.
 int run_rank(const RankSetup& setup);
 

@@ -4,13 +4,14 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <thread>
 
 #include "measure/machine.hpp"
 
 namespace crosscut::session {
 namespace {
+
+using What = ControlServer::Heard::What;
 
 // Time after the first loss to hear of further ones and of the launcher's report of the cause.
 constexpr double aftermath_seconds = 0.3;
@@ -38,28 +39,12 @@ std::string RemoteRanks::node_name(Rank rank) const {
   return name != nullptr && name->is_string() ? name->string() : "?";
 }
 
-void RemoteRanks::assemble(double patience_seconds, const std::function<void()>& idle) {
-  const auto frames = server_.await_all(patience_seconds, idle);
-  Welcome welcome;
-  welcome.epoch = epoch_;
-  welcome.living = server_.all_living();
-  std::map<std::string, std::int32_t> known;
-  for (const auto& frame : frames) {
-    if (frame.type == FrameType::refused) throw UsageError(unpack<Refusal>(frame.payload).message);
-    const auto joined = unpack<Joined>(frame.payload);
-    const auto [at, is_new] = known.emplace(joined.node, static_cast<std::int32_t>(known.size()));
-    if (is_new) node_facts_.push_back(json::parse(joined.facts));
-    node_.push_back(at->second);
-    if (!welcome.listeners.empty() && welcome.listeners.size() != joined.listeners.size()) {
-      throw UsageError("ranks disagree on the number of interfaces: name as many on every node");
-    }
-    welcome.listeners.resize(joined.listeners.size());
-    for (std::size_t rail = 0; rail < joined.listeners.size(); ++rail) {
-      welcome.listeners[rail].push_back(joined.listeners[rail]);
-    }
-  }
-  welcome.node = node_;
-  server_.broadcast(FrameType::welcome, pack(welcome));
+void RemoteRanks::assemble() {
+  auto gathered = host_.gather();
+  node_facts_ = std::move(gathered.facts);
+  node_ = gathered.welcome.node;
+  gathered.welcome.epoch = epoch_;
+  server_.broadcast(FrameType::welcome, pack(gathered.welcome));
   try {
     estimate_skew(collect(FrameType::ready));
   } catch (const Failure&) {
@@ -117,13 +102,16 @@ void RemoteRanks::note_loss(Rank rank, const std::string& reason) {
   std::string cause;
   // The launcher's report may arrive a moment after the connection ends.
   for (int i = 0; i < 20 && cause.empty(); ++i) {
-    cause = hooks_.cause(rank);
-    if (!hooks_.launcher_reports) break;  // MPI's launcher kills this rank, too: report the loss at once
+    cause = host_.cause(rank);
+    if (!host_.has_reports()) break;  // MPI's launcher kills this rank, too: report the loss at once
     if (cause.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   lost_.push_back({rank, node_name(rank), cause.empty() ? reason : cause});
   server_.drop(rank);
-  hooks_.lost(lost_.back());
+  host_.events().say(json::Object{{"event", "failed-rank"},
+                                  {"rank", rank},
+                                  {"node", lost_.back().node},
+                                  {"reason", lost_.back().reason}});
 }
 
 void RemoteRanks::give_up() {
@@ -138,12 +126,7 @@ void RemoteRanks::handle_complaint(Rank from, const Complaint& complaint) {
   if (complaint.peer >= 0 && complaint.peer < ranks() && !server_.living(complaint.peer)) return;
   const auto deadline = after_seconds(2);
   while (milliseconds_left(deadline) > 0) {
-    const auto heard = server_.hear(0.1, false);
-    if (heard.what == ControlServer::Heard::What::lost) {
-      note_loss(heard.rank, heard.reason);
-      return;
-    }
-    if (heard.what == ControlServer::Heard::What::input) hooks_.input(heard.fd);
+    if (hear(0.1, false).what == What::lost) return;
     if (!lost_.empty() && lost_.size() > lost_handled_) return;
   }
   const bool names_peer = complaint.peer >= 0 && complaint.peer < ranks();
@@ -166,10 +149,8 @@ std::string RemoteRanks::describe_stall(const std::vector<bool>& done) {
   const auto deadline = after_seconds(stall_answers_seconds);
   auto answers = server_.all_living().size();
   while (answers > 0 && milliseconds_left(deadline) > 0) {
-    const auto heard = server_.hear(stall_answers_seconds / 4, false);
-    if (heard.what == ControlServer::Heard::What::input) hooks_.input(heard.fd);
-    if (heard.what == ControlServer::Heard::What::lost) note_loss(heard.rank, heard.reason);
-    if (heard.what != ControlServer::Heard::What::frame || heard.frame.type != FrameType::aborted) continue;
+    const auto heard = hear(stall_answers_seconds / 4, false);
+    if (heard.what != What::frame || heard.frame.type != FrameType::aborted) continue;
     --answers;
     const auto waited_for = unpack<Complaint>(heard.frame.payload);
     if (waited_for.peer < 0 || waited_for.peer >= ranks() || waits.size() > longest_list) continue;
@@ -184,6 +165,14 @@ std::string RemoteRanks::describe_stall(const std::vector<bool>& done) {
   return waits.empty() ? what + "still at work:" + names : what + "what waits:" + waits;
 }
 
+// Waits as the server does; also serves inputs and notes losses.
+ControlServer::Heard RemoteRanks::hear(double seconds, bool expecting) {
+  auto heard = server_.hear(seconds, expecting);
+  if (heard.what == What::input) host_.receive_input(heard.fd);
+  if (heard.what == What::lost) note_loss(heard.rank, heard.reason);
+  return heard;
+}
+
 // Collects one frame of the wanted type from every living rank, in order of rank; lost ranks have an empty
 // frame. Throws Failure if a rank is lost meanwhile. Ranks answer in order, so frames of an earlier epoch can
 // be skipped.
@@ -192,13 +181,8 @@ std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
   std::vector<bool> got(frames.size());
   auto missing = server_.all_living().size();
   while (missing > 0) {
-    auto heard = server_.hear(1, true);
-    using What = ControlServer::Heard::What;
-    if (heard.what == What::input) hooks_.input(heard.fd);
-    if (heard.what == What::lost) {
-      note_loss(heard.rank, heard.reason);
-      throw Failure{};
-    }
+    auto heard = hear(1, true);
+    if (heard.what == What::lost) throw Failure{};
     if (heard.what == What::stalled) throw RunError(describe_stall(got));
     if (heard.what != What::frame) continue;
     if (heard.frame.type == FrameType::complaint) {
@@ -221,10 +205,19 @@ std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
   return frames;
 }
 
+// Collects what ranks that lead their nodes report of them once they are ready.
+std::vector<json::Value> RemoteRanks::collect_facts() {
+  std::vector<json::Value> all;
+  for (const auto& frame : collect(FrameType::ready)) {
+    if (frame.payload.empty()) continue;
+    const auto facts = unpack<Ready>(frame.payload).facts;
+    if (!facts.empty()) all.push_back(json::parse(facts));
+  }
+  return all;
+}
+
 json::Object RemoteRanks::begin(const conduct::Job& job) {
-  const auto& info = program::find_pattern(job.pattern);
-  made_ = info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
-  pattern_ = made_.get();
+  pattern_ = conduct::make_pattern(job);
   const auto& backend = program::find_backend(job.backend);
   tolerant_ = job.tolerate_failures && backend.tolerates_failure;
   real_time_ = backend.live;
@@ -232,14 +225,9 @@ json::Object RemoteRanks::begin(const conduct::Job& job) {
   server_.broadcast(FrameType::job, Writer().add(json::write(conduct::to_json(job))).bytes());
   json::Object before;
   try {
-    for (const auto& frame : collect(FrameType::ready)) {
-      if (frame.payload.empty()) continue;
-      const auto facts = unpack<Ready>(frame.payload).facts;
-      if (facts.empty()) continue;
-      auto said = json::parse(facts);
-      for (auto& [key, value] : said.object()) {
-        if (key == "counters") before.emplace_back(said.at("node").string(), std::move(value));
-      }
+    for (const auto& said : collect_facts()) {
+      if (const auto* counters = said.find("counters"))
+        before.emplace_back(said.at("node").string(), *counters);
       if (const auto* wait = said.find("wait"); wait != nullptr && sync_.size() == 4)
         sync_.emplace_back("wait", *wait);
     }
@@ -315,10 +303,7 @@ BlockOutcome RemoteRanks::run(const BlockRequest& request) {
 void RemoteRanks::recover() {
   while (true) {
     const auto aftermath = after_seconds(aftermath_seconds);
-    while (milliseconds_left(aftermath) > 0) {
-      const auto heard = server_.hear(aftermath_seconds / 4, false);
-      if (heard.what == ControlServer::Heard::What::lost) note_loss(heard.rank, heard.reason);
-    }
+    while (milliseconds_left(aftermath) > 0) hear(aftermath_seconds / 4, false);
     lost_handled_ = lost_.size();
     ++epoch_;
     if (server_.all_living().size() < 2) throw RunError("fewer than two ranks are left");
@@ -339,37 +324,25 @@ void RemoteRanks::recover() {
 
 json::Object RemoteRanks::end() {
   server_.broadcast(FrameType::end_job, {});
-  json::Object after, attributes;
+  json::Object after;
   json::Value facts;
   try {
-    for (const auto& frame : collect(FrameType::ready)) {
-      if (frame.payload.empty()) continue;
-      const auto text = unpack<Ready>(frame.payload).facts;
-      if (text.empty()) continue;
-      auto said = json::parse(text);
-      if (auto* counters = said.find("counters")) after.emplace_back(said.at("node").string(), *counters);
-      if (auto* backend = said.find("backend"); backend != nullptr && facts.is_null()) facts = *backend;
+    for (const auto& said : collect_facts()) {
+      if (const auto* counters = said.find("counters"))
+        after.emplace_back(said.at("node").string(), *counters);
+      if (const auto* backend = said.find("backend"); backend != nullptr && facts.is_null()) facts = *backend;
     }
   } catch (const Failure&) {
-    hooks_.warn("a rank was lost after the last block; the counters after the run are incomplete");
+    host_.events().warn("a rank was lost after the last block; the counters after the run are incomplete");
   }
-  attributes.emplace_back("counters_after", std::move(after));
-  attributes.emplace_back("backend_facts", std::move(facts));
-  return attributes;
+  return {{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
 }
 
 void RemoteRanks::reset() {
-  made_.reset();
-  pattern_ = nullptr;
+  pattern_.reset();
   if (server_.all_living().size() == static_cast<std::size_t>(ranks())) recover();
 }
 
-void RemoteRanks::dismiss() { server_.broadcast(FrameType::end, {}); }
-
-void RemoteRanks::idle(double seconds) {
-  const auto heard = server_.hear(seconds, false);
-  if (heard.what == ControlServer::Heard::What::input) hooks_.input(heard.fd);
-  if (heard.what == ControlServer::Heard::What::lost) note_loss(heard.rank, heard.reason);
-}
+void RemoteRanks::idle(double seconds) { hear(seconds, false); }
 
 }  // namespace crosscut::session

@@ -2,32 +2,19 @@
 // lost.
 #pragma once
 
-#include <functional>
-
-#include "session/control_server.hpp"
-#include "session/messages.hpp"
+#include "conduct/session_host.hpp"
 #include "session/rank_group.hpp"
 
 namespace crosscut::session {
 
 class RemoteRanks final : public RankGroup {
  public:
-  struct Hooks {
-    std::function<void(int fd)> input;  // a watched descriptor is readable
-    std::function<void(const LostRank&)> lost;
-    std::function<void(const std::string&)> warn;
-    // Returns why a rank ended if the launcher saw it (a signal); empty: unknown.
-    std::function<std::string(Rank)> cause;
-    bool launcher_reports = true;  // false: no cause will arrive later
-  };
-  RemoteRanks(ControlServer& server, Hooks hooks) : server_(server), hooks_(std::move(hooks)) {}
+  explicit RemoteRanks(conduct::SessionHost& host) : host_(host), server_(host.server()) {}
 
   // Waits for all ranks and has them build the barrier.
-  void assemble(double patience_seconds, const std::function<void()>& idle);
+  void assemble();
   // Makes all ranks abandon a failed job and get ready for the next; for failures with all ranks alive.
   void reset() override;
-  // Ends the session of all ranks. Safe to call in any state.
-  void dismiss();
   // Serves inputs until one arrives or `seconds` have passed; also notices ranks lost between jobs.
   void idle(double seconds);
 
@@ -43,7 +30,9 @@ class RemoteRanks final : public RankGroup {
 
  private:
   struct Failure {};  // a rank was lost while something was awaited
+  ControlServer::Heard hear(double seconds, bool expecting);
   std::vector<Frame> collect(FrameType wanted);
+  std::vector<json::Value> collect_facts();
   void note_loss(Rank rank, const std::string& reason);
   void handle_complaint(Rank from, const Complaint& complaint);
   void recover();
@@ -53,8 +42,8 @@ class RemoteRanks final : public RankGroup {
   std::string describe_stall(const std::vector<bool>& done);
   [[noreturn]] void give_up();
 
+  conduct::SessionHost& host_;
   ControlServer& server_;
-  Hooks hooks_;
   std::uint32_t epoch_ = 1;
   std::vector<std::int32_t> node_;
   std::vector<json::Value> node_facts_;
@@ -63,8 +52,7 @@ class RemoteRanks final : public RankGroup {
   std::size_t lost_handled_ = 0;  // entries of lost_ that the rebuilt barrier leaves out
   bool tolerant_ = false, real_time_ = true;
   std::int32_t slots_ = 1;
-  const program::Pattern* pattern_ = nullptr;
-  std::unique_ptr<program::Pattern> made_;
+  std::unique_ptr<program::Pattern> pattern_;
 };
 
 }  // namespace crosscut::session
