@@ -136,10 +136,11 @@ def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
     )
     if finding.kind is FindingKind.SLOW_HOST:
         return [("host", rank, way) for rank in finding.ranks for way in ways]
-    if finding.kind is FindingKind.SLOW_TRUNK:
+    if finding.kind in (FindingKind.SLOW_TRUNK, FindingKind.SLOW_CABLE):
         members = truth.labels[list(finding.ranks)]
         group = int(members[0]) if len(set(members.tolist())) == 1 else -1
-        return [("trunk", group, way) for way in ways]
+        part = "trunk" if finding.kind is FindingKind.SLOW_TRUNK else "cable"
+        return [(part, group, way) for way in ways]
     if len(finding.routes) == 1:
         ((source, destination),) = finding.routes
         return [("route", source * truth.ranks + destination, "out")]

@@ -28,6 +28,7 @@ class FindingKind(Enum):
 
     SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), "slow_parts", CabledParts.HOSTS
     SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), "slow_trunks", CabledParts.TRUNKS
+    SLOW_CABLE = "slow cable", Sort.FAULT, ("routes",), "", CabledParts.TRUNKS
     SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), "slow_routes", CabledParts.HOSTS
     SUSPECT = "suspect", Sort.SUSPICION, ("routes",), "many_routes", CabledParts.HOSTS
     UNSTABLE = "unstable", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
@@ -37,6 +38,7 @@ class FindingKind(Enum):
     DRIFT = "drift", Sort.CHANGE, ("phases",), "stability", CabledParts.HOSTS
     GROUPS = "groups", Sort.DESIGN, ("structure", "routes"), "slow_parts"
     SHARED_LIMIT = "shared limit", Sort.DESIGN, ("structure", "phases", "routes"), "slow_trunks"
+    HASHED = "hashed paths", Sort.DESIGN, ("structure", "routes"), "hashed_paths"
     NOTHING = "nothing found", Sort.NOTHING, ("routes", "phases")
 
     sort: Sort

@@ -18,8 +18,10 @@ from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.findings import (
     counters,
+    hashed_paths,
     many_routes,
     shared_within,
+    slow_cables,
     slow_parts,
     slow_routes,
     slow_trunks,
@@ -101,8 +103,9 @@ def of_located(
     slow = slow_parts.slow_once(located.alone, inferred)
     routes = slow_routes.after_search(observed, located.again, inferred, name, slow)
     grouped = slow_parts.grouped(inferred, name)
-    shared = slow_trunks.of_shared(observed, inferred)
-    told = [*hosts, *grouped, *shared, *routes, *shared_within.findings(located)]
+    shared = [*slow_trunks.of_shared(observed, inferred), *hashed_paths.of_structure(inferred)]
+    cables = slow_cables.find(located.few, inferred)
+    told = [*hosts, *cables, *grouped, *shared, *routes, *shared_within.findings(located)]
     return ordered(counters.tied(told, gained or {}, nodes or names), inferred)
 
 

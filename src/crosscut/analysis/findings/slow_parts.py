@@ -13,7 +13,7 @@ from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
 from crosscut.analysis.stats.doubt import FALSE_ALARMS, SMALLEST_CLAIMED, holm, normal_tail, outliers_below
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure.infer import Inferred, group_name
+from crosscut.analysis.structure.infer import SLOW_WITHIN_AT_MOST, Inferred, group_name, hashed_paths
 from crosscut.analysis.structure.observed import Integers, Observed, Route
 from crosscut.analysis.structure.unshared import FASTEST_LOOKED_AT, Tops, tops
 from crosscut.base import units
@@ -300,14 +300,24 @@ def grouped(inferred: Inferred, name: Names) -> list[Finding]:
     return [
         Finding(
             kind=FindingKind.GROUPS,
-            what=f"{count} groups of {each} hosts: within a group messages are fast, between groups they "
-            f"share "
-            f"limits{doubtful}",
+            what=f"{count} groups of {each} hosts: within a group messages are fast, {_across(inferred)}"
+            f"{doubtful}",
             groups=tuple(group_name(number) for number in range(count)),
             false_alarm=max(math.exp(-min(max(gain, 0.0), 600.0)), SMALLEST_CLAIMED),
             advice="",
         )
     ]
+
+
+def _across(inferred: Inferred) -> str:
+    """In words, what was seen of messages between groups."""
+    if inferred.capacities:
+        return "between groups they share limits"
+    if hashed_paths(inferred) is not None:
+        return "between groups some meet on a cable"
+    if inferred.slow_share > SLOW_WITHIN_AT_MOST:
+        return "between groups some are slow, and no capacity that they share explains which"
+    return "between groups no limit was met"
 
 
 def _listed(words: str, ranks: Integers, name: Names) -> str:

@@ -17,6 +17,7 @@ from numpy.random import Generator
 
 from crosscut.analysis.findings import slow_parts, slow_routes, slow_trunks
 from crosscut.analysis.search import thresholds
+from crosscut.analysis.search.cables import Cables
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.observed import Integers, Route
@@ -71,7 +72,7 @@ class RetestHosts:
                 return Asked(
                     [phase], replace(state, suspects=known), replace(self, found=found), Sent.ALONE_AGAIN
                 )
-        return RetestRoutes(found, routes).ask(state, random)
+        return Cables(found, RetestRoutes(found, routes)).ask(state, random)
 
 
 def _few_of_each(ranks: list[int], labels: Integers, random: Generator) -> list[int]:

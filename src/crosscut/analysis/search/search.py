@@ -43,7 +43,7 @@ class Search:
         self.state = State(
             ranks, budget, not most_phases, least_phases, confidence, order, distances, full=none,
             within=none, latency=Latency(budget, none), suspects=suspects.nobody(ranks),
-            pairs=ReferencePairs(ranks), again=none,
+            pairs=ReferencePairs(ranks), again=none, few=none,
         )  # fmt: skip
         self.stage: Stage = Permutations()
         self._phases: list[Phase] = []
@@ -94,7 +94,15 @@ class Search:
             outline = with_parts(outline, parts)
         rate = state.pairs.rate if crowded else math.nan
         return Located(
-            found, outline, state.full, used, state.sure, state.suspects.measured, state.again, rate
+            found,
+            outline,
+            state.full,
+            used,
+            state.sure,
+            state.suspects.measured,
+            state.again,
+            state.few,
+            rate,
         )
 
 

@@ -37,6 +37,8 @@ class Sent(Enum):
     FULL_AGAIN = "trunks again"
     ALONE_AGAIN = "alone again"
     AGAIN = "routes again"
+    FEW = "few between groups"
+    FEW_AGAIN = "few between groups again"
 
     @property
     def free(self) -> bool:
@@ -45,7 +47,7 @@ class Sent(Enum):
         return self in (Sent.SHORT, *_AGAIN)
 
 
-_AGAIN = (Sent.FULL_AGAIN, Sent.ALONE_AGAIN, Sent.AGAIN)
+_AGAIN = (Sent.FULL_AGAIN, Sent.ALONE_AGAIN, Sent.AGAIN, Sent.FEW_AGAIN)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class State:
     pairs: ReferencePairs
     again: Observed
     """Messages of routes that seemed slow, and of nobody else."""
+    few: Observed
+    """Messages between groups, of phases with so few that hardly any meet on a cable."""
     rare: RareLimit = field(default_factory=RareLimit)
     used: int = 0
     """Phases measured, short ones and those beyond the budget too."""
@@ -122,6 +126,8 @@ class State:
             return replace(after, latency=self.latency.learn(seen))
         if sent is Sent.WITHIN:
             return replace(after, within=joined(self.within, seen))
+        if sent in (Sent.FEW, Sent.FEW_AGAIN):
+            return replace(after, few=joined(self.few, seen))
         if sent is Sent.AGAIN:
             return replace(after, again=joined(self.again, seen))
         others, pairs = self.pairs.learn(seen, self.used)

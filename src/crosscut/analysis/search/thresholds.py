@@ -67,6 +67,13 @@ SMALLEST_GROUP_OF_PARTS = 8  # ranks of a group that is looked into
 MOST_PART_PHASES, FIRST_PART_PHASES, PART_BATCH = 32, 12, 4  # phases: in all, before a guess, between guesses
 GUESSES_AGREE = 3  # guesses in a row that end it
 
+# One slow cable among several that a hash chooses from.
+DRAWS_A_CABLE = 3  # routes of each group for each of its cables: e^-3 of the cables are not drawn
+MOST_OF_CABLES = 64  # phases at most
+CABLES_AGAIN = 6  # phases kept to measure slow routes again, as the only ones of their groups
+CABLES_A_MESSAGE = 4  # cables of a group for each message that leaves it: few meet
+TRIES_OF_CABLES = 8  # destinations tried for each source
+
 # What would be told as a fault is measured again, beyond the budget.
 MOST_AGAIN = 8  # phases, of hosts and of routes
 MOST_TRUNKS_AGAIN = 4  # phases, of these, of trunks: two for each

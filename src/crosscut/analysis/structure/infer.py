@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.analysis.stats.intervals import Floats
-from crosscut.analysis.structure import grouping, limits, placing
+from crosscut.analysis.structure import grouping, hashed, limits, placing
 from crosscut.analysis.structure.grouping import Grouping
+from crosscut.analysis.structure.hashed import Hashed
 from crosscut.analysis.structure.limits import Capacity, Explained
-from crosscut.analysis.structure.model import LOCATE_ON, Group, Reach, Structure
+from crosscut.analysis.structure.model import LOCATE_ON, Group, Limit, Reach, Structure
 from crosscut.analysis.structure.observed import Integers, Observed, some_phases
 from crosscut.analysis.structure.placing import Placed
 from crosscut.analysis.structure.tallies import RouteCounts
@@ -32,6 +33,10 @@ SLOW_WITHIN_AT_MOST = 0.05
 WELL_EXPLAINED = 0.9
 # Share of slow messages: two groupings that differ by less explain as much.
 _AS_WELL = 0.02
+# Logarithm: rates of messages that share one capacity differ by less (standard deviation), also over TCP.
+MOST_UNEVEN = 0.2
+# Share of ranks of unknown group from which collisions between groups are not asked for.
+MOST_UNSURE = 0.1
 # For capacities: a hundred phases of a thousand ranks leave no doubt.
 MOST_MESSAGES = 150_000
 # Share of slow messages explained by limits of groups; probability that a rank belongs to its group.
@@ -56,6 +61,8 @@ class Inferred:
     unplaced: Integers
     """Ranks behind a slow cable of their own, of which no message tells their group: they are with the
     likeliest."""
+    hashed: Hashed | None = None
+    """What messages between groups meet, if collisions of hashed paths may explain their rates."""
 
 
 def infer(
@@ -96,10 +103,35 @@ def infer(
         placed = _unmoved(grouping.of_one(observed.ranks))
         explained = limits.explain(observed, alone, placed.grouping.labels)
     share = float((slowness < alone.threshold).mean()) if len(observed) else 0.0
-    return Inferred(
+    found = Inferred(
         alone, placed.grouping, explained.capacities, explained.share, share,
         slow_out.astype(np.int64), slow_in.astype(np.int64), placed.open_ranks,
     )  # fmt: skip
+    return _with_collisions(found, observed)
+
+
+def _with_collisions(found: Inferred, observed: Observed) -> Inferred:
+    """Capacities give way to hashed paths where they explain less, or where rates that one capacity makes
+    equal differ by more than any sharing does."""
+    labels = found.grouping.labels
+    slow = found.alone.slowness(observed) < found.alone.threshold
+    plain = found.explained > WELL_EXPLAINED
+    unsure = float((found.grouping.confidence < SURE_OF_A_RANK).mean())
+    if (
+        found.grouping.count == 1
+        or unsure > MOST_UNSURE
+        or (plain and limits.unevenness(observed, labels, slow) < MOST_UNEVEN)
+    ):
+        return found
+    collisions = hashed.fit(observed, found.alone, labels)
+    if collisions is None or not collisions.certain:
+        return replace(found, hashed=collisions)
+    return replace(found, capacities=(), explained=1.0, hashed=collisions)
+
+
+def hashed_paths(found: Inferred) -> Hashed | None:
+    """None where another kind of network is as likely."""
+    return found.hashed if found.hashed is not None and found.hashed.certain else None
 
 
 def _something_slow(observed: Observed, slow: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -223,9 +255,13 @@ def structure(inferred: Inferred, hosts: tuple[str, ...], phases: int) -> Struct
             ranks = np.nonzero(labels == number)[0]
             sure = float(np.prod(confidence[np.setdiff1d(ranks, inferred.unplaced)]))
             groups.append(Group(group_name(number), tuple(int(rank) for rank in ranks), (), sure))
+    cables = () if (found := hashed_paths(inferred)) is None else tuple(
+        Limit(reach, (group.name,), found.of_a_group, cables=found.cables)
+        for group in groups for reach in (Reach.LEAVING, Reach.ENTERING)
+    )  # fmt: skip
     return Structure(
         groups=tuple(groups),
-        limits=tuple(one.of(tuple(map(group_name, one.groups))) for one in inferred.capacities),
+        limits=(*(one.of(tuple(map(group_name, one.groups))) for one in inferred.capacities), *cables),
         host_out_bytes_per_second=tuple(float(rate) for rate in inferred.alone.out_rate),
         host_in_bytes_per_second=tuple(float(rate) for rate in inferred.alone.in_rate),
         hosts=hosts,

@@ -23,6 +23,8 @@ class Located:
     """Messages of ranks that were measured with few others."""
     again: Observed
     """Messages of routes that seemed slow, measured with no others."""
+    few: Observed
+    """Messages between groups, of phases with few of each group."""
     few_rate: float = math.nan
     """Bytes per second that a few sound pairs reached alone, where that is more than all reach together; NaN:
     it is not, or was not asked."""

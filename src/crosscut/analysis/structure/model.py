@@ -32,9 +32,8 @@ class Limit:
     low: float = math.nan
     """95 % interval, as `high`."""
     high: float = math.nan
-    spread: bool = False
-    """Several cables, each message on one of them: the capacity is that of all, reached only when they are
-    evenly used."""
+    cables: int = 1
+    """Each route keeps to one of these: only when they are evenly used, all of the capacity is."""
     phases: tuple[int, ...] = ()
     """The run's phases in which it was seen full."""
 

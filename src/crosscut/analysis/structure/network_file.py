@@ -38,7 +38,7 @@ class _NetworkWriter:
         self._groups = structure.groups or (Group("switch", everybody),)
         self._names = _host_names(structure.hosts or tuple(f"rank{rank}" for rank in everybody))
         self._mesh = any(limit.reach is Reach.BETWEEN for limit in structure.limits)
-        self._spread = any(limit.spread for limit in structure.limits)
+        self._cables = max((limit.cables for limit in structure.limits), default=1)
 
     def summary(self) -> str:
         groups = self._structure.groups
@@ -62,12 +62,16 @@ class _NetworkWriter:
             yield from self._switch(group, number, 1 if group.parts else 0)
         if len(self._groups) > 1 and not self._mesh:
             yield "[[switches]]"
-            yield 'names = "core"'
+            yield f"names = {self._top()}"
             yield "level = 2"
             if (crossing := self._limits.get((Reach.CROSSING, ()))) is not None:
                 yield f"capacity = {_rate(crossing.bytes_per_second)}"
                 yield 'bounds = "through"'
             yield ""
+
+    def _top(self) -> str:
+        """A spine for each cable among which a hash chooses."""
+        return '"core"' if self._cables == 1 else f'"core[0-{self._cables - 1}]"'
 
     def _switch(self, group: Group, number: int, level: int) -> Iterator[str]:
         own = [self._limits.get((reach, (group.name,))) for reach in (Reach.SENT, Reach.RECEIVED)]
@@ -84,7 +88,7 @@ class _NetworkWriter:
         for group in self._groups:
             for part in group.parts:
                 yield from self._host_links(part)
-                yield from _link(part.name, group.name, *self._unlimited(group))
+                yield from _link(_quoted(part.name), _quoted(group.name), *self._unlimited(group))
             if not group.parts:
                 yield from self._host_links(group)
         if self._mesh:
@@ -95,7 +99,10 @@ class _NetworkWriter:
                     self._limits.get((reach, (group.name,))) for reach in (Reach.LEAVING, Reach.ENTERING)
                 )
                 free = self._unlimited(group)
-                yield from _link(group.name, "core", _of(out, free[0]), _of(back, free[1]))
+                rates = (
+                    _of(limit, most) / self._cables for limit, most in zip((out, back), free, strict=True)
+                )
+                yield from _link(_quoted(group.name), self._top(), *rates)
 
     def _host_links(self, group: Group) -> Iterator[str]:
         """Hosts of equal links in one entry."""
@@ -119,7 +126,7 @@ class _NetworkWriter:
                     self._limits.get((Reach.BETWEEN, pair)) for pair in ((a.name, b.name), (b.name, a.name))
                 )
                 free = self._unlimited(a)[0]
-                yield from _link(a.name, b.name, _of(there, free), _of(back, free))
+                yield from _link(_quoted(a.name), _quoted(b.name), _of(there, free), _of(back, free))
 
     def _unlimited(self, group: Group) -> tuple[float, float]:
         """As much as all its hosts send and receive: no limit below demand was seen."""
@@ -133,8 +140,9 @@ def _of(limit: Limit | None, free: float) -> float:
 
 
 def _link(a: str, b: str, rate: float, back_rate: float) -> Iterator[str]:
+    """`a`, `b`: as TOML."""
     yield "[[links]]"
-    yield f"between = [{_quoted(a)}, {_quoted(b)}]"
+    yield f"between = [{a}, {b}]"
     yield f"rate = {_rate(rate)}"
     if _rate(back_rate) != _rate(rate):
         yield f"back_rate = {_rate(back_rate)}"

@@ -82,9 +82,11 @@ def _limits(limits: Sequence[Limit]) -> str:
 
 
 def capacity(limit: Limit) -> str:
-    """`100 MB/s [99.8 – 100]`"""
+    """`100 MB/s [99.8 – 100]`, `395 GB/s by about 32 cables`"""
     unit = units.rate_unit(limit.bytes_per_second)
     middle = f"{units.number(limit.bytes_per_second, unit)} {unit[1]}"
+    if limit.cables > 1:
+        return f"{middle} by about {limit.cables} cables"
     if not math.isfinite(limit.low + limit.high):
         return middle
     return f"{middle} [{units.number(limit.low, unit)} – {units.number(limit.high, unit)}]"

@@ -55,8 +55,8 @@ def _caption(structure: Structure) -> str:
 
 
 def _rate(limit: Limit) -> str:
-    about = "about " if limit.spread else ""
-    return f"{about}{units.rate(limit.bytes_per_second)}"
+    rate = units.rate(limit.bytes_per_second)
+    return f"{rate} by about {limit.cables} cables" if limit.cables > 1 else rate
 
 
 def _svg(structure: Structure) -> Markup:

@@ -1,0 +1,50 @@
+"""Routes that a hash places on one of several cables: how many cables, and what collisions cost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from crosscut.analysis.findings.evidence import Evidence
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.structure.hashed import Hashed
+from crosscut.analysis.structure.infer import Inferred, group_name, hashed_paths
+from crosscut.base import units
+
+# Share of what a group's hosts send, from which its cables carry all of it: figures are no better known.
+FULL = 0.9
+
+
+def of_run(evidence: Evidence) -> list[Finding]:
+    return of_structure(evidence.inferred)
+
+
+def of_structure(inferred: Inferred) -> list[Finding]:
+    found = hashed_paths(inferred)
+    if found is None:
+        return []
+    groups = inferred.grouping.count
+    return [
+        Finding(
+            FindingKind.HASHED,
+            f"each route between groups keeps to one of about {found.cables} cables of "
+            f"{units.rate(found.bytes_per_second)} each, chosen by a hash: {_bisection(found, inferred)}; "
+            f"{_percent(found.slow)} of the messages shared a cable with others "
+            f"({_percent(found.slow_expected)} expected by chance), which cost {_percent(found.lost)} of the "
+            "bandwidth between groups",
+            groups=tuple(group_name(number) for number in range(groups)),
+            advice="the network is built so; several connections per route, or adaptive routing, would use "
+            "the cables evenly",
+        )
+    ]
+
+
+def _bisection(found: Hashed, inferred: Inferred) -> str:
+    sent = float(np.bincount(inferred.grouping.labels).max()) * inferred.alone.nominal
+    share = found.of_a_group / sent
+    total = f"{units.rate(found.of_a_group)} per group"
+    return f"{total}, full bisection" if share >= FULL else f"{total}, {share:.2f} of what its hosts send"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

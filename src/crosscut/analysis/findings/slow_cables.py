@@ -1,0 +1,159 @@
+"""One slow cable of several among which a hash chooses: routes on it are slow, others of its group are not.
+
+Paths are unknown. But where few messages leave a group, and few enter it, hardly any share a cable. A route
+that is slow there every time is on a slow cable. Several such routes of one group, with different ends,
+name the group and the direction. NetBouncer (Tan et al., NSDI 2019) finds links by probes along known
+paths; here paths are unknown, so a finding names one of a group's cables, not which.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Direction, Effect, Finding
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.infer import Inferred, group_name, hashed_paths
+from crosscut.analysis.structure.observed import Integers, Observed, Route
+from crosscut.base import units
+
+# Loss of a route from which it is slow.
+SMALLEST_LOSS = 0.15
+# Times that a slow route must have been the only one to leave its group and to enter the other.
+FEWEST_ALONE = 2
+# Slow routes of one cable; hosts of its group, and other groups, that they connect.
+_FEWEST_ROUTES, _FEWEST_ENDS = 2, 2
+# Slow cables of a network, and as a share of its groups' directions: more are no faults.
+_FEW_CABLES, _FEW_CABLES_OF_ALL = 2, 0.1
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Routes between groups that were measured with few others: [route], in the order of their numbers."""
+
+    source: Integers
+    destination: Integers
+    slowness: Floats
+    """Logarithm of its fastest rate over what both ends reach: others were slowed by what they met."""
+    always: NDArray[np.bool_]
+    """Slow whenever it was measured."""
+    times: Integers
+    alone: Integers
+    """Times that it was the only one of its two groups."""
+    lonely: NDArray[np.bool_]
+    """It was the only one of a phase."""
+
+
+def tested(few: Observed, inferred: Inferred) -> Tested:
+    """`few`: messages between groups, of phases with few of each group."""
+    slowness, labels = inferred.alone.slowness(few), inferred.grouping.labels
+    key, route = np.unique(few.source * few.ranks + few.destination, return_inverse=True)
+    times = np.bincount(route, minlength=len(key))
+    slow = np.bincount(route, slowness < math.log(1 - SMALLEST_LOSS), len(key))
+    by_itself = np.ones(len(few), bool)
+    for ends in (few.source, few.destination):
+        _, place, count = np.unique(
+            few.phase * inferred.grouping.count + labels[ends], return_inverse=True, return_counts=True
+        )
+        by_itself &= count[place] == 1
+    alone = np.bincount(route, by_itself, len(key)).astype(np.int64)
+    _, place, count = np.unique(few.phase, return_inverse=True, return_counts=True)
+    lonely = np.bincount(route, count[place] == 1, len(key)) > 0
+    fastest = np.full(len(key), -np.inf)
+    np.maximum.at(fastest, route, slowness)
+    return Tested(key // few.ranks, key % few.ranks, fastest, slow == times, times, alone, lonely)
+
+
+def find(few: Observed, inferred: Inferred) -> list[Finding]:
+    """Cables, those with most slow routes first; a route is told of one only."""
+    seen = tested(few, inferred)
+    cables = _cables(seen, inferred)
+    # Where many groups seem to have one, it is how the network is made.
+    if len(cables) > max(_FEW_CABLES, _FEW_CABLES_OF_ALL * 2 * inferred.grouping.count):
+        return []
+    sure = [one for one in cables if (one[0] & seen.lonely).sum() >= _FEWEST_ROUTES]
+    return [_cable(seen, inferred, *one) for one in sure]
+
+
+def untold(seen: Tested, inferred: Inferred) -> bool:
+    """True if a route that is slow alone is of no cable that is told yet: more routes of its groups tell."""
+    told = sum(int(mine.sum()) for mine, _, _ in _cables(seen, inferred))
+    return told < int(_slow_alone(seen).sum())
+
+
+def not_lonely(seen: Tested, inferred: Inferred) -> list[Route]:
+    """Routes to measure with no other message in the network, so that each cable has enough of them."""
+    found: list[Route] = []
+    for mine, _, _ in _cables(seen, inferred):
+        lacking = _FEWEST_ROUTES - int((mine & seen.lonely).sum())
+        at = np.nonzero(mine & ~seen.lonely)[0][: max(0, lacking)]
+        found += zip(seen.source[at].tolist(), seen.destination[at].tolist(), strict=True)
+    return found
+
+
+def _slow_alone(seen: Tested) -> NDArray[np.bool_]:
+    return seen.always & (seen.alone >= FEWEST_ALONE)
+
+
+def _cables(seen: Tested, inferred: Inferred) -> list[tuple[NDArray[np.bool_], Direction, int]]:
+    """Slow routes, direction and group of each."""
+    left, found = _slow_alone(seen), []
+    while left.any():
+        ends = [
+            (_of_group(seen, inferred, way, group, left), way, group)
+            for way in (Direction.OUT, Direction.IN) for group in range(inferred.grouping.count)
+        ]  # fmt: skip
+        mine, way, group = max(ends, key=lambda end: int(end[0].sum()))
+        if mine.sum() < _FEWEST_ROUTES or not _of_one_cable(seen, inferred, mine, way):
+            break
+        found.append((mine, way, group))
+        left &= ~mine
+    return found
+
+
+def _of_one_cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direction) -> bool:
+    """False if all are of one host or, with more than two groups, of the cables of one other group as
+    well."""
+    labels = inferred.grouping.labels
+    ends = (seen.source[mine], seen.destination[mine])
+    near, far = ends if way is Direction.OUT else ends[::-1]
+    others = far if inferred.grouping.count == 2 else labels[far]
+    return bool(min(len(np.unique(near)), len(np.unique(others))) >= _FEWEST_ENDS)
+
+
+def _of_group(
+    seen: Tested, inferred: Inferred, way: Direction, group: int, among: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    ends = seen.source if way is Direction.OUT else seen.destination
+    return np.asarray(among & (inferred.grouping.labels[ends] == group))
+
+
+def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direction, group: int) -> Finding:
+    share = np.exp(seen.slowness[mine])
+    every = _of_group(seen, inferred, way, group, np.ones(len(mine), bool))
+    known = hashed_paths(inferred)
+    cables = known.cables if known else round(every.sum() / mine.sum())
+    effect = Effect(float(np.median(share)), float(share.min()), float(share.max()))
+    routes = tuple(zip(seen.source[mine].tolist(), seen.destination[mine].tolist(), strict=True))
+    times = int(seen.times[mine].sum())
+    does = f"{'leave' if way is Direction.OUT else 'enter'} {group_name(group)}"
+    if inferred.grouping.count == 2:
+        there = (group, 1 - group) if way is Direction.OUT else (1 - group, group)
+        does = f"go from {group_name(there[0])} to {group_name(there[1])}"
+    return Finding(
+        FindingKind.SLOW_CABLE,
+        f"one of about {cables} cables by which routes {does} carries {effect.text()} of what a host sends: "
+        f"{len(routes)} of the {units.count(int(every.sum()), 'route')} measured with few others are slow, "
+        f"in {times} of {units.count(times, 'measurement')}",
+        ranks=tuple(np.nonzero(inferred.grouping.labels == group)[0].tolist()),
+        routes=routes[:64],
+        groups=(group_name(group),),
+        direction=way,
+        effect=effect,
+        advice="look for an uplink that came up at a lower speed or drops packets: counters of the group's "
+        "switch, and of the switches above it",
+    )

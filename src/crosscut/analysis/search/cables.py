@@ -1,0 +1,133 @@
+"""Stage 8: one slow cable among several that a hash chooses from.
+
+Where collisions explain what is slow between groups, a slow cable hides among them. So few of each group send
+at once that hardly any meet; a route that is slow then is measured again, in other company, and at last as
+the only one of its two groups. What was fast once takes no slow cable. The method is our own
+(findings/slow_cables.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from crosscut.analysis.findings import slow_cables
+from crosscut.analysis.findings.slow_cables import Tested
+from crosscut.analysis.search import thresholds
+from crosscut.analysis.search.state import Asked, Phase, Sent, Stage, State
+from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.observed import Integers, Route, joined
+
+
+@dataclass(frozen=True)
+class Cables:
+    found: Inferred
+    then: Stage
+    asked: int = 0
+    """Phases that this stage proposed."""
+    name: str = "cables"
+
+    def ask(self, state: State, random: Generator) -> Asked:
+        left = min(state.left, thresholds.MOST_OF_CABLES - self.asked)
+        free = left <= 0
+        if free:
+            left = thresholds.MOST_AGAIN - state.retested
+        phases = _phases(state, self.found, left, free, random) if left > 0 else []
+        if not phases:
+            return self.then.ask(state, random)
+        after = replace(self, asked=self.asked + len(phases))
+        return Asked(phases, state, after, Sent.FEW_AGAIN if free else Sent.FEW)
+
+
+def _phases(state: State, found: Inferred, left: int, only_again: bool, random: Generator) -> list[Phase]:
+    """`left`: phases, at most. `only_again`: no new routes. None: all is known."""
+    if found.hashed is None:
+        return []
+    cables = found.hashed.cables
+    seen = slow_cables.tested(state.few, found)
+    open_ = _open(seen)
+    drawing = _fewest(seen, found) < thresholds.DRAWS_A_CABLE * cables and left > thresholds.CABLES_AGAIN
+    if not only_again and (drawing or (not open_ and slow_cables.untold(seen, found))):
+        plan, fast = _Plan(found, max(1, cables // thresholds.CABLES_A_MESSAGE)), _fast(state, found)
+        again = plan.messages // 2  # the other half are new routes
+        mixed = [random.permutation(len(open_))[:again] for _ in range(min(thresholds.BATCH, left))]
+        return [plan.phase([open_[at] for at in some], fast, random) for some in mixed]
+    if open_:
+        return [_Plan(found, 1).phase(open_, None, random)]
+    return [[route] for route in slow_cables.not_lonely(seen, found)[:left]]
+
+
+def _fewest(seen: Tested, found: Inferred) -> int:
+    """Routes that were measured of each group, out and in: the fewest of all."""
+    labels, groups = found.grouping.labels, found.grouping.count
+    return min(
+        int(np.bincount(labels[ends], minlength=groups).min()) for ends in (seen.source, seen.destination)
+    )
+
+
+def _open(seen: Tested) -> list[Route]:
+    """Routes that were slow whenever few sent, and not yet alone often enough: those that lack least
+    first."""
+    at = np.nonzero(seen.always & (seen.alone < slow_cables.FEWEST_ALONE))[0]
+    at = at[np.lexsort((-seen.times[at], -seen.alone[at]))]
+    return list(zip(seen.source[at].tolist(), seen.destination[at].tolist(), strict=True))
+
+
+def _fast(state: State, found: Inferred) -> NDArray[np.bool_]:
+    """[source, destination] True for routes that were fast at least once."""
+    seen = joined(state.full, state.few)
+    fast = found.alone.slowness(seen) >= found.alone.threshold
+    known = np.zeros((seen.ranks, seen.ranks), bool)
+    known[seen.source[fast], seen.destination[fast]] = True
+    return known
+
+
+class _Plan:
+    """Phases in which at most `most` messages leave each group, and enter it."""
+
+    def __init__(self, found: Inferred, most: int) -> None:
+        self._labels, self._most = found.grouping.labels, most
+        bad = {*found.out_suspects.tolist(), *found.in_suspects.tolist(), *found.unplaced.tolist()}
+        self._sound = [rank for rank in range(len(self._labels)) if rank not in bad]
+
+    @property
+    def messages(self) -> int:
+        """Of a phase, at most."""
+        return self._most * (int(self._labels.max()) + 1)
+
+    def phase(self, first: list[Route], fast: NDArray[np.bool_] | None, random: Generator) -> Phase:
+        """`first`: routes to measure if there is room; then others between sound hosts, but none that is
+        `fast`. Without `fast` no others."""
+        chosen: Phase = []
+        groups = int(self._labels.max()) + 1
+        out, back = np.full(groups, self._most), np.full(groups, self._most)
+        senders, receivers = set[int](), set[int]()
+
+        def add(source: int, destination: int) -> None:
+            there, here = self._labels[source], self._labels[destination]
+            free = source not in senders and destination not in receivers
+            if free and there != here and out[there] and back[here]:
+                out[there] -= 1
+                back[here] -= 1
+                senders.add(source)
+                receivers.add(destination)
+                chosen.append((source, destination))
+
+        for route in first:
+            add(*route)
+        if fast is None:
+            return chosen
+        for source in random.permutation(self._sound).tolist():
+            for destination in self._some(source, fast, back, random):
+                if source not in senders:
+                    add(source, destination)
+        return chosen
+
+    def _some(self, source: int, fast: NDArray[np.bool_], back: Integers, random: Generator) -> list[int]:
+        """Destinations to try, at random: those of groups that still may receive."""
+        drawn = random.choice(self._sound, min(len(self._sound), thresholds.TRIES_OF_CABLES), replace=False)
+        open_ = (back[self._labels[drawn]] > 0) & ~fast[source, drawn]
+        return [int(rank) for rank in drawn[open_]]

@@ -1,0 +1,213 @@
+"""Hashed paths: each route between two groups keeps to one of several equal cables, which a hash chooses
+(ECMP, link aggregation). Routes that chance puts on one cable share it while other cables idle, so no total
+of a group is constant, though the network may have full bisection.
+
+The model is a leaf and spine: every group has one cable to each of `cables` spines, and a route crosses the
+spine that the hash of its ends picks. Paths are not known, so single rates cannot be predicted. Their
+distribution can: routes are placed at random, and max-min fair rates follow (Bertsekas and Gallager, Data
+Networks, section 6.5.2). The number of cables and their rate are those whose distribution is likeliest. The
+fit is accepted only if networks drawn from the model itself fit as badly, and if rates depend as little as
+theirs on which two groups a message connects: on a torus or a dragonfly they do. The method is our own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.observed import Integers, Observed, some_phases
+from crosscut.analysis.structure.unshared import Unshared
+
+# Bins of rates over what both ends reach, as wide as steps between rates of cables that are tried.
+_EDGES = np.log(np.geomspace(0.1, 0.96, 25))
+# Rate of a cable over a host's, and how many numbers of cables are tried: up to 1.6 times full bisection.
+_CABLE_RATES = np.geomspace(0.5, 4.0, 19)
+_COUNTS, _MOST_BISECTION, _FEWEST_CABLES = 12, 1.6, 2
+# Times full bisection, of a fit that is told: the number of cables is uncertain by a tenth.
+_MOST_TOLD = 1.35
+# Then numbers and rates near the best, as a share of these.
+_NEAR, _NEAR_RATES = 0.2, (0.95, 1.0, 1.05)
+# Placements drawn for each guess, and networks drawn to see how far the model lies from itself.
+_DRAWS, _NETWORKS = 3, 20
+# Distance between distributions (total variation) that is accepted whatever the model's own is.
+_CLOSE = 0.12
+# Standard deviations from the mean of drawn networks, and the smallest deviation (a logarithm), from which
+# rates depend on the ends' groups.
+_MOST_DEVIATIONS, _SMALLEST_DIFFERENCE = 3.0, 0.02
+# Share of messages by which those that are slow may differ from those expected.
+_AS_EXPECTED = 0.05
+# Times the misfit that is accepted: as far from the model, one slow cable may be why.
+_PERHAPS = 3.0
+# Messages looked at: more hardly sharpen a fraction of the routes.
+_MOST_MESSAGES = 20_000
+# Fewer messages between groups say nothing about a distribution.
+_FEWEST_MESSAGES = 100
+# Share of messages between groups that are slow: with fewer there are hardly any collisions.
+_SMALLEST_SLOW = 0.05
+
+
+@dataclass(frozen=True)
+class Hashed:
+    cables: int
+    """Of each group."""
+    bytes_per_second: float
+    """Of a cable."""
+    certain: bool
+    """Networks of the model fit as badly. Otherwise a slow cable may be why it does not fit, or another
+    kind of network."""
+    slow: float
+    """Share of messages between groups that were slow."""
+    slow_expected: float
+    """By chance, in the fitted model."""
+    lost: float
+    """Share of what hosts send between groups that collisions cost, in the phases measured."""
+
+    @property
+    def of_a_group(self) -> float:
+        """Bytes per second of all cables of a group."""
+        return self.cables * self.bytes_per_second
+
+
+@dataclass(frozen=True)
+class _Guess:
+    cables: int
+    rate: float
+    """Bytes per second of a cable."""
+    shares: Floats
+    """[bin] of messages, expected."""
+    likelihood: float
+    """Logarithm."""
+
+
+def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
+    """`labels`: [rank] its group. None: collisions do not explain the rates between groups."""
+    across = observed.where(labels[observed.source] != labels[observed.destination])
+    across = some_phases(across, _MOST_MESSAGES)
+    own = alone.of(across)
+    slow = float((alone.slowness(across) < alone.threshold).mean()) if len(across) else 0.0
+    if len(across) < _FEWEST_MESSAGES or slow < _SMALLEST_SLOW:
+        return None
+    random = np.random.default_rng(len(across))
+    paths = _Paths(across, own, labels, alone.noise)
+    seen = _binned(np.log(across.rate / own))
+    largest = int(np.bincount(labels).max())
+    tried = [
+        (rate * alone.nominal, cables) for rate in _CABLE_RATES for cables in (1, *_counts(rate, largest))
+    ]
+    first = max((paths.expected(*guess, 1, seen, random) for guess in tried), key=_likelihood)
+    near = range(math.ceil(first.cables * (1 - _NEAR)), math.floor(first.cables * (1 + _NEAR)) + 1)
+    nearer = [(first.rate * times, cables) for times in _NEAR_RATES for cables in near]
+    best = max((paths.expected(*guess, _DRAWS, seen, random) for guess in nearer), key=_likelihood)
+    cables, rate, expected = best.cables, best.rate, best.shares
+    if cables * rate > _MOST_TOLD * largest * alone.nominal:
+        return None  # nobody builds so: it is another network
+    drawn = [paths.drawn(cables, rate, random) for _ in range(_NETWORKS)]
+    own_distance = max(_distance(_binned(logs), expected) for logs in drawn)
+    by_chance = np.array([(logs < alone.threshold).mean() for logs in drawn])
+    misfits = np.array([
+        _distance(seen, expected) / max(own_distance, _CLOSE),
+        paths.dependence_on_ends(np.log(across.rate / own), drawn) / _MOST_DEVIATIONS,
+        abs(slow - by_chance.mean()) / max(_MOST_DEVIATIONS * by_chance.std(), _AS_EXPECTED),
+    ])  # fmt: skip
+    if cables < _FEWEST_CABLES or misfits.max() > _PERHAPS:
+        return None
+    lost = 1 - float(across.rate.sum() / own.sum())
+    return Hashed(cables, float(rate), bool(misfits.max() <= 1), slow, float(by_chance.mean()), lost)
+
+
+def _likelihood(guess: _Guess) -> float:
+    return guess.likelihood
+
+
+def _counts(rate: float, hosts: int) -> list[int]:
+    """Numbers of cables to try; `hosts`: of the largest group."""
+    most = max(_FEWEST_CABLES, int(_MOST_BISECTION * hosts / rate))
+    return sorted(set(np.geomspace(_FEWEST_CABLES, most, _COUNTS).round().astype(int).tolist()))
+
+
+def _binned(logs: Floats) -> Floats:
+    """[bin] messages."""
+    return np.bincount(np.searchsorted(_EDGES, logs), minlength=len(_EDGES) + 1).astype(np.float64)
+
+
+def _distance(counts: Floats, expected: Floats) -> float:
+    """Total variation, of shares."""
+    return 0.5 * float(np.abs(counts / counts.sum() - expected / expected.sum()).sum())
+
+
+class _Paths:
+    """Messages between groups, of which each draw places the routes on cables anew."""
+
+    def __init__(self, across: Observed, own: Floats, labels: Integers, noise: float) -> None:
+        """`own`: [message] bytes per second that its ends reach; `noise`: of a logarithm."""
+        self._own, self._noise = own, noise
+        _, phase = np.unique(across.phase, return_inverse=True)
+        groups = int(labels.max()) + 1
+        self._out = phase * groups + labels[across.source]
+        self._in = phase * groups + labels[across.destination]
+        self._trunks = (int(phase.max()) + 1) * groups
+        pair = labels[across.source] * groups + labels[across.destination]
+        _, self._pair = np.unique(pair, return_inverse=True)
+        _, place, count = np.unique(phase * groups**2 + pair, return_inverse=True, return_counts=True)
+        self._in_company = count[place] > 1
+        _, self._route = np.unique(across.source * across.ranks + across.destination, return_inverse=True)
+        self._routes = int(self._route.max()) + 1
+
+    def expected(self, rate: float, cables: int, draws: int, seen: Floats, random: Generator) -> _Guess:
+        """`seen`: [bin] messages."""
+        counts = np.zeros(len(seen)) + 0.5
+        for _ in range(draws):
+            counts += _binned(self.drawn(cables, rate, random))
+        shares = counts / counts.sum()
+        return _Guess(cables, rate, shares, float(seen @ np.log(shares)))
+
+    def dependence_on_ends(self, logs: Floats, drawn: list[Floats]) -> float:
+        """How much more rates differ by the groups of both ends, or by company from the same group to the
+        same group, than in networks of the model: in standard deviations of these. `drawn`:
+        [network][message] logarithms, as `logs`."""
+        own = np.array([self._by_ends(one) for one in drawn])
+        spread = np.maximum(own.std(axis=0), _SMALLEST_DIFFERENCE)
+        return float((np.abs(self._by_ends(logs) - own.mean(axis=0)) / spread).max())
+
+    def _by_ends(self, logs: Floats) -> Floats:
+        """Standard deviation of the means of pairs of groups; mean with company less mean without."""
+        count = np.bincount(self._pair)
+        means = np.bincount(self._pair, logs) / count
+        between = math.sqrt(float(count @ (means - logs.mean()) ** 2) / len(logs))
+        some = 0 < self._in_company.sum() < len(logs)
+        company = logs[self._in_company].mean() - logs[~self._in_company].mean() if some else 0.0
+        return np.array([between, company])
+
+    def drawn(self, cables: int, rate: float, random: Generator) -> Floats:
+        """[message] logarithm of its rate over what its ends reach. A route keeps to its cable."""
+        cable = random.integers(0, cables, self._routes)[self._route]
+        up, down = self._out * cables + cable, (self._trunks + self._in) * cables + cable
+        used, numbers = np.unique(np.concatenate([up, down]), return_inverse=True)
+        count = len(self._own)
+        passed = np.stack([numbers[:count], numbers[count:], len(used) + np.arange(count)], axis=1)
+        rates = max_min(passed, np.concatenate([np.full(len(used), rate), self._own]))
+        return np.asarray(np.log(rates / self._own) + random.normal(0, self._noise, count))
+
+
+def max_min(passed: Integers, capacity: Floats) -> Floats:
+    """[message] bytes per second. `passed`: [message, step] numbers of the capacities it shares; `capacity`:
+    bytes per second of each. All capacities that are a bottleneck for each of their messages are filled at
+    once."""
+    rates, open_, left = np.zeros(len(passed)), np.arange(len(passed)), capacity.astype(np.float64)
+    steps = passed.shape[1]
+    while len(open_):
+        numbers = passed[open_]
+        count = np.bincount(numbers.ravel(), minlength=len(left))
+        share = left / np.maximum(count, 1)
+        least = share[numbers].min(axis=1)
+        smallest = np.full(len(left), np.inf)
+        np.minimum.at(smallest, numbers.ravel(), np.repeat(least, steps))
+        filled = (share <= smallest * (1 + 1e-9))[numbers].any(axis=1)
+        rates[open_[filled]] = least[filled]
+        taken = np.bincount(numbers[filled].ravel(), np.repeat(least[filled], steps), len(left))
+        left, open_ = np.maximum(left - taken, 0.0), open_[~filled]
+    return rates

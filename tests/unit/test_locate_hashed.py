@@ -1,0 +1,125 @@
+"""Networks in which a hash chooses one of several cables for each route between groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.truth import fabrics, networks, oracle
+from benchmarks.truth.networks import Truth
+from benchmarks.truth.score import named_faults, search
+
+from crosscut.analysis.findings import hashed_paths, of_run, slow_cables
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.structure import hashed, network_file
+from crosscut.analysis.structure.infer import infer
+from crosscut.analysis.structure.observed import Observed, of_phases
+from crosscut.analysis.structure.unshared import unshared
+
+NOISE = 0.01
+
+
+def permuted(truth: Truth, phases: int = 12, seed: int = 1) -> Observed:
+    random = np.random.default_rng(seed)
+    orders = [random.permutation(truth.ranks) for _ in range(phases)]
+    routes = [list(zip(order.tolist(), np.roll(order, 1).tolist(), strict=True)) for order in orders]
+    rates = oracle.measure(truth.ways, truth.capacities, routes, NOISE, random)
+    return of_phases(truth.ranks, routes, rates)
+
+
+def cables(truth: Truth) -> tuple[int, float]:
+    """(of each group, bytes per second of each)"""
+    groups = int(truth.labels.max()) + 1
+    return len(truth.parts) // (2 * groups), float(truth.capacities[truth.parts[0].capacity])
+
+
+def findings(truth: Truth, seed: int = 1) -> list[Finding]:
+    return of_run.of_located(search(truth, NOISE, seed), tuple(f"n{rank}" for rank in range(truth.ranks)))
+
+
+@pytest.mark.parametrize("seed", [21, 22, 23, 24])
+def test_the_number_of_cables_and_their_rate_follow_from_rates_alone(seed):
+    truth = fabrics.hashed_cables(np.random.default_rng(seed))
+    seen = permuted(truth, 24)
+    found = hashed.fit(seen, unshared(seen), truth.labels)
+    count, rate = cables(truth)
+    assert found is not None
+    assert found.certain
+    assert found.cables == pytest.approx(count, rel=0.25)
+    assert found.bytes_per_second == pytest.approx(rate, rel=0.05)
+    assert found.slow == pytest.approx(found.slow_expected, abs=0.08)
+    assert 0.05 < found.lost < 0.7
+
+
+@pytest.mark.parametrize("family", [networks.chassis, networks.tree, fabrics.dragonfly])
+def test_other_networks_are_not_taken_for_hashed_ones(family):
+    for seed in (31, 32, 33):
+        truth = family(np.random.default_rng(seed))
+        seen = permuted(truth)
+        found = hashed.fit(seen, unshared(seen), truth.labels)
+        assert found is None or not found.certain
+
+
+def test_healthy_hashed_paths_are_told_as_full_bisection_and_no_fault():
+    truth = fabrics.hashed_cables(np.random.default_rng(22))
+    found = findings(truth)
+    assert not any(one.kind.fault for one in found)
+    (told,) = [one for one in found if one.kind is FindingKind.HASHED]
+    assert "full bisection" in told.what
+
+
+def one_slow_cable(seed: int, share: float) -> tuple[Truth, int, str]:
+    truth = fabrics.hashed_cables(np.random.default_rng(seed))
+    part = truth.parts[len(truth.parts) // 3]
+    capacities = truth.capacities.copy()
+    capacities[part.capacity] *= share
+    return replace(truth, capacities=capacities), part.subject, part.direction
+
+
+def test_one_slow_cable_of_several_is_told_with_its_group_and_direction():
+    truth, group, direction = one_slow_cable(22, 0.3)
+    found = findings(truth)
+    assert named_faults(found, truth) == {("cable", group, direction)}
+    (told,) = [one for one in found if one.kind is FindingKind.SLOW_CABLE]
+    assert told.effect is not None
+    assert told.effect.share == pytest.approx(0.3 * cables(truth)[1] / networks.HOST_RATE, rel=0.1)
+
+
+def test_routes_that_were_not_measured_with_nobody_else_name_no_cable():
+    truth, _, _ = one_slow_cable(22, 0.3)
+    located = search(truth, NOISE, 1)
+    phases, count = np.unique(located.few.phase, return_counts=True)
+    crowded = located.few.where(~np.isin(located.few.phase, phases[count == 1]))
+    assert slow_cables.find(located.few, located.inferred)
+    assert not slow_cables.find(crowded, located.inferred)
+
+
+def test_slow_routes_of_one_host_name_no_cable():
+    truth = fabrics.hashed_cables(np.random.default_rng(22))
+    seen = permuted(truth, 24)
+    inferred = replace(infer(seen), alone=unshared(seen))
+    others = np.nonzero(inferred.grouping.labels != inferred.grouping.labels[0])[0][:6].tolist()
+    few = of_phases(
+        truth.ranks,
+        [[(0, other)] for other in others * 4],
+        np.full(len(others) * 4, 0.4 * networks.HOST_RATE),
+    )
+    assert slow_cables.tested(few, inferred).always.all()
+    assert not slow_cables.find(few, inferred)
+
+
+def test_the_network_file_has_a_spine_for_each_cable():
+    truth = fabrics.hashed_cables(np.random.default_rng(22))
+    located = search(truth, NOISE, 1)
+    assert located.inferred.hashed is not None
+    count = located.inferred.hashed.cables
+    text = network_file.text(located.structure, "test")
+    assert f'names = "core[0-{count - 1}]"' in text
+    assert f'between = ["group0", "core[0-{count - 1}]"]' in text
+
+
+def test_where_no_paths_are_hashed_nothing_is_told_of_them():
+    truth = networks.tree(np.random.default_rng(31))
+    assert hashed_paths.of_structure(infer(permuted(truth))) == []
