@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from benchmarks.agreement.sharing import max_min
+from benchmarks.truth import networks, score
 from numpy.typing import NDArray
 
 from crosscut.analysis.findings import of_run
@@ -48,3 +51,14 @@ def test_a_slow_host_behind_a_full_trunk_is_named(seed: int, hop_seconds: float)
     found = of_run.of_located(search.located(), tuple(f"n{rank}" for rank in range(RANKS)))
     slow = [finding for finding in found if finding.kind is FindingKind.SLOW_HOST]
     assert [finding.hosts for finding in slow] == [(f"n{SLOW}",)]
+
+
+@pytest.mark.parametrize("each", [2, 3])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_slow_host_of_a_group_so_small_that_all_of_it_is_suspected_is_named(seed: int, each: int) -> None:
+    truth = networks.tree_of(6, each, 0.8 * each * networks.HOST_RATE, np.random.default_rng(seed))
+    capacities = truth.capacities.copy()
+    capacities[4] *= 0.5  # what rank 4 sends
+    located = score.search(replace(truth, capacities=capacities), 0.005, seed)
+    found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
+    assert [finding.hosts for finding in found if finding.kind.fault] == [("n4",)]

@@ -68,9 +68,21 @@ def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
             # What carried more at other times was held back by another: who sends to it had less to send.
             most = largest.get(link, 0.0) * LARGEST_SHARE_OF_TRUNK
             told = share < LARGEST_SHARE_OF_TRUNK and most < capacity.bytes_per_second
+            told &= capacity.bytes_per_second * (1 / share - 1) > _lost_by_hosts(capacity, inferred)
             if capacity.reach is reach and p < FALSE_ALARMS and told:
                 found.append(_trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
     return found
+
+
+def _lost_by_hosts(capacity: Capacity, inferred: Inferred) -> float:
+    """Bytes per second by which slow hosts of its group send, or receive, less than others: a trunk that
+    lacks no more than these may be sound."""
+    if capacity.reach not in _OF_GROUPS:
+        return 0.0
+    out = capacity.reach in (Reach.LEAVING, Reach.SENT)
+    rates = inferred.alone.out_rate if out else inferred.alone.in_rate
+    mine = rates[inferred.grouping.labels == capacity.groups[0]]
+    return float((inferred.alone.nominal - mine).clip(0).sum())
 
 
 def _hosts_of_each(known: Mapping[_Link, float], size: Integers) -> Integers:

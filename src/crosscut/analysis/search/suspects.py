@@ -56,24 +56,30 @@ class Suspects:
         if self.times >= thresholds.RETESTS:
             return [], self
         if not self.times:
-            asked = replace(self, ranks=_suspected(seen, slow(seen), None if forwarded else inferred))
-        else:  # a suspect that was fast once is not measured again
+            asked = replace(self, ranks=_suspected(seen, slow(seen), inferred))
+        else:  # a suspect that was fast is not measured again
             again = self.measured.where(slow(self.measured))
-            still = self.ranks & ({*again.source.tolist()} | {*again.destination.tolist()})
+            measured, slow_again = (
+                {*one.source.tolist()} | {*one.destination.tolist()} for one in (self.measured, again)
+            )
+            still = self.ranks - (measured - slow_again)
             asked = replace(self, ranks=still, cleared=self.cleared | (self.ranks - still))
         labels = inferred.grouping.labels if inferred else np.zeros(seen.ranks, np.int64)
         phase = asked.exchanges(labels, random, within_only=forwarded)
         return [phase] if phase else [], replace(asked, times=self.times + 1)
 
     def exchanges(self, labels: Integers, random: Generator, *, within_only: bool) -> list[Route]:
-        """Each with a sound host of its own group, both ways at once. So few messages have the network to
-        themselves; where suspects are many, within groups at least."""
+        """Each with a sound host of its own group, both ways at once; of another group where all of its own
+        are suspects. So few messages have the network to themselves; where suspects are many, within groups
+        at least.
+        """
         everybody = random.permutation(len(labels)).tolist()
         partners = [rank for rank in everybody if rank not in self.ranks | self.cleared]
+        with_sound = {int(labels[rank]) for rank in partners}
         routes: list[Route] = []
         for suspect in sorted(self.ranks):
             near = [partner for partner in partners if labels[partner] == labels[suspect]]
-            if not partners or (not near and within_only):
+            if not partners or (not near and within_only and int(labels[suspect]) in with_sound):
                 continue  # a path through hosts that forward would tell of those
             partner = near[0] if near else partners[0]
             partners.remove(partner)
