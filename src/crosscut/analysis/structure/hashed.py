@@ -42,8 +42,10 @@ _MOST_DEVIATIONS, _SMALLEST_DIFFERENCE = 3.0, 0.02
 _AS_EXPECTED = 0.05
 # Times the misfit that is accepted: as far from the model, one slow cable may be why.
 _PERHAPS = 3.0
-# Messages looked at: more hardly sharpen a fraction of the routes.
-_MOST_MESSAGES = 20_000
+# Messages looked at: more hardly sharpen a fraction of the routes; and for the first guesses.
+_MOST_MESSAGES, _FEW_MESSAGES = 20_000, 2_000
+# Distance of the best first guess from which no other is tried.
+_FAR = 0.45
 # Fewer messages between groups say nothing about a distribution.
 _FEWEST_MESSAGES = 100
 # Share of messages between groups that are slow: with fewer there are hardly any collisions.
@@ -98,7 +100,12 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
     tried = [
         (rate * alone.nominal, cables) for rate in _CABLE_RATES for cables in (1, *_counts(rate, largest))
     ]
-    first = max((paths.expected(*guess, 1, seen, random) for guess in tried), key=_likelihood)
+    few = some_phases(across, _FEW_MESSAGES)
+    few_paths = _Paths(few, alone.of(few), labels, alone.noise)
+    few_seen = _binned(alone.slowness(few))
+    first = max((few_paths.expected(*guess, 1, few_seen, random) for guess in tried), key=_likelihood)
+    if _distance(few_seen, first.shares) > _FAR:
+        return None
     near = range(math.ceil(first.cables * (1 - _NEAR)), math.floor(first.cables * (1 + _NEAR)) + 1)
     nearer = [(first.rate * times, cables) for times in _NEAR_RATES for cables in near]
     best = max((paths.expected(*guess, _DRAWS, seen, random) for guess in nearer), key=_likelihood)
