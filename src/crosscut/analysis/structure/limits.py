@@ -39,6 +39,11 @@ _AS_MUCH = 0.95
 # Rates that one sharing should make equal, and that differ by so much more than noise, logarithms: TCP's.
 _TIMES_NOISE, _SMALLEST_UNEVENNESS = 3, 0.05
 _WORK_STEPS = 5
+# Logarithms of slowness of most messages and of the unhindered; share of these from which one capacity is
+# none.
+_MUCH_SLOWER, _UNHINDERED, _MOST_UNHINDERED = 0.25, 0.1, 0.1
+# Logarithm: totals of one limit lie no further apart, however uneven its shares are.
+_MOST_APART = 0.12
 # Their parts are guessed at, and the guess that explains most is taken: they must be strict.
 _OWN = (Reach.SENT, Reach.RECEIVED)
 
@@ -257,13 +262,16 @@ def _fit(
         return None
     # Noise of a total of k about equal rates; it varies by phase, the middle will do.
     spread = alone.noise / np.sqrt(np.median(counts[full]))
-    middle = _plateau(np.log(totals[full]), 4 * spread + slack.totals)
+    middle = _plateau(np.log(totals[full]), min(4 * spread + slack.totals, _MOST_APART))
     # What is known from several messages explains a single one as well.
-    at_limit = np.abs(np.log(totals) - middle) < 3.5 * alone.noise / np.sqrt(counts) + slack.totals
+    apart = np.minimum(3.5 * alone.noise / np.sqrt(counts) + slack.totals, _MOST_APART)
+    at_limit = np.abs(np.log(totals) - middle) < apart
     near = full & at_limit
     if near.sum() < max(FEWEST_PHASES, share_alike * full.sum()) or not _shared(counts, near):
         return None
     if _varies_less_than_load(len(totals), counts, near):
+        return None
+    if not slack.while_full and _some_unhindered(np.log(rates / alone.of(observed)[at])[near[phase]]):
         return None
     figure = medians(totals[near][:, None])
     estimate = Capacity(
@@ -311,6 +319,13 @@ def _shared(counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
     """True if several messages at once were seen to have the same total: single ones may be slow by anything,
     but one that gets what several get together shares their limit."""
     return bool((counts[near] >= _FEWEST_MESSAGES).any())
+
+
+def _some_unhindered(slowness: Floats) -> bool:
+    """True if some messages pass at their ends' full rate while most are much slower: one full capacity
+    would hold all of them back, several cables of which each message takes one do not."""
+    much = float(np.median(slowness)) < -_MUCH_SLOWER
+    return much and float((slowness > -_UNHINDERED).mean()) > _MOST_UNHINDERED
 
 
 def _varies_less_than_load(phases: int, counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
