@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from crosscut.cli import COMMANDS
+
 # Each takes longer to import than Python to start.
 HEAVY = {"numpy", "xarray", "pandas", "zarr", "scipy", "rich", "importlib.metadata"}
 
@@ -32,3 +34,11 @@ def test_a_command_starts_without_the_libraries_that_only_runs_need() -> None:
     assert "crosscut.cli.run" in loaded
     assert not loaded & {"numpy", "xarray", "pandas", "zarr", "scipy"}
     assert "crosscut.cli.show" not in loaded
+
+
+def test_no_command_imports_the_libraries_that_only_runs_need() -> None:
+    asked = "import sys; from crosscut import cli; cli.build_parser(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert {f"crosscut.cli.{name.replace('-', '_')}" for name in COMMANDS} <= loaded
+    assert not loaded & {"xarray", "pandas", "zarr", "scipy"}
