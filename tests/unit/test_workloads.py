@@ -6,15 +6,17 @@ import dataclasses
 import io
 import json
 import math
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import pytest
 from rich.console import Console
 
 from crosscut.base.errors import UsageError
+from crosscut.places import smpi
 from crosscut.reports.terminal.glyphs import ASCII
 from crosscut.reports.terminal.screen import Screen
-from crosscut.workloads import applications, tables
+from crosscut.workloads import applications, launch, tables
 from crosscut.workloads import figures as workload_figures
 from crosscut.workloads.applications import (
     WORKLOADS,
@@ -277,3 +279,28 @@ def test_every_workload_is_listed_with_what_it_computes():
     shown = printed.getvalue()
     assert all(f"{one.name} " in shown and one.summary in shown for one in WORKLOADS)
     assert shown.index("NAS Parallel") < shown.index("bt ") < shown.index("data-server")
+
+
+def test_a_question_in_vain_costs_a_simulated_workload_no_more_than_on_a_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SimGrid's own 0.1 ms for each MPI_Test would be most of what workloads take that poll."""
+    asked: list[smpi.SimulationSettings] = []
+
+    def simulate(
+        program: smpi.SimulatedProgram, settings: smpi.SimulationSettings, folder: Path, output: IO[bytes]
+    ) -> smpi.Simulated:
+        asked.append(settings)
+        output.write(json.dumps(SAID).encode())
+        output.flush()
+        return smpi.Simulated(4, 0, 1.0, 1.0, ())
+
+    monkeypatch.setattr(smpi, "unavailable", lambda: None)
+    monkeypatch.setattr(smpi, "simulate", simulate)
+    monkeypatch.setattr(launch, "_compiled", lambda _: tmp_path)
+    with launch.opened(launch.Where(on="sim:net.toml", compute="none")) as run:
+        assert run(WORKLOADS[0], "S", 4).verified
+    options = dict(text.split(":") for text in smpi.all_options(asked[0], ()))
+    assert float(options["smpi/test"]) <= 1e-6
+    assert options["smpi/grow-injected-times"] == "no"
+    assert options["smpi/simulate-computation"] == "no"
