@@ -9,11 +9,12 @@ import pytest
 
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.places import mpi_library
-from crosscut.workloads.hpl import figures, output, program
+from crosscut.workloads.applications import WorkloadError
+from crosscut.workloads.hpl import figures, output, program, run
 from crosscut.workloads.hpl import input as asking
 from crosscut.workloads.hpl import report as telling
 from crosscut.workloads.hpl.input import HplInput, Memory
-from crosscut.workloads.hpl.run import HplRun
+from crosscut.workloads.hpl.run import HplRun, HplWhere
 
 GOLDEN = (Path(__file__).resolve().parents[1] / "golden" / "hpl" / "hpccoutf.txt").read_text(encoding="utf-8")
 RESIDUAL = "0.0052710 ...... PASSED"
@@ -242,3 +243,12 @@ def test_without_hpcc_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     assert "apt install hpcc" in str(program.unavailable())
     monkeypatch.setenv(program.VARIABLE, str(tmp_path / "none"))
     assert "there is no such program" in str(program.unavailable())
+
+
+def test_ranks_that_ran_alone_are_no_result(tmp_path):
+    """GOLDEN is of four ranks, where eight were asked for."""
+    written = tmp_path / "hpccoutf.txt"
+    written.write_text(GOLDEN, encoding="utf-8")
+    asked = HplInput(300, (64,), 2, 4, ("1ring",), 1)
+    with pytest.raises(WorkloadError, match=r"hpcc ran with 4 ranks, not 8.*each rank ran alone"):
+        run._result(asked, HplWhere(), written, "")
