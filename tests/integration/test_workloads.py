@@ -94,8 +94,10 @@ def test_class_s_verifies_on_more_ranks_than_cores(name: str, ranks: int) -> Non
     assert run(BY_NAME[name], "S", ranks).verified
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", BY_NAME)
+# Those that take seconds are in the long tier.
+@pytest.mark.parametrize(
+    "name", [long(name) if name in {"bt", "cg", "data-server", "lu", "sp"} else name for name in BY_NAME]
+)
 def test_class_w_verifies(name: str) -> None:
     assert run(BY_NAME[name], "W", 4).verified
 
