@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from crosscut.base.errors import EXIT_OK, CrosscutError
-from crosscut.cli.parsing.parser import flag, option
+from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action
 from crosscut.network import description
 
 EPILOG = """
@@ -27,33 +29,31 @@ The form of a description: docs/reference/network-format.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
-    one = commands.add_parser("list", help="names of the catalogue")
+    commands = actions(parser)
+    one = add_action(commands, "list", _list, "names of the catalogue")
     flag(one, "--json", "one JSON object on standard output")
-    one.set_defaults(act=_list)
-    one = commands.add_parser("show", help="figures of a network, and a drawing")
-    one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
+    one = _add(commands, "show", _show, "figures of a network, and a drawing")
     flag(one, "--json", "one JSON object on standard output")
     option(one, "--draw FILE", Path, "draw it into an .svg or .png file")
-    one.set_defaults(act=_show)
-    one = commands.add_parser("check", help="every mistake of a description")
-    one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
-    one.set_defaults(act=_check)
-    one = commands.add_parser("routes", help="the way of a flow between two hosts")
-    one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
+    _add(commands, "check", _check, "every mistake of a description")
+    one = _add(commands, "routes", _routes, "the way of a flow between two hosts")
     one.add_argument("source", metavar="SOURCE", help="a host")
     one.add_argument("destination", metavar="DESTINATION", help="a host")
     one.add_argument("--key", type=int, default=0, help="of the flow, where ways are equal (0)")
     flag(one, "--json", "one JSON object on standard output")
-    one.set_defaults(act=_routes)
-    one = commands.add_parser("tables", help="routing tables of hosts that forward, as JSON")
+    _add(commands, "tables", _tables, "routing tables of hosts that forward, as JSON")
+
+
+def _add(
+    commands: Any, name: str, act: Callable[[argparse.Namespace], int], words: str
+) -> argparse.ArgumentParser:
+    """An action on one network."""
+    one = add_action(commands, name, act, words)
     one.add_argument("file", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
-    one.set_defaults(act=_tables)
+    return one
 
 
-def execute(args: argparse.Namespace) -> int:
-    status: int = args.act(args)
-    return status
+execute = run_action
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -90,25 +90,26 @@ def _show(args: argparse.Namespace) -> int:
         from crosscut.reports.svg import network as network_drawing  # imports numpy
 
         network_drawing.write(description.load(args.file, graph=True), args.draw)
-    words = ["show", args.file, *(["--json"] if args.json else [])]
-    sys.stdout.write(description.ask(*words).stdout.decode("utf-8", "replace"))
+    _tell(args, "show", args.file)
     if args.draw and not args.json:
         print(f"drawn into {args.draw}")
     return EXIT_OK
 
 
-def _check(args: argparse.Namespace) -> int:
-    sys.stdout.write(description.ask("check", args.file).stdout.decode("utf-8", "replace"))
-    return EXIT_OK
-
-
-def _routes(args: argparse.Namespace) -> int:
-    words = ["routes", args.file, args.source, args.destination, "--key", str(args.key)]
-    answer = description.ask(*words, *(["--json"] if args.json else []))
+def _tell(args: argparse.Namespace, *words: str) -> int:
+    """Prints what the core answers, as JSON where `--json` was typed."""
+    answer = description.ask(*words, *(["--json"] if getattr(args, "json", False) else []))
     sys.stdout.write(answer.stdout.decode("utf-8", "replace"))
     return EXIT_OK
 
 
+def _check(args: argparse.Namespace) -> int:
+    return _tell(args, "check", args.file)
+
+
+def _routes(args: argparse.Namespace) -> int:
+    return _tell(args, "routes", args.file, args.source, args.destination, "--key", str(args.key))
+
+
 def _tables(args: argparse.Namespace) -> int:
-    sys.stdout.write(description.ask("tables", args.file, "--json").stdout.decode("utf-8", "replace"))
-    return EXIT_OK
+    return _tell(args, "tables", args.file, "--json")

@@ -16,7 +16,7 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli import workload_hpl
 from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.launcher_options import add_mpi_place
-from crosscut.cli.parsing.parser import flag, option, whole
+from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action, whole
 from crosscut.places import find_place
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.workloads import applications, launch, tables
@@ -39,16 +39,15 @@ exit status: 0 all verified; 1 something was not, or did not run; 2 wrong usage;
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
-    one = commands.add_parser("list", help="the workloads that there are")
+    commands = actions(parser)
+    one = add_action(commands, "list", _list, "the workloads that there are")
     flag(one, "--json", "one JSON object on standard output")
-    one.set_defaults(act=_list)
     _add_run(commands)
     workload_hpl.add_to(commands)
 
 
 def _add_run(commands: Any) -> None:
-    one = commands.add_parser("run", help="run some of them, and verify what they compute")
+    one = add_action(commands, "run", _run, "run some of them, and verify what they compute")
     one.add_argument("names", nargs="+", metavar="NAME", help="workloads, npb (bt to sp), or all")
     option(one, "--class CLASS", applications.parse_classes,
            "Size: S (seconds at most; the default), W, A, B, C (minutes to hours), or several: "
@@ -71,12 +70,9 @@ def _add_run(commands: Any) -> None:
            "Further options of the workload, as one argument: '--waiting sleep'; its own --help "
            "has them.", default=[])  # fmt: skip
     flag(one, "--json", "one JSON object for each run, a line each")
-    one.set_defaults(act=_run)
 
 
-def execute(args: argparse.Namespace) -> int:
-    status: int = args.act(args)
-    return status
+execute = run_action
 
 
 def _list(args: argparse.Namespace) -> int:

@@ -15,8 +15,9 @@ from crosscut.base import spelling, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli.lab import fault as lab_fault
 from crosscut.cli.lab import walk
+from crosscut.cli.lab.naming import add_lab, found
 from crosscut.cli.parsing import interrupts
-from crosscut.cli.parsing.parser import flag, option
+from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action
 from crosscut.lab import describe, enter, lifecycle, state
 from crosscut.network import switch_choice, switch_words
 from crosscut.places.lab import divisor
@@ -40,41 +41,32 @@ More in docs/howto-lab.md.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    commands = parser.add_subparsers(title="what to do", metavar="ACTION", dest="action", required=True)
+    commands = actions(parser)
     _add_up(commands)
-    one = commands.add_parser(
-        "status",
-        help="the labs that there are, or everything about one",
+    one = add_action(
+        commands, "status", _status, "the labs that there are, or everything about one",
         epilog="exit status: 0 all is well; 1 a lab is broken, or was left behind by a run that was killed; "
         "2 there is no such lab",
-    )
-    one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
+    )  # fmt: skip
+    add_lab(one, nargs="?")
     flag(one, "--json", "one JSON object on standard output")
-    one.set_defaults(act=_status)
-    one = commands.add_parser(
-        "exec",
-        help="run a program on a node",
-        epilog="exit status: the program's own; 127 there is no such program",
-    )
+    one = add_action(commands, "exec", _exec, "run a program on a node",
+                     epilog="exit status: the program's own; 127 there is no such program")  # fmt: skip
     _add_node(one)
     one.add_argument(
         "program", nargs=argparse.REMAINDER, metavar="-- COMMAND …", help="program and arguments"
     )
-    one.set_defaults(act=_exec)
-    one = commands.add_parser("shell", help="a shell on a node")
-    _add_node(one)
-    one.set_defaults(act=_shell)
+    _add_node(add_action(commands, "shell", _shell, "a shell on a node"))
     walk.add_arguments(commands)
     lab_fault.add_arguments(commands)
-    one = commands.add_parser("down", help="remove a lab, or what a crash left of it")
-    one.add_argument("lab", metavar="LAB", nargs="?", help="its name, or the network it was built from")
+    one = add_action(commands, "down", _down, "remove a lab, or what a crash left of it")
+    add_lab(one, nargs="?")
     flag(one, "--all", "every lab of this user, but not those of runs under way")
     flag(one, "--force", "also one on which a run is under way, which fails")
-    one.set_defaults(act=_down)
 
 
 def _add_up(commands: Any) -> None:
-    one = commands.add_parser("up", help="build a lab, in one go or not at all")
+    one = add_action(commands, "up", _up, "build a lab, in one go or not at all")
     one.add_argument("network", metavar="NETWORK", help="a description (TOML), or a name of the catalogue")
     option(one, "--name NAME", state.checked_name, "Of the lab. Without it, the network's.")
     option(one, "--dilate N", divisor,
@@ -87,22 +79,14 @@ def _add_up(commands: Any) -> None:
            default=switch_choice.KERNEL)  # fmt: skip
     flag(one, "--exact", "Refuse a network of which something cannot be emulated here, instead of saying so.")
     flag(one, "--json", "one JSON object on standard output")
-    one.set_defaults(act=_up)
 
 
 def _add_node(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    add_lab(parser)
     parser.add_argument("node", metavar="NODE", help=f"a host of the network; '{enter.FABRIC}': its switches")
 
 
-def execute(args: argparse.Namespace) -> int:
-    status: int = args.act(args)
-    return status
-
-
-def found(text: str) -> state.Record:
-    """The lab that was named; UsageError where there is none."""
-    return state.read(lifecycle.name_of(text) or text)
+execute = run_action
 
 
 def _up(args: argparse.Namespace) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK
-from crosscut.cli.parsing.parser import flag, quantity, typed_option, whole
-from crosscut.lab import lifecycle, state
+from crosscut.cli.lab.naming import add_lab, found
+from crosscut.cli.parsing.parser import actions, add_action, flag, quantity, typed_option, whole
 from crosscut.lab.faults import catalogue, plant
 from crosscut.lab.faults.fault import DIRECTIONS, Fault
 
@@ -31,23 +31,21 @@ examples:
 
 def add_arguments(commands: Any) -> None:
     fault = commands.add_parser("fault", help="plant, lift or list faults")
-    actions = fault.add_subparsers(title="what to do", metavar="ACTION", dest="fault_action", required=True)
-    _add_plant(actions)
-    one = actions.add_parser("lift", help="undo one, those of a node, or all")
-    one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    choices = actions(fault, "fault_action")
+    _add_plant(choices)
+    one = add_action(choices, "lift", _lift, "undo one, those of a node, or all")
+    add_lab(one)
     one.add_argument("which", metavar="FAULT", help="its number (f1), a node, or 'all'")
-    one.set_defaults(act=_lift)
-    one = actions.add_parser("list", help="faults that are planted")
-    one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    one = add_action(choices, "list", _list, "faults that are planted")
+    add_lab(one)
     flag(one, "--json", "one JSON object on standard output")
-    one.set_defaults(act=_list)
 
 
-def _add_plant(actions: Any) -> None:
+def _add_plant(commands: Any) -> None:
     kinds = "\n".join(f"  {kind.name:<12} {kind.help}" for kind in catalogue.KINDS)
     two = " and ".join(kind.name for kind in catalogue.KINDS if kind.nodes == 2)
-    one = actions.add_parser("plant", help="break something", epilog=_PLANT.format(kinds=kinds))
-    one.add_argument("lab", metavar="LAB", help="its name, or the network it was built from")
+    one = add_action(commands, "plant", _plant, "break something", epilog=_PLANT.format(kinds=kinds))
+    add_lab(one)
     one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="what breaks: a kind, below")
     one.add_argument("nodes", metavar="NODE", nargs="+", help=f"whose; {two} take two")
 
@@ -63,23 +61,18 @@ def _add_plant(actions: Any) -> None:
     add("--every", "how often. Default 1s.", type=seconds, metavar="TIME")
     add("--bytes", "what the adapter gets. Default 576.", type=whole(1), metavar="N")
     typed_option(one, "--adapter N", whole(0), "Which of the node's adapters. Default 0; dead: all.")
-    one.set_defaults(act=_plant)
-
-
-def _named(text: str) -> str:
-    return state.read(lifecycle.name_of(text) or text).name
 
 
 def _plant(args: argparse.Namespace) -> int:
     given = {name: getattr(args, name) for name in _OPTIONS if hasattr(args, name)}
     catalogue.check_options(args.kind, {name: _OPTIONS[name] for name in given})
-    entry = plant.plant(_named(args.lab), Fault(args.kind, tuple(args.nodes), **given))
+    entry = plant.plant(found(args.lab).name, Fault(args.kind, tuple(args.nodes), **given))
     print(f"{entry['id']}: {entry['says']}")
     return EXIT_OK
 
 
 def _lift(args: argparse.Namespace) -> int:
-    lifted = plant.lift(_named(args.lab), args.which)
+    lifted = plant.lift(found(args.lab).name, args.which)
     if not lifted:
         print("no faults are planted")
     for entry in lifted:
@@ -88,7 +81,7 @@ def _lift(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    record = state.read(_named(args.lab))
+    record = found(args.lab)
     if args.json:
         print(json.dumps({"lab": record.name, "faults": [dict(entry) for entry in record.faults]}))
     elif not record.faults:

@@ -9,8 +9,9 @@ from typing import Any
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
-from crosscut.cli.parsing.parser import flag, option
-from crosscut.lab import describe, lifecycle, state
+from crosscut.cli.lab.naming import add_lab, found
+from crosscut.cli.parsing.parser import add_action, flag, option
+from crosscut.lab import describe, state
 from crosscut.lab.walk import walk
 from crosscut.lab.walk.walk import Walked, WalkedPath
 
@@ -20,23 +21,19 @@ _LIMIT_SECONDS = 60.0
 
 
 def add_arguments(commands: Any) -> None:
-    one = commands.add_parser(
-        "walk",
-        help="trace every route, and name those that are not as computed",
+    one = add_action(
+        commands, "walk", _walk, "trace every route, and name those that are not as computed",
         description="Sends what traceroute sends from every node to every other, and holds the way against "
         "the tables that the lab was built from. The exit status is 1 where a route is another, or leads "
         "nowhere.",
-    )
-    one.add_argument("lab", metavar="LAB", nargs="?",
-                     help="its name, or the network it was built from; without it, the one that is up"
-                     )  # fmt: skip
+    )  # fmt: skip
+    add_lab(one, "; without it, the one that is up", nargs="?")
     option(one, "--from NODE", str, "Only from this node.", dest="source", default="")
     option(one, "--to NODE", str, "Only to this node, or to one of its adapters, as n0003/eth1.", default="")
     option(one, "--time-limit TIME", units.parse_seconds,
            "What is not walked by then counts as a failure. Default 60s.",
            default=_LIMIT_SECONDS)  # fmt: skip
     flag(one, "--json", "one JSON object on standard output, with every way")
-    one.set_defaults(act=_walk)
 
 
 def _walk(args: argparse.Namespace) -> int:
@@ -53,7 +50,7 @@ def _walk(args: argparse.Namespace) -> int:
 
 def _found(text: str | None) -> state.Record:
     if text is not None:
-        return state.read(lifecycle.name_of(text) or text)
+        return found(text)
     names = state.names()
     if len(names) != 1:
         there = f"there are {', '.join(names)}" if names else "none is up; crosscut lab up NETWORK builds one"

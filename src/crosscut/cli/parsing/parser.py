@@ -122,6 +122,25 @@ def flag(group: argparse._ActionsContainer, name: str, words: str, **more: Any) 
     group.add_argument(name, action="store_true", help=words, **more)
 
 
+def actions(parser: argparse.ArgumentParser, dest: str = "action") -> Any:
+    """The actions of a command; `add_action` adds to them, `run_action` executes the one that was typed."""
+    return parser.add_subparsers(title="what to do", metavar="ACTION", dest=dest, required=True)
+
+
+def add_action(
+    commands: Any, name: str, act: Callable[[argparse.Namespace], int], words: str, **more: Any
+) -> argparse.ArgumentParser:
+    """The parser of an action that `act` executes. `words`: its help."""
+    one: argparse.ArgumentParser = commands.add_parser(name, help=words, **more)
+    one.set_defaults(act=act)
+    return one
+
+
+def run_action(args: argparse.Namespace) -> int:
+    status: int = args.act(args)
+    return status
+
+
 # Absent from the namespace unless they were typed.
 typed_option = partial(option, default=argparse.SUPPRESS)
 typed_flag = partial(flag, default=argparse.SUPPRESS)
