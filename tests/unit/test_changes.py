@@ -109,6 +109,13 @@ def test_the_period_is_that_of_the_dips_and_no_multiple(period: float) -> None:
     assert found.period_seconds == pytest.approx(period, rel=0.02)
 
 
+def test_a_period_too_long_to_be_told_is_not_told_as_half_of_it() -> None:
+    random = np.random.default_rng(1)
+    at = np.cumsum(0.01 * (1 + 0.1 * random.random(420)))
+    values = 0.02 * random.standard_normal(420) - 0.4 * (at % 1.0 < 0.05)
+    assert dips.regular(at, values) is None
+
+
 @pytest.mark.parametrize("moments", [24, 25, 26, 27, 30, 37, 48, 61, 100, 1537, 3001])
 def test_any_number_of_moments_can_be_asked(moments: int) -> None:
     random = np.random.default_rng(moments)

@@ -30,6 +30,8 @@ from crosscut.base import units
 # Less is no dip, however quiet the rest: a share, and standard deviations.
 SHALLOWEST, FAR_BELOW = 0.05, 4.0
 FEWEST_DIPS = 8
+# Share of the periods that have one.
+_MOST_PERIODS = 0.7
 # More of all moments are no dips but the other half.
 MOST_DIPS = 1 / 3
 FEWEST_PERIODS = 6
@@ -111,6 +113,7 @@ def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips |
     if phase is not None and np.bincount(phase[there][is_dip]).max() > count / 2:
         return None
     bottom = float(np.median(values[is_dip]))
+    times = at[is_dip]
     # How deep a single one is says nothing about when: none may outweigh the others.
     events = np.where(is_dip, np.maximum(values, 2 * bottom), 0.0)
     step = -(-len(at) // MOST_MOMENTS)
@@ -121,7 +124,15 @@ def regular(at: Floats, values: Floats, phase: Integers | None = None) -> Dips |
     heights, frequencies = _periodogram(at, events, lasted)
     if not len(heights):
         return None
-    return _told(heights, frequencies, count, math.exp(bottom))
+    told = _told(heights, frequencies, count, math.exp(bottom))
+    return told if _in_most_periods(times, told.period_seconds, lasted) else None
+
+
+def _in_most_periods(times: Floats, period: float, lasted: float) -> bool:
+    """False where the dips' own period is a multiple of this one, too long to be told. `times`: of dips."""
+    turns = times / period
+    middle = np.angle(np.exp(2j * np.pi * turns).mean()) / (2 * np.pi)
+    return len(np.unique(np.rint(turns - middle))) >= _MOST_PERIODS * lasted / period
 
 
 def _joined(values: Floats, step: int, how: Callable[..., Floats]) -> Floats:

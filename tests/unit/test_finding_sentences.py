@@ -1,0 +1,106 @@
+"""The page of findings shows a sentence of every kind as the program says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.truth import fabrics, networks, score
+from benchmarks.truth.parts import Truth
+from timed_samples import all_to_all
+
+from crosscut.analysis.figures.samples import Samples
+from crosscut.analysis.findings import counters, of_run, stability
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.structure import infer
+from crosscut.analysis.structure.observed import of_phases
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "findings.md"
+NOISE, RANKS = 0.005, 24
+
+
+def name(rank: int) -> str:
+    return f"n{rank:02}"
+
+
+def located(truth: Truth, slower: dict[int, float]) -> list[Finding]:
+    """`slower`: number of a capacity, and what is left of it."""
+    capacities = truth.capacities.copy()
+    for number, share in slower.items():
+        capacities[number] *= share
+    found = score.search(replace(truth, capacities=capacities), NOISE, 1)
+    return of_run.of_located(found, tuple(map(name, range(truth.ranks))))
+
+
+def tree() -> Truth:
+    return networks.tree_of(4, 6, 3 * networks.HOST_RATE, np.random.default_rng(1))
+
+
+def hashed() -> Truth:
+    return fabrics.hashed_cables(np.random.default_rng(22))
+
+
+def routes() -> Truth:
+    return fabrics.slow_routes(np.random.default_rng(1))
+
+
+def one_run(share: float) -> list[Finding]:
+    """An all-to-all in which one route runs at this share."""
+    phases = [[(s, (s + phase) % RANKS) for s in range(RANKS)] for phase in range(1, RANKS)]
+    rates = 1e8 * np.exp(np.random.default_rng(1).normal(0, 0.004, (len(phases), RANKS)))
+    rates[5, 3] *= share
+    observed = of_phases(RANKS, phases, rates.ravel())
+    return of_run.of_evidence(
+        of_run.Evidence(observed, infer.infer(observed), tuple(map(name, range(RANKS))))
+    )
+
+
+def timed(**how: object) -> list[Finding]:
+    samples: Samples = all_to_all(1, **how)  # type: ignore[arg-type]
+    return stability.findings(samples, name)
+
+
+def counted() -> list[Finding]:
+    return counters.tied([], {"n03": counters.Gained(100, 0, wire={"eth0 rx_crc_errors": 12})}, ["n03"])
+
+
+MADE: dict[FindingKind, Callable[[], list[Finding]]] = {
+    FindingKind.SLOW_HOST: lambda: located(tree(), {4: 0.5}),
+    FindingKind.SLOW_TRUNK: lambda: located(tree(), {2 * RANKS: 0.4}),
+    FindingKind.SLOW_CABLE: lambda: located(hashed(), {hashed().parts[26].capacity: 0.3}),
+    FindingKind.SLOW_ROUTE: lambda: located(routes(), {routes().parts[0].capacity: 0.5}),
+    FindingKind.SUSPECT: lambda: one_run(0.5),
+    FindingKind.UNSTABLE: lambda: timed(slower=lambda r, s, d: np.where((s == 5) & (r % 3 == 1), 2.0, 1.0)),
+    FindingKind.STEP: lambda: timed(slower=lambda r, s, d: np.where((s == 5) & (r >= 12), 2.0, 1.0)),
+    FindingKind.PERIODIC: lambda: timed(
+        repetitions=120, at=lambda t: np.where(np.mod(t, 0.7) < 0.03, 2.0, 1.0)
+    ),
+    FindingKind.COUNTED: counted,
+    FindingKind.DRIFT: lambda: timed(slower=lambda r, s, d: np.where(s == 2, 1 + 0.02 * r, 1.0)),
+    FindingKind.GROUPS: lambda: located(tree(), {}),
+    FindingKind.SHARED_LIMIT: lambda: located(tree(), {}),
+    FindingKind.HASHED: lambda: located(hashed(), {}),
+    FindingKind.NOTHING: lambda: located(networks.crossbar(16, np.random.default_rng(1)), {}),
+}
+
+
+def written() -> dict[str, str]:
+    """The page's sentence of each kind."""
+    text = PAGE.read_text(encoding="utf-8").split("## What they say")[1]
+    return dict(re.findall(r"^- `([a-z ]+)`: (.+)$", text, re.MULTILINE))
+
+
+def test_the_page_has_a_sentence_of_every_kind() -> None:
+    assert list(written()) == [kind.value for kind in FindingKind]
+    assert set(MADE) == set(FindingKind)
+
+
+@pytest.mark.parametrize("kind", FindingKind, ids=lambda kind: kind.value)
+def test_the_page_says_what_the_program_says(kind: FindingKind) -> None:
+    first = next(one for one in MADE[kind]() if one.kind is kind)
+    assert written()[kind.value] == first.what
