@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from benchmarks.truth import fabrics, networks, oracle
-from benchmarks.truth.networks import Truth
+from benchmarks.truth.parts import Builder, Truth, idle_of
 from benchmarks.truth.score import named_faults, search
 
 from crosscut.analysis.findings import hashed_paths, of_run, slow_cables
@@ -123,3 +123,22 @@ def test_the_network_file_has_a_spine_for_each_cable():
 def test_where_no_paths_are_hashed_nothing_is_told_of_them():
     truth = networks.tree(np.random.default_rng(31))
     assert hashed_paths.of_structure(infer(permuted(truth))) == []
+
+
+def sixteen_hosts(random: np.random.Generator) -> tuple[Truth, int]:
+    """Four leaves, each with four hosts and a cable to each of four spines; and one cable of leaf 2."""
+    b = Builder.of(np.repeat(np.arange(4), 4))
+    up, down = ([[b.add(networks.HOST_RATE) for _ in range(4)] for _ in range(4)] for _ in range(2))
+    spine, of = random.integers(0, 4, (16, 16)), b.labels
+    b.through(lambda s, d: [up[of[s]][spine[s, d]], down[of[d]][spine[s, d]]] if of[s] != of[d] else [])
+    idle = idle_of(of, 2, random)
+    return Truth("leaves", 16, of, b.padded(), np.array(b.capacities), idle, {}, (), spread=True), up[2][1]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_of_few_hosts_as_many_phases_are_measured_as_a_slow_cable_takes(seed):
+    truth, cable = sixteen_hosts(np.random.default_rng(seed))
+    capacities = truth.capacities.copy()
+    capacities[cable] *= 0.25
+    found = findings(replace(truth, capacities=capacities), seed)
+    assert named_faults(found, truth) == {("cable", 2, "out")}

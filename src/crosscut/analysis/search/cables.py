@@ -31,22 +31,27 @@ class Cables:
     name: str = "cables"
 
     def ask(self, state: State, random: Generator) -> Asked:
+        if self.found.hashed is None:
+            return self.then.ask(state, random)
+        likely = self.found.hashed.certain or self.found.explained < thresholds.EXPLAINED
+        if likely and state.extensible:
+            state = replace(state, budget=max(state.budget, thresholds.BUDGET_OF_CABLES))
         left = min(state.left, thresholds.MOST_OF_CABLES - self.asked)
         free = left <= 0
         if free:
             left = thresholds.MOST_AGAIN - state.retested
-        phases = _phases(state, self.found, left, free, random) if left > 0 else []
+        cables = self.found.hashed.cables
+        phases = _phases(state, self.found, cables, left, free, random) if left > 0 else []
         if not phases:
             return self.then.ask(state, random)
         after = replace(self, asked=self.asked + len(phases))
         return Asked(phases, state, after, Sent.FEW_AGAIN if free else Sent.FEW)
 
 
-def _phases(state: State, found: Inferred, left: int, only_again: bool, random: Generator) -> list[Phase]:
+def _phases(
+    state: State, found: Inferred, cables: int, left: int, only_again: bool, random: Generator
+) -> list[Phase]:
     """`left`: phases, at most. `only_again`: no new routes. None: all is known."""
-    if found.hashed is None:
-        return []
-    cables = found.hashed.cables
     seen = slow_cables.tested(state.few, found)
     open_ = _open(seen)
     drawing = _fewest(seen, found) < thresholds.DRAWS_A_CABLE * cables and left > thresholds.CABLES_AGAIN

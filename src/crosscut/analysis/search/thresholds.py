@@ -69,6 +69,7 @@ GUESSES_AGREE = 3  # guesses in a row that end it
 
 # One slow cable among several that a hash chooses from.
 DRAWS_A_CABLE = 3  # routes of each group for each of its cables: e^-3 of the cables are not drawn
+BUDGET_OF_CABLES = 48  # phases, where an all-to-all has fewer
 MOST_OF_CABLES = 64  # phases at most
 CABLES_AGAIN = 6  # phases kept to measure slow routes again, as the only ones of their groups
 CABLES_A_MESSAGE = 4  # cables of a group for each message that leaves it: few meet
