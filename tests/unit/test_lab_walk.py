@@ -70,6 +70,16 @@ def test_what_is_not_walked_in_time_says_so() -> None:
     assert way == Way([], probing.NOT_WALKED)
 
 
+def test_why_a_packet_could_not_be_sent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probing, "WAITS_SECONDS", (0.01,))
+    broadcast = probing.Probe("n0", "255.255.255.255")  # a socket must ask for this: socket(7), SO_BROADCAST
+    with probing.opened() as udp:
+        (way,) = probing.walk({"n0": udp}, [broadcast], time.monotonic() + 30).values()
+    assert (way.end, way.not_sent) == (probing.SILENT, "Permission denied")
+    told = walking.sentence(WalkedPath("n0", "n1", ("n1",), (), way.end, way.not_sent))
+    assert "then nobody answered (the last packet could not be sent: Permission denied)" in told
+
+
 ONE = WalkedPath("n0", "n2", ("n1", "n2"), ("n1", "n2"), probing.THERE)
 
 

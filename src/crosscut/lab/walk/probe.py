@@ -6,6 +6,7 @@ A socket stays in the network namespace in which it was made, so one process pro
 from __future__ import annotations
 
 import errno
+import os
 import select
 import socket
 import struct
@@ -38,6 +39,8 @@ class Way:
 
     hops: list[str] = field(default_factory=list)
     end: str = ""
+    not_sent: str = ""
+    """Why the last packet could not be sent."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,9 @@ def _hop(sockets: Mapping[Node, socket.socket], ways: dict[Probe[Node], Way], tt
                 way.end = NOT_WALKED
             return
         for probe in [*missing]:
-            if not _send(sockets[probe.source], probe.to, ttl):
+            error = _send(sockets[probe.source], probe.to, ttl)
+            missing[probe].not_sent = os.strerror(error) if error else ""
+            if error == errno.ENETUNREACH:
                 missing.pop(probe).end = NO_ROUTE
         _collect(sockets, missing, ttl, min(time.monotonic() + wait, until))
         if not missing:
@@ -87,18 +92,20 @@ def _hop(sockets: Mapping[Node, socket.socket], ways: dict[Probe[Node], Way], tt
         way.end = SILENT
 
 
-def _send(sender: socket.socket, to: str, ttl: int) -> bool:
-    """False: the node itself has no route."""
+def _send(sender: socket.socket, to: str, ttl: int) -> int:
+    """0, or the error's number; ENETUNREACH: the node itself has no route."""
     control = [(socket.IPPROTO_IP, socket.IP_TTL, struct.pack("i", ttl))]
+    number = 0
     for _ in range(8):
         try:
             sender.sendmsg([b"which way?"], control, 0, (to, FIRST_PORT + ttl))
-            return True
+            return 0
         except OSError as error:
             # An answer to an earlier packet is told to the next call as well; it stays in the queue.
-            if error.errno == errno.ENETUNREACH and not _has_answer(sender):
-                return False
-    return True  # as if lost: it is sent again
+            number = error.errno or errno.EIO
+            if number == errno.ENETUNREACH and not _has_answer(sender):
+                return number
+    return errno.EAGAIN if number == errno.ENETUNREACH else number  # as if lost: it is sent again
 
 
 def _has_answer(there: socket.socket) -> bool:

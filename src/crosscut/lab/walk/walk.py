@@ -44,6 +44,8 @@ class WalkedPath:
     found: tuple[str, ...]
     end: str
     """How the walk ended: probe.py."""
+    not_sent: str = ""
+    """Why the last packet could not be sent."""
 
     @property
     def is_as_computed(self) -> bool:
@@ -174,6 +176,7 @@ def _routes(
             computed=tuple(names[address] for address in way),
             found=tuple(names.get(address, address) for address in hops),
             end=found[probe].end,
+            not_sent=found[probe].not_sent,
         )
 
 
@@ -201,4 +204,6 @@ def sentence(one: WalkedPath) -> str:
         return text
     if one.end != probing.THERE:
         text = f"{one.source} to {one.to}: {text}, {_ENDS[one.end]}"
+        if one.not_sent:
+            text += f" (the last packet could not be sent: {one.not_sent})"
     return f"{text}; computed: {' → '.join([one.source, *one.computed])}"
