@@ -68,7 +68,7 @@ def test_phases_of_a_busy_machine_are_marked_and_show_and_report_say_so(tmp_path
         done = crosscut(*words, "--out", "run.zarr", folder=tmp_path)
         assert done.returncode == 0, done.stderr
     (trust,) = recorded(tmp_path / "run.zarr")
-    assert trust["limited"] == [{"size": 1_000_000, "phases": [[1, 2]]}]
+    assert trust["limited"] == [{"size": 1_000_000, "phases": [[1, 2]]}], trust
     shown = " ".join(crosscut("show", "run.zarr", folder=tmp_path).stdout.split())
     assert "cores of this machine were busy during every phase at 1 MB" in shown
     done = crosscut("report", "run.zarr", "--out", "page.html", folder=tmp_path)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -41,6 +45,19 @@ def test_merged_windows_keep_time_and_mean_and_the_latest_wake_up() -> None:
     first, last = watch.merged(windows)
     assert first == pytest.approx([0.3, 0.3, 0.6, 0.2, 0.8, 0.005, 0.5])
     assert last == windows[2]
+
+
+def test_the_watch_covers_a_run_to_its_end() -> None:
+    words = [sys.executable, watch.__file__]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as watcher:
+        assert watcher.stdout is not None
+        assert watcher.stdout.readline() == "watching\n"
+        time.sleep(1.6 * watch.WINDOW_SECONDS)
+        end = time.monotonic()
+        said, _ = watcher.communicate(timeout=60)
+    windows = json.loads(said)["windows"]
+    assert windows[-1][0] >= end
+    assert all(length >= watch.WINDOW_SECONDS for _, length, *_ in windows)
 
 
 def test_busy_counts_windows_by_the_time_they_overlap() -> None:

@@ -14,9 +14,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-# /proc/stat counts in hundredths of a second: a window of ten wake-ups knows a core's share to 10 %.
 WAKE_SECONDS = 0.01
-WAKES_A_WINDOW = 10
+# /proc/stat counts in hundredths of a second: a window this long knows a core's share to 10 %. A window ends
+# by the clock, not after ten wake-ups: these come late on a busy machine, and a window would outlast a run.
+WINDOW_SECONDS = 0.1
 # Then neighbours are merged: a run of a week is as large as one of an hour.
 MOST_WINDOWS = 4096
 # proc(5), /proc/stat: user nice system idle iowait irq softirq steal; guests are in user.
@@ -68,27 +69,31 @@ def main() -> None:
     stat, niceness = Path("/proc/stat"), os.nice(0)
     windows: list[Window] = []
     late_microseconds: Counter[int] = Counter()
-    began, text, latest, wakes = time.monotonic(), stat.read_text(encoding="ascii"), 0.0, 0
+    began, text, latest = time.monotonic(), stat.read_text(encoding="ascii"), 0.0
     before, carried = ticks(text, niceness), carrying(text)
-    wakes_a_window = WAKES_A_WINDOW
+    window_seconds, ending = WINDOW_SECONDS, False
     print("watching", flush=True)
-    # A window at least: also of a job that is shorter, whose end is in it.
-    while not windows or not select.select([sys.stdin], [], [], 0)[0]:
+    while not ending:
         due = time.monotonic() + WAKE_SECONDS
         time.sleep(WAKE_SECONDS)
         now = time.monotonic()
         late_microseconds[round(1e6 * (now - due))] += 1
-        latest, wakes = max(latest, now - due), wakes + 1
-        if wakes < wakes_a_window:
+        latest = max(latest, now - due)
+        full = now - began >= window_seconds
+        # A job that is shorter than a window ends in the first one.
+        ending = bool((windows or full) and select.select([sys.stdin], [], [], 0)[0])
+        if not full and not ending:
             continue
         text = stat.read_text(encoding="ascii")
         after, carried_after = ticks(text, niceness), carrying(text)
         passed = max(after[0] - before[0], 1)
         shares = [(after[i] - before[i]) / passed for i in (1, 2, 3)]
         windows.append([now, now - began, *shares, latest, fullest(carried, carried_after)])
-        began, before, carried, latest, wakes = now, after, carried_after, 0.0, 0
+        began, before, carried, latest = now, after, carried_after, 0.0
+        if not full:  # too few ticks to stand by themselves
+            windows[-2:] = merged(windows[-2:])
         if len(windows) > MOST_WINDOWS:
-            windows, wakes_a_window = merged(windows), 2 * wakes_a_window
+            windows, window_seconds = merged(windows), 2 * window_seconds
     print(json.dumps({"cores": os.cpu_count(), "windows": windows, "late_microseconds": late_microseconds}))
 
 
