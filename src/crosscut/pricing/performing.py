@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from crosscut import __version__
 from crosscut.analysis.figures import samples, summary
 from crosscut.analysis.stats import intervals
+from crosscut.analysis.stats.intervals import Floats
 from crosscut.base import core
 from crosscut.base.errors import Interrupted, SessionError, UsageError
 from crosscut.base.job import Job
@@ -86,37 +87,39 @@ def times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> lis
     return found
 
 
+T = TypeVar("T")
+
+
+def given(work: Work, by_network: Mapping[str, T], site: SizedCandidate) -> T:
+    """What the mix gives of this candidate. UsageError where it gives nothing."""
+    if site.name not in by_network:
+        there = ", ".join(by_network)
+        raise UsageError(f"{work.where}: '{work.name}' has nothing of {site.name}; it has of {there}")
+    return by_network[site.name]
+
+
+def check_ranks(work: Work, file: Path, ranks: int, site: SizedCandidate) -> None:
+    """UsageError unless it was measured with as many ranks as the mix has."""
+    if ranks != site.ranks:
+        raise UsageError(
+            f"{work.where}: {file} has {ranks:,} ranks, and the mix {site.ranks:,}: compare like with like"
+        )
+
+
 def said(work: Work, site: SizedCandidate) -> Interval:
-    if site.name not in work.seconds:
-        there = ", ".join(work.seconds)
-        raise UsageError(f"{work.where}: '{work.name}' says nothing of {site.name}; it does of {there}")
-    return work.seconds[site.name]
+    return given(work, work.seconds, site)
 
 
 def measured(work: Work, site: SizedCandidate) -> Interval:
-    if site.name not in work.runs:
-        there = ", ".join(work.runs)
-        raise UsageError(f"{work.where}: '{work.name}' has no run of {site.name}; it has of {there}")
-    run = Run.open(work.runs[site.name])
-    if run.ranks != site.ranks:
-        raise UsageError(
-            f"{work.where}: {run.path} has {run.ranks:,} ranks, and the mix {site.ranks:,}: compare "
-            "like with like"
-        )
+    run = Run.open(given(work, work.runs, site))
+    check_ranks(work, run.path, run.ranks, site)
     return of_run(run)
 
 
 def computed(work: Work, site: SizedCandidate) -> Interval:
     """A million million operations of HPL, from the fastest repetition to the slowest."""
-    if site.name not in work.hpl:
-        there = ", ".join(work.hpl)
-        raise UsageError(f"{work.where}: '{work.name}' has no HPL of {site.name}; it has of {there}")
-    found = performance.load(work.hpl[site.name])
-    if found.ranks != site.ranks:
-        raise UsageError(
-            f"{work.where}: {found.file} has {found.ranks:,} ranks, and the mix {site.ranks:,}: compare "
-            "like with like"
-        )
+    found = performance.load(given(work, work.hpl, site))
+    check_ranks(work, found.file, found.ranks, site)
     return Interval(1e12 / found.between.high, 1e12 / found.between.low)
 
 
@@ -127,16 +130,20 @@ def in_doubt(simulated: Interval, error: float) -> Interval:
 
 
 def of_run(run: Run) -> Interval:
-    """All phases of the largest size, each as long as its slowest rank takes: the median over repetitions and
-    its 95 % interval; of fewer than six the smallest and the largest."""
+    """All phases of the largest size, each as long as its slowest rank takes."""
     taken = samples.load(run.dataset, run.size_index(max(run.sizes_bytes)))
     totals = summary.phase_seconds(taken).sum(axis=1)
     totals = totals[np.isfinite(totals)]
     if not len(totals):
         raise UsageError(f"{run.path}: not one repetition of it is complete")
-    middle = intervals.medians(totals[:, np.newaxis])
+    return between(totals)
+
+
+def between(times: Floats) -> Interval:
+    """The 95 % interval of the median; of fewer than six the smallest and the largest."""
+    middle = intervals.medians(times[:, np.newaxis])
     low, high = float(middle.low[0]), float(middle.high[0])
-    return Interval(low, high) if math.isfinite(low) else Interval(float(totals.min()), float(totals.max()))
+    return Interval(low, high) if math.isfinite(low) else Interval(float(times.min()), float(times.max()))
 
 
 @contextmanager

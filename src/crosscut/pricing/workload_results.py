@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
 
-from crosscut.analysis.stats import intervals
 from crosscut.base.errors import UsageError, plainly
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.mix import Work
-from crosscut.pricing.performing import SizedCandidate, TimeSource
+from crosscut.pricing.performing import SizedCandidate, TimeSource, between, given
 from crosscut.workloads import applications
 from crosscut.workloads.applications import Result
 
@@ -23,10 +21,7 @@ def measured() -> TimeSource:
     known: dict[str, tuple[str, Path]] = {}
 
     def source(work: Work, site: SizedCandidate) -> Interval:
-        if site.name not in work.workload:
-            there = ", ".join(work.workload)
-            raise UsageError(f"{work.where}: '{work.name}' has no result of {site.name}; it has of {there}")
-        file = work.workload[site.name]
+        file = given(work, work.workload, site)
         results = of_ranks(load(file), file, site.ranks, work.where)
         what = problem(results[0])
         first, its_file = known.setdefault(work.name, (what, file))
@@ -34,7 +29,7 @@ def measured() -> TimeSource:
             raise UsageError(
                 f"{work.where}: {file} is of {what}, {its_file} of {first}: compare like with like"
             )
-        return between([one.seconds for one in results])
+        return between(np.array([one.seconds for one in results]))
 
     return source
 
@@ -78,10 +73,3 @@ def problem(result: Result) -> str:
     """For people, and the same where it is the same to compute; of what another process wrote."""
     named = f"{result.name}, class {result.problem_class} ({result.size})"
     return "".join(one if one.isprintable() else "?" for one in named)[:100]
-
-
-def between(seconds: list[float]) -> Interval:
-    """The 95 % interval of the median; of fewer than six runs the shortest and the longest."""
-    middle = intervals.medians(np.array(seconds)[:, np.newaxis])
-    low, high = float(middle.low[0]), float(middle.high[0])
-    return Interval(low, high) if math.isfinite(low) else Interval(min(seconds), max(seconds))
