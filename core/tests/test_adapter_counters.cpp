@@ -14,6 +14,19 @@ TEST(the_loopback_has_the_kernels_counters) {
   }
 }
 
+TEST(the_loopback_has_settings) {
+  const json::Value found = adapter_settings("lo");
+  CHECK(found.at("mtu").integer() >= 1500);
+  CHECK(found.at("speed_mbit_s").is_null());
+  CHECK(found.at("offloads").find("tso") != nullptr);
+}
+
+TEST(an_interface_that_is_not_there_has_no_settings) {
+  const json::Value found = adapter_settings("no-such-if");
+  CHECK(found.at("mtu").is_null());
+  CHECK(found.find("driver") == nullptr);
+}
+
 TEST(an_interface_that_is_not_there_has_no_counters) {
   CHECK(adapter_counters("no-such-if").empty());
   CHECK(adapter_counters(std::string(300, 'x')).empty());

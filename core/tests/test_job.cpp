@@ -36,7 +36,7 @@ TEST(every_member_survives_the_way_through_json) {
   job.wait = "poll";
   job.seed = 123456789;
   job.memory_bytes = 1;
-  job.verify = job.compute = job.tolerate_failures = job.resume = job.force = true;
+  job.verify = job.compute = job.tolerate_failures = job.keep_connections = job.resume = job.force = true;
   job.time_limit_seconds = 1.5;
   job.raw_budget_bytes = 42;
   job.out = "x.zarr";

@@ -46,7 +46,8 @@ struct TcpConnection {
   measure::ConnectionId id;
   Fd fd;
   TransferQueue sends, receives;
-  bool active = false;  // in the list of connections with something under way
+  bool active = false;                   // in the list of connections with something under way
+  std::int64_t segments = 0, again = 0;  // sent, and sent again, as losses() last said
 };
 
 class TcpConnections {
@@ -64,6 +65,7 @@ class TcpConnections {
   void close_all();
   void shut_all();  // from any thread
   json::Value facts() const;
+  json::Value losses();
 
  private:
   Fd connect(const measure::ConnectionId& id, std::uint32_t epoch) const;

@@ -106,6 +106,7 @@ const json::Members<Job> members{
     member("verify", &Job::verify),
     member("compute", &Job::compute),
     member("tolerate_failures", &Job::tolerate_failures),
+    member("keep_connections", &Job::keep_connections),
     member("time_limit_seconds", &Job::time_limit_seconds, up_to(1e9)),
     member("raw_budget_bytes", &Job::raw_budget_bytes, within(0, unbounded)),
     member("out", &Job::out, short_text),

@@ -34,6 +34,9 @@ struct Job {
   bool verify = false;                                // check every received byte
   bool compute = false;                               // compute while the pattern runs; record how much
   bool tolerate_failures = false;
+  // Keep connections for the session's next job with the same backend: a network that hashes ports then sends
+  // each route the same way as before.
+  bool keep_connections = false;
   double time_limit_seconds = 0;                          // stop after the block that reaches it; 0: none
   std::int64_t raw_budget_bytes = std::int64_t{4} << 30;  // above this, keep summaries instead of raw samples
   std::string out;                                        // directory of the run

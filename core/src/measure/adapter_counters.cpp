@@ -126,6 +126,39 @@ bool tells_of_trouble(const std::string& counter) {
   return std::ranges::any_of(words, [&](const char* word) { return lower.find(word) != std::string::npos; });
 }
 
+json::Object adapter_settings(const std::string& name) {
+  const fs::path at = fs::path("/sys/class/net") / name;
+  json::Object settings;
+  for (const auto* file : {"mtu", "speed"}) {
+    std::ifstream number(at / file);
+    std::int64_t value = -1;
+    const bool known = number >> value && value >= 0;
+    settings.emplace_back(file == std::string_view("speed") ? "speed_mbit_s" : file,
+                          known ? json::Value(value) : json::Value());
+  }
+  std::string duplex;
+  if (std::ifstream(at / "duplex") >> duplex) settings.emplace_back("duplex", duplex);
+  ControlSocket socket(name);
+  ethtool_drvinfo driver{};
+  driver.cmd = ETHTOOL_GDRVINFO;
+  if (socket.ask(&driver))
+    settings.emplace_back("driver",
+                          std::string(driver.driver, ::strnlen(driver.driver, sizeof driver.driver)));
+  json::Object offloads;
+  for (const auto& [offload, command] : {std::pair{"rx-checksum", ETHTOOL_GRXCSUM},
+                                         {"tx-checksum", ETHTOOL_GTXCSUM},
+                                         {"scatter-gather", ETHTOOL_GSG},
+                                         {"tso", ETHTOOL_GTSO},
+                                         {"gso", ETHTOOL_GGSO},
+                                         {"gro", ETHTOOL_GGRO}}) {
+    ethtool_value answer{};
+    answer.cmd = static_cast<std::uint32_t>(command);
+    if (socket.ask(&answer)) offloads.emplace_back(offload, answer.data != 0);
+  }
+  settings.emplace_back("offloads", std::move(offloads));
+  return settings;
+}
+
 json::Object adapter_counters(const std::string& name) {
   const fs::path at = fs::path("/sys/class/net") / name;
   json::Object counters;

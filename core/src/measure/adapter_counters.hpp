@@ -1,4 +1,4 @@
-// Counters of the kernel, the adapter's driver and its InfiniBand port.
+// Settings of an adapter, and counters of the kernel, the adapter's driver and its InfiniBand port.
 #pragma once
 
 #include <string>
@@ -6,6 +6,10 @@
 #include "base/json.hpp"
 
 namespace crosscut::measure {
+
+// Returns {mtu, speed_mbit_s, duplex, driver, offloads: {name: on}} of a network interface; what the kernel
+// or the driver (SIOCETHTOOL) does not say is null or left out.
+json::Object adapter_settings(const std::string& name);
 
 // Returns {counter: value} of a network interface: the kernel's statistics; `carrier_changes`; the driver's
 // counters (as shown by `ethtool -S`) that are above zero and that tells_of_trouble() names; and the counters

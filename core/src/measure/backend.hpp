@@ -98,6 +98,9 @@ class Backend {
   virtual void interrupt() = 0;
   // Returns versions and settings in force, for the run's attributes.
   virtual json::Value facts() const = 0;
+  // Returns what this rank sent again to each peer since the last call, for the run's attribute
+  // `retransmissions` (docs/reference/run-format.md); null if nothing, or if the backend cannot tell.
+  virtual json::Value losses() { return {}; }
   // Closes connections after a rank was lost; the next run makes new ones.
   virtual void disconnect() = 0;
   // False if phases need no barrier and no time passes (null).

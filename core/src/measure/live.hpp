@@ -29,6 +29,7 @@ class LiveBackend final : public Backend {
   RankSamples run(const Task& task) override;
   void interrupt() override { transport_.interrupt(); }
   json::Value facts() const override { return transport_.facts(); }
+  json::Value losses() override { return transport_.losses(); }
   void disconnect() override { transport_.disconnect(); }
   bool synchronised() const override { return T::is_synchronised; }
 

@@ -4,10 +4,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 
@@ -19,6 +21,8 @@ namespace crosscut::measure {
 namespace {
 
 namespace fs = std::filesystem;
+
+const fs::path tcp_folder = "/proc/sys/net/ipv4";
 
 // Returns the first line of a small kernel file; empty if it cannot be read (the speed of a virtual link,
 // say).
@@ -92,17 +96,17 @@ json::Value node_facts(std::span<const session::Address> interfaces) {
   ::uname(&kernel);
   json::Array adapters;
   for (const auto& adapter : adapters_of(interfaces)) {
-    const fs::path at = fs::path("/sys/class/net") / adapter.name;
-    adapters.emplace_back(json::Object{{"name", adapter.name},
-                                       {"address", adapter.address},
-                                       {"mac", first_line(at / "address")},
-                                       {"mtu", number_or_null(first_line(at / "mtu"))},
-                                       {"speed_mbit_s", number_or_null(first_line(at / "speed"))}});
+    json::Object facts{{"name", adapter.name},
+                       {"address", adapter.address},
+                       {"mac", first_line(fs::path("/sys/class/net") / adapter.name / "address")}};
+    std::ranges::move(adapter_settings(adapter.name), std::back_inserter(facts));
+    adapters.emplace_back(std::move(facts));
   }
   return json::Object{{"name", host_name()},
                       {"id", node_id()},
                       {"kernel", std::string(kernel.sysname) + " " + kernel.release},
                       {"cores", static_cast<std::int64_t>(::sysconf(_SC_NPROCESSORS_ONLN))},
+                      {"congestion_control", first_line(tcp_folder / "tcp_congestion_control")},
                       {"adapters", std::move(adapters)}};
 }
 
@@ -122,11 +126,10 @@ json::Value node_counters(std::span<const session::Address> interfaces) {
 }
 
 json::Value tcp_settings() {
-  const fs::path at = "/proc/sys/net/ipv4";
   json::Object settings;
   for (const auto* name : {"tcp_congestion_control", "tcp_slow_start_after_idle", "tcp_rmem", "tcp_wmem",
                            "tcp_sack", "tcp_timestamps", "tcp_mtu_probing"}) {
-    settings.emplace_back(name, first_line(at / name));
+    settings.emplace_back(name, first_line(tcp_folder / name));
   }
   settings.emplace_back("default_qdisc", first_line("/proc/sys/net/core/default_qdisc"));
   return settings;

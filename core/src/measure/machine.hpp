@@ -15,8 +15,8 @@ std::string host_name();
 // expose it), with the network namespace if several share a machine.
 std::string node_id();
 
-// Returns {name, id, kernel, cores, adapters: [{name, address, mac, speed_mbit_s}]} with the adapters of
-// `interfaces`.
+// Returns {name, id, kernel, cores, congestion_control, adapters: [{name, address, mac, settings}]} with the
+// adapters of `interfaces`; settings: those of adapter_settings().
 json::Value node_facts(std::span<const session::Address> interfaces);
 // Returns {interface: {counter: value}, "tcp": {counter: value}} for those adapters and this network
 // namespace.

@@ -53,6 +53,7 @@ concept Transport = requires(T t, const T c, std::span<const ConnectionId> ids, 
   t.disconnect();
   t.interrupt();
   { c.facts() } -> std::same_as<json::Value>;
+  { t.losses() } -> std::same_as<json::Value>;
 }
 &&(!T::is_lossy || CountsLosses<T>);
 
@@ -69,6 +70,7 @@ struct HostTransport {
   void disconnect() {}
   void interrupt() {}
   json::Value facts() const { return {}; }
+  json::Value losses() { return {}; }
 };
 
 }  // namespace crosscut::measure

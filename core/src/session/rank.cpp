@@ -149,7 +149,7 @@ class RankLoop {
   }
 
   void take_job(const std::string& text) {
-    job_ = conduct::parse_job(json::parse(text));
+    const auto before = std::exchange(job_, conduct::parse_job(json::parse(text)));
     pattern_ = conduct::make_pattern(job_);
     const auto& backend = conduct::usable_backend(job_);
     if (backend.make == nullptr) throw UsageError("backend " + job_.backend + " needs a session of its own");
@@ -157,7 +157,9 @@ class RankLoop {
     barrier_.poll(context_.polling);
     const program::Parameters parameters(backend.parameters, job_.backend_parameters,
                                          "backend " + job_.backend);
-    replace_backend(backend.make(context_, parameters));
+    const bool same = job_.backend == before.backend &&
+                      job_.backend_parameters == before.backend_parameters && job_.wait == before.wait;
+    if (!backend_ || !same) replace_backend(backend.make(context_, parameters));
     program::Extent largest{};
     for (const auto bytes : job_.sizes) {
       const auto extent = pattern_->extent(setup_.ranks, bytes);
@@ -169,7 +171,9 @@ class RankLoop {
       }
     }
     backend_->reserve(largest, job_.memory_bytes, job_.verify);
-    say_ready({{"wait", context_.polling ? "poll" : "block"}});
+    json::Object facts;
+    if (leads_node_) facts.emplace_back("wait", context_.polling ? "poll" : "block");
+    say_ready(std::move(facts));
   }
 
   void replace_backend(std::unique_ptr<measure::Backend> made) {
@@ -184,7 +188,7 @@ class RankLoop {
       facts.emplace_back("counters", measure::node_counters(interfaces_));
     }
     Ready ready;
-    if (leads_node_) ready.facts = json::write(facts);
+    if (!facts.empty()) ready.facts = json::write(facts);
     control_thread_.send(FrameType::ready, pack(ready));
   }
 
@@ -215,7 +219,10 @@ class RankLoop {
   void end_job() {
     json::Object facts;
     if (setup_.rank == 0 && backend_) facts.emplace_back("backend", backend_->facts());
-    replace_backend(nullptr);
+    if (auto losses = backend_ ? backend_->losses() : json::Value(); !losses.is_null()) {
+      facts.emplace_back("losses", std::move(losses));
+    }
+    if (!job_.keep_connections) replace_backend(nullptr);
     pattern_.reset();
     say_ready(std::move(facts));
   }

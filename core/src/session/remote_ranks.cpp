@@ -205,7 +205,7 @@ std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
   return frames;
 }
 
-// Collects what ranks that lead their nodes report of them once they are ready.
+// Collects what ranks report once they are ready: of their nodes, of the backend, of messages sent again.
 std::vector<json::Value> RemoteRanks::collect_facts() {
   std::vector<json::Value> all;
   for (const auto& frame : collect(FrameType::ready)) {
@@ -325,17 +325,21 @@ void RemoteRanks::recover() {
 json::Object RemoteRanks::end() {
   server_.broadcast(FrameType::end_job, {});
   json::Object after;
+  json::Array losses;
   json::Value facts;
   try {
     for (const auto& said : collect_facts()) {
       if (const auto* counters = said.find("counters"))
         after.emplace_back(said.at("node").string(), *counters);
       if (const auto* backend = said.find("backend"); backend != nullptr && facts.is_null()) facts = *backend;
+      if (const auto* its = said.find("losses")) losses.push_back(*its);
     }
   } catch (const Failure&) {
     host_.events().warn("a rank was lost after the last block; the counters after the run are incomplete");
   }
-  return {{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
+  json::Object attributes{{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
+  if (!losses.empty()) attributes.emplace_back("retransmissions", std::move(losses));
+  return attributes;
 }
 
 void RemoteRanks::reset() {

@@ -37,8 +37,8 @@ _KEPT_OF = {
     "network": ("kind", "hosts", "switches", "ranks_per_host"),
     "lab": ("switch", "dilation", "mtu_bytes"),
 }  # fmt: skip
-_KEPT_OF_NODE = ("kernel", "cores")
-_KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu")
+_KEPT_OF_NODE = ("kernel", "cores", "congestion_control")
+_KEPT_OF_ADAPTER = ("name", "speed_mbit_s", "mtu", "duplex", "driver", "offloads")
 _NOT_TOLD = "not told here"
 # What a host's name is made of; a name of anything else is looked for as it stands.
 _WORD = re.compile(r"\w[\w.-]*\w|\w")

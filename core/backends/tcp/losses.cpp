@@ -1,0 +1,51 @@
+// What TCP sent again, by connection. linux/tcp.h has all of tcp_info, and cannot be included with
+// netinet/tcp.h.
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/tcp/connections.hpp"
+
+namespace crosscut::backends::tcp {
+namespace {
+
+// Connections of a rank that are named, those that sent most again.
+constexpr std::size_t most_named = 16;
+
+struct Losses {
+  Rank peer = 0;
+  std::int64_t segments = 0, again = 0;
+};
+
+}  // namespace
+
+json::Value TcpConnections::losses() {
+  const std::lock_guard lock(closing_);
+  Losses all;
+  std::vector<Losses> each;
+  for (const auto& [id, connection] : connections_) {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    if (::getsockopt(connection->fd.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) continue;
+    const Losses one{id.peer,
+                     info.tcpi_data_segs_out - std::exchange(connection->segments, info.tcpi_data_segs_out),
+                     info.tcpi_total_retrans - std::exchange(connection->again, info.tcpi_total_retrans)};
+    all.segments += one.segments;
+    all.again += one.again;
+    if (one.again > 0) each.push_back(one);
+  }
+  if (each.empty()) return {};
+  std::ranges::stable_sort(each, std::ranges::greater{}, &Losses::again);
+  each.resize(std::min(each.size(), most_named));
+  json::Array to;
+  for (const auto& one : each) to.emplace_back(json::Array{std::int64_t{one.peer}, one.segments, one.again});
+  return json::Object{{"rank", std::int64_t{context_.rank}},
+                      {"segments", all.segments},
+                      {"again", all.again},
+                      {"to", std::move(to)}};
+}
+
+}  // namespace crosscut::backends::tcp
