@@ -145,7 +145,7 @@ fuzz: $(MADE)/build-tools  ## Fuzz every parser for FUZZ_SECONDS each (clang)
 published: install  ## Simulate what the papers measured, print both, and write docs/reference/published.md
 	$(BIN)/python tests/golden/published/compare.py
 
-truth: install  ## Search 300 generated networks of known truth, and 300 healthy ones, and print what was found (an hour)
+truth: install  ## Search 450 generated networks of known truth of each family, and print what was found (two hours; goes on where it ended)
 	PYTHONPATH=. $(BIN)/python -m benchmarks.truth $(TRUTH_ARGUMENTS)
 
 bench: install $(MADE)/benchmark-packages  ## Run the benchmarks: beside other programs, at scale, memory (6 minutes)

@@ -1,82 +1,136 @@
-"""How often the truth is found: `make truth`, or python -m benchmarks.truth --first 1000 --count 300."""
+"""How often the truth is found, family by family: `make truth`, python -m benchmarks.truth --families torus.
+
+Every network is a line of the record as soon as it is scored. A run that was ended goes on where it was; a
+line of other sources than today's does not count.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import asdict
+from multiprocessing import Pool
+from pathlib import Path
 
 import numpy as np
 
-from benchmarks.truth.score import Score, score
+from benchmarks.truth import networks
+from benchmarks.truth.score import Score, of_family
 
-# Seeds below are for tuning; what is printed of those above is not looked at while tuning.
-FIRST_SEED = 1000
+# Seeds below are for tuning, or were looked at; see docs/how-it-locates.md.
+FIRST_SEED = 10_000
+_HERE = Path(__file__).parent
+_SOURCES = (_HERE, _HERE.parents[1] / "src/crosscut/analysis", _HERE.parents[1] / "src/crosscut/campaigns")
+_NAMES = {family.__name__: family for family in networks.ALL_FAMILIES}
+# Sizes of faults: what is left of a capacity.
+_SIZES = ((0.2, 0.4), (0.4, 0.6), (0.6, 0.85))
+
+Case = tuple[str, int, bool]
+"""Family, seed, whether it is healthy."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.truth", description=__doc__)
+    parser.add_argument("--families", nargs="*", default=list(_NAMES), choices=list(_NAMES), metavar="NAME")
     parser.add_argument("--first", type=int, default=FIRST_SEED, help="first seed")
-    parser.add_argument("--count", type=int, default=300, help="networks, and as many healthy ones")
+    parser.add_argument("--healthy", type=int, default=300, help="networks of each family without a fault")
+    parser.add_argument("--faulty", type=int, default=150, help="networks of each family with one fault")
     parser.add_argument(
-        "--noise", type=float, nargs="*", default=[],
-        help="standard deviations of normal noise, a table each; without: any model and size (noise.py), and "
-        "faults of all sizes",
-    )  # fmt: skip
-    parser.add_argument("--each", action="store_true", help="a line a network, to look into")
+        "--record", type=Path, default=Path("build/truth.jsonl"), help="what is known already"
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     options = parser.parse_args()
-    for noise in options.noise or [None]:
-        mixed = _scores(options, noise, healthy=False)
-        healthy = _scores(options, noise, healthy=True)
-        print(f"\n{_named(noise)}: seeds {options.first} to {options.first + options.count - 1}")
-        print(f"{'family':16}{'networks':>9}{'Rand':>8}{'=1':>7}{'limits':>8}{'error':>8}{'worst':>8}"
-              f"{'recall':>8}{'precis.':>9}{'phases/(N-1)':>14}{'seconds':>9}")  # fmt: skip
-        for family in sorted({one.family for one in mixed}):
-            _line(family, [one for one in mixed if one.family == family])
-        _line("all", mixed)
-        for family in sorted({one.family for one in healthy}):
-            _healthy(family, [one for one in healthy if one.family == family])
-        _healthy("all", healthy)
+    cases = [
+        (name, options.first + number, healthy)
+        for healthy, count in ((True, options.healthy), (False, options.faulty))
+        for number in range(count) for name in options.families
+    ]  # fmt: skip
+    source = _digest()
+    known = _read(options.record, source)
+    wanted = [case for case in cases if case not in known]
+    options.record.parent.mkdir(parents=True, exist_ok=True)
+    with options.record.open("a", encoding="utf-8") as record, Pool(options.jobs) as pool:
+        for number, (case, score) in enumerate(pool.imap_unordered(_scored, wanted), 1):
+            known[case] = score
+            print(
+                json.dumps({"source": source, "case": case, "score": asdict(score)}), file=record, flush=True
+            )
+            print(f"\r{number} of {len(wanted)} networks ", end="", file=sys.stderr)
+    print(f"\nseeds from {options.first} on; sources {source}\n")
+    for line in _tables({case: known[case] for case in cases}):
+        print(line)
     return 0
 
 
-def _named(noise: float | None) -> str:
-    return "noise of any model" if noise is None else f"{100 * noise:g} % noise"
+def _scored(case: Case) -> tuple[Case, Score]:
+    name, seed, healthy = case
+    return case, of_family(_NAMES[name], seed, healthy=healthy)
 
 
-def _healthy(name: str, scores: Sequence[Score]) -> None:
-    """With the upper end of the exact 95 % interval (Clopper and Pearson, Biometrika 26, 1934)."""
-    from scipy.stats import beta
-
-    wrong, count = sum(one.alarms > 0 for one in scores), len(scores)
-    most = float(beta.ppf(0.975, wrong + 1, count - wrong)) if wrong < count else 1.0
-    print(f"healthy {name:16} alarms in {wrong} of {count}; at most {100 * most:.1f} % (95 %)")
+def _digest() -> str:
+    """Of all files that decide what is found."""
+    files = sorted(path for folder in _SOURCES for path in folder.rglob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
 
-def _scores(options: argparse.Namespace, noise: float | None, *, healthy: bool) -> list[Score]:
-    found = []
-    for seed in range(options.first, options.first + options.count):
-        one = score(seed, noise, healthy=healthy)
-        found.append(one)
-        if options.each and (one.rand < 1 or one.found < one.planted or one.alarms > one.found):
-            print(f"{seed} {'healthy ' if healthy else ''}{one}")
-        print(f"\r{_named(noise)}, {seed - options.first + 1} networks ", end="", file=sys.stderr)
-    print("\r", end="", file=sys.stderr)
+def _read(record: Path, source: str) -> dict[Case, Score]:
+    found: dict[Case, Score] = {}
+    for line in record.read_text(encoding="utf-8").splitlines() if record.exists() else ():
+        try:
+            entry = json.loads(line)
+        except ValueError:  # the last one, of a run that was killed
+            continue
+        if entry["source"] == source:
+            name, seed, healthy = entry["case"]
+            found[name, seed, healthy] = Score.of_json(entry["score"])
     return found
 
 
-def _line(name: str, scores: Sequence[Score]) -> None:
-    errors = [error for one in scores for error in one.capacity_errors]
-    planted, found = sum(one.planted for one in scores), sum(one.found for one in scores)
-    alarms, limits = sum(one.alarms for one in scores), sum(one.limits for one in scores)
-    print(
-        f"{name:16}{len(scores):9}{np.mean([one.rand for one in scores]):8.4f}"
-        f"{np.mean([one.rand == 1 for one in scores]):7.2f}"
-        f"{_share(len(errors), limits):>8}{np.mean(errors) if errors else np.nan:8.4f}"
-        f"{max(errors, default=np.nan):8.4f}{_share(found, planted):>8}{_share(found, alarms):>9}"
-        f"{np.median([one.phases / max(one.ranks - 1, 8) for one in scores]):14.2f}"
-        f"{np.median([one.seconds for one in scores]):9.2f}"
-    )
+def _tables(known: dict[Case, Score]) -> Iterator[str]:
+    """Markdown."""
+    columns = (
+        "family", "healthy", "alarms", "at most", "faulty", "Rand", "limits", "found", "precision",
+        "phases/(N-1)",
+    )  # fmt: skip
+    yield _row(*columns)
+    yield _row(*["---"] * len(columns))
+    names = list(dict.fromkeys(name for name, *_ in known))
+    for each in [*([name] for name in names), names]:
+        sound = [score for (name, _, healthy), score in known.items() if healthy and name in each]
+        faulty = [score for (name, _, healthy), score in known.items() if not healthy and name in each]
+        both, wrong = [*sound, *faulty], sum(one.alarms > 0 for one in sound)
+        found, named = (sum(getattr(one, part) for one in faulty) for part in ("found", "alarms"))
+        yield _row(
+            each[0].replace("_", " ") if len(each) == 1 else "all",
+            len(sound), wrong, _at_most(wrong, len(sound)), len(faulty),
+            f"{np.mean([one.rand for one in both]):.3f}",
+            _share(sum(len(one.capacity_errors) for one in faulty), sum(one.limits for one in faulty)),
+            _share(found, sum(one.planted for one in faulty)), _share(found, named),
+            f"{np.median([one.phases / max(one.ranks - 1, 8) for one in both]):.2f}",
+        )  # fmt: skip
+    yield ""
+    yield _row("what is left", *(f"{low:g} to {high:g}" for low, high in _SIZES))
+    yield _row(*["---"] * (1 + len(_SIZES)))
+    faults = [fault for score in known.values() for fault in score.faults]
+    for kind in dict.fromkeys(kind for kind, *_ in faults):
+        of_kind = [(share, found) for its, share, found in faults if its == kind]
+        cells = [[found for share, found in of_kind if low <= share < high] for low, high in _SIZES]
+        yield _row(f"{kind}, found", *(f"{sum(cell)} of {len(cell)}" for cell in cells))
+
+
+def _row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _at_most(wrong: int, count: int) -> str:
+    """The upper end of the exact 95 % interval (Clopper and Pearson, Biometrika 26, 1934)."""
+    from scipy.stats import beta
+
+    return f"{100 * float(beta.ppf(0.975, wrong + 1, count - wrong)) if wrong < count else 100:.1f} %"
 
 
 def _share(part: int, whole: int) -> str:

@@ -162,13 +162,17 @@ FAMILIES = (chassis, tree, fat_tree, meta_nodes)
 ALL_FAMILIES = (*FAMILIES, any_crossbar, uneven_tree, *fabrics.FAMILIES)
 
 
-def make(seed: int, *, healthy: bool = False, all_sizes: bool = False) -> Truth:
-    """One of the families in turn. Every third is healthy as well. `all_sizes`: of all families, with
-    faults of all sizes."""
-    random, families = np.random.default_rng(seed), ALL_FAMILIES if all_sizes else FAMILIES
-    truth = families[seed % len(families)](random)
-    count = 0 if healthy or seed // len(families) % 3 == 0 else int(random.integers(1, 4))
-    return with_faults(truth, count, random, *(_ALL_SIZES if all_sizes else ()))
+def make(seed: int, *, healthy: bool = False) -> Truth:
+    """One of the first families in turn. Every third is healthy as well."""
+    random = np.random.default_rng(seed)
+    truth = FAMILIES[seed % len(FAMILIES)](random)
+    return with_faults(
+        truth, 0 if healthy or seed // len(FAMILIES) % 3 == 0 else int(random.integers(1, 4)), random
+    )
+
+
+def with_fault_of_any_size(truth: Truth, random: np.random.Generator, *, healthy: bool) -> Truth:
+    return with_faults(truth, 0 if healthy else 1, random, *_ALL_SIZES)
 
 
 # What is left of a host's link, and of a trunk: faults that are plain to see, and all that the search is for.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,13 +34,25 @@ class Score:
     """Relative, of limits that were found."""
     limits: int
     """That can be told, of a network whose groups were found."""
-    planted: int
-    found: int
-    """Planted faults that were named."""
+    faults: tuple[tuple[str, float, bool], ...]
+    """Planted: kind, what is left of the capacity, whether it was named."""
     alarms: int
     """Faults named, planted or not."""
     phases: int
     seconds: float
+
+    @property
+    def planted(self) -> int:
+        return len(self.faults)
+
+    @property
+    def found(self) -> int:
+        return sum(found for _, _, found in self.faults)
+
+    @classmethod
+    def of_json(cls, value: dict[str, Any]) -> Score:
+        faults = tuple((kind, share, found) for kind, share, found in value["faults"])
+        return cls(**{**value, "faults": faults, "capacity_errors": tuple(value["capacity_errors"])})
 
 
 def adjusted_rand(a: Integers, b: Integers) -> float:
@@ -75,12 +88,21 @@ def senders_of(truth: Truth) -> Senders:
     return Senders(truth.nodes or tuple((rank,) for rank in range(truth.ranks)))
 
 
-def score(seed: int, noise: float | None, *, healthy: bool = False) -> Score:
-    """`noise`: None: of any model and size, and faults of all sizes."""
-    truth = networks.make(seed, healthy=healthy, all_sizes=noise is None)
-    drawn = Noise.drawn(truth.ranks, np.random.default_rng(seed + 2_000_000)) if noise is None else noise
+def score(seed: int, noise: float, *, healthy: bool = False) -> Score:
+    """Of a network of the first families, with faults that are plain to see."""
+    return scored(networks.make(seed, healthy=healthy), noise, seed)
+
+
+def of_family(family: Callable[[np.random.Generator], Truth], seed: int, *, healthy: bool) -> Score:
+    """With one fault of any size, or none, and noise of any model and size."""
+    random = np.random.default_rng(seed)
+    truth = networks.with_fault_of_any_size(family(random), random, healthy=healthy)
+    return scored(truth, Noise.drawn(truth.ranks, np.random.default_rng(seed + 2_000_000)), seed)
+
+
+def scored(truth: Truth, noise: float | Noise, seed: int) -> Score:
     start = time.perf_counter()
-    located = search(truth, drawn, seed + 1_000_000)
+    located = search(truth, noise, seed + 1_000_000)
     senders = len(located.inferred.alone.out_rate)
     found = of_run.of_located(located, tuple(f"n{sender}" for sender in range(senders)))
     labels = located.inferred.grouping.labels
@@ -88,12 +110,12 @@ def score(seed: int, noise: float | None, *, healthy: bool = False) -> Score:
     names = _same_groups(truth.labels, labels) if rand == 1 else {}
     errors = _capacity_errors(truth, located, names)
     named = named_faults(found, truth)
-    planted = {(fault.kind, fault.subject, fault.direction) for fault in truth.faults}
+    planted = {(fault.kind, fault.subject, fault.direction): fault.share for fault in truth.faults}
     return Score(
         family=truth.family, ranks=senders, rand=rand, capacity_errors=tuple(errors),
-        limits=len(truth.limits) if rand == 1 and not truth.spread else 0, planted=len(planted),
-        found=len(planted & named), alarms=len(named), phases=located.phases_used,
-        seconds=time.perf_counter() - start,
+        limits=len(truth.limits) if rand == 1 and not truth.spread else 0,
+        faults=tuple((fault[0], share, fault in named) for fault, share in planted.items()),
+        alarms=len(named), phases=located.phases_used, seconds=time.perf_counter() - start,
     )  # fmt: skip
 
 
@@ -136,6 +158,8 @@ def _subjects(finding: Finding, truth: Truth) -> list[tuple[str, int, str]]:
     )
     if finding.kind is FindingKind.SLOW_HOST:
         return [("host", rank, way) for rank in finding.ranks for way in ways]
+    if finding.kind is FindingKind.PARTLY_SLOW_HOST:
+        return [("bucket", rank, way) for rank in finding.ranks for way in ways]
     if finding.kind in (FindingKind.SLOW_TRUNK, FindingKind.SLOW_CABLE):
         members = truth.labels[list(finding.ranks)]
         group = int(members[0]) if len(set(members.tolist())) == 1 else -1

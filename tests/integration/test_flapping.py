@@ -1,5 +1,5 @@
-"""A link that goes down and comes back, emulated: what hosts count and what messages suffer, tied
-together."""
+"""A link that goes down and comes back, or loses packets, emulated: what hosts count and what messages
+suffer, tied together."""
 
 from __future__ import annotations
 
@@ -26,6 +26,21 @@ def test_a_flapping_link_is_a_finding_with_what_its_host_counted(tmp_path: Path)
     found = of_run.find(Run.open(out))
     told = [one for one in found if one.hosts == ("n0003",)]
     # By what else the machine did meanwhile.
-    assert {one.kind for one in told} <= {FindingKind.UNSTABLE, FindingKind.PERIODIC, FindingKind.COUNTED}
+    kinds = {FindingKind.UNSTABLE, FindingKind.PERIODIC, FindingKind.COUNTED, FindingKind.LOSSY_HOST}
+    assert {one.kind for one in told} <= kinds
     assert any("carrier_changes +" in one.what for one in told)
     assert not [one for one in found if one.kind in (FindingKind.SLOW_HOST, FindingKind.SLOW_ROUTE)]
+
+
+def test_a_host_that_loses_packets_is_told_by_what_is_sent_again_to_it(tmp_path: Path) -> None:
+    out = tmp_path / "run.zarr"
+    with lab(crossbar(tmp_path, 6)):
+        plant.plant("test", Fault("loss", ("n0003",), seconds=0.02, every=0.2))
+        words = ["run", "aapc", "--on", "lab:test", "--size", "1MB", "--repetitions", "4", "--quiet"]
+        assert cli.main([*words, "--out", str(out)]) == 0
+    run = Run.open(out)
+    (record,) = [one for one in run.attributes["retransmissions"] if one["rank"] == 3]
+    assert record["segments"] > record["again"] >= sum(again for _, _, again in record["to"]) > 0
+    told = [one for one in of_run.find(run) if one.kind.fault]
+    assert [one.hosts for one in told] == [("n0003",)]
+    assert "TCP segments were sent again on its connections with" in told[0].what

@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 from labs import FAST_ETHERNET, SWITCHES, crossbar, lab, median_rates, needs_lab, on_node, ways_from
 
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.base.errors import UsageError
 from crosscut.lab import removal, state
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.catalogue import NAMES
 from crosscut.lab.faults.fault import Fault
 from crosscut.lab.switch import process
+from crosscut.run.run import Run
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 by_either_switch = pytest.mark.parametrize("switch", SWITCHES)
@@ -80,6 +83,15 @@ def test_a_fault_slows_the_routes_that_it_should(
         assert kinds_of(tmp_path / "run.zarr") == [fault.kind]
         for route, expected in share.items():
             assert rates[route] == pytest.approx(expected * PAYLOAD_BYTES_PER_SECOND, rel=0.25), route
+
+
+def test_an_mtu_of_its_own_is_the_first_finding(tmp_path: Path) -> None:
+    with lab(crossbar(tmp_path, 3)):
+        plant.plant("test", Fault("mtu", ("n0001",), bytes=576))
+        median_rates(tmp_path, "aapc", *ON, *QUICK)
+    first = of_run.find(Run.open(tmp_path / "run.zarr"))[0]
+    assert (first.kind, first.hosts) == (FindingKind.SETTINGS, ("n0001",))
+    assert first.what == "MTU differs between hosts: 576 at n0001, 1500 at the other 2 hosts"
 
 
 @by_either_switch

@@ -14,11 +14,11 @@ from benchmarks.truth.parts import Truth
 from timed_samples import all_to_all
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.analysis.findings import counters, of_run, stability
+from crosscut.analysis.findings import counters, lossy_hosts, of_run, settings, stability
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.structure import infer
-from crosscut.analysis.structure.observed import of_phases
+from crosscut.analysis.structure.observed import Observed, of_phases
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "findings.md"
 NOISE, RANKS = 0.005, 24
@@ -49,6 +49,21 @@ def routes() -> Truth:
     return fabrics.slow_routes(np.random.default_rng(1))
 
 
+def buckets() -> Truth:
+    return fabrics.half_buckets(np.random.default_rng(1))
+
+
+def of_two_kinds() -> dict[int, float]:
+    """A third of the hosts with both ways at half."""
+    slower = np.random.default_rng(3).permutation(RANKS)[: RANKS // 3]
+    return dict.fromkeys([*slower.tolist(), *(slower + RANKS).tolist()], 0.5)
+
+
+def quiet_run() -> Observed:
+    phases = [[(s, (s + phase) % RANKS) for s in range(RANKS)] for phase in range(1, 6)]
+    return of_phases(RANKS, phases, np.full(5 * RANKS, 1e8))
+
+
 def one_run(share: float) -> list[Finding]:
     """An all-to-all in which one route runs at this share."""
     phases = [[(s, (s + phase) % RANKS) for s in range(RANKS)] for phase in range(1, RANKS)]
@@ -69,8 +84,23 @@ def counted() -> list[Finding]:
     return counters.tied([], {"n03": counters.Gained(100, 0, wire={"eth0 rx_crc_errors": 12})}, ["n03"])
 
 
+def losing() -> list[Finding]:
+    records = [{"rank": rank, "to": [[3, 2000, 40]]} for rank in (0, 1, 2)]
+    nodes = [name(rank) for rank in range(8)]
+    return lossy_hosts.tied([], lossy_hosts.Losses.of({"retransmissions": records}, nodes), nodes)
+
+
+def differing() -> list[Finding]:
+    """Eight hosts, one with a smaller MTU."""
+    by_node = {name(rank): {"MTU": "576" if rank == 3 else "1500"} for rank in range(8)}
+    return settings.tied([], by_node, list(by_node))
+
+
 MADE: dict[FindingKind, Callable[[], list[Finding]]] = {
+    FindingKind.SETTINGS: differing,
     FindingKind.SLOW_HOST: lambda: located(tree(), {4: 0.5}),
+    FindingKind.LOSSY_HOST: losing,
+    FindingKind.PARTLY_SLOW_HOST: lambda: located(buckets(), {buckets().parts[5].capacity: 0.5}),
     FindingKind.SLOW_TRUNK: lambda: located(tree(), {2 * RANKS: 0.4}),
     FindingKind.SLOW_CABLE: lambda: located(hashed(), {hashed().parts[26].capacity: 0.3}),
     FindingKind.SLOW_ROUTE: lambda: located(routes(), {routes().parts[0].capacity: 0.5}),
@@ -82,6 +112,9 @@ MADE: dict[FindingKind, Callable[[], list[Finding]]] = {
     ),
     FindingKind.COUNTED: counted,
     FindingKind.DRIFT: lambda: timed(slower=lambda r, s, d: np.where(s == 2, 1 + 0.02 * r, 1.0)),
+    FindingKind.HOST_KINDS: lambda: located(
+        networks.crossbar(RANKS, np.random.default_rng(1)), of_two_kinds()
+    ),
     FindingKind.GROUPS: lambda: located(tree(), {}),
     FindingKind.SHARED_LIMIT: lambda: located(tree(), {}),
     FindingKind.HASHED: lambda: located(hashed(), {}),
@@ -104,3 +137,9 @@ def test_the_page_has_a_sentence_of_every_kind() -> None:
 def test_the_page_says_what_the_program_says(kind: FindingKind) -> None:
     first = next(one for one in MADE[kind]() if one.kind is kind)
     assert written()[kind.value] == first.what
+
+
+def test_it_is_not_said_that_nothing_stands_out_where_many_messages_are_slow() -> None:
+    (one,) = of_run.ordered([], replace(infer.infer(quiet_run()), slow_share=0.64))
+    assert one.kind is FindingKind.NOTHING
+    assert one.what.startswith("no cause found: many messages are slow")

@@ -62,3 +62,21 @@ def test_a_slow_host_of_a_group_so_small_that_all_of_it_is_suspected_is_named(se
     located = score.search(replace(truth, capacities=capacities), 0.005, seed)
     found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
     assert [finding.hosts for finding in found if finding.kind.fault] == [("n4",)]
+
+
+@pytest.mark.parametrize("ranks", range(2, 9))
+def test_no_phase_is_empty_however_much_rates_differ(ranks: int) -> None:
+    for seed in range(6):
+        random, search = np.random.default_rng((ranks, seed)), Search(ranks, seed=seed)
+        switch = random.integers(0, random.integers(1, 4), ranks)
+        noise, between, hop = random.choice([0.02, 0.6, 1.2]), random.choice([1, 0.5]), random.choice([1, 3])
+        while phases := search.propose():
+            assert all(phases)
+            ends = np.array([route for phase in phases for route in phase])
+            same = switch[ends[:, 0]] == switch[ends[:, 1]]
+            if search.asks_latency:
+                search.learn(1e5 / np.where(same, 1, hop) * np.exp(0.05 * random.standard_normal(len(ends))))
+            else:
+                slowed = np.exp(-np.abs(noise * random.standard_normal(len(ends))))
+                search.learn(HOST_RATE * np.where(same, 1, between) * slowed)
+        search.located()

@@ -13,7 +13,9 @@ from benchmarks.truth.score import named_faults, search
 from crosscut.analysis.findings import hashed_paths, of_run, slow_cables
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import hashed, network_file
+from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.infer import infer
 from crosscut.analysis.structure.observed import Observed, of_phases
 from crosscut.analysis.structure.unshared import unshared
@@ -108,6 +110,49 @@ def test_slow_routes_of_one_host_name_no_cable():
     )
     assert slow_cables.tested(few, inferred).always.all()
     assert not slow_cables.find(few, inferred)
+
+
+def test_a_cable_is_told_though_one_host_has_as_many_slow_routes():
+    truth = fabrics.hashed_cables(np.random.default_rng(22))
+    seen = permuted(truth, 24)
+    known = Grouping(truth.labels, np.ones(truth.ranks), 0.0, 0.0)
+    inferred = replace(infer(seen, near=known), alone=unshared(seen))
+    members = [np.nonzero(inferred.grouping.labels == group)[0].tolist() for group in range(4)]
+    of_host = [(members[0][0], members[1][0]), (members[0][0], members[2][1])]
+    of_cable = [(members[3][0], members[1][2]), (members[3][1], members[2][2])]
+    slow = (of_host + of_cable) * 3
+    few = of_phases(truth.ranks, [[route] for route in slow], np.full(len(slow), 0.4 * networks.HOST_RATE))
+    (told,) = slow_cables.find(few, inferred)
+    assert set(told.routes) == set(of_cable)
+
+
+def test_where_tcp_shares_too_unevenly_for_a_fit_a_slow_cable_is_told_all_the_same():
+    truth, group, direction = one_slow_cable(22, 0.3)
+    random = np.random.default_rng(5)
+
+    def uneven(ways, capacities, phases, noise, draws):
+        """Messages that are slow by company share it by weights far apart."""
+        rates, at = [], 0
+        every = oracle.measure(ways, capacities, phases, noise, draws)
+        for routes in phases:
+            mine, at = every[at : at + len(routes)], at + len(routes)
+            alone = oracle.measure(ways, capacities, [[route] for route in routes], 0.0, draws)
+            met = mine < 0.9 * alone
+            rates.append(
+                np.where(met, np.minimum(mine * np.exp(0.6 * random.standard_normal(len(mine))), alone), mine)
+            )
+        return np.concatenate(rates)
+
+    searching, draws = Search(truth.ranks, seed=1), np.random.default_rng(1)
+    while phases := searching.propose():
+        if searching.asks_latency:
+            searching.learn(1 / oracle.latencies(truth.idle_seconds, phases, NOISE, draws))
+        else:
+            searching.learn(uneven(truth.ways, truth.capacities, phases, NOISE, draws))
+    located = searching.located()
+    found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
+    assert hashed_paths.of_structure(located.inferred) == []
+    assert named_faults(found, truth) == {("cable", group, direction)}
 
 
 def test_the_network_file_has_a_spine_for_each_cable():

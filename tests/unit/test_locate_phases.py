@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.truth import networks, oracle
+from benchmarks.truth import fabrics, networks, oracle
 from benchmarks.truth.parts import Builder, Truth
 from benchmarks.truth.score import adjusted_rand, score, search
 
@@ -49,6 +49,17 @@ def test_latencies_an_eleventh_apart_tell_switches_though_few_routes_are_near():
         fragments = found.fragments
     assert found.sure
     assert adjusted_rand(labels, found.grouping.labels) == 1
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_several_levels_the_one_that_binds_has_the_limits_and_racks_are_its_parts(seed):
+    truth = fabrics.three_levels(np.random.default_rng(seed))
+    found = search(truth, 0.01, seed)
+    assert adjusted_rand(truth.labels, found.inferred.grouping.labels) == 1
+    assert len(found.inferred.capacities) == len(truth.limits)
+    racks = truth.idle_seconds <= 1.001 * truth.idle_seconds.min()
+    labels = np.array(found.structure.labels(1))
+    assert ((labels[:, None] == labels) == (racks | np.eye(truth.ranks, dtype=bool))).all()
 
 
 def test_phases_of_short_messages_never_use_a_rank_twice_and_ask_within_groups_as_well():

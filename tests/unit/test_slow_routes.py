@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crosscut.analysis.findings import slow_routes
+from crosscut.analysis.findings import partly_slow, slow_routes
 from crosscut.analysis.findings.kinds import FindingKind
-from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.findings.model import Direction, Finding
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.observed import Observed, of_phases
 
@@ -63,6 +63,33 @@ def test_a_route_that_is_slow_whenever_it_is_measured_again_is_a_fault() -> None
 @pytest.mark.parametrize(("share", "times"), [(1.0, 5), (0.5, 4)])
 def test_a_route_that_was_fast_again_or_seldom_measured_is_none(share: float, times: int) -> None:
     assert measured_again(share, times) == []
+
+
+def of_a_host(slow_again: float, routes: int, others: float = 1.0) -> list[Finding]:
+    """Some of what host 3 sends is slow, and runs at this share again; the rest runs at `others`."""
+    phases = range(4, 4 + routes)
+    observed = aapc({(phase, 3): 0.5 if phase in phases else others for phase in range(RANKS - 1)})
+    again = [[(3, (3 + phase + 1) % RANKS)] for phase in phases] * 3
+    seen = of_phases(RANKS, again, np.full(3 * routes, 1e8 * slow_again), first_phase=RANKS)
+    return slow_routes.after_search(observed, seen, infer.infer(observed), lambda rank: f"n{rank}", ())
+
+
+def test_routes_of_one_host_that_stay_slow_are_one_finding_about_it() -> None:
+    (one,) = of_a_host(0.5, routes=4)
+    assert (one.kind, one.ranks, one.direction) == (FindingKind.PARTLY_SLOW_HOST, (3,), Direction.OUT)
+    assert "on 4 routes, 16 times, and its 19 other routes that were measured are sound" in one.what
+
+
+def test_routes_of_one_host_that_were_fast_again_are_none() -> None:
+    assert not any(one.kind.fault for one in of_a_host(1.0, routes=4))
+
+
+def test_a_route_whose_end_is_slow_in_all_it_does_is_not_told_by_itself() -> None:
+    observed = aapc({(phase, 3): 0.5 if phase == 5 else 0.7 for phase in range(RANKS - 1)})
+    assert not partly_slow.others_sound((3, 9), np.log(0.5), observed, infer.infer(observed))
+    assert partly_slow.others_sound((4, 10), np.log(0.5), observed, infer.infer(observed))
+    few = observed.where(observed.phase < 2)
+    assert not partly_slow.others_sound((4, 10), np.log(0.5), few, infer.infer(observed))
 
 
 def test_routes_that_are_slow_only_together_are_no_bad_cables() -> None:

@@ -17,8 +17,7 @@ import numpy as np
 
 from crosscut.analysis.figures import limited as machine
 from crosscut.analysis.figures.limited import limited_phases
-from crosscut.analysis.findings import counters
-from crosscut.analysis.findings.counters import Gained
+from crosscut.analysis.findings.host_facts import HostFacts
 from crosscut.analysis.findings.model import Finding
 from crosscut.analysis.findings.of_run import FEWEST_PHASES, rank_names
 from crosscut.analysis.search.search import Search
@@ -112,8 +111,8 @@ class Searched:
     """[sender]"""
     nodes: tuple[str, ...]
     """[sender]"""
-    gained: Mapping[str, Gained]
-    """By node: what its counters gained while anything was measured."""
+    facts: HostFacts
+    """Counters gained while anything was measured."""
     planted: tuple[str, ...] = ()
     """Faults of the lab meanwhile."""
     limited: str = ""
@@ -127,7 +126,7 @@ class _Gathered:
     senders: Senders
     names: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
-    gained: Mapping[str, Gained] = field(default_factory=dict)
+    facts: HostFacts = field(default_factory=HostFacts)
     planted: tuple[str, ...] = ()
     measured: int = 0
     """Phases."""
@@ -143,7 +142,7 @@ class _Gathered:
         `phases`: of ranks, `each` of a sender."""
         self.names = self.names or self.senders.named(run)
         self.nodes = self.nodes or tuple(run.node_names[ranks[0]] for ranks in self.senders.ranks)
-        self.gained = counters.added(self.gained, counters.gained(run.attributes))
+        self.facts += HostFacts.of(run)
         self.planted = tuple(dict.fromkeys((*self.planted, *planted([run]))))
         numbers = np.asarray(run.dataset["phase"].values).tolist()
         limited = limited_phases(run.attributes, run.sizes_bytes[0])
@@ -198,7 +197,7 @@ def locate(
         raise SessionError("nothing was measured: the search needs its first phases at least")
     return Searched(
         _located(search, gathered, ended=in_vain > how.most_again), senders, gathered.names, gathered.nodes,
-        gathered.gained, gathered.planted, gathered.told_limited,
+        gathered.facts, gathered.planted, gathered.told_limited,
     )  # fmt: skip
 
 
@@ -223,11 +222,11 @@ def _located(search: Search, gathered: _Gathered, *, ended: bool) -> Located | N
 def _job(
     phases: Sequence[Sequence[Route]], out: Path, decided: Decided, how: LocateOptions, size_bytes: int
 ) -> Job:
+    # With the same connections from step to step: a network that hashes ports sends each route the same way.
+    options = {"repetitions": how.repetitions, "seed": how.seed, "keep_connections": True}
     return Job(
         pattern=PATTERN, out=out, pattern_parameters={"routes": text(phases)},
-        backend=decided.options.backend,
-        sizes=(size_bytes,), options={"repetitions": how.repetitions, "seed": how.seed},
-        metadata=how.metadata,
+        backend=decided.options.backend, sizes=(size_bytes,), options=options, metadata=how.metadata,
     )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def _of_run(args: argparse.Namespace) -> tuple[list[Finding], Structure | None, 
 def _measured(
     args: argparse.Namespace, given: dict[str, Any]
 ) -> tuple[list[Finding], Structure | None, Sequence[str], bool]:
-    from crosscut.analysis.findings import counters, of_run
+    from crosscut.analysis.findings import of_run
     from crosscut.analysis.search.thresholds import CONFIDENCE
     from crosscut.campaigns import locate as locating
 
@@ -143,12 +143,12 @@ def _measured(
         interrupted = session.interrupted
     if searched.located is None:
         return (
-            counters.tied([of_run.machine_only(searched.limited)], searched.gained, searched.nodes),
+            searched.facts.tied([of_run.machine_only(searched.limited)], searched.nodes),
             None,
             searched.planted,
             interrupted,
         )
-    found = of_run.of_located(searched.located, searched.names, searched.gained, searched.nodes)
+    found = of_run.of_located(searched.located, searched.names, searched.facts, searched.nodes)
     found, structure = of_run.after_search(found, searched.located.structure)
     return searched.senders.of_ranks(found), structure, searched.planted, interrupted
 

@@ -9,6 +9,7 @@ class Sort(Enum):
     FAULT = "something is broken"
     SUSPICION = "something may be broken: it was measured once"
     CHANGE = "something varies with time"
+    SETTING = "hosts are set up differently, which may be meant"
     DESIGN = "how the network is made"
     NOTHING = "there is nothing to tell"
 
@@ -26,7 +27,10 @@ class FindingKind(Enum):
     the pictures that prove it in a report (best first), the module of this package whose `of_run(evidence)`
     finds it in a run (one module may find several kinds), and what a list of cables adds."""
 
+    SETTINGS = "different settings", Sort.SETTING, ("ranks", "routes"), "", CabledParts.HOSTS
     SLOW_HOST = "slow host", Sort.FAULT, ("routes", "ranks"), "slow_parts", CabledParts.HOSTS
+    LOSSY_HOST = "lossy host", Sort.FAULT, ("ranks", "routes"), "", CabledParts.HOSTS
+    PARTLY_SLOW_HOST = "partly slow host", Sort.FAULT, ("routes",), "", CabledParts.HOSTS
     SLOW_TRUNK = "slow trunk", Sort.FAULT, ("routes", "phases"), "slow_trunks", CabledParts.TRUNKS
     SLOW_CABLE = "slow cable", Sort.FAULT, ("routes",), "", CabledParts.TRUNKS
     SLOW_ROUTE = "slow route", Sort.FAULT, ("routes",), "slow_routes", CabledParts.HOSTS
@@ -36,6 +40,7 @@ class FindingKind(Enum):
     PERIODIC = "periodic dips", Sort.CHANGE, ("phase-histogram", "phases"), "stability", CabledParts.HOSTS
     COUNTED = "counted errors", Sort.FAULT, ("routes", "ranks"), "", CabledParts.HOSTS
     DRIFT = "drift", Sort.CHANGE, ("phases",), "stability", CabledParts.HOSTS
+    HOST_KINDS = "kinds of hosts", Sort.DESIGN, ("ranks", "routes")
     GROUPS = "groups", Sort.DESIGN, ("structure", "routes"), "slow_parts"
     SHARED_LIMIT = "shared limit", Sort.DESIGN, ("structure", "phases", "routes"), "slow_trunks"
     HASHED = "hashed paths", Sort.DESIGN, ("structure", "routes"), "hashed_paths"
@@ -62,8 +67,9 @@ class FindingKind(Enum):
 
     @property
     def warns(self) -> bool:
-        """People see a warning: a fault, what may be one, or something that varies with time."""
-        return self.sort in (Sort.FAULT, Sort.SUSPICION, Sort.CHANGE)
+        """People see a warning: a fault, what may be one, something that varies with time, or hosts that are
+        set up differently."""
+        return self.sort not in (Sort.DESIGN, Sort.NOTHING)
 
 
 ORDER = {kind: rank for rank, kind in enumerate(FindingKind)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +17,6 @@ from crosscut.analysis.figures.digest import digest
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.findings import (
-    counters,
     hashed_paths,
     many_routes,
     shared_within,
@@ -27,13 +26,16 @@ from crosscut.analysis.findings import (
     slow_trunks,
 )
 from crosscut.analysis.findings.evidence import Evidence
+from crosscut.analysis.findings.host_facts import HostFacts
 from crosscut.analysis.findings.kinds import ORDER, FindingKind
 from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.findings.slow_parts import SMALLEST_LOSS
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.located import Located
 from crosscut.analysis.structure.model import LOCATE_ON, Structure
 from crosscut.analysis.structure.observed import of_samples
+from crosscut.analysis.structure.unshared import Unshared
 from crosscut.run.run import Run
 from crosscut.run.shape import reading
 
@@ -68,7 +70,7 @@ def look(
         samples = samples_module.without(samples, limited)
         if not len(samples.phase):
             only = machine_only(machine.limited(1, 1))
-            return counters.tied([only], counters.gained(run.attributes), run.node_names), None
+            return HostFacts.of(run).tied([only], run.node_names), None
     if samples is None or samples.of_phases or not reading(run.attributes).findings:
         return [], None
     names = rank_names(run)
@@ -77,23 +79,23 @@ def look(
         few = Finding(
             FindingKind.NOTHING, "too few phases to tell hosts and limits apart", advice="crosscut run aapc"
         )
-        return counters.tied([few], counters.gained(run.attributes), run.node_names), None
+        return HostFacts.of(run).tied([few], run.node_names), None
     inferred = infer.infer(observed)
     if infer.doubtful(inferred):
         inferred = infer.infer(observed, divided=False)
     if many and routes is None:
         routes = digest(run.dataset, run.sizes_bytes.index(samples.size_bytes)).routes
     found = of_evidence(Evidence(observed, inferred, names, samples, run.dataset, routes if many else None))
-    found = counters.tied(found, counters.gained(run.attributes), run.node_names)
+    found = HostFacts.of(run).tied(found, run.node_names)
     return ordered(found, inferred), infer.structure(inferred, names, observed.phases)
 
 
 def of_located(
     located: Located, names: tuple[str, ...],
-    gained: Mapping[str, counters.Gained] | None = None, nodes: tuple[str, ...] = (),
+    facts: HostFacts | None = None, nodes: tuple[str, ...] = (),
 ) -> list[Finding]:  # fmt: skip
-    """Findings of a search: of hosts only those that were slow alone as well. `gained`: by the counters of
-    all that was measured; `nodes`: [rank] name."""
+    """Findings of a search: of hosts only those that were slow alone as well. `facts`: of all that was
+    measured; `nodes`: [rank] name."""
     inferred, observed = located.inferred, located.observed
 
     def name(rank: int) -> str:
@@ -102,11 +104,13 @@ def of_located(
     hosts = slow_parts.hosts_alone(located.alone, inferred, name)
     slow = slow_parts.slow_once(located.alone, inferred)
     routes = slow_routes.after_search(observed, located.again, inferred, name, slow)
-    grouped = slow_parts.grouped(inferred, name)
+    grouped = [*slow_parts.kinds(observed, name), *slow_parts.grouped(inferred, name)]
     shared = [*slow_trunks.of_shared(observed, inferred), *hashed_paths.of_structure(inferred)]
-    cables = slow_cables.find(located.few, inferred)
+    # A slow host that forwards for others looks like a slow cable of its group.
+    certain = hashed_paths.of_structure(inferred) or not slow
+    cables = slow_cables.find(located.few, inferred) if certain else []
     told = [*hosts, *cables, *grouped, *shared, *routes, *shared_within.findings(located)]
-    return ordered(counters.tied(told, gained or {}, nodes or names), inferred)
+    return ordered((facts or HostFacts()).tied(told, nodes or names), inferred)
 
 
 def of_evidence(evidence: Evidence) -> list[Finding]:
@@ -118,18 +122,26 @@ def of_evidence(evidence: Evidence) -> list[Finding]:
 
 def ordered(found: list[Finding], inferred: Inferred) -> list[Finding]:
     """The most telling first; a sentence where there is nothing to tell."""
-    if not found:
-        return [_nothing(inferred.alone.noise)]
+    if all(finding.kind is FindingKind.SETTINGS for finding in found):
+        found = [*found, _nothing(inferred.alone, inferred.slow_share)]
     return sorted(found, key=lambda finding: ORDER[finding.kind])
 
 
-def _nothing(noise: float) -> Finding:
-    hidden = -math.expm1(-_FAR * noise)
-    noisy = noise > _NOISY
+def _nothing(alone: Unshared, slow_share: float) -> Finding:
+    hidden = -math.expm1(-_FAR * alone.noise)
+    noisy = alone.noise > _NOISY
+    if slow_share > infer.SLOW_WITHIN_AT_MOST and not noisy:
+        return Finding(
+            FindingKind.NOTHING,
+            "no cause found: many messages are slow, and no host, route or group tells which",
+        )
+    slowest = min(alone.out_rate.min(), alone.in_rate.min()) / alone.nominal
+    alike = "every host reaches the same rate under this load"
+    if slowest < 1 - SMALLEST_LOSS:
+        alike = f"the slowest host reaches {100 * slowest:.0f} % of the others' rate, too much to be a fault"
     return Finding(
         FindingKind.NOTHING,
-        "nothing stands out: every host reaches the same rate under this load, within "
-        f"{100 * noise:.1f} % of noise"
+        f"nothing stands out: {alike}, within {100 * alone.noise:.1f} % of noise"
         + (f", which would hide a route that loses less than {100 * hidden:.0f} %" if noisy else ""),
         advice="more --repetitions, longer messages, or an hour in which nothing else runs" if noisy else "",
     )

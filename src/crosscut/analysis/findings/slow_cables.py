@@ -107,17 +107,20 @@ def _cables(seen: Tested, inferred: Inferred) -> list[tuple[NDArray[np.bool_], D
             (_of_group(seen, inferred, way, group, left), way, group)
             for way in (Direction.OUT, Direction.IN) for group in range(inferred.grouping.count)
         ]  # fmt: skip
-        mine, way, group = max(ends, key=lambda end: int(end[0].sum()))
-        if mine.sum() < _FEWEST_ROUTES or not _of_one_cable(seen, inferred, mine, way):
+        told = [end for end in ends if _of_one_cable(seen, inferred, end[0], end[1])]
+        if not told:
             break
+        mine, way, group = max(told, key=lambda end: int(end[0].sum()))
         found.append((mine, way, group))
         left &= ~mine
     return found
 
 
 def _of_one_cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direction) -> bool:
-    """False if all are of one host or, with more than two groups, of the cables of one other group as
-    well."""
+    """False if there are too few, or all are of one host or, with more than two groups, of the cables of one
+    other group as well."""
+    if mine.sum() < _FEWEST_ROUTES:
+        return False
     labels = inferred.grouping.labels
     ends = (seen.source[mine], seen.destination[mine])
     near, far = ends if way is Direction.OUT else ends[::-1]
@@ -137,6 +140,7 @@ def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direc
     every = _of_group(seen, inferred, way, group, np.ones(len(mine), bool))
     known = hashed_paths(inferred)
     cables = known.cables if known else round(every.sum() / mine.sum())
+    one = f"one of about {cables} cables" if cables > 1 else "one of the cables"
     effect = Effect(float(np.median(share)), float(share.min()), float(share.max()))
     routes = tuple(zip(seen.source[mine].tolist(), seen.destination[mine].tolist(), strict=True))
     times = int(seen.times[mine].sum())
@@ -146,7 +150,7 @@ def _cable(seen: Tested, inferred: Inferred, mine: NDArray[np.bool_], way: Direc
         does = f"go from {group_name(there[0])} to {group_name(there[1])}"
     return Finding(
         FindingKind.SLOW_CABLE,
-        f"one of about {cables} cables by which routes {does} carries {effect.text()} of what a host sends: "
+        f"{one} by which routes {does} carries {effect.text()} of what a host sends: "
         f"{len(routes)} of the {units.count(int(every.sum()), 'route')} measured with few others are slow, "
         f"in {times} of {units.count(times, 'measurement')}",
         ranks=tuple(np.nonzero(inferred.grouping.labels == group)[0].tolist()),

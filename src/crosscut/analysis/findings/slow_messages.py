@@ -27,7 +27,7 @@ _CHANCE = 0.05
 def slow(observed: Observed, full: Observed) -> NDArray[np.bool_]:
     """[message] whether it is slow against what an ordinary host reaches."""
     alone = unshared(full)
-    return np.asarray(np.log(observed.rate / alone.nominal) < alone.threshold)
+    return np.asarray(observed.relative(alone.nominal) < alone.threshold)
 
 
 def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
@@ -35,7 +35,7 @@ def by_itself(observed: Observed, full: Observed) -> NDArray[np.bool_]:
     messages as slow: the slowest of hundreds is slow by chance alone."""
     alone = unshared(full)
     by_chance = -NormalDist().inv_cdf(1 - _CHANCE / max(len(observed), 1)) * alone.noise
-    return np.asarray(np.log(observed.rate / alone.nominal) < min(by_chance, math.log(1 - SOUND_ALONE)))
+    return np.asarray(observed.relative(alone.nominal) < min(by_chance, math.log(1 - SOUND_ALONE)))
 
 
 def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
@@ -44,15 +44,27 @@ def quiet(full: Observed, among: NDArray[np.bool_] | None = None) -> bool:
     found = slow(full, full) & ~of_slow_hosts(full)
     if among is not None:
         found = found[among]
-    return bool(found.sum() <= max(_FEW_SLOW, _MOST_QUIET * len(found)))
+    return few(found)
+
+
+def few(slow: NDArray[np.bool_]) -> bool:
+    """[message] True if so few are slow that chance may be why."""
+    return bool(slow.sum() <= max(_FEW_SLOW, _MOST_QUIET * len(slow)))
+
+
+def most_slow_hosts(ranks: int) -> int:
+    """Hosts of which all messages are slow; more, and it is something that they have in common."""
+    return max(1, min(_MOST_SLOW_HOSTS, ranks // 8))
 
 
 def of_slow_hosts(full: Observed) -> NDArray[np.bool_]:
     """[message] whether it is of one of a few hosts of which all are slow."""
     found, apart = slow(full, full), np.zeros(len(full), bool)
     for ends in (full.source, full.destination):
-        of_rank = np.bincount(ends, minlength=full.ranks)
-        always = np.bincount(ends, weights=found, minlength=full.ranks) == of_rank
-        if 0 < always.sum() <= max(1, min(_MOST_SLOW_HOSTS, full.ranks // 8)):
+        tells = full.tells_of(ends)
+        of_rank = np.bincount(ends[tells], minlength=full.ranks)
+        always = np.bincount(ends[tells & found], minlength=full.ranks) == of_rank
+        always &= of_rank > 0
+        if 0 < always.sum() <= most_slow_hosts(full.ranks):
             apart |= always[ends]
     return apart

@@ -97,7 +97,7 @@ def _steady(
     steady: set[int] = set()
     if inferred.slow_share > _MOST_SLOW:
         return steady
-    logs, width = np.log(observed.rate / inferred.alone.nominal), -inferred.alone.threshold
+    logs, width = observed.relative(inferred.alone.nominal), -inferred.alone.threshold
     for end, those, mine, beyond in zip(
         ends, slow, (observed.source, observed.destination),
         (found.in_effect[observed.destination], found.out_effect[observed.source]), strict=True,
@@ -157,7 +157,8 @@ def _host(
     both = bool(rest) and not follows
     direction = Direction.BOTH if both else worst.direction
     verb = "sends and receives" if both else _VERBS[worst.direction]
-    words = f"{verb} at {effect.text()} of the rate of the other hosts{times}"
+    like = "the other hosts" if observed.of_kind is None else "others of its kind"
+    words = f"{verb} at {effect.text()} of the rate of {like}{times}"
     if follows:
         words += _consequence(rest[0], rank)
     mine = np.zeros(len(observed), bool)
@@ -199,13 +200,15 @@ def _consequence(milder: _End, rank: int) -> str:
     )
 
 
+def _few(ranks: Sequence[int], name: Names) -> str:
+    return ", ".join(map(name, ranks[:_NAMED])) + (" …" if len(ranks) > _NAMED else "")
+
+
 def _crowded(ranks: Sequence[int], name: Names) -> Finding:
-    listed = ", ".join(name(rank) for rank in ranks[:6]) + (" …" if len(ranks) > 6 else "")
     return Finding(
         kind=FindingKind.SHARED_LIMIT,
-        what=f"{len(ranks)} hosts never reach the rate of the others under this load ({listed}): their "
-        f"links carry "
-        "others' messages too, or they are of another kind",
+        what=f"{len(ranks)} hosts never reach the rate of the others under this load ({_few(ranks, name)}): "
+        "their links carry others' messages too, or they are of another kind",
         ranks=tuple(ranks),
         hosts=tuple(name(rank) for rank in ranks),
         advice=_ALONE.replace("it", "them", 1),
@@ -235,8 +238,8 @@ def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
     another such host: two that share a cable slow each other. Each with whether it lacks only that."""
     times, slow = _times(alone), _slow_alone(alone, _ends_alone(alone, inferred))
     suspects, phases = alone.source[:-1:2], alone.phase[:-1:2]
-    slower = alone.rate[: 2 * len(suspects)].reshape(-1, 2).min(axis=1)
-    was_slow = np.log(slower / inferred.alone.nominal) < math.log(1 - SOUND_ALONE)
+    slower = alone.relative(inferred.alone.nominal)[: 2 * len(suspects)].reshape(-1, 2).min(axis=1)
+    was_slow = slower < math.log(1 - SOUND_ALONE)
     _, phase, company = np.unique(phases[was_slow], return_inverse=True, return_counts=True)
     by_itself = set(suspects[was_slow][company[phase] == 1].tolist())
     enough = {rank: times[rank] >= FEWEST_ALONE - (rank not in by_itself) for rank in slow}
@@ -245,7 +248,7 @@ def unconfirmed(alone: Observed, inferred: Inferred) -> dict[int, bool]:
 
 def slow_once(alone: Observed, inferred: Inferred) -> set[int]:
     """Suspects that were slow alone at least once: steadily, or now and then."""
-    slow = alone.where(np.log(alone.rate / inferred.alone.nominal) < math.log(1 - SOUND_ALONE))
+    slow = alone.where(alone.relative(inferred.alone.nominal) < math.log(1 - SOUND_ALONE))
     return {*slow.source.tolist(), *slow.destination.tolist()} & _first_of_exchanges(alone)
 
 
@@ -255,7 +258,7 @@ def _ends_alone(alone: Observed, inferred: Inferred) -> list[_End]:
     for direction, side in ((Direction.OUT, alone.source), (Direction.IN, alone.destination)):
         effect, doubt = np.zeros(alone.ranks), np.ones(alone.ranks)
         for rank in np.unique(side).tolist():
-            logs = np.log(alone.rate[side == rank] / nominal)
+            logs = alone.relative(nominal)[side == rank]
             effect[rank] = float(np.median(logs))
             if (logs < effect[rank] / 2).mean() >= STEADILY:
                 doubt[rank] = float(normal_tail(np.array([-effect[rank] * math.sqrt(len(logs)) / noise]))[0])
@@ -283,6 +286,24 @@ def _suspect(one: Finding, why: str, advice: str) -> Finding:
 def _first_of_exchanges(alone: Observed) -> set[int]:
     """Suspects: the first of every two messages is theirs (search.py), the second their partner's answer."""
     return set(alone.source[::2].tolist())
+
+
+def kinds(observed: Observed, name: Names) -> list[Finding]:
+    """Hosts of a slower kind, as a search told them."""
+    if observed.of_kind is None:
+        return []
+    slower = np.nonzero(observed.of_kind < 1)[0].tolist()
+    share = float(observed.of_kind.min())
+    others = units.count(observed.ranks - len(slower), "other host")
+    return [
+        Finding(
+            FindingKind.HOST_KINDS,
+            f"2 kinds of hosts: {units.count(len(slower), 'host')} ({_few(slower, name)}) reach "
+            f"{100 * share:.0f} % of the rate of the {others}, also while half of them are silent",
+            tuple(slower), tuple(name(rank) for rank in slower), effect=Effect(share),
+            advice="compare adapters and processors; if all should be alike, these are slow",
+        )
+    ]  # fmt: skip
 
 
 def grouped(inferred: Inferred, name: Names) -> list[Finding]:

@@ -1,7 +1,8 @@
 """Single routes that are slower than their two ends allow.
 
 A run has a route in one phase alone. Noise that only slows makes some of thousands of routes slow there, so
-one run tells no more than suspicions. A search measures these again (search/retest.py).
+one run tells no more than suspicions. A search measures these again (search/retest.py), and other routes of
+their ends: it may be a host some of whose routes are slow (partly_slow.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crosscut.analysis.findings import partly_slow
 from crosscut.analysis.findings.evidence import Evidence
 from crosscut.analysis.findings.kinds import FindingKind
 from crosscut.analysis.findings.model import Direction, Effect, Finding
@@ -23,7 +25,7 @@ from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.limits import families
 from crosscut.analysis.structure.model import LOCATE_ON
-from crosscut.analysis.structure.observed import Observed, Route
+from crosscut.analysis.structure.observed import Observed, Route, joined
 
 _NAMED = 6
 # Messages more than this share slow: routes are then slow by the company they were in.
@@ -90,11 +92,15 @@ def refuted(slow: Mapping[Route, float], again: Observed, inferred: Inferred) ->
     return {route for route, times in seen.items() if sum(times) < STEADILY * len(times)}
 
 
-def confirmed(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> list[Route]:
-    """Routes that were slow whenever they were measured again, often enough."""
-    fast = refuted(slow, again, inferred)
-    times = Counter(zip(again.source.tolist(), again.destination.tolist(), strict=True))
-    return [route for route in slow if route not in fast and times[route] >= FEWEST_AGAIN]
+def times(again: Observed) -> Counter[Route]:
+    """How often each route was measured again."""
+    return Counter(zip(again.source.tolist(), again.destination.tolist(), strict=True))
+
+
+def held(slow: Mapping[Route, float], again: Observed, inferred: Inferred) -> dict[Route, int]:
+    """Routes that were slow whenever they were measured again, and how often that was."""
+    fast, count = refuted(slow, again, inferred), times(again)
+    return {route: count[route] for route in slow if route not in fast and count[route]}
 
 
 def after_search(
@@ -102,12 +108,21 @@ def after_search(
 ) -> list[Finding]:
     """Routes that were slow whenever they were measured again; and hosts at whose end routes are slow now and
     then. `hosts`: those that were slow alone, be it once, which explains their routes."""
-    seen = suspected(observed, inferred)
+    seen, every = suspected(observed, inferred), joined(observed, again)
     routes = {route: slowness for route, slowness in seen.slow.items() if not set(route) & set(hosts)}
-    told = confirmed(routes, again, inferred)
+    stayed = held(routes, again, inferred)
+    partly = partly_slow.find(stayed, routes, every, inferred, name)
+    explained = {route for route in routes for one in partly if one.ranks[0] in route}
+    told = [
+        route
+        for route in routes
+        if route not in explained
+        and stayed.get(route, 0) >= FEWEST_AGAIN
+        and partly_slow.others_sound(route, routes[route], every, inferred)
+    ]
     found = [_route(route, again, observed, inferred, name) for route in told]
-    varies = _of_one_host([route for route in routes if route not in told], name)
-    return [*found, *([varies] if varies else []), *([seen.crowd] if seen.crowd else [])]
+    varies = _of_one_host([route for route in routes if route not in (*told, *explained)], name)
+    return [*partly, *found, *([varies] if varies else []), *([seen.crowd] if seen.crowd else [])]
 
 
 def once(slow: Mapping[Route, float], name: Names) -> list[Finding]:
@@ -219,5 +234,5 @@ def _route(route: Route, again: Observed, observed: Observed, inferred: Inferred
         ranks=route, hosts=(name(source), name(destination)), routes=(route,),
         direction=Direction.BOTH if both else Direction.OUT, effect=size, false_alarm=FALSE_ALARMS,
         phases=numbers(again, mine), evidence_routes=(route,),
-        advice="all other routes of both hosts are sound: a cable that only this route takes",
+        advice="the other routes of both hosts that were measured are sound: a cable that few routes take",
     )  # fmt: skip

@@ -65,11 +65,12 @@ def trunks(inferred: Inferred, observed: Observed) -> list[Finding]:
                 continue
             share = values[link] / math.exp(float(np.median(logs)))
             p = float(doubt[link])
+            told = capacity.reach is reach and p < FALSE_ALARMS and share < LARGEST_SHARE_OF_TRUNK
+            told = told and capacity.bytes_per_second * (1 / share - 1) > _lost_by_hosts(capacity, inferred)
+            if told and reach is Reach.BETWEEN:
+                largest[link] = _largest_between(capacity.groups, inferred, observed)
             # What carried more at other times was held back by another: who sends to it had less to send.
-            most = largest.get(link, 0.0) * LARGEST_SHARE_OF_TRUNK
-            told = share < LARGEST_SHARE_OF_TRUNK and most < capacity.bytes_per_second
-            told &= capacity.bytes_per_second * (1 / share - 1) > _lost_by_hosts(capacity, inferred)
-            if capacity.reach is reach and p < FALSE_ALARMS and told:
+            if told and largest.get(link, 0.0) * LARGEST_SHARE_OF_TRUNK < capacity.bytes_per_second:
                 found.append(_trunk(capacity, share, p, inferred, int(hosts[capacity.groups[0]])))
     return found
 
@@ -107,6 +108,15 @@ def _largest(inferred: Inferred, observed: Observed) -> dict[_Link, float]:
         largest = np.sort(totals, axis=0)[-_LARGEST_TOTALS:].mean(axis=0)
         found |= {(reach, (group,)): total for group, total in enumerate(largest.tolist())}
     return found
+
+
+def _largest_between(groups: tuple[int, ...], inferred: Inferred, observed: Observed) -> float:
+    """Bytes per second from one group to another: the largest total of a phase."""
+    labels = inferred.grouping.labels
+    ends = np.stack([labels[observed.source], labels[observed.destination]])
+    mine = observed.where((ends == np.array(groups)[:, None]).all(axis=0))
+    _, phase = np.unique(mine.phase, return_inverse=True)
+    return float(np.bincount(phase, mine.rate).max(initial=0.0))
 
 
 def _carried(

@@ -18,7 +18,7 @@ from crosscut.analysis.findings import slow_cables
 from crosscut.analysis.findings.slow_cables import Tested
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.state import Asked, Phase, Sent, Stage, State
-from crosscut.analysis.structure.infer import Inferred
+from crosscut.analysis.structure.infer import SURE_OF_A_RANK, Inferred
 from crosscut.analysis.structure.observed import Integers, Route, joined
 
 
@@ -31,21 +31,33 @@ class Cables:
     name: str = "cables"
 
     def ask(self, state: State, random: Generator) -> Asked:
-        if self.found.hashed is None:
+        cables, likely = _likely_cables(self.found, state)
+        if not cables:
             return self.then.ask(state, random)
-        likely = self.found.hashed.certain or self.found.explained < thresholds.EXPLAINED
         if likely and state.extensible:
             state = replace(state, budget=max(state.budget, thresholds.BUDGET_OF_CABLES))
         left = min(state.left, thresholds.MOST_OF_CABLES - self.asked)
         free = left <= 0
         if free:
             left = thresholds.MOST_AGAIN - state.retested
-        cables = self.found.hashed.cables
         phases = _phases(state, self.found, cables, left, free, random) if left > 0 else []
         if not phases:
             return self.then.ask(state, random)
         after = replace(self, asked=self.asked + len(phases))
         return Asked(phases, state, after, Sent.FEW_AGAIN if free else Sent.FEW)
+
+
+def _likely_cables(found: Inferred, state: State) -> tuple[int, bool]:
+    """Cables of each group among which a hash may choose, 0 if none does; and whether that is likely. Over
+    TCP, messages share a cable too unevenly to tell how many there are: then as many as full bisection
+    has."""
+    unexplained = found.explained < thresholds.EXPLAINED
+    if found.hashed is not None:
+        return found.hashed.cables, found.hashed.certain or unexplained
+    sure = state.by_latency or bool((found.grouping.confidence > SURE_OF_A_RANK).all())
+    if sure and unexplained and found.grouping.count > 1:
+        return int(np.bincount(found.grouping.labels).max()), True
+    return 0, False
 
 
 def _phases(
@@ -59,7 +71,9 @@ def _phases(
         plan, fast = _Plan(found, max(1, cables // thresholds.CABLES_A_MESSAGE)), _fast(state, found)
         again = plan.messages // 2  # the other half are new routes
         mixed = [random.permutation(len(open_))[:again] for _ in range(min(thresholds.BATCH, left))]
-        return [plan.phase([open_[at] for at in some], fast, random) for some in mixed]
+        phases = [plan.phase([open_[at] for at in some], fast, random) for some in mixed]
+        if any(phases):  # few hosts have no new routes left
+            return [phase for phase in phases if phase]
     if open_:
         return [_Plan(found, 1).phase(open_, None, random)]
     return [[route] for route in slow_cables.not_lonely(seen, found)[:left]]

@@ -25,9 +25,10 @@ class WithinGroups:
     def ask(self, state: State, random: Generator) -> Asked:
         # Twice only if the first shows something: most networks have no slow host.
         most = 2 if state.slow_by_itself(state.within).any() else 1
-        if state.quiet or state.within.phases >= most:
+        groups = state.groups(2)
+        if state.quiet or state.within.phases >= most or not groups:
             return Asked([], state, Alone())
-        return Asked([subgroups.permutation(state.groups(2), 1.0, random)], state, self, Sent.WITHIN)
+        return Asked([subgroups.permutation(groups, 1.0, random)], state, self, Sent.WITHIN)
 
 
 @dataclass(frozen=True)

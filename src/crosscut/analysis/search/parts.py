@@ -69,7 +69,7 @@ class GroupParts:
 def _shared(state: State) -> bool:
     """Something within groups is full, not just slow hosts."""
     alone = np.fmin(state.suspects.out, state.suspects.back)
-    bad = np.nonzero(alone < thresholds.SOUND * unshared(state.full).nominal)[0]
+    bad = np.nonzero(alone < thresholds.SOUND * unshared(state.full).out_rate)[0]
     within = state.within
     sound = within.where(~np.isin(within.source, bad) & ~np.isin(within.destination, bad))
     return state.crowded or state.share_of_slow(sound) >= thresholds.SLOW_WITHIN

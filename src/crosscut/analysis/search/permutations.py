@@ -33,6 +33,11 @@ class Permutations:
 
     def ask(self, state: State, random: Generator) -> Asked:
         stage = self
+        if state.used and not state.kinds.asked:
+            halves, kinds = state.kinds.ask(state.full, random)
+            state = replace(state, kinds=kinds)
+            if halves:
+                return Asked(halves, state, stage, Sent.HALF_OF_KIND)
         if state.used:
             stage, state = stage.noticed(state)
             stage, state, settled = stage.settled(state)

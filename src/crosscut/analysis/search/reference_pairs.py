@@ -61,7 +61,7 @@ class ReferencePairs:
             return seen, self
         ends = sorted({source * self.ranks + destination for source, destination in self.routes})
         mine = np.isin(seen.source * self.ranks + seen.destination, ends) & (seen.phase == first + self.at)
-        rate = float(np.median(seen.rate[mine])) if mine.any() else self.rate
+        rate = float(np.exp(np.median(seen.relative(1.0)[mine]))) if mine.any() else self.rate
         return seen.where(~mine), replace(self, routes=(), measured=int(mine.sum()), rate=rate)
 
     def faster_than(self, everybody: Unshared) -> bool:

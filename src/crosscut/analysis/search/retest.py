@@ -19,8 +19,8 @@ from crosscut.analysis.findings import slow_parts, slow_routes, slow_trunks
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.cables import Cables
 from crosscut.analysis.search.state import Asked, Phase, Sent, State
-from crosscut.analysis.structure.infer import Inferred
-from crosscut.analysis.structure.observed import Integers, Route
+from crosscut.analysis.structure.infer import Inferred, group_name
+from crosscut.analysis.structure.observed import Integers, Route, joined
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,19 @@ class Retest:
         found = state.found()
         slow = [*slow_trunks.trunks(found, state.full), *slow_trunks.lone_trunks(found)]
         labels = found.grouping.labels
-        groups = list(dict.fromkeys(int(labels[one.ranks[0]]) for one in slow if one.ranks))
-        most = thresholds.MOST_TRUNKS_AGAIN // max(1, len(groups))
-        phases = [_across(labels, group, random) for group in groups for _ in range(min(2, most))]
+        numbers = {group_name(number): number for number in range(found.grouping.count)}
+        parts = list(dict.fromkeys(tuple(numbers[name] for name in one.groups) for one in slow if one.groups))
+        most = thresholds.MOST_TRUNKS_AGAIN // max(1, len(parts))
+        phases = [_filled(labels, part, random) for part in parts for _ in range(min(2, most))]
         return Asked(phases, state, RetestHosts(), Sent.FULL_AGAIN)
+
+
+def _filled(labels: Integers, part: tuple[int, ...], random: Generator) -> Phase:
+    """What fills the trunk of a group, or the way from one group to another, and nothing else."""
+    if len(part) == 1:
+        return _across(labels, part[0], random)
+    ends = (random.permutation(np.nonzero(labels == group)[0]).tolist() for group in part)
+    return list(zip(*ends, strict=False))
 
 
 def _across(labels: Integers, group: int, random: Generator) -> Phase:
@@ -66,7 +75,9 @@ class RetestHosts:
             chosen = frozenset(by_itself[:1] or _few_of_each([*open_], found.grouping.labels, random))
             # All others that were ever suspected partner nobody.
             now = replace(suspects, ranks=chosen, cleared=suspects.cleared | (suspects.ranks - chosen))
-            phase = now.exchanges(found.grouping.labels, random, within_only=state.near is not None)
+            phase = now.exchanges(
+                found.grouping.labels, random, state.kinds.of_kind, within_only=state.near is not None
+            )
             if phase:
                 known = replace(now, ranks=suspects.ranks | chosen)
                 return Asked(
@@ -98,7 +109,10 @@ class RetestRoutes:
     def ask(self, state: State, random: Generator) -> Asked:
         phase: Phase = []
         if state.retested < thresholds.MOST_AGAIN:
-            phase = _disjoint(self._still_slow(state), random)
+            slow = self._still_slow(state)
+            times = slow_routes.times(state.again)
+            lacking = [route for route in slow if times[route] < slow_routes.FEWEST_AGAIN]
+            phase = _disjoint(lacking or _others_of_ends(slow, state, random), random)
         return Asked([phase] if phase else [], state, self, Sent.AGAIN)
 
     def _still_slow(self, state: State) -> list[Route]:
@@ -107,6 +121,21 @@ class RetestRoutes:
         fast = slow_routes.refuted(self.suspected, state.again, self.found)
         slowest = list(self.suspected)[: thresholds.MOST_ROUTES_AGAIN]
         return [route for route in slowest if route not in fast]
+
+
+def _others_of_ends(slow: list[Route], state: State, random: Generator) -> list[Route]:
+    """A route that was not measured yet from each source of these, and one to each destination."""
+    seen, found = joined(state.full, state.again), list[Route]()
+    known = {*zip(seen.source.tolist(), seen.destination.tolist(), strict=True)}
+    ends = {rank for route in slow for rank in route}
+    rest = [rank for rank in random.permutation(state.ranks).tolist() if rank not in ends]
+    for one, side in dict.fromkeys((rank, side) for route in slow for side, rank in enumerate(route)):
+        routes = [(other, one) if side else (one, other) for other in rest]
+        new = next((route for route in routes if route not in known), None)
+        if new:
+            found.append(new)
+            rest.remove(new[1 - side])
+    return found
 
 
 def _disjoint(routes: list[Route], random: Generator) -> Phase:

@@ -20,8 +20,10 @@ from crosscut.analysis.search.reference_pairs import ReferencePairs
 from crosscut.analysis.search.state import Phase, Sent, Stage, State
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure import subgroups
+from crosscut.analysis.structure.grouping import Grouping
 from crosscut.analysis.structure.infer import Inferred, structure
 from crosscut.analysis.structure.located import Located, placed, with_parts, without_sums
+from crosscut.analysis.structure.model import Group
 from crosscut.analysis.structure.observed import nothing
 from crosscut.analysis.structure.subgroups import Within
 
@@ -92,6 +94,8 @@ class Search:
             found = replace(found, capacities=()) if alike or explained else without_sums(found, parts)
             outline = replace(structure(found, outline.hosts, used), notes=() if explained else notes)
             outline = with_parts(outline, parts)
+        elif state.nearer is not None and found.grouping.count > 1:
+            outline = with_parts(outline, placed(_as_parts(state.nearer), found.grouping.labels))
         rate = state.pairs.rate if crowded else math.nan
         return Located(
             found,
@@ -117,6 +121,12 @@ def _crossed(groups: int) -> str:
         f"latencies tell {groups} groups of hosts; when all messages left their group, none was slow: the "
         "network between the groups carries all that hosts send"
     )
+
+
+def _as_parts(found: Grouping) -> Within:
+    """Groups without limits of their own."""
+    ranks = [np.nonzero(found.labels == number)[0] for number in range(found.count)]
+    return Within(tuple(Group(f"part{n}", tuple(some.tolist())) for n, some in enumerate(ranks)), ())
 
 
 def _alike(state: State, found: Inferred) -> Within | None:

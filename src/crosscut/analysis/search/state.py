@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crosscut.analysis.findings import slow_messages
 from crosscut.analysis.search import thresholds
+from crosscut.analysis.search.host_kinds import HostKinds
 from crosscut.analysis.search.latency import Latency
 from crosscut.analysis.search.rare_limits import RareLimit
 from crosscut.analysis.search.reference_pairs import ReferencePairs
@@ -33,6 +34,7 @@ class Sent(Enum):
     EVERYBODY = "everybody"
     SHORT = "short"
     WITHIN = "within groups"
+    HALF_OF_KIND = "half of a slower kind"
     ALONE = "alone"
     FULL_AGAIN = "trunks again"
     ALONE_AGAIN = "alone again"
@@ -47,6 +49,11 @@ class Sent(Enum):
         return self in (Sent.SHORT, *_AGAIN)
 
 
+# Part of the state that such phases add to.
+_JOINED = {
+    Sent.EVERYBODY: "full", Sent.FULL_AGAIN: "full", Sent.WITHIN: "within", Sent.FEW: "few",
+    Sent.FEW_AGAIN: "few", Sent.AGAIN: "again",
+}  # fmt: skip
 _AGAIN = (Sent.FULL_AGAIN, Sent.ALONE_AGAIN, Sent.AGAIN, Sent.FEW_AGAIN)
 
 
@@ -76,6 +83,7 @@ class State:
     """Messages of routes that seemed slow, and of nobody else."""
     few: Observed
     """Messages between groups, of phases with so few that hardly any meet on a cable."""
+    kinds: HostKinds = field(default_factory=HostKinds)
     rare: RareLimit = field(default_factory=RareLimit)
     used: int = 0
     """Phases measured, short ones and those beyond the budget too."""
@@ -83,6 +91,8 @@ class State:
     """Phases that measured again what would be told as a fault."""
     near: Grouping | None = None
     """Groups that later stages take as given: by latency, or sure permutations."""
+    nearer: Grouping | None = None
+    """Groups of the next nearer level of latency, which `near` joins."""
     by_latency: bool = False
     by_number: bool = False
     """Permutations keep nearly to the order of the ranks' numbers."""
@@ -117,19 +127,19 @@ class State:
     def learn(self, phases: Sequence[Phase], sent: Sent, rates: NDArray[np.float64]) -> State:
         seen = of_phases(self.ranks, phases, rates, self.used)
         seen = seen.where(np.isfinite(seen.rate))
+        if sent is not Sent.SHORT:
+            seen = replace(seen, of_kind=self.kinds.of_kind)
         after = replace(self, used=self.used + len(phases))
         if sent in _AGAIN:
             after = replace(after, retested=self.retested + len(phases))
-        if sent in (Sent.EVERYBODY, Sent.FULL_AGAIN):
-            return replace(after, full=joined(self.full, seen))
+        if part := _JOINED.get(sent):
+            changed: dict[str, Any] = {part: joined(getattr(self, part), seen)}
+            return replace(after, **changed)
+        if sent is Sent.HALF_OF_KIND:
+            kinds = self.kinds.learn(self.full, seen)
+            return replace(after, kinds=kinds, full=replace(self.full, of_kind=kinds.of_kind))
         if sent is Sent.SHORT:
             return replace(after, latency=self.latency.learn(seen))
-        if sent is Sent.WITHIN:
-            return replace(after, within=joined(self.within, seen))
-        if sent in (Sent.FEW, Sent.FEW_AGAIN):
-            return replace(after, few=joined(self.few, seen))
-        if sent is Sent.AGAIN:
-            return replace(after, again=joined(self.again, seen))
         others, pairs = self.pairs.learn(seen, self.used)
         return replace(after, suspects=self.suspects.learn(others), pairs=pairs)
 
@@ -163,7 +173,7 @@ class State:
     def found(self) -> Inferred:
         """Groups and limits, by all that was measured."""
         alone = unshared(self.full)
-        known = self.suspects.known(self.within, self.slow, alone.nominal)
+        known = self.suspects.known(self.within, self.slow, alone)
         if self.crowded:
             known = self.pairs.known(self.suspects.out, self.suspects.back, alone)
             if self.together is not None:

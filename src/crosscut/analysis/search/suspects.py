@@ -16,6 +16,7 @@ from crosscut.analysis.search import thresholds
 from crosscut.analysis.stats.intervals import Floats
 from crosscut.analysis.structure.infer import Inferred
 from crosscut.analysis.structure.observed import Integers, Observed, Route, joined, nothing
+from crosscut.analysis.structure.unshared import Unshared
 
 Slow = Callable[[Observed], NDArray[np.bool_]]
 """[message] whether it is slow against what an ordinary host reaches."""
@@ -65,15 +66,19 @@ class Suspects:
             still = self.ranks - (measured - slow_again)
             asked = replace(self, ranks=still, cleared=self.cleared | (self.ranks - still))
         labels = inferred.grouping.labels if inferred else np.zeros(seen.ranks, np.int64)
-        phase = asked.exchanges(labels, random, within_only=forwarded)
+        phase = asked.exchanges(labels, random, seen.of_kind, within_only=forwarded)
         return [phase] if phase else [], replace(asked, times=self.times + 1)
 
-    def exchanges(self, labels: Integers, random: Generator, *, within_only: bool) -> list[Route]:
+    def exchanges(
+        self, labels: Integers, random: Generator, of_kind: Floats | None, *, within_only: bool
+    ) -> list[Route]:
         """Each with a sound host of its own group, both ways at once; of another group where all of its own
         are suspects. So few messages have the network to themselves; where suspects are many, within groups
         at least.
         """
         everybody = random.permutation(len(labels)).tolist()
+        if of_kind is not None:  # partners of the fastest kind tell of every host
+            everybody.sort(key=lambda rank: -of_kind[rank])
         partners = [rank for rank in everybody if rank not in self.ranks | self.cleared]
         with_sound = {int(labels[rank]) for rank in partners}
         routes: list[Route] = []
@@ -86,14 +91,16 @@ class Suspects:
             routes += [(suspect, partner), (partner, suspect)]
         return routes
 
-    def known(self, within: Observed, slow: Slow, nominal: float) -> tuple[Floats, Floats]:
-        """[rank] bytes per second that it sends, and receives, alone: as measured, or `nominal` where it was
-        as fast as everybody within its group; NaN: not known."""
+    def known(self, within: Observed, slow: Slow, sound: Unshared) -> tuple[Floats, Floats]:
+        """[rank] bytes per second that it sends, and receives, alone: as measured; or as `sound` has it where
+        it was as fast as everybody within its group; NaN: not known."""
         fast = within.where(~slow(within))
         found = []
-        for ends, alone in ((fast.source, self.out), (fast.destination, self.back)):
-            sound = np.where(np.isin(np.arange(len(alone)), ends), nominal, np.nan)
-            found.append(np.where(np.isfinite(alone), alone, sound))
+        for ends, alone, usual in (
+            (fast.source, self.out, sound.out_rate), (fast.destination, self.back, sound.in_rate),
+        ):  # fmt: skip
+            seen_fast = np.where(np.isin(np.arange(len(alone)), ends), usual, np.nan)
+            found.append(np.where(np.isfinite(alone), alone, seen_fast))
         return found[0], found[1]
 
 
@@ -105,8 +112,9 @@ def _suspected(seen: Observed, slow: NDArray[np.bool_], inferred: Inferred | Non
     """Ranks at the ends of slow messages that nothing else explains."""
     suspects: set[int] = set()
     for ends in (seen.source, seen.destination):
-        times = np.bincount(ends, minlength=seen.ranks)
-        share = np.bincount(ends, weights=slow, minlength=seen.ranks) / np.maximum(times, 1)
+        tells = seen.tells_of(ends)
+        times = np.bincount(ends[tells], minlength=seen.ranks)
+        share = np.bincount(ends[tells & slow], minlength=seen.ranks) / np.maximum(times, 1)
         suspects |= set(np.nonzero((times > 0) & (share > thresholds.ALWAYS))[0].tolist())
     if len(suspects) > max(2, seen.ranks // 3):  # a limit that they share, or the few whom all of them met
         suspects = _met_by_all(seen.where(slow))

@@ -22,6 +22,15 @@ FEWEST_WHERE_BLURRED, MORE_WHERE_BLURRED = 6, 2  # the same two counts of phases
 # Then limits vouch for groups: share of slow messages explained, of ranks unsure (at most), of messages slow.
 SURELY_EXPLAINED, FEW_UNSURE, MOSTLY_SLOW = 0.95, 0.25, 0.5
 
+# Hosts of a slower kind.
+MOST_OF_KIND = 0.6  # share of all hosts
+OTHERS_SLOW = 0.1  # share of messages between others that may be slow
+AS_OF_KIND = 0.1  # log ratio by which rates of one kind may differ, with half of it silent or not
+SURELY_OF_KIND = 0.7  # share of candidates that stay as slow with half of them silent
+DEVIATION_OF_MEDIAN = (
+    1.4826  # standard deviations in a median absolute deviation of normal noise: by definition
+)
+
 # Short messages.
 FIRST_SHORT, MORE_SHORT = 4, 2  # short phases at first, and in each further batch
 SHORT_PER_MORE = 8  # short phases so far for each one more in a batch

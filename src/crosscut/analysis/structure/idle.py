@@ -75,6 +75,28 @@ def nearness(idle: Observed) -> Nearness:
     return replace(best, blurred=max((apart for _, apart in heaps), default=0.0) < _CLEARLY_APART)
 
 
+def wider(idle: Observed, labels: Integers) -> Grouping | None:
+    """Groups of these groups, by the next level of latency, as rows of racks; None where none is told.
+    `labels`: [rank] its group."""
+    ends = labels[idle.source], labels[idle.destination]
+    across, logs = ends[0] != ends[1], np.log(idle.rate)
+    cut, _ = _cut(logs[across]) if across.sum() >= _FEWEST_TO_CUT else (-np.inf, 0.0)
+    near, count = across & (logs > cut), int(labels.max()) + 1
+    asked, close = (np.zeros((count, count), np.int64) for _ in range(2))
+    np.add.at(asked, ends, across)
+    np.add.at(close, ends, near)
+    together = np.stack(np.nonzero(2 * (close + close.T) > asked + asked.T))
+    of_group = _components(count, together[0], together[1])
+    joined = of_group[labels]
+    within = across & (joined[idle.source] == joined[idle.destination])
+    if len(np.unique(of_group)) in (1, count) or not within.any():
+        return None
+    wrong = float((~near[within]).mean()), float(near[across & ~within].mean())
+    return (
+        grouping.given(RouteCounts.of(idle, logs < cut), joined) if max(wrong) < _FAR_WITHIN_AT_MOST else None
+    )
+
+
 def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[bool, float], Nearness]:
     """How much to be preferred, and what was told: groups that are sure, of those the fewest (hosts with a
     wire of their own are nearer still than those of a switch); else the likeliest. `apart`: standard
@@ -191,12 +213,16 @@ def _all_pairs_asked(routes: RouteCounts, found: Grouping) -> bool:
 def _connected(routes: RouteCounts) -> Integers:
     """Labels of what is joined by routes that were near at least once."""
     near = routes.counts[ALL] > routes.counts[SLOW]
-    ends = routes.source[near], routes.destination[near]
-    labels = np.arange(routes.ranks)
+    return _components(routes.ranks, routes.source[near], routes.destination[near])
+
+
+def _components(count: int, source: Integers, destination: Integers) -> Integers:
+    """[of `count`] label of all that these pairs join."""
+    labels = np.arange(count)
     while True:
         least = labels.copy()
-        np.minimum.at(least, ends[0], labels[ends[1]])
-        np.minimum.at(least, ends[1], labels[ends[0]])
+        np.minimum.at(least, source, labels[destination])
+        np.minimum.at(least, destination, labels[source])
         if (least == labels).all():
             return grouping.renumbered(labels)
         labels = least

@@ -79,18 +79,21 @@ def infer(
     be measured. Not `divided`: one group, for there is nothing that several would explain."""
     first = unshared(observed)
     # Faster than any link is no measurement (unshared.possible).
-    observed = observed.where(np.log(observed.rate / first.nominal) < max(_TOO_FAST, 6 * first.noise))
-    ends = tops(observed)
+    observed = observed.where(observed.relative(first.nominal) < max(_TOO_FAST, 6 * first.noise))
+    effects = tops(observed)
     limit = max(LARGEST_SOUND_EFFECT, 4 * first.noise)
-    fast = np.log(observed.rate / first.nominal) > -limit
-    sound = _sound_groups(near, ends.out_effect < -limit, ends.in_effect < -limit)
-    out_fast, in_fast = (np.concatenate([e[fast], sound]) for e in (observed.source, observed.destination))
-    out_rate = _ends(first.nominal, ends.out_effect, limit, out_fast, known_out)
-    in_rate = _ends(first.nominal, ends.in_effect, limit, in_fast, known_in)
+    fast = observed.relative(first.nominal) > -limit
+    sound = _sound_groups(near, effects.out_effect < -limit, effects.in_effect < -limit)
+    out_fast, in_fast = (
+        np.concatenate([ends[fast & observed.tells_of(ends)], sound])
+        for ends in (observed.source, observed.destination)
+    )
+    out_rate = _ends(first.out_rate, effects.out_effect, limit, out_fast, known_out)
+    in_rate = _ends(first.in_rate, effects.in_effect, limit, in_fast, known_in)
     alone = unshared(observed, out_rate, in_rate)
     slow_out, slow_in = (
-        np.nonzero(out_rate < first.nominal * 0.9)[0],
-        np.nonzero(in_rate < first.nominal * 0.9)[0],
+        np.nonzero(out_rate < first.out_rate * 0.9)[0],
+        np.nonzero(in_rate < first.in_rate * 0.9)[0],
     )
     slowness = alone.slowness(observed)
     # A slow host hardly loads what it shares with others: of its messages only those say something that are
@@ -191,14 +194,17 @@ def _sound_groups(near: Grouping | None, *slow: NDArray[np.bool_]) -> Integers:
     return np.nonzero(whole[near.labels])[0].astype(np.int64)
 
 
-def _ends(nominal: float, effect: Floats, limit: float, seen_fast: Integers, known: Floats | None) -> Floats:
-    """`seen_fast`: ranks of which at least one message came near the nominal rate. It takes no more: hosts
-    of a small group are seldom seen to be fast, for their partners are slow towards all others."""
+def _ends(
+    ordinary: Floats, effect: Floats, limit: float, seen_fast: Integers, known: Floats | None
+) -> Floats:
+    """`ordinary`: [rank] what its kind reaches. `seen_fast`: ranks of which at least one message came near
+    that. It takes no more: hosts of a small group are seldom seen to be fast, for their partners are slow
+    towards all others."""
     slow = effect < -limit
     slow[seen_fast] = False
     if slow.sum() > max(FEWEST_FOR_A_KIND, SHARE_FOR_A_KIND * len(effect)):
         slow[:] = False  # so many have no slow link: what they share keeps them from being seen fast
-    rates = np.where(slow, nominal * np.exp(effect), np.nan)
+    rates = np.where(slow, ordinary * np.exp(effect), np.nan)
     if known is None:
         return rates
     return np.where(np.isfinite(known), known, rates)

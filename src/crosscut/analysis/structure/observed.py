@@ -26,14 +26,35 @@ class Observed:
     destination: Integers
     rate: Floats
     """Bytes per second: the median, where a phase was repeated."""
+    of_kind: Floats | None = None
+    """[rank] what hosts of its kind reach, as a share of the fastest kind's; None: all are of one kind."""
 
     def __len__(self) -> int:
         return len(self.rate)
 
     def where(self, kept: NDArray[np.bool_]) -> Observed:
         return Observed(
-            self.ranks, self.phase[kept], self.source[kept], self.destination[kept], self.rate[kept]
+            self.ranks, self.phase[kept], self.source[kept], self.destination[kept], self.rate[kept],
+            self.of_kind,
+        )  # fmt: skip
+
+    def relative(self, nominal: float) -> Floats:
+        """[message] logarithm of its rate over what hosts of its ends' kinds reach, where the fastest kind
+        reaches `nominal` bytes per second."""
+        logs = np.log(self.rate / nominal)
+        if self.of_kind is None:
+            return logs
+        return np.asarray(
+            logs - np.log(np.minimum(self.of_kind[self.source], self.of_kind[self.destination]))
         )
+
+    def tells_of(self, ends: Integers) -> NDArray[np.bool_]:
+        """[message] whether it can show that this one of its ends is slow: the other end is of no slower
+        kind."""
+        if self.of_kind is None:
+            return np.ones(len(self), bool)
+        others = self.source + self.destination - ends
+        return np.asarray(self.of_kind[others] >= self.of_kind[ends])
 
     @property
     def phases(self) -> int:
@@ -60,6 +81,7 @@ def joined(first: Observed, second: Observed) -> Observed:
         np.concatenate([first.source, second.source]),
         np.concatenate([first.destination, second.destination]),
         np.concatenate([first.rate, second.rate]),
+        first.of_kind if second.of_kind is None else second.of_kind,
     )
 
 

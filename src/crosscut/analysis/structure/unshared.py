@@ -39,7 +39,7 @@ class Unshared:
     """What messages would reach alone."""
 
     nominal: float
-    """Bytes per second of an ordinary host's link."""
+    """Bytes per second of an ordinary host's link, of the fastest kind."""
     noise: float
     """Standard deviation of the logarithm of one rate."""
     out_rate: Floats
@@ -125,11 +125,11 @@ def _half_sample_mode(ordered: Floats) -> float:
 
 def unshared(observed: Observed, slow_out: Floats | None = None, slow_in: Floats | None = None) -> Unshared:
     """`slow_out`, `slow_in`: [rank] what is known of single hosts, bytes per second; NaN: nothing."""
-    logs = np.log(observed.rate)
+    logs = observed.relative(1.0)
     centre, noise = upper_mode(logs) if len(logs) else (0.0, SMALLEST_NOISE)
     ends = []
     for known in (slow_out, slow_in):
-        rates = np.full(observed.ranks, math.exp(centre))
+        rates = math.exp(centre) * (np.ones(observed.ranks) if observed.of_kind is None else observed.of_kind)
         if known is not None:
             rates = np.where(np.isfinite(known), known, rates)
         ends.append(rates)
@@ -150,12 +150,15 @@ class Tops:
 def tops(observed: Observed, sweeps: int = 2) -> Tops:
     """Robust two-way decomposition by upper ends. A message between a slow end and a sound one says nothing
     about the sound one: so each side is looked at after the other side's effect is taken out."""
-    logs = np.log(observed.rate)
+    logs = observed.relative(1.0)
+    of_source, of_destination = (
+        np.where(observed.tells_of(ends), logs, -np.inf) for ends in (observed.source, observed.destination)
+    )
     by_source, by_destination = _Rows.of(observed.source), _Rows.of(observed.destination)
     out_effect, in_effect = np.zeros(observed.ranks), np.zeros(observed.ranks)
     for _ in range(sweeps):
-        out_effect = _upper_ends(logs, by_source, in_effect[observed.destination], observed.ranks)
-        in_effect = _upper_ends(logs, by_destination, out_effect[observed.source], observed.ranks)
+        out_effect = _upper_ends(of_source, by_source, in_effect[observed.destination], observed.ranks)
+        in_effect = _upper_ends(of_destination, by_destination, out_effect[observed.source], observed.ranks)
     counts = [np.bincount(ends, minlength=observed.ranks) for ends in (observed.source, observed.destination)]
     return Tops(out_effect, in_effect, counts[0], counts[1])
 

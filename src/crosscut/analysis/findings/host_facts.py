@@ -1,0 +1,44 @@
+"""What hosts say of themselves, beside the rates: what their counters gained, what TCP sent again, and how
+they are set up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from crosscut.analysis.findings import counters, lossy_hosts, settings
+from crosscut.analysis.findings.counters import Gained
+from crosscut.analysis.findings.lossy_hosts import Losses
+from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.findings.settings import Settings
+from crosscut.run.run import Run
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """By node."""
+
+    gained: Mapping[str, Gained] = field(default_factory=dict)
+    settings: Mapping[str, Settings] = field(default_factory=dict)
+    losses: Losses = field(default_factory=Losses)
+
+    @classmethod
+    def of(cls, run: Run) -> HostFacts:
+        about = run.attributes
+        return cls(counters.gained(about), settings.of_nodes(about), Losses.of(about, run.node_names))
+
+    def __add__(self, later: HostFacts) -> HostFacts:
+        """Of two runs of one session."""
+        return HostFacts(
+            counters.added(self.gained, later.gained), {**self.settings, **later.settings},
+            self.losses + later.losses,
+        )  # fmt: skip
+
+    def tied(self, found: Sequence[Finding], nodes: Sequence[str]) -> list[Finding]:
+        """The findings, each with what is known of its hosts, and those of these facts alone. `nodes`: [rank]
+        name."""
+        gained = self.gained
+        if self.losses.again:  # known by connection: a host's sum may be another host's fault
+            gained = {name: replace(node, retransmitted=0) for name, node in gained.items()}
+        told = lossy_hosts.tied(found, self.losses, nodes)
+        return settings.tied(counters.tied(told, gained, nodes), self.settings, nodes)

@@ -1,0 +1,160 @@
+"""Hosts that lose packets: what TCP sent again, by connection, meets in one host.
+
+A connection that sends segments again has lost packets on its path. Where one host is at an end of nearly
+all such connections, with several others, its own link or adapter loses them: between the others the same
+paths lose nothing. A link that is merely slow loses packets, too, in the queue before it; so this is said
+beside a host that is told as slow.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from crosscut.analysis.findings.counters import FEWEST_RETRANSMITTED, MOST_RETRANSMITTED, TIMES_OTHERS
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Direction, Finding
+from crosscut.base import units
+
+# Other hosts with which it loses packets: with fewer it is a suspect, and with one it may be the route.
+_FEWEST_PEERS, _FEWEST_OF_SUSPECT = 3, 2
+# Share of all that was sent again: a suspect has more.
+_OF_SUSPECT = 0.8
+# More lossy hosts than this have something in common, and are not told one by one.
+_MOST_HOSTS = 3
+# Losses of one direction are so many times those of the other. A host that loses both ways sends less.
+_ONE_WAY = 10
+_BESIDE = (FindingKind.SLOW_HOST, FindingKind.PARTLY_SLOW_HOST)
+_EXPLAINED = (FindingKind.SLOW_ROUTE, FindingKind.SUSPECT, FindingKind.UNSTABLE)
+
+Connection = tuple[str, str]
+"""Nodes: from, to."""
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Of connections that sent anything again."""
+
+    segments: Mapping[Connection, int] = field(default_factory=dict)
+    again: Mapping[Connection, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, object], nodes: Sequence[str]) -> Losses:
+        """From the attribute `retransmissions` of a run; damage is left out. `nodes`: [rank] name."""
+        segments, again = Counter[Connection](), Counter[Connection]()
+        for source, destination, sent, repeated in _connections(attributes.get("retransmissions")):
+            if max(source, destination) >= len(nodes) or min(source, destination, sent, repeated) < 0:
+                continue
+            ends = nodes[source], nodes[destination]
+            if ends[0] != ends[1]:
+                segments[ends] += sent
+                again[ends] += repeated
+        return cls(dict(segments), dict(again))
+
+    def __add__(self, later: Losses) -> Losses:
+        return Losses(
+            Counter(self.segments) + Counter(later.segments), Counter(self.again) + Counter(later.again)
+        )
+
+    def of_host(self, host: str) -> Losses:
+        return self._where(lambda ends: host in ends)
+
+    def without(self, host: str) -> Losses:
+        return self._where(lambda ends: host not in ends)
+
+    def _where(self, holds: Callable[[Connection], bool]) -> Losses:
+        return Losses(
+            {ends: count for ends, count in self.segments.items() if holds(ends)},
+            {ends: count for ends, count in self.again.items() if holds(ends)},
+        )
+
+    def peers(self, host: str) -> set[str]:
+        return {end for ends in self.again for end in ends if host in ends} - {host}
+
+    def by_host(self) -> Counter[str]:
+        """Segments sent again to it and by it."""
+        counts = Counter[str]()
+        for ends, count in self.again.items():
+            counts.update(dict.fromkeys(ends, count))
+        return counts
+
+
+def _connections(value: object) -> Iterator[tuple[int, int, int, int]]:
+    for record in value if isinstance(value, list) else []:
+        rank, to = (record.get(key) for key in ("rank", "to")) if isinstance(record, dict) else (None, None)
+        for one in to if isinstance(to, list) else []:
+            numbers = [rank, *one] if isinstance(one, list) else []
+            if len(numbers) == 4 and all(type(number) is int for number in numbers):
+                yield (numbers[0], numbers[1], numbers[2], numbers[3])
+
+
+def lossy(losses: Losses, nodes: Sequence[str]) -> dict[str, Losses]:
+    """Hosts that lose packets, each with its connections; the worst first."""
+    found: dict[str, Losses] = {}
+    every, hosts = sum(losses.again.values()), set(nodes)
+    while losses.again:
+        host, count = losses.by_host().most_common(1)[0]
+        mine, losses = losses.of_host(host), losses.without(host)
+        others = losses.by_host()
+        ordinary = statistics.median([others[other] for other in hosts - {host}] or [0])
+        share, peers = count / max(1, sum(mine.segments.values())), len(mine.peers(host))
+        stands_out = (
+            count >= max(FEWEST_RETRANSMITTED, TIMES_OTHERS * ordinary) and share >= MOST_RETRANSMITTED
+        )
+        suspected = peers >= _FEWEST_OF_SUSPECT and count >= _OF_SUSPECT * every
+        if not stands_out or not (peers >= _FEWEST_PEERS or suspected):
+            break
+        found[host] = mine
+    return found
+
+
+def tied(found: Sequence[Finding], losses: Losses, nodes: Sequence[str]) -> list[Finding]:
+    """The findings, with those of hosts that lose packets. What such a host explains is left out. `nodes`:
+    [rank] name."""
+    hosts = lossy(losses, nodes)
+    if not hosts or len(hosts) > _MOST_HOSTS:
+        return list(found)
+    told, beside = [], set[str]()
+    for one in found:
+        ends = [{nodes[end] for end in route} for route in one.routes] or [
+            {nodes[rank] for rank in one.ranks}
+        ]
+        if one.kind in _EXPLAINED and all(here & set(hosts) for here in ends):
+            continue
+        mine = [host for host in hosts if one.kind in _BESIDE and host in {nodes[rank] for rank in one.ranks}]
+        beside |= set(mine)
+        said = "; ".join(
+            [one.what, *(f"it loses packets, too: {_words(host, hosts[host])}" for host in mine)]
+        )
+        told.append(replace(one, what=said))
+    return told + [_finding(host, its, nodes) for host, its in hosts.items() if host not in beside]
+
+
+def _words(host: str, its: Losses) -> str:
+    again, sent = sum(its.again.values()), sum(its.segments.values())
+    return (
+        f"{again:,} of {sent:,} TCP segments were sent again on its connections with "
+        f"{units.count(len(its.peers(host)), 'other host')}"
+    )
+
+
+def _finding(host: str, its: Losses, nodes: Sequence[str]) -> Finding:
+    out = sum(count for ends, count in its.again.items() if ends[0] == host)
+    back = sum(its.again.values()) - out
+    direction = Direction.BOTH
+    if max(out, back) > _ONE_WAY * min(out, back):
+        direction = Direction.OUT if out > back else Direction.IN
+    way = {Direction.BOTH: "both ways", Direction.OUT: "as it sends", Direction.IN: "as it receives"}[
+        direction
+    ]
+    sure = len(its.peers(host)) >= _FEWEST_PEERS
+    return Finding(
+        FindingKind.LOSSY_HOST if sure else FindingKind.SUSPECT,
+        f"{host} {'loses' if sure else 'may lose'} packets {way}: {_words(host, its)}, and hardly any "
+        "between others",
+        tuple(rank for rank, name in enumerate(nodes) if name == host), (host,), direction=direction,
+        advice="look at the error counters of its adapter and of its switch port, then clean or swap the "
+        "cable or the optical module",
+    )  # fmt: skip

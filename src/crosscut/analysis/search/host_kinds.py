@@ -1,0 +1,81 @@
+"""Hosts of a slower kind: another adapter or processor, by design. All of them reach the same lower rate.
+
+Under everybody's load a limit that they share looks the same. So half of them exchange with sound hosts while
+the other half is silent, by turns: a limit that they share would leave the half more, their own links would
+not. The method is our own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from crosscut.analysis.findings import slow_messages
+from crosscut.analysis.search import thresholds
+from crosscut.analysis.stats.intervals import Floats
+from crosscut.analysis.structure.observed import Observed, Route
+from crosscut.analysis.structure.unshared import unshared
+
+
+@dataclass(frozen=True)
+class HostKinds:
+    of_kind: Floats | None = None
+    """[rank] ordinary rate of its kind, as a share of the fastest kind's; None: one kind, or not known."""
+    candidates: tuple[int, ...] = ()
+    asked: bool = False
+
+    def ask(self, full: Observed, random: Generator) -> tuple[list[list[Route]], HostKinds]:
+        """Two phases, or none where hosts are of one kind."""
+        slower = alike_and_slower(full)
+        if not slower.any():
+            return [], self
+        order = random.permutation(np.nonzero(slower)[0]).tolist()
+        sound = random.permutation(np.nonzero(~slower)[0]).tolist()
+        halves = [order[::2], order[1::2]]
+        asked = replace(self, candidates=tuple(order), asked=True)
+        return [
+            [route for one, other in zip(half, sound, strict=False) for route in ((one, other), (other, one))]
+            for half in halves
+        ], asked
+
+    def learn(self, full: Observed, seen: Observed) -> HostKinds:
+        """Hosts that are as slow, both ways, with half of their like silent are of another kind."""
+        before = full.where(
+            np.isin(full.source, self.candidates) | np.isin(full.destination, self.candidates)
+        )
+        if not len(before):
+            return self
+        usual = float(np.median(np.log(before.rate)))
+        ordinary, logs = unshared(full), np.log(seen.rate)
+        slow = logs < (usual + math.log(ordinary.nominal)) / 2
+        near = np.abs(logs - usual) < max(thresholds.AS_OF_KIND, 3 * ordinary.noise)
+        if slow.mean() < 0.5 or near[slow].mean() < thresholds.SURELY_OF_KIND:
+            return self  # what they share, or something else, slows them
+        fast = np.concatenate([seen.source[~slow], seen.destination[~slow]])
+        slower = np.setdiff1d(self.candidates, fast)
+        of_kind = np.ones(full.ranks)
+        of_kind[slower] = math.exp(usual) / ordinary.nominal
+        return replace(self, of_kind=of_kind)
+
+
+def alike_and_slower(full: Observed) -> NDArray[np.bool_]:
+    """[rank] whether it may be of a slower kind: all its messages are slow, and all of these at the same
+    rate; none where others' messages are slow as well, or where few hosts or most are so slow."""
+    slow, none = slow_messages.slow(full, full), np.zeros(full.ranks, bool)
+    always = np.ones(full.ranks, bool)
+    for ends in (full.source, full.destination):
+        fast = np.bincount(ends[~slow], minlength=full.ranks)
+        always &= fast == 0
+    theirs = always[full.source] | always[full.destination]
+    others = slow[~theirs]
+    few = always.sum() <= slow_messages.most_slow_hosts(full.ranks)
+    most = always.sum() > thresholds.MOST_OF_KIND * full.ranks
+    if few or most or not len(others) or others.mean() > thresholds.OTHERS_SLOW:
+        return none
+    logs = np.log(full.rate[theirs])
+    spread = float(np.median(np.abs(logs - np.median(logs)))) * thresholds.DEVIATION_OF_MEDIAN
+    return always if spread < max(thresholds.AS_OF_KIND, 3 * unshared(full).noise) / 2 else none

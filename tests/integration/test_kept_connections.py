@@ -1,0 +1,60 @@
+"""Connections that outlive a job, so that a network that hashes ports sends each route the same way again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from crosscut.base import core
+from crosscut.base.job import Job
+from crosscut.run.run import Run
+from crosscut.session.measure import Launch, decide, open_session
+
+RANKS = 3
+_ESTABLISHED = "01"
+
+
+def connections() -> set[tuple[str, str]]:
+    """Both ends of every TCP connection of this network namespace."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {(row[1], row[2]) for row in rows if row[3] == _ESTABLISHED}
+
+
+def listening_ports() -> set[str]:
+    """Ports on which the ranks listen: data lanes have one at an end."""
+    inodes = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes()
+            if b"crosscut-core" in words:
+                inodes |= {str(fd.readlink()) for fd in (process / "fd").iterdir()}
+        except OSError:
+            continue
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {row[1].split(":")[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_next_job_of_a_session_has_the_same_connections_if_asked(keep: bool, tmp_path: Path) -> None:
+    def job(name: str) -> Job:
+        options = {"repetitions": 2, "keep_connections": keep}
+        return Job("aapc", tmp_path / name, sizes=(1000,), options=options)
+
+    with open_session(decide(core.load(), Launch(ranks=RANKS)), lambda _event: None) as session:
+        session.wait_ready()
+        listening = listening_ports()
+
+        def lanes() -> set[tuple[str, str]]:
+            return {ends for ends in connections() if ends[1].split(":")[1] in listening}
+
+        before = lanes()
+        assert session.run(job("first.zarr")).state == "complete"
+        first = lanes() - before
+        assert session.run(job("second.zarr")).state == "complete"
+        second = lanes() - before
+    pairs = RANKS * (RANKS - 1) // 2
+    assert len(first) == len(second) == (pairs if keep else 0)
+    assert first == second
+    for name in ("first.zarr", "second.zarr"):
+        assert Run.open(tmp_path / name).attributes["state"] == "complete"

@@ -1,0 +1,77 @@
+"""Hosts of two kinds are told as such and compared with their like; hosts that share a limit are no kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.truth import fabrics, networks, score
+from benchmarks.truth.parts import Truth
+
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Finding
+from crosscut.analysis.search.host_kinds import HostKinds
+from crosscut.analysis.structure.observed import Observed, of_phases
+
+RANKS, SLOWER, RATE = 24, range(8), 1e8
+
+
+def found(truth: Truth) -> list[Finding]:
+    located = score.search(truth, 0.01, 1)
+    return of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
+
+
+def slower_ones(truth: Truth) -> list[int]:
+    rates = truth.capacities[: truth.ranks]
+    return np.nonzero(rates < rates.max())[0].tolist()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_kinds_of_hosts_are_told_by_name_and_are_no_fault(seed: int) -> None:
+    truth = fabrics.two_classes(np.random.default_rng(seed))
+    (told,) = found(truth)
+    assert told.kind is FindingKind.HOST_KINDS
+    assert list(told.ranks) == slower_ones(truth)
+
+
+@pytest.mark.parametrize("slower_kind", [True, False])
+@pytest.mark.parametrize("way", [0, 1])
+def test_a_slow_host_of_either_kind_is_named(way: int, slower_kind: bool) -> None:
+    truth = networks.crossbar(RANKS, np.random.default_rng(1))
+    capacities = truth.capacities.copy()
+    slower = np.array(SLOWER)
+    capacities[np.concatenate([slower, slower + RANKS])] *= 0.6
+    capacities[(3 if slower_kind else 20) + way * RANKS] *= 0.5
+    told = found(replace(truth, capacities=capacities))
+    assert [one.kind for one in told] == [FindingKind.SLOW_HOST, FindingKind.HOST_KINDS]
+    assert told[0].ranks == (3 if slower_kind else 20,)
+    assert told[0].effect is not None
+    assert told[0].effect.share == pytest.approx(0.5, rel=0.05)
+    assert told[0].what.endswith("of the rate of others of its kind, 5 times alone")
+    assert told[1].ranks == tuple(SLOWER)
+
+
+def everybody() -> Observed:
+    """Eight of all hosts are at half the rate of the others."""
+    phases = [[(rank, (rank + distance) % RANKS) for rank in range(RANKS)] for distance in (5, 11)]
+    rates = [RATE * (0.5 if set(route) & set(SLOWER) else 1.0) for phase in phases for route in phase]
+    return of_phases(RANKS, phases, np.array(rates))
+
+
+@pytest.mark.parametrize(("with_half", "told"), [(1.0, True), (1.03, True), (1.3, False), (2.0, False)])
+def test_what_is_faster_while_half_of_it_is_silent_shares_a_limit(with_half: float, told: bool) -> None:
+    phases, asked = HostKinds().ask(everybody(), np.random.default_rng(1))
+    assert sorted(rank for phase in phases for rank in {min(route) for route in phase}) == list(SLOWER)
+    rates = np.full(sum(map(len, phases)), RATE * 0.5 * with_half)
+    of_kind = asked.learn(everybody(), of_phases(RANKS, phases, rates)).of_kind
+    assert (of_kind is not None) == told
+    if of_kind is not None:
+        assert of_kind == pytest.approx(np.where(np.arange(RANKS) < len(SLOWER), 0.5, 1.0))
+
+
+def test_nobody_is_asked_where_hosts_are_alike() -> None:
+    even = everybody()
+    phases, kinds = HostKinds().ask(replace(even, rate=np.full(len(even), RATE)), np.random.default_rng(1))
+    assert (phases, kinds) == ([], HostKinds())

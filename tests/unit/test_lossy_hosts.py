@@ -1,0 +1,83 @@
+"""Hosts that lose packets, by what TCP sent again on each connection."""
+
+from __future__ import annotations
+
+import pytest
+
+from crosscut.analysis.findings import lossy_hosts
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.lossy_hosts import Losses
+from crosscut.analysis.findings.model import Direction, Finding
+
+NODES = tuple(f"n{rank}" for rank in range(12))
+
+
+def losses(*again: tuple[int, int, int]) -> Losses:
+    """Source, destination, and how many of 1,000 segments were sent again."""
+    records = [{"rank": source, "to": [[destination, 1000, count]]} for source, destination, count in again]
+    return Losses.of({"retransmissions": records}, NODES)
+
+
+def found(*again: tuple[int, int, int]) -> list[Finding]:
+    return lossy_hosts.tied([], losses(*again), NODES)
+
+
+def test_a_host_at_one_end_of_all_that_was_sent_again_loses_packets() -> None:
+    (one,) = found((1, 5, 20), (2, 5, 30), (7, 5, 10), (3, 4, 1))
+    assert (one.kind, one.hosts, one.direction) == (FindingKind.LOSSY_HOST, ("n5",), Direction.IN)
+    assert "60 of 3,000 TCP segments were sent again on its connections with 3 other hosts" in one.what
+
+
+def test_both_directions_count() -> None:
+    (one,) = found((1, 5, 20), (5, 2, 30), (5, 7, 10))
+    assert (one.kind, one.ranks, one.direction) == (FindingKind.LOSSY_HOST, (5,), Direction.BOTH)
+
+
+def test_two_lossy_hosts_are_both_named() -> None:
+    first = [(rank, 5, 40) for rank in (0, 1, 2, 3)]
+    second = [(9, rank, 30) for rank in (0, 1, 2, 3)]
+    assert [one.hosts for one in found(*first, *second)] == [("n5",), ("n9",)]
+
+
+def test_with_two_others_it_is_a_suspect_and_with_one_it_may_be_the_route() -> None:
+    (one,) = found((1, 5, 20), (2, 5, 30))
+    assert (one.kind, one.hosts) == (FindingKind.SUSPECT, ("n5",))
+    assert found((1, 5, 60)) == []
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        [(source, (source + 1) % 12, 30) for source in range(12)],  # everybody, as on a full trunk
+        [(source, rank, 30) for source in range(6) for rank in range(6, 12)],  # what enters half of them
+        [(1, 5, 5), (2, 5, 5), (3, 5, 5)],  # too few to tell
+        [
+            (rank, lossy, 40) for lossy in (4, 5, 6, 7) for rank in (0, 1, 2)
+        ],  # four: what have they in common?
+    ],
+)
+def test_what_is_lost_elsewhere_is_no_host_s_fault(again: list[tuple[int, int, int]]) -> None:
+    assert found(*again) == []
+
+
+def test_beside_a_slow_host_it_is_said_and_what_it_explains_is_left_out() -> None:
+    slow = Finding(FindingKind.SLOW_HOST, "n5 receives at 40 %", ranks=(5,), hosts=("n5",))
+    unsteady = Finding(FindingKind.UNSTABLE, "n1 to n5 varies", ranks=(1, 5), routes=((1, 5),))
+    other = Finding(FindingKind.SLOW_ROUTE, "n1 to n2", ranks=(1, 2), routes=((1, 2),))
+    again = losses((1, 5, 20), (2, 5, 30), (7, 5, 10))
+    first, second = lossy_hosts.tied([slow, unsteady, other], again, NODES)
+    assert first.what.startswith("n5 receives at 40 %; it loses packets, too: 60 of 3,000")
+    assert second == other
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        None, 3, [3], [{}], [{"rank": 1}], [{"rank": 1, "to": 3}], [{"rank": 1, "to": [3]}],
+        [{"rank": 1, "to": [[2, 3]]}], [{"rank": 1, "to": [[2, 3, "4"]]}], [{"rank": -1, "to": [[2, 9, 9]]}],
+        [{"rank": 1, "to": [[99, 9, 9]]}], [{"rank": 1, "to": [[1, 9, 9]]}],
+        [{"rank": True, "to": [[2, 9, 9]]}],
+    ],
+)  # fmt: skip
+def test_damaged_records_say_nothing(damage: object) -> None:
+    assert Losses.of({"retransmissions": damage}, NODES) == Losses()

@@ -1,0 +1,46 @@
+"""Limits from one group to another: what fills them by itself decides whether one is slow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from benchmarks.truth import fabrics, networks, score
+from benchmarks.truth.noise import Noise
+from benchmarks.truth.parts import Truth
+
+from crosscut.analysis.findings import of_run
+from crosscut.analysis.findings.kinds import FindingKind
+from crosscut.analysis.findings.model import Finding
+
+
+def slow_trunks(truth: Truth, noise: float | Noise, seed: int) -> list[Finding]:
+    located = score.search(truth, noise, seed)
+    found = of_run.of_located(located, tuple(f"n{rank}" for rank in range(truth.ranks)))
+    return [one for one in found if one.kind is FindingKind.SLOW_TRUNK]
+
+
+def modules() -> Truth:
+    """Modules that are wired each to each other."""
+    for seed in range(20):
+        truth = networks.chassis(np.random.default_rng(seed))
+        if any(reach == "between" for reach, *_ in truth.limits):
+            return truth
+    raise AssertionError("no such chassis")
+
+
+def test_a_way_between_two_groups_that_carries_half_of_its_like_is_named() -> None:
+    truth = modules()
+    capacities = truth.capacities.copy()
+    capacities[2 * truth.ranks] *= 0.5  # the first after those of hosts
+    (one,) = slow_trunks(replace(truth, capacities=capacities), 0.01, 1)
+    assert len(one.groups) == 2
+    assert one.effect is not None
+    assert abs(one.effect.share - 0.5) < 0.03
+
+
+def test_a_way_that_carries_as_much_as_others_by_itself_is_not_slow() -> None:
+    """Routers of a dragonfly hold back what goes from one group to another while everybody sends."""
+    truth = fabrics.dragonfly(np.random.default_rng(4000))
+    noise = Noise.drawn(truth.ranks, np.random.default_rng(2_004_000))
+    assert slow_trunks(truth, noise, 1_004_000) == []
