@@ -23,6 +23,7 @@ from labs import crossbar, lab, needs_lab, on_node
 from crosscut.base import core
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.lab import describe, lifecycle, removal, state
+from crosscut.lab.kernel import build
 from crosscut.lab.switch import program
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
@@ -92,6 +93,23 @@ def test_nodes_know_their_names_and_reach_each_other(tmp_path: Path) -> None:
             record, "n0001", sys.executable, "-c", "import socket; print(socket.gethostbyname('n0002'))"
         )
         assert found.strip() == "10.0.0.3"
+
+
+def test_a_lab_whose_links_stay_down_is_refused_by_name_and_leaves_nothing(
+    tmp_path: Path, own_labs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "is_running", lambda device: device != "p1b")
+    monkeypatch.setattr(build, "_LINKS_SECONDS", 0.1)
+    with pytest.raises(CrosscutError, match=r"switch port p1b is not up after 0.1 s; try crosscut lab"):
+        lifecycle.up(str(crossbar(tmp_path, 3)), lifecycle.Choices(name="test"))
+    assert state.names() == []
+
+
+def test_a_lab_is_up_only_when_its_links_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = iter([False] * 30)
+    monkeypatch.setattr(build, "is_running", lambda device: next(looked, True))
+    with lab(crossbar(tmp_path, 2)) as record:
+        assert record.seconds_to_build > 0.3  # 30 looks, 10 ms apart
 
 
 def test_nodes_have_shared_memory_of_their_own(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import resource
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TypeVar
 from crosscut.base.errors import CrosscutError
 from crosscut.lab.enter import FABRIC
 from crosscut.lab.kernel import bulk, namespaces
-from crosscut.lab.kernel.links import Kernel, gather_received, index_of
+from crosscut.lab.kernel.links import Kernel, gather_received, index_of, is_running
 from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import End, IpRoute, LabPlan, Neighbour, SwitchCapacity
 from crosscut.lab.plan.shaping import Bucket
@@ -37,6 +38,7 @@ SETTINGS = {
     "net.ipv4.icmp_ratemask": "0",
 }
 _FORWARDING = {"net.ipv4.ip_forward": "1"}
+_LINKS_SECONDS = 60.0
 _SPACES = {"net": namespaces.NEW_NET, "uts": namespaces.NEW_UTS, "ipc": namespaces.NEW_IPC}
 
 
@@ -104,6 +106,33 @@ def nodes(plan: LabPlan, folder: Path, *, shaped: bool) -> None:
             index = [index_of(addresses.interface(adapter)) for adapter in range(plan.adapters[host])]
             bulk.send(bulk.neighbour(index[one.adapter], one.ip, one.mac) for one in neighbours[host])
             bulk.send(bulk.route(index[one.adapter], one.to, one.via) for one in routes[host])
+        _await_links(site, ports=shaped)
+
+
+def _await_links(site: LabInConstruction, *, ports: bool) -> None:
+    """Waits until every adapter, and every port of the bridges, passes frames.
+
+    The kernel does so for a device that was set up only when its link watch runs, up to a second later, and
+    later still while other namespaces are taken down. Until then frames are dropped without a word.
+    """
+    until = time.monotonic() + _LINKS_SECONDS
+    devices = [
+        (site.nodes[host], f"{addresses.interface(adapter)} of {name}", addresses.interface(adapter))
+        for host, name in enumerate(site.plan.hosts)
+        for adapter in range(site.plan.adapters[host])
+    ]
+    if ports:
+        devices += [(site.fabric, f"switch port {end.name}", end.name) for end in _ports(site.plan)]
+    for space, called, device in devices:
+        namespaces.enter_descriptor(space, namespaces.NEW_NET)
+        while not is_running(device):
+            if time.monotonic() > until:
+                raise CrosscutError(
+                    f"{called} is not up after {_LINKS_SECONDS:g} s; try crosscut lab up again"
+                )
+            time.sleep(0.01)
+    with Kernel() as last:  # takes the lock under which the link watch is at work on the last of them
+        last.change(1, state="up")
 
 
 def _site(plan: LabPlan, folder: Path, stack: contextlib.ExitStack) -> LabInConstruction:

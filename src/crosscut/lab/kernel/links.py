@@ -23,6 +23,7 @@ _ALL_PROTOCOLS = 3  # ETH_P_ALL
 _EVERYTHING = ["0x0/0x0+0"]
 _CLASS = 0x10001  # a filter must name one; nothing reads it
 _SIOCETHTOOL, _ETHTOOL_SET_GRO = 0x8946, 0x2C  # linux/sockios.h, linux/ethtool.h
+_SIOCGIFFLAGS, _IFF_RUNNING = 0x8913, 0x40  # linux/sockios.h, linux/if.h
 _PRIORITY = 10
 _BUCKET = 0x10000
 """Handle of every bucket: with it, another rate leaves what is below in its place."""
@@ -134,6 +135,13 @@ def index_of(name: str) -> int:
         return socket.if_nametoindex(name)
     except OSError as error:
         raise CrosscutError(f"there is no device {name}; crosscut lab down, and up again") from error
+
+
+def is_running(name: str) -> bool:
+    """True if a device of this process's network namespace is up and its carrier is there: netdevice(7)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        answer = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16sH14x", name.encode(), 0))
+    return bool(struct.unpack_from("16xH", answer)[0] & _IFF_RUNNING)
 
 
 def gather_received(name: str) -> None:
