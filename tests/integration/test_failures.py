@@ -82,7 +82,7 @@ def check_kept(job: Job) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "rank"), [long("null", 1), ("tcp", 1), long("tcp", 3), long("udp", 2), ("mpi", 3)]
+    ("backend", "rank"), [long("null", 1), ("tcp", 1), long("tcp", 3), ("udp", 2), ("mpi", 3)]
 )
 def test_a_stopped_rank_is_named_with_its_node(
     quick_path: Path, binaries: Path, rank: int, backend: str

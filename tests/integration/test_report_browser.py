@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -215,7 +216,11 @@ def test_the_theme_can_be_switched_and_is_kept(tab):
     button.click()
     assert button.inner_text() == "Theme: dark"
     assert ground() != light
+    # Chromium stores in another process, for which a reload at once does not wait.
+    deadline = time.monotonic() + 20
     page.page.reload()
+    while ground() == light and time.monotonic() < deadline:
+        page.page.reload()
     assert ground() != light
 
 
