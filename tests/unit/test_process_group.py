@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -35,3 +37,42 @@ def test_what_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -
 def test_what_is_no_program_is_named() -> None:
     with pytest.raises(PlaceError, match="cannot start /nowhere/program: No such file"):
         process_group.run([Path("/nowhere/program")], os.environ, 1)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_interrupt_while_it_starts_ends_it(alone: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *words: object, **options: object) -> None:
+            super().__init__(*words, **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        process_group.start(["sleep", "600"], start_new_session=alone)
+    assert started[0].returncode == -signal.SIGTERM
+
+
+def test_a_signal_that_is_only_noted_while_it_starts_is_noted_and_it_goes_on() -> None:
+    noted = []
+    before = signal.signal(signal.SIGHUP, lambda number, _: noted.append(number))
+    try:
+        with process_group._signals_held() as held:
+            signal.raise_signal(signal.SIGHUP)
+        assert (held, noted) == ([signal.SIGHUP], [])
+        process_group.start(["true"]).wait()
+        signal.raise_signal(signal.SIGHUP)
+        assert noted == [signal.SIGHUP]
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_what_is_ignored_here_is_ignored_there() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = process_group.start(["sh", "-c", "kill -HUP $$; exit 5"])
+        assert process.wait() == 5
+    finally:
+        signal.signal(signal.SIGHUP, before)

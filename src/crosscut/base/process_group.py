@@ -6,9 +6,11 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from crosscut.base.errors import CrosscutError, PlaceError, plainly
 
@@ -35,7 +37,7 @@ def run(
 ) -> Ended:
     """Without input. Raises PlaceError where it cannot be started, Overran where it takes longer."""
     try:
-        process = subprocess.Popen(
+        process = start(
             [os.fspath(word) for word in command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -57,12 +59,51 @@ def run(
     return Ended(process.returncode, *texts)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """As subprocess.Popen, with its options. An interrupt that comes before the caller has the handle ends
+    the process."""
+    process = None
+    try:
+        with _signals_held() as held:
+            process = subprocess.Popen(command, **options)
+        for number in held:
+            signal.raise_signal(number)
+    except BaseException:
+        if process is not None:
+            end(process)
+        raise
+    return process
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[list[int]]:
+    """Signals that this program handles come to the list; who handles them is back at the block's end.
+
+    What is ignored or left to the kernel stays so, for the process inherits it.
+    """
+    held: list[int] = []
+    before = {}
+    try:
+        if threading.current_thread() is threading.main_thread():  # others are not interrupted
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if callable(handler := signal.getsignal(number)):
+                    before[number] = handler
+                    signal.signal(number, lambda came, _frame: held.append(came))
+        yield held
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
     """SIGTERM first: launchers and scripts hand it on, also to other nodes. Then what is left of it."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
+            if os.getpgid(process.pid) == process.pid:
+                os.killpg(process.pid, number)
+            else:
+                process.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=END_SECONDS)
