@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import shutil
 import signal
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 # What takes longer than this hangs; everything measured here takes a second or two.
@@ -54,6 +56,40 @@ def output_of(words: Sequence[str | Path], said: str = "", limit_seconds: float 
         tail = " ".join(text.split())[-400:]
         raise BenchmarkError(f"{shlex.join(map(str, words))} failed (status {process.returncode}): {tail}")
     return text
+
+
+@dataclass(frozen=True)
+class Used:
+    """What a program and all that it waited for took."""
+
+    printed: str
+    seconds: float
+    processor_seconds: float
+    memory_mb: float
+    """Of the largest of these processes, at its largest; 1 MB = 10^6 bytes."""
+
+
+def used_by(words: Sequence[str], limit_seconds: float) -> Used:
+    """Of a program that must succeed, children of this process before it left out."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        try:
+            while (found := os.wait4(process.pid, os.WNOHANG))[0] == 0:
+                if time.monotonic() - began > limit_seconds:
+                    raise BenchmarkError(f"{shlex.join(words)} did not end within {limit_seconds:.0f} s")
+                time.sleep(0.01)
+            _, status, usage = found
+            process.returncode = os.waitstatus_to_exitcode(status)
+        finally:
+            end(process)
+        output.seek(0)
+        printed = output.read().decode("utf-8", "replace")
+    if process.returncode != 0:
+        raise BenchmarkError(f"{shlex.join(words)} failed: {printed.strip()[-300:]}")
+    return Used(
+        printed, time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
+    )
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

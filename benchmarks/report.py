@@ -8,19 +8,16 @@ and 10 MB; 4,096 in under 60 s.
 from __future__ import annotations
 
 import argparse
-import os
-import resource
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.conditions import describe, print_table, sentence, write_json
-from benchmarks.processes import BenchmarkError
+from benchmarks.processes import BenchmarkError, used_by
 
 NETWORK, SPREAD = "fat-tree-10240", 0.03
 BLOCK = 1 << 22
@@ -86,30 +83,12 @@ def spread(shard: Path, random: np.random.Generator) -> None:
 def measure(case: Case, folder: Path) -> Cost:
     run, page = folder / f"{case.ranks}.zarr", folder / f"{case.ranks}.html"
     make(case, run)
-    began = time.monotonic()
-    process = subprocess.Popen(
-        crosscut("report", str(run), "-o", str(page)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
-    said = process.stdout.read()
-    _, status, used = os.wait4(process.pid, 0)  # of this child alone, not of the simulation before
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stdout.close()
-    seconds = time.monotonic() - began
-    if process.returncode != 0:
-        raise BenchmarkError(f"the report of {case.ranks} ranks failed: {said.strip()[-300:]}")
-    memory, size = _megabytes(used), page.stat().st_size / 1e6
+    used = used_by(crosscut("report", str(run), "-o", str(page)), LIMIT_SECONDS)
+    seconds, memory, size = used.seconds, used.memory_mb, page.stat().st_size / 1e6
     within = seconds <= case.most_seconds and memory <= case.most_memory_mb and size <= case.most_page_mb
     routes = case.ranks * (case.ranks - 1)
     samples = routes * case.repetitions * len(case.sizes.split(","))
     return Cost(case.ranks, routes, samples, seconds, memory, size, within)
-
-
-def _megabytes(used: resource.struct_rusage) -> float:
-    return used.ru_maxrss * 1024 / 1e6
 
 
 def main(words: list[str]) -> int:
