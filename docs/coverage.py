@@ -1,53 +1,82 @@
-"""How often the 95 % interval holds the median when repetition stops as soon as it is narrow.
+"""How often the 95 % interval of a median holds it, where samples that follow each other are alike.
 
-Run as `python docs/coverage.py`. Simulates `--interval` (core/src/conduct/block_plan.cpp: looks after the
-first 6 repetitions, then after each quarter more) on independent samples. docs/how-it-measures.md states the
-outcome.
+Run as `python docs/coverage.py`. Samples are a Gaussian process of first order with correlation rho, as they
+are, or with the tail of an exponential distribution. Repetition is fixed, or stops as soon as the interval is
+narrow (`--interval`; core/src/conduct/block_plan.cpp looks after the first 20 repetitions, then after each
+quarter more). docs/how-it-measures.md states the outcome.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import lfilter
+from scipy.special import ndtr
 
-from crosscut.analysis.stats.intervals import interval_ranks
+from crosscut.analysis.stats.intervals import FEWEST_FOR_CORRELATION, medians
 
+Floats = NDArray[np.float64]
 TRIALS = 4000
-FEWEST = 6
-Draw = Callable[[np.random.Generator, int], NDArray[np.float64]]
-
-# Name, samples, their true median.
-DISTRIBUTIONS: tuple[tuple[str, Draw, float], ...] = (
-    ("normal, 5 % wide", lambda random, n: 1 + 0.05 * random.standard_normal(n), 1.0),
-    ("log-normal, 10 % wide", lambda random, n: np.exp(0.1 * random.standard_normal(n)), 1.0),
-    ("exponential tail", lambda random, n: 1 + 0.05 * random.exponential(size=n), 1 + 0.05 * math.log(2)),
-)
+CORRELATIONS = (0.0, 0.3, 0.5)
+COUNTS = (20, 30, 50, 100, 200)
+WIDTHS = (0.02, 0.05, 0.1)
+CAPS = (60, 200, 400)
 
 
-def stopped(samples: NDArray[np.float64], width: float) -> tuple[float, float, int]:
-    """(low, high, repetitions) where the interval is first as narrow as asked, or the samples end."""
-    count = FEWEST
-    while True:
-        ordered = np.sort(samples[:count])
-        ranks = interval_ranks(count)
-        assert ranks is not None
-        low, high = ordered[ranks[0]], ordered[ranks[1]]
-        if high - low <= width * np.median(ordered) or count == len(samples):
-            return float(low), float(high), count
-        count = min(len(samples), count + max(1, count // 4))
+def process(random: np.random.Generator, count: int, rho: float) -> Floats:
+    """[sample, trial] of mean 0 and variance 1."""
+    noise = random.standard_normal((count, TRIALS))
+    noise[1:] *= math.sqrt(1 - rho**2)
+    return np.asarray(lfilter([1], [1, -rho], noise, axis=0))
+
+
+def tailed(gaussian: Floats) -> Floats:
+    return -np.log(ndtr(-gaussian))
+
+
+def times(gaussian: Floats, tail: bool) -> tuple[Floats, float]:
+    """Times 5 % wide, and their true median."""
+    if tail:
+        return 1 + 0.05 * tailed(gaussian), 1 + 0.05 * math.log(2)
+    return 1 + 0.05 * gaussian, 1.0
+
+
+def held_fixed(samples: Floats, median: float) -> float:
+    """Share of intervals that hold the median."""
+    found = medians(samples)
+    return float(((found.low <= median) & (median <= found.high)).mean())
+
+
+def held_stopped(samples: Floats, median: float, width: float) -> tuple[float, float]:
+    """(share that hold the median, mean repetitions) under `--interval`."""
+    cap, trials = samples.shape
+    held, ended = np.zeros(trials, bool), np.full(trials, cap)
+    going, count = np.ones(trials, bool), FEWEST_FOR_CORRELATION
+    while going.any():
+        found = medians(samples[:count, going])
+        stops = (found.relative_width() <= width) | (count == cap)
+        at = np.flatnonzero(going)[stops]
+        held[at] = ((found.low <= median) & (median <= found.high))[stops]
+        ended[at] = count
+        going[at] = False
+        count = min(cap, count + max(1, count // 4))
+    return float(held.mean()), float(ended.mean())
 
 
 def main() -> None:
-    random = np.random.default_rng(1)
-    for name, draw, median in DISTRIBUTIONS:
-        for width in (0.02, 0.05, 0.1):
-            for cap in (20, 200):
-                ends = [stopped(draw(random, cap), width) for _ in range(TRIALS)]
-                held = np.mean([low <= median <= high for low, high, _ in ends])
-                mean = np.mean([count for _, _, count in ends])
-                asked = f"--interval {width:.0%} --repetitions {cap}"
-                print(f"{name}: {asked}: held {held:.1%}, stopped after {mean:.0f}")
+    for tail in (False, True):
+        print("exponential tail" if tail else "Gaussian")
+        for rho in CORRELATIONS:
+            random = np.random.default_rng(1)
+            for count in COUNTS:
+                held = held_fixed(*times(process(random, count, rho), tail))
+                print(f"  rho {rho}, {count} repetitions: held {held:.1%}")
+            for width in WIDTHS:
+                for cap in CAPS:
+                    samples, median = times(process(random, cap, rho), tail)
+                    held, mean = held_stopped(samples, median, width)
+                    asked = f"--interval {width:.0%} at most {cap} times"
+                    print(f"  rho {rho}, {asked}: held {held:.1%}, mean {mean:.0f}")
 
 
 if __name__ == "__main__":

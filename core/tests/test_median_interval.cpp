@@ -71,6 +71,29 @@ TEST(many_values_do_not_run_out_of_numbers) {
   }
 }
 
+// tests/unit/test_intervals.py has the same numbers.
+TEST(values_that_follow_each_other_and_are_alike_stretch_the_interval) {
+  const std::vector<double> wave{5, 6, 7, 7, 8, 9, 9, 8, 7, 6, 5, 4, 4, 3, 4, 5, 6, 7, 6, 5};
+  const std::vector<double> digits{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4};
+  std::vector<double> spread(20);
+  for (std::size_t i = 0; i < spread.size(); ++i) spread[i] = static_cast<double>(i * 7 % 20);
+  const auto near = [](double value, double expected) { return std::abs(value - expected) < 1e-4; };
+  CHECK(near(interval_stretch(wave), 3.9745));
+  CHECK(near(interval_stretch(digits), 1.3083));
+  CHECK(near(interval_stretch(std::vector<double>(25, 1.0)), 1.1336));
+  CHECK_EQ(interval_stretch(spread), 1.0);
+  CHECK_EQ(interval_stretch(std::span(wave).first(19)), 1.0);
+  CHECK_EQ(relative_interval_width(wave), (9.0 - 3.0) / 6.0);  // the extremes
+  // Independent, the 6th and the 15th bound it; stretched by 1.31, the 4th and the 17th.
+  CHECK_EQ(relative_interval_width(digits), (8.0 - 2.0) / 4.5);
+}
+
+TEST(times_of_lost_ranks_are_left_out) {
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK_EQ(relative_interval_width({6, nan, 2, 5, 3, nan, 1, 4}), (6 - 1) / 3.5);
+  CHECK_EQ(relative_interval_width({6, nan, 2, 5, 3, 4}), std::numeric_limits<double>::infinity());
+}
+
 TEST(the_relative_width_is_of_the_sorted_values) {
   CHECK_EQ(relative_interval_width({6, 2, 5, 3, 1, 4}), (6 - 1) / 3.5);
   CHECK_EQ(relative_interval_width({10, 1, 9, 2, 8, 3, 7, 4, 6, 5}), (9 - 2) / 5.5);

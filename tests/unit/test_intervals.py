@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crosscut.analysis.stats.intervals import interval_ranks, medians
+from crosscut.analysis.stats.intervals import interval_ranks, medians, stretch
 
 
 def coverage(count: int, low: int, high: int) -> float:
@@ -84,3 +84,56 @@ def test_medians_of_any_shape_are_those_of_each_cell(shape: tuple[int, ...], mis
         ranks = interval_ranks(len(there))
         bounds = (np.nan, np.nan) if ranks is None else (there[ranks[0]], there[ranks[1]])
         assert (found.low[cell], found.high[cell]) == pytest.approx(bounds, nan_ok=True)
+
+
+WAVE = np.array([5, 6, 7, 7, 8, 9, 9, 8, 7, 6, 5, 4, 4, 3, 4, 5, 6, 7, 6, 5], float)[:, None]
+DIGITS = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4], float)[:, None]
+
+
+# core/tests/test_median_interval.cpp has the same numbers.
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        (WAVE, 3.9745),
+        (np.arange(20.0)[:, None] * 7 % 20, 1),
+        (np.ones((25, 1)), 1.1336),
+        (DIGITS, 1.3083),
+        (WAVE[:19], 1),
+    ],
+)
+def test_samples_that_follow_each_other_and_are_alike_stretch_the_interval(
+    samples: np.ndarray, expected: float
+) -> None:
+    assert stretch(samples)[0] == pytest.approx(expected, abs=1e-3)
+
+
+def test_the_extremes_bound_the_interval_of_samples_too_much_alike_for_any_others() -> None:
+    found = medians(np.arange(20.0)[:, None])
+    assert (found.low[0], found.median[0], found.high[0]) == (0, 9.5, 19)
+
+
+def test_samples_without_an_order_are_taken_as_independent() -> None:
+    found = medians(np.arange(20.0)[:, None], in_time_order=False)
+    assert (found.low[0], found.high[0]) == (5, 14)
+
+
+def test_samples_that_are_missing_leave_the_order_of_the_others() -> None:
+    samples = np.random.default_rng(2).random((60, 2))
+    gaps = np.insert(samples, [3, 9, 9, 40], np.nan, axis=0)
+    gaps[-1, 1] = np.nan  # a cell with fewer samples than the other
+    found, whole = medians(gaps), medians(samples)
+    assert (found.low[0], found.high[0]) == (whole.low[0], whole.high[0])
+    assert found.count.tolist() == [60, 59]
+
+
+@pytest.mark.parametrize(("rho", "count"), [(0.0, 20), (0.3, 20), (0.5, 30), (0.5, 100)])
+def test_the_interval_of_correlated_samples_holds_their_median_as_often_as_it_says(
+    rho: float, count: int
+) -> None:
+    random = np.random.default_rng(1)
+    samples = random.standard_normal((count, 2000))
+    samples[1:] *= math.sqrt(1 - rho**2)
+    for now in range(1, count):
+        samples[now] += rho * samples[now - 1]
+    found = medians(samples)
+    assert ((found.low <= 0) & (found.high >= 0)).mean() > 0.94

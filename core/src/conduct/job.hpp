@@ -22,8 +22,8 @@ struct Job {
   std::optional<std::pair<std::int64_t, std::int64_t>> phases;  // first and last, counted from 1
   // Repetitions are fixed, or adaptive: at least `minimum_repetitions`, until the 95 % interval of every
   // phase's median is within `interval` (relative width), and at most `repetitions`.
-  std::int64_t repetitions = 0;  // 0: the backend's default (BackendInfo)
-  std::int64_t minimum_repetitions = 6;
+  std::int64_t repetitions = 0;  // 0: the backend's default (BackendInfo); with an interval at least 100
+  std::int64_t minimum_repetitions = 20;
   double interval = 0;           // 0: fixed
   std::int64_t warm_up = 1;      // repetitions not recorded
   std::int64_t iterations = 0;   // runs of a phase per sample; 0: found per size

@@ -47,8 +47,12 @@ double ranks_on_a_core(const session::RankGroup& group) {
   return most;
 }
 
+constexpr std::int64_t repetitions_for_interval = 100;
+
 // A requested interval needs its repetitions, whatever the backend's default is.
-std::int64_t least_repetitions(const Job& job) { return job.interval > 0 ? job.minimum_repetitions : 1; }
+std::int64_t least_repetitions(const Job& job) {
+  return job.interval > 0 ? std::max(job.minimum_repetitions, repetitions_for_interval) : 1;
+}
 
 }  // namespace
 

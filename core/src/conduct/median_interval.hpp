@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,17 @@ namespace crosscut::conduct {
 // is no such pair; returns the extremes.
 std::pair<std::size_t, std::size_t> median_interval_indices(std::size_t n);
 
-// (upper - lower) / median; infinity for fewer than six values.
-double relative_interval_width(std::vector<double> values);
+// Returns the factor by which the indices lie farther from the middle because values that follow each other
+// are alike: the square root of the variance inflation of the number of values below the median.
+// `in_time_order` are repetitions as they were measured. Their ranks' correlation at lag one, corrected for
+// its bias (Kendall, Biometrika 41, 1954) and raised by three quarters of its standard error, is taken for
+// that of a Gaussian process of first order, whose signs correlate by the arcsine law. docs/coverage.py shows
+// what this covers; src/crosscut/analysis/stats/intervals.py computes the same. 1 for fewer than 20 values,
+// which do not tell.
+double interval_stretch(std::span<const double> in_time_order);
+
+// (upper - lower) / median; infinity for fewer than six values. The extremes bound the interval if values are
+// too much alike in time for any others.
+double relative_interval_width(std::vector<double> in_time_order);
 
 }  // namespace crosscut::conduct

@@ -273,7 +273,7 @@ def _fit(
         return None
     if not slack.while_full and _some_unhindered(np.log(rates / alone.of(observed)[at])[near[phase]]):
         return None
-    figure = medians(totals[near][:, None])
+    figure = medians(totals[near][:, None], in_time_order=False)
     estimate = Capacity(
         candidate.reach, candidate.groups, float(totals[near].mean()),
         float(figure.low[0]), float(figure.high[0]), tuple(int(number) for number in numbers[near]),
@@ -290,7 +290,7 @@ def _by_work(capacity: Capacity, observed: Observed, alone: Unshared, candidate:
     nominal = float(np.median(alone.of(observed)[mine]))
     phase = np.unique(observed.phase[mine], return_inverse=True)[1]
     work = while_full(observed.rate[mine], phase, nominal)
-    figure = medians(work[:, None])
+    figure = medians(work[:, None], in_time_order=False)
     return replace(
         capacity, bytes_per_second=float(work.mean()), low=float(figure.low[0]), high=float(figure.high[0])
     )

@@ -152,11 +152,13 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
 def add_how(parser: argparse.ArgumentParser) -> None:
     """Options of the measurement itself."""
     group = parser.add_argument_group(HOW)
-    typed_option(group, "--repetitions N", whole(1), "Repetitions; with --interval: at most. Default 20.")
+    typed_option(
+        group, "--repetitions N", whole(1), "Repetitions. Default 20; with --interval: at most, default 100."
+    )
     typed_option(group, "--interval SHARE", units.parse_fraction,
                  "Repeat until the 95%% interval of every phase's median is this narrow: 5%%.")  # fmt: skip
     typed_option(
-        group, "--minimum-repetitions N", whole(1), "With --interval: repetitions, at least. Default 6."
+        group, "--minimum-repetitions N", whole(1), "With --interval: repetitions, at least. Default 20."
     )
     typed_option(group, "--warm-up N", whole(0), "Repetitions before, not recorded. Default 1.")
     typed_option(
