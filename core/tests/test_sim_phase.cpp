@@ -103,6 +103,24 @@ TEST(a_rendezvous_waits_for_its_receive_and_an_eager_message_does_not) {
   CHECK_EQ(eager[0][0], 0.0);
 }
 
+TEST(a_sample_begins_where_its_operation_says_and_is_divided) {
+  Star star(2, 100);
+  auto answer = after(receive_from(1, 500), 0);  // posted when the send is done, after 10 s
+  answer.slot = 0, answer.since = 0, answer.divisor = 2;
+  auto late = after(receive_from(1, 100), 1);
+  late.slot = 1, late.since = 2;
+  const Written phase({{send_to(1, 1000), answer, late},
+                       {receive_from(0, 1000), after(send_to(0, 500), 0), after(send_to(0, 100), 1)}});
+  PhaseSimulation simulation(star, {.eager_bytes = 0, .knee = Knee(), .spread = {}}, never);
+  simulation.run(phase, 2);
+  std::vector<double> messages(4), ranks(2);
+  simulation.samples(2, messages, ranks);
+  CHECK_EQ(messages[0], (15.0 - 0.0) / 2);  // since the send was posted
+  CHECK_EQ(messages[1], 16.0 - 15.0);       // since it was posted itself
+  CHECK(std::isnan(messages[2]) && std::isnan(messages[3]));
+  CHECK_EQ(ranks[0], 16.0);
+}
+
 TEST(an_eager_message_may_wait_for_its_receive) {
   Star star(3, 100);
   const Written phase(
