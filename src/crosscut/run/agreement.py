@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,21 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crosscut.base.regular_file import open_regular
-from crosscut.run.files import Problem, Shard, read_rows
+from crosscut.run.files import Problem, Shard, read_rows, shards_of_size
 from crosscut.run.format import MEASURED, UNMEASURED, DamagedRun, RunGroup, chunk_path
 
 Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Readable:
-    """One sharded array of one size, and which chunks of it can be read."""
-
-    shard: Shard
-    chunks: Mask
-
-    def has(self, chunk: int) -> bool:
-        return chunk < len(self.chunks) and bool(self.chunks[chunk])
 
 
 @dataclass(frozen=True)
@@ -40,24 +29,24 @@ class Lacking:
 class SizeSamples:
     """Everything that was measured of one size."""
 
-    status: Readable | None
-    samples: Mapping[str, tuple[Shard, Readable | None]]
+    status: Shard
+    samples: Sequence[tuple[Shard, Mask]]
+    """Each array, and which of its chunks can be read."""
     peers: NDArray[np.int32] | None
     lossy: bool
 
     def status_chunks(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
         """Each chunk in which anything was recorded, with its status [repetition, phase, rank]; of a run with
         phase summaries as if each phase had one rank."""
-        if self.status is not None:
-            for chunk in np.nonzero(self.status.chunks)[0]:
-                status = self.status.shard.read(int(chunk)).astype(np.uint8)
-                yield int(chunk), status.reshape(*status.shape[:2], -1)
+        for chunk in np.nonzero(self.status.readable())[0]:
+            status = self.status.read(int(chunk)).astype(np.uint8)
+            yield int(chunk), status.reshape(*status.shape[:2], -1)
 
     def recorded_repetitions(self, phases: int) -> NDArray[np.int64]:
         """[phase] repetitions in which any rank was measured, failed or was skipped."""
         counts = np.zeros(phases, np.int64)
         for chunk, status in self.status_chunks():
-            first = chunk % self.status.shard.grid[2] * status.shape[1] if self.status is not None else 0
+            first = chunk % self.status.grid[2] * status.shape[1]
             recorded = np.not_equal(status, UNMEASURED).any(axis=2).sum(axis=0)[: phases - first]
             counts[first : first + len(recorded)] += recorded
         return counts
@@ -66,8 +55,8 @@ class SizeSamples:
         measured: Mask = np.equal(status, MEASURED)
         if not measured.any():
             return
-        for shard, readable in self.samples.values():
-            if readable is None or not readable.has(chunk):
+        for shard, readable in self.samples:
+            if not _has(readable, chunk):
                 yield Lacking(shard, measured, whole_chunk=True)
                 continue
             absent = self._absent(shard, chunk)
@@ -94,17 +83,19 @@ class SizeSamples:
         return absent & np.asarray(there.any(axis=-1))
 
 
+def _has(readable: Mask, chunk: int) -> bool:
+    return chunk < len(readable) and bool(readable[chunk])
+
+
 def open_size(group: RunGroup, size_index: int) -> SizeSamples:
-    status, samples = None, {}
-    for array in group.arrays.values():
-        if not array.known.sharded:
-            continue
-        shard = Shard(chunk_path(group.path, array, size_index), array)
-        if array is group.status:
-            status = _readable(shard)
-        else:
-            samples[array.name] = (shard, _readable(shard))
-    return SizeSamples(status, samples, _peers(group), "message_lost_bytes" in group.arrays)
+    status, samples = _status_and_samples(group, size_index)
+    readable = [(shard, shard.readable()) for shard in samples]
+    return SizeSamples(status, readable, _peers(group), "message_lost_bytes" in group.arrays)
+
+
+def _status_and_samples(group: RunGroup, size_index: int) -> tuple[Shard, list[Shard]]:
+    found = {shard.array.name: shard for shard in shards_of_size(group, size_index)}
+    return found.pop(group.status.name), list(found.values())
 
 
 def lost_chunks(group: RunGroup) -> Iterator[Problem]:
@@ -115,17 +106,16 @@ def lost_chunks(group: RunGroup) -> Iterator[Problem]:
     written never seems to lack anything.
     """
     counts = read_repetitions_done(group)
-    status = group.status
-    for size_index in range(status.extent("size")):
-        shard = Shard(chunk_path(group.path, status, size_index), status)
-        readable = _readable(shard)
-        there = readable.chunks.copy() if readable is not None else np.zeros(shard.chunks, dtype=bool)
-        if counts is not None and (counts[size_index] > _most_repetitions(shard, there)).any():
-            yield Problem(shard.path, _absent_words(shard.path, "repetitions were counted"), _LOST)
-        for array in group.arrays.values():
-            if array.known.sharded and array is not status:
-                samples = Shard(chunk_path(group.path, array, size_index), array)
-                yield from _lost_samples(samples, shard, there)
+    for size_index in range(group.status.extent("size")):
+        status, samples = _status_and_samples(group, size_index)
+        there = status.readable()
+        if counts is not None and (counts[size_index] > _most_repetitions(status, there)).any():
+            yield Problem(status.path, _absent_words(status.path, "repetitions were counted"), _LOST)
+        for shard in samples:
+            readable = shard.readable()
+            missing = (int(chunk) for chunk in np.nonzero(there)[0] if not _has(readable, int(chunk)))
+            if any(np.equal(status.read(chunk), MEASURED).any() for chunk in missing):
+                yield Problem(shard.path, _absent_words(shard.path, "samples are called measured"), _LOST)
 
 
 _LOST = "they cannot be shown"
@@ -140,29 +130,6 @@ def _most_repetitions(status: Shard, there: Mask) -> NDArray[np.int64]:
     repetitions, phases = status.grid[1:3]
     columns = there.reshape(repetitions, phases).sum(axis=0) * status.array.inner[1]
     return np.repeat(columns, status.array.inner[2])[: status.array.extent("phase")]
-
-
-def _lost_samples(samples: Shard, status: Shard, there: Mask) -> Iterator[Problem]:
-    readable = _readable(samples)
-    lost = any(
-        np.equal(status.read(int(chunk)), MEASURED).any()
-        for chunk in np.nonzero(there)[0]
-        if readable is None or not readable.has(int(chunk))
-    )
-    if lost:
-        yield Problem(samples.path, _absent_words(samples.path, "samples are called measured"), _LOST)
-
-
-def _readable(shard: Shard) -> Readable | None:
-    if not shard.path.exists():
-        return None
-    try:
-        chunks = shard.visible()
-        elsewhere, beyond = shard.bad_chunks()
-        chunks &= ~(elsewhere | beyond)
-    except ValueError:
-        return None
-    return Readable(shard, chunks)
 
 
 def read_repetitions_done(group: RunGroup) -> NDArray[np.int64] | None:

@@ -102,6 +102,14 @@ class Shard:
             beyond[first : first + len(entries)] = named & ~wrong & (offsets + chunk_bytes > size)
         return elsewhere, beyond
 
+    def readable(self) -> NDArray[np.bool_]:
+        """[chunk] whether it is there and can be read; none where the file cannot."""
+        try:
+            elsewhere, beyond = self.bad_chunks()
+            return self.visible() & ~(elsewhere | beyond)
+        except ValueError:
+            return np.zeros(self.chunks, np.bool_)
+
     def read(self, chunk: int) -> NDArray[np.generic]:
         """A chunk that is there, without the dimension `size`."""
         memory.hold(self.chunk_bytes, f"a chunk of {self.path}")
@@ -139,10 +147,7 @@ class Shard:
         if part.shape == self.array.inner[1:] and part.flags.c_contiguous:
             self._read_chunk(file, chunk, part)
         else:
-            memory.hold(self.chunk_bytes, f"a chunk of {self.path}")
-            values = np.empty(self.array.inner[1:], self.dtype)
-            self._read_chunk(file, chunk, values)
-            part[...] = values[tuple(source)]
+            part[...] = self.read(chunk)[tuple(source)]
 
     def _read_chunk(self, file: BinaryIO, chunk: int, into: NDArray[np.generic]) -> None:
         if not read_into(file, self.offset(chunk), into):
@@ -185,6 +190,13 @@ def shards(group: RunGroup, array: ArrayMetadata, sizes: range | None = None) ->
             yield size_index, Shard(path, array)
 
 
+def shards_of_size(group: RunGroup, size_index: int) -> Iterator[Shard]:
+    """Of every sharded array, whether or not it has a file."""
+    for array in group.arrays.values():
+        if array.known.sharded:
+            yield Shard(chunk_path(group.path, array, size_index), array)
+
+
 def _whole_array_problem(group: RunGroup, array: ArrayMetadata) -> Problem | None:
     path = chunk_path(group.path, array)
     expected = math.prod(array.chunk) * np.dtype(array.known.dtype).itemsize
@@ -194,17 +206,14 @@ def _whole_array_problem(group: RunGroup, array: ArrayMetadata) -> Problem | Non
         if derived
         else f"the coordinate '{array.name}'; copy it from a backup"
     )
-    if not os.path.lexists(path):
-        return Problem(path, "is missing", lost)
     try:
         with open_regular(path) as file:
             found = os.fstat(file.fileno()).st_size
     except OSError as error:
-        return Problem(path, plainly(error), lost)
-    if found != expected:
-        what = f"has {units.exact_bytes(found)}, expected {units.exact_bytes(expected)}"
-        return Problem(path, what, lost)
-    return None
+        return Problem(path, plainly(error) if os.path.lexists(path) else "is missing", lost)
+    if found == expected:
+        return None
+    return Problem(path, f"has {units.exact_bytes(found)}, expected {units.exact_bytes(expected)}", lost)
 
 
 def file_problems(group: RunGroup) -> Iterator[Problem]:

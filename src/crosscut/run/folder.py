@@ -50,9 +50,7 @@ def refuse_links(path: Path) -> None:
 def strangers(group: RunGroup) -> Iterator[Problem]:
     """What other readers of Zarr could take for part of the run, and what leads out of it."""
     document = group.path / "zarr.json"
-    consolidated = group.document["consolidated_metadata"]
-    assert isinstance(consolidated, dict)
-    for name in sorted(set(consolidated["metadata"]) - set(group.arrays)):
+    for name in sorted(set(group.inline) - set(group.arrays)):
         yield Problem(document, f"describes an array {name[:100]!r}, which no run has", _NOT_READ)
     for entry, kind in entries(group.path):
         parts = entry.relative_to(group.path).parts

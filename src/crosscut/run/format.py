@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from crosscut.base import whole_file
 from crosscut.base.errors import CrosscutError, UsageError, plainly
@@ -104,6 +105,8 @@ class RunGroup:
     arrays: Mapping[str, ArrayMetadata]
     document: Mapping[str, object]
     """The whole of zarr.json."""
+    inline: Mapping[str, Any]
+    """What zarr.json repeats of the metadata of each array."""
 
     @property
     def state(self) -> str:
@@ -319,7 +322,8 @@ def read_group(path: Path) -> RunGroup:
         except ValueError as error:
             raise DamagedRun(f"{path}/zarr.json: array '{name}': {plainly(error)}") from error
     _check_together(arrays, path)
-    return RunGroup(path, attributes, {name: arrays[name] for name in ARRAYS if name in arrays}, document)
+    known = {name: arrays[name] for name in ARRAYS if name in arrays}
+    return RunGroup(path, attributes, known, document, found)
 
 
 def chunk_path(path: Path, array: ArrayMetadata, size_index: int = 0) -> Path:

@@ -60,10 +60,8 @@ def is_being_written(path: Path) -> bool:
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # this file system knows no locks
-        return False
+    except OSError as error:  # any other: this file system knows no locks
+        return isinstance(error, BlockingIOError)
     else:
         return False
     finally:
@@ -130,13 +128,11 @@ def _notes(group: RunGroup) -> Iterator[str]:
 
 def metadata_problems(group: RunGroup) -> Iterator[Problem]:
     """Each array carries the metadata that the group repeats inline."""
-    consolidated = group.document["consolidated_metadata"]
-    assert isinstance(consolidated, dict)
     for name in group.arrays:
         file = group.path / name / "zarr.json"
         lost = "nothing: the group has a copy, which --repair writes"
         try:
-            if load_json(file) != consolidated["metadata"][name]:
+            if load_json(file) != group.inline[name]:
                 yield Problem(file, "does not say what the group's zarr.json says of it", lost)
         except DamagedRun as error:
             yield Problem(file, str(error), lost)
@@ -147,10 +143,7 @@ def _size_problems(group: RunGroup, size_index: int, cells: dict[str, int]) -> I
     size = open_size(group, size_index)
     for chunk, status in size.status_chunks():
         if (status > SKIPPED).any():
-            assert size.status is not None
-            yield Problem(
-                size.status.shard.path, f"chunk {chunk} has a status that there is not", AGAIN, chunk
-            )
+            yield Problem(size.status.path, f"chunk {chunk} has a status that there is not", AGAIN, chunk)
         for code, name in STATUS_NAMES.items():
             cells[name] += int((status == code).sum())
         for lacking in size.lacking(chunk, status):

@@ -16,7 +16,7 @@ from crosscut.base import memory
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.run import fsck, recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
-from crosscut.run.files import MISSING, Shard
+from crosscut.run.files import MISSING, Shard, shards_of_size
 from crosscut.run.folder import refuse_links, unfinished
 from crosscut.run.format import SKIPPED, UNMEASURED, RunGroup, chunk_path, read_group, store_json
 
@@ -46,12 +46,9 @@ def _remove_unfinished(group: RunGroup) -> Iterator[str]:
 
 
 def _write_metadata(group: RunGroup) -> Iterator[str]:
-    consolidated = group.document["consolidated_metadata"]
-    assert isinstance(consolidated, dict)
     for problem in fsck.metadata_problems(group):
-        name = problem.file.parent.name
         problem.file.parent.mkdir(exist_ok=True)
-        store_json(problem.file, consolidated["metadata"][name])
+        store_json(problem.file, group.inline[problem.file.parent.name])
         yield f"wrote {problem.file}"
 
 
@@ -100,17 +97,15 @@ def _reopen(group: RunGroup) -> Iterator[str]:
 
 
 def _repair_size(group: RunGroup, size_index: int) -> Iterator[str]:
-    for array in group.arrays.values():
-        if array.known.sharded:
-            yield from _hide_bad_chunks(Shard(chunk_path(group.path, array, size_index), array))
+    for shard in shards_of_size(group, size_index):
+        yield from _hide_bad_chunks(shard)
     size = open_size(group, size_index)
     forgotten = 0
     for chunk, status in size.status_chunks():
-        assert size.status is not None
         bad = np.asarray(status > SKIPPED)
         for lacking in size.lacking(chunk, status):
             bad |= lacking.cells
-        _forget(size.status.shard, chunk, bad)
+        _forget(size.status, chunk, bad)
         forgotten += int(bad.sum())
     if forgotten:
         yield f"size {size_index} (counted from 0): {forgotten} cells are now unmeasured"
