@@ -81,34 +81,27 @@ def parse_answer(answer: bytes, phases: range, ranks: int, slots: int) -> Coordi
     return Coordinates(peer, sample_bytes)
 
 
+@dataclass(eq=False)
 class ImpliedArray(BackendArray):
     """An array that xarray indexes as if it were stored; only the phases asked for are computed."""
 
-    def __init__(
-        self,
-        compute: Compute,
-        member: str,
-        phases: NDArray[np.int64],
-        shape: tuple[int, int, int],
-        dtype: str,
-    ) -> None:
-        self._compute = compute
-        self._member = member
-        self._phases = phases
-        self.shape = shape
-        self.dtype = np.dtype(dtype)
+    compute: Compute
+    member: str
+    phases: NDArray[np.int64]
+    shape: tuple[int, int, int]
+    dtype: np.dtype[np.generic]
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._get)
 
     def _get(self, key: tuple[int | slice, ...]) -> NDArray[np.generic]:
-        numbers = np.atleast_1d(self._phases[key[0]])
+        numbers = np.atleast_1d(self.phases[key[0]])
         if numbers.size == 0:
             return np.empty(self.shape, self.dtype)[key]
         first = int(numbers.min())
         cells = (int(numbers.max()) - first + 1) * math.prod(self.shape[1:])
-        memory.hold(cells * _CELL_BYTES, f"the array '{self._member}', which the pattern implies,")
-        values: NDArray[np.generic] = getattr(self._compute(first, int(numbers.max())), self._member)
+        memory.hold(cells * _CELL_BYTES, f"the array '{self.member}', which the pattern implies,")
+        values: NDArray[np.generic] = getattr(self.compute(first, int(numbers.max())), self.member)
         chosen = values[numbers - first][(slice(None), *key[1:])]
         return np.asarray(chosen if isinstance(key[0], slice) else chosen[0], self.dtype)
 
@@ -119,6 +112,6 @@ def add_implied(dataset: xr.Dataset, compute: Compute, slots: int) -> xr.Dataset
     phases = np.asarray(dataset["phase"].values, dtype=np.int64)
     for name, dtype in (("peer", "int32"), ("bytes", "int64")):
         if name not in dataset:
-            lazy = indexing.LazilyIndexedArray(ImpliedArray(compute, name, phases, shape, dtype))
+            lazy = indexing.LazilyIndexedArray(ImpliedArray(compute, name, phases, shape, np.dtype(dtype)))
             dataset = dataset.assign_coords({name: xr.Variable(("phase", "rank", "slot"), lazy)})
     return dataset

@@ -24,9 +24,7 @@ def write_csv(pieces: Iterable[Table], file: IO[bytes]) -> None:
         if number == 0:
             writer.writerow(piece)
         for row in _rows(piece):
-            writer.writerow(
-                ["" if isinstance(value, float) and math.isnan(value) else _word(value) for value in row]
-            )
+            writer.writerow(map(_word, row))
     text.detach()
 
 
@@ -35,6 +33,8 @@ def _rows(piece: Table) -> Iterator[tuple[Any, ...]]:
 
 
 def _word(value: object) -> object:
+    if isinstance(value, float) and math.isnan(value):
+        return ""
     return str(value).lower() if isinstance(value, bool) else value
 
 
