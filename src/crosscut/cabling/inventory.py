@@ -7,7 +7,8 @@ switch,port,to_switch,to_port,cable                    a cable between switches:
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from itertools import islice
 
 from crosscut.base.errors import UsageError
 from crosscut.cabling.model import Cabling, Port, Trunk
@@ -33,7 +34,8 @@ def parse(text: str, name: str) -> Cabling:
         raise UsageError(f"{name}:{start + 1}: neither a column 'host' nor 'to_switch'")
     ports: list[Port] = []
     trunks: list[Trunk] = []
-    for number, row in _rows(lines, start + 1, head, name):
+    for number, cells in islice(csv_rows(text, name), 1, None):
+        row = dict(zip(head, cells, strict=True))
         if row.get("host"):
             if row.get("to_switch"):
                 raise UsageError(f"{name}:{number}: a cable from host {row['host']} has no 'to_switch'")
@@ -46,16 +48,18 @@ def parse(text: str, name: str) -> Cabling:
     return Cabling(tuple(ports), tuple(trunks))
 
 
-def _rows(
-    lines: list[str], first: int, head: list[str], name: str
-) -> Iterator[tuple[int, Mapping[str, str]]]:
-    for at, line in enumerate(lines[first:], first + 1):
+def csv_rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Number and cells of each line but empty ones and comments; UsageError where one has more or fewer than
+    the first."""
+    columns = 0
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         try:
             cells = [cell.strip() for cell in next(csv.reader([line], strict=True))]
         except csv.Error as error:
-            raise UsageError(f"{name}:{at}: {error}") from error
-        if len(cells) != len(head):
-            raise UsageError(f"{name}:{at}: {len(cells)} cells, and the head has {len(head)}")
-        yield at, dict(zip(head, cells, strict=True))
+            raise UsageError(f"{name}:{number}: {error}") from error
+        columns = columns or len(cells)
+        if len(cells) != columns:
+            raise UsageError(f"{name}:{number}: {len(cells)} cells, and the head has {columns}")
+        yield number, cells

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 
 MOST_PORTS = 1_000_000
 
@@ -21,10 +22,9 @@ class Port:
 
     def text(self) -> str:
         """`rack r3, switch leaf2 port 12, cable 4711`"""
-        switch = f"switch {self.switch}" if self.switch else ""
-        port = f"port {self.port}" if self.port else ""
-        parts = [f"rack {self.rack}" if self.rack else "", f"{switch} {port}".strip()]
-        return ", ".join(part for part in [*parts, f"cable {self.cable}" if self.cable else ""] if part)
+        named = {name: getattr(self, name) for name in ("rack", "switch", "port", "cable")}
+        rack, switch, port, cable = (f"{name} {value}" if value else "" for name, value in named.items())
+        return ", ".join(filter(None, (rack, f"{switch} {port}".strip(), cable)))
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,17 @@ class Cabling:
 
     def of_host(self, name: str) -> list[Port]:
         """By the whole name, or by its first part where only that is known."""
-        return self._by_host().get(name) or self._by_host().get(short(name), [])
+        return self._by_host.get(name) or self._by_host.get(short(name), [])
 
     def switches_of(self, name: str) -> set[str]:
         return {port.switch for port in self.of_host(name) if port.switch}
 
+    @cached_property
     def _by_host(self) -> dict[str, list[Port]]:
-        found = self.__dict__.get("_hosts")
-        if found is None:
-            found = {}
-            for port in self.ports:
-                found.setdefault(port.host, []).append(port)
-                if short(port.host) != port.host:
-                    found.setdefault(short(port.host), []).append(port)
-            object.__setattr__(self, "_hosts", found)
+        found: dict[str, list[Port]] = {}
+        for port in self.ports:
+            for name in dict.fromkeys((port.host, short(port.host))):
+                found.setdefault(name, []).append(port)
         return found
 
 

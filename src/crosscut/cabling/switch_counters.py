@@ -8,14 +8,14 @@ only what grew.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from crosscut.base import bounded_file
 from crosscut.base.errors import UsageError
+from crosscut.cabling.inventory import csv_rows
 from crosscut.cabling.model import MOST_PORTS
 
 COLUMNS = ("switch", "port", "counter", "value")
@@ -73,15 +73,13 @@ def _of_file(path: Path) -> dict[tuple[str, str, str], int]:
 
 def parse(text: str, name: str) -> dict[tuple[str, str, str], int]:
     """By switch, port and counter; the telling ones alone."""
-    rows = _rows(text, name)
+    rows = csv_rows(text, name)
     number, head = next(rows, (1, []))
     if sorted(cell.lower() for cell in head) != sorted(COLUMNS):
         raise UsageError(f"{name}:{number}: the first line must name the columns {','.join(COLUMNS)}")
     places = [[cell.lower() for cell in head].index(column) for column in COLUMNS]
     found: dict[tuple[str, str, str], int] = {}
     for number, row in rows:
-        if len(row) != len(head):
-            raise UsageError(f"{name}:{number}: {len(row)} cells, and the head has {len(head)}")
         switch, port, counter, value = (row[place] for place in places)
         if not re.fullmatch(r"[0-9]{1,20}", value):
             raise UsageError(f"{name}:{number}: '{value[:40]}' is no count")
@@ -90,13 +88,3 @@ def parse(text: str, name: str) -> dict[tuple[str, str, str], int]:
         if len(found) > MOST_PORTS:
             raise UsageError(f"{name}:{number}: more than {MOST_PORTS} counters")
     return found
-
-
-def _rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        try:
-            yield number, [cell.strip() for cell in next(csv.reader([line], strict=True))]
-        except csv.Error as error:
-            raise UsageError(f"{name}:{number}: {error}") from error
