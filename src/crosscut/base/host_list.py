@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,20 +104,20 @@ def share_out(ranks: int, hosts: Sequence[HostEntry]) -> list[Share]:
             f"{ranks} ranks do not fit the {total} slots of {len(hosts)} hosts; "
             "say how many a host takes: `n001 slots=4`"
         )
-    level, left = 0, ranks  # `level` ranks on every host that has the slots
-    while left >= len(open_hosts := [host for host in hosts if host.slots > level]) > 0:
-        step = min(left // len(open_hosts), min(host.slots for host in open_hosts) - level)
-        level += step
-        left -= step * len(open_hosts)
-    counts = []
-    for host in hosts:
-        count = min(host.slots, level)
-        if left > 0 and host.slots > level:
-            count, left = count + 1, left - 1
-        counts.append(count)
+    slots = [host.slots for host in hosts]
+    # As many on every host that has the slots; one more on the first of those that have more.
+    level = (
+        bisect_right(
+            range(max(slots, default=0) + 1), ranks, key=lambda each: sum(min(n, each) for n in slots)
+        )
+        - 1
+    )
+    left = ranks - sum(min(n, level) for n in slots)
     shares, first = [], 0
-    for host, count in zip(hosts, counts, strict=True):
-        if count > 0:
+    for host in hosts:
+        more = left > 0 and host.slots > level
+        left -= more
+        if (count := min(host.slots, level) + more) > 0:
             shares.append(Share(host.name, first, count))
             first += count
     return shares
