@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -107,27 +107,33 @@ def find_executable(name: str) -> Path | None:
     variable = VARIABLES[name]
     if named := os.environ.get(variable):
         path = Path(named)
-        if not (path.is_file() and os.access(path, os.X_OK)):
+        if not _is_program(path):
             raise CoreError(f"{variable}={named}: no executable file there; unset it or correct it")
         return path.absolute()
     if name == CORE_MPI and (core := os.environ.get(VARIABLES[CORE])):
         beside = Path(core).absolute().parent / CORE_MPI
         return beside if os.access(beside, os.X_OK) else None
-    for path in _candidates(name):
-        if path.is_file() and os.access(path, os.X_OK):
-            return path.absolute()
-    return None
+    return next((path.absolute() for path in _candidates(name) if _is_program(path)), None)
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def ask(
+    words: Sequence[str | Path], limit_seconds: int, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Runs an executable of the core with these words; CoreError where it does not start or does not end."""
+    try:
+        return subprocess.run(words, capture_output=True, env=environment, timeout=limit_seconds, check=False)
+    except OSError as error:
+        raise CoreError(f"cannot run {words[0]}: {error.strerror or error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise CoreError(f"{words[0]} {words[1]} did not answer within {limit_seconds} s") from error
 
 
 def _query(executable: Path) -> _Listed:
-    try:
-        answer = subprocess.run(
-            [executable, "list", "--json"], capture_output=True, timeout=LIST_TIMEOUT_SECONDS, check=False
-        )
-    except OSError as error:
-        raise CoreError(f"cannot run {executable}: {error.strerror or error}") from error
-    except subprocess.TimeoutExpired as error:
-        raise CoreError(f"{executable} list did not answer within {LIST_TIMEOUT_SECONDS} s") from error
+    answer = ask([executable, "list", "--json"], LIST_TIMEOUT_SECONDS)
     if answer.returncode != 0:
         said = answer.stderr.decode("utf-8", "replace").strip().splitlines()
         raise CoreError(f"{executable} list failed with status {answer.returncode}: {' '.join(said[-3:])}")
@@ -164,10 +170,4 @@ def load() -> Core:
             backends = _merge(backends, _query(mpi_executable).backends)
         except CoreError:  # its MPI library is gone: `doctor` says so; everything else still works
             mpi_executable = None
-    return Core(
-        executable=executable,
-        mpi_executable=mpi_executable,
-        version=listed.version,
-        patterns=listed.patterns,
-        backends=backends,
-    )
+    return Core(executable, mpi_executable, listed.version, listed.patterns, backends)

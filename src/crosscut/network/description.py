@@ -98,15 +98,7 @@ def environment() -> dict[str, str]:
 def ask(*words: str) -> subprocess.CompletedProcess[bytes]:
     """Runs `crosscut-core network WORDS`; CrosscutError where it cannot, UsageError: wrong input."""
     executable = core.load().executable
-    try:
-        answer = subprocess.run(
-            [executable, "network", *words],
-            capture_output=True, env=environment(), timeout=TIMEOUT_SECONDS, check=False,
-        )  # fmt: skip
-    except OSError as error:
-        raise CrosscutError(f"cannot run {executable}: {error.strerror or error}") from error
-    except subprocess.TimeoutExpired as error:
-        raise CrosscutError(f"{executable} network did not answer within {TIMEOUT_SECONDS} s") from error
+    answer = core.ask([executable, "network", *words], TIMEOUT_SECONDS, environment())
     if answer.returncode != 0:
         said = answer.stderr.decode("utf-8", "replace").strip()
         lines = [line.removeprefix("crosscut-core: ") for line in said.splitlines()]
