@@ -6,6 +6,7 @@ from crosscut.base.errors import UsageError
 from crosscut.network.switch_choice import KERNEL, Queues, parse
 
 _MOST_LETTERS = 80
+_KERNELS = "the kernel's"
 _SERVED = {
     Queues.FIFO: "who came first is served first (queues=fifo)",
     Queues.ROUTERS: "",
@@ -15,11 +16,10 @@ _SERVED = {
 
 def clause(switch: str) -> str:
     """`carried by crosscut-switch (forwarding=cut)`; empty for the default, of which nobody need be told."""
-    try:
-        chosen = parse(switch or KERNEL)
-    except UsageError:
-        return f"carried by a switch unknown here ({_shortened(switch)})"
-    return _SERVED[chosen.queues] if chosen.in_kernel else f"carried by {_program(switch)}"
+    named = noun(switch)
+    if named.startswith(_KERNELS):
+        return named.removeprefix(_KERNELS).removeprefix(", ")
+    return f"carried by {named}"
 
 
 def noun(switch: str) -> str:
@@ -31,7 +31,7 @@ def noun(switch: str) -> str:
     if not chosen.in_kernel:
         return _program(switch)
     served = _SERVED[chosen.queues]
-    return "the kernel's" + (f", {served}" if served else "")
+    return _KERNELS + (f", {served}" if served else "")
 
 
 def identity(switch: str) -> object:
