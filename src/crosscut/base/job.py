@@ -26,18 +26,14 @@ class Job:
 
     def as_json(self) -> dict[str, object]:
         """The object of a `run` request."""
-        value: dict[str, object] = {
+        return {
             "pattern": self.pattern,
             "pattern_parameters": dict(self.pattern_parameters),
             "backend": self.backend,
             "backend_parameters": dict(self.backend_parameters),
             "out": str(self.out),
+            **({"sizes": list(self.sizes)} if self.sizes else {}),
+            **({"phases": list(self.phases)} if self.phases is not None else {}),
+            **self.options,
+            **({"metadata": dict(self.metadata)} if self.metadata else {}),
         }
-        if self.sizes:
-            value["sizes"] = list(self.sizes)
-        if self.phases is not None:
-            value["phases"] = list(self.phases)
-        value.update(self.options)
-        if self.metadata:
-            value["metadata"] = dict(self.metadata)
-        return value

@@ -34,8 +34,7 @@ def hold(wanted_bytes: int, what: str, copies: int = 0) -> None:
     with_copies = f", {units.about_size(wanted_bytes * (1 + copies))} to work with" if copies else ""
     raise UsageError(
         f"{what} takes {units.exact_bytes(wanted_bytes)} of memory{with_copies}, and crosscut has "
-        f"{units.about_size(taken)} already; the limit is {units.about_size(_limit)}. "
-        f"{advice(needed)}"
+        f"{units.about_size(taken)} already; the limit is {units.about_size(_limit)}. {advice(needed)}"
     )
 
 

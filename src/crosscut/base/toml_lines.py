@@ -51,8 +51,9 @@ def lines(text: str) -> Lines:
                 table = _opened(_parts(text[head.start(2) : head.end(2)]), head[1] == "[[", entries)
                 found.setdefault(table, number)
             elif key := _KEY.match(masked, *line.span()):
-                for where in _prefixes(table, _parts(text[key.start(1) : key.end(1)])):
-                    found.setdefault(where, number)
+                parts = _parts(text[key.start(1) : key.end(1)])
+                for length in range(1, len(parts) + 1):
+                    found.setdefault(table + parts[:length], number)
         depth += sum((c in "[{") - (c in "]}") for c in line.group())
     return Lines(found)
 
@@ -80,7 +81,3 @@ def _opened(parts: tuple[str, ...], is_entry: bool, entries: dict[Where, int]) -
         if table in entries:
             table += (entries[table],)
     return table
-
-
-def _prefixes(table: Where, parts: tuple[str, ...]) -> list[Where]:
-    return [table + parts[:length] for length in range(1, len(parts) + 1)]

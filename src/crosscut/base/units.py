@@ -112,10 +112,7 @@ def number(value: float, unit: tuple[float, str], significant: int = 3) -> str:
 
 def rate(bytes_per_second: float, significant: int = 3) -> str:
     """`81.3 MB/s`"""
-    if not math.isfinite(bytes_per_second):
-        return "–"
-    unit = rate_unit(bytes_per_second)
-    return f"{number(bytes_per_second, unit, significant)} {unit[1]}"
+    return _in(rate_unit(bytes_per_second), bytes_per_second, significant)
 
 
 _BIT_RATES = ((1e12, "Tbit/s"), (1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
@@ -131,10 +128,11 @@ def bit_rate(bits_per_second: float) -> str:
 
 def seconds(value: float, significant: int = 3) -> str:
     """`12.3 µs`"""
-    if not math.isfinite(value):
-        return "–"
-    unit = time_unit(value)
-    return f"{number(value, unit, significant)} {unit[1]}"
+    return _in(time_unit(value), value, significant)
+
+
+def _in(unit: tuple[float, str], value: float, significant: int) -> str:
+    return f"{number(value, unit, significant)} {unit[1]}" if math.isfinite(value) else "–"
 
 
 def size(value: float) -> str:
