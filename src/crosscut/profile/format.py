@@ -43,10 +43,8 @@ class RankProfile:
     """Several threads were in MPI at once: their times add up."""
     error_code: int
     host: str
-    process: int
     program: str
     library: str
-    begin_unix_seconds: float
     seconds_per_tick: float
     seconds: float
     """From the start of MPI_Init to the end of the last call."""
@@ -80,8 +78,7 @@ def read(file: Path) -> RankProfile:
         )
     if data[:8] != MAGIC:
         raise UsageError(f"{file}: byte 0: no profile of a rank (it would begin with {MAGIC!r})")
-    header = _Header(file, data)
-    return _rank(header, data)
+    return _rank(_Header(file, data), data)
 
 
 class _Header:
@@ -93,7 +90,7 @@ class _Header:
          self.thread_level, self.error_code) = fields[:11]  # fmt: skip
         (self.names_at, self.calls_at, self.peers_at, file_bytes, self.begin_ticks, self.begin_ns,
          self.later_ticks, self.later_ns, self.last_ticks, self.current_ticks, self.current_call,
-         _reserved, self.begin_unix_ns, self.process) = fields[11:25]  # fmt: skip
+         _reserved, _begin_unix_ns, _process) = fields[11:25]  # fmt: skip
         self.host, self.program, self.library = (_text(field) for field in fields[25:])
         self.file = file
         self._need(version == VERSION, 8, f"is of version {version}; this crosscut reads {VERSION}")
@@ -151,18 +148,10 @@ def _rank(header: _Header, data: bytes) -> RankProfile:
     used = (peers >= 0) | (slots[:, 1:7].any(axis=1))
     per_tick = header.seconds_per_tick
     end = max(header.last_ticks, header.begin_ticks)
+    as_written = ("file", "rank", "ranks", "state", "error_code", "host", "program", "library")
     return RankProfile(
-        file=header.file,
-        rank=header.rank,
-        ranks=header.ranks,
-        state=header.state,
+        **{name: getattr(header, name) for name in as_written},
         threaded=header.thread_level == 3,
-        error_code=header.error_code,
-        host=header.host,
-        process=header.process,
-        program=header.program,
-        library=header.library,
-        begin_unix_seconds=header.begin_unix_ns * 1e-9,
         seconds_per_tick=per_tick,
         seconds=(end - header.begin_ticks) * per_tick,
         current_call=header.current_call - 1 if header.current_call else None,

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import IO
 
 import crosscut
-from crosscut.base import core
+from crosscut.base import core, whole_file
 from crosscut.base.errors import CrosscutError, Interrupted, UsageError, plainly
 from crosscut.profile.program import ABOUT
 
@@ -67,17 +67,14 @@ def _loadable(path: Path) -> Path:
 
 def environment(library: Path, folder: Path, *, trace: bool) -> dict[str, str]:
     """The command's environment. Only MPI ranks take notice of what it adds."""
-    variables = dict(os.environ)
-    before = variables.get("LD_PRELOAD", "")
-    variables["LD_PRELOAD"] = f"{library} {before}".strip()
-    variables[FOLDER_VARIABLE] = str(folder.absolute())
-    variables.pop(TRACE_VARIABLE, None)
-    if trace:
-        variables[TRACE_VARIABLE] = "1"
+    added = {
+        "LD_PRELOAD": f"{library} {os.environ.get('LD_PRELOAD', '')}".strip(),
+        FOLDER_VARIABLE: str(folder.absolute()),
+        **({TRACE_VARIABLE: "1"} if trace else {}),
+    }
+    variables = {name: value for name, value in os.environ.items() if name != TRACE_VARIABLE}
     # Open MPI hands on what this names, also to other hosts (its option `mca_base_env_list`).
-    wanted = ["LD_PRELOAD", FOLDER_VARIABLE, *([TRACE_VARIABLE] if trace else [])]
-    variables.setdefault("OMPI_MCA_mca_base_env_list", ";".join(wanted))
-    return variables
+    return {"OMPI_MCA_mca_base_env_list": ";".join(added)} | variables | added
 
 
 def checked(command: Sequence[str]) -> list[str]:
@@ -149,9 +146,7 @@ def write_about(
         "stopped": ran.stopped,
         "trace": dict(trace),
     }
-    staged = folder / f".{ABOUT}.{os.getpid()}"
-    staged.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    staged.replace(folder / ABOUT)
+    whole_file.write(folder / ABOUT, (json.dumps(about, indent=1) + "\n").encode())
 
 
 def complain(ran: CommandOutcome, words: str) -> None:

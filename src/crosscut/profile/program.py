@@ -72,13 +72,12 @@ class Profile:
     def sizes(self, way: str) -> Counts:
         """[decade, messages or bytes] of all ranks: point, one-sided, or collective (decomposed)."""
         decades = self.found[0].as_called.shape[1]
-        total = np.zeros((decades, 2), np.uint64)
-        for call in self.calls:
-            if way == "collective":
-                total += call.decomposed
-            elif call.kind in _AS_CALLED[way]:
-                total += call.as_called
-        return total
+        counts = [
+            call.decomposed if way == "collective" else call.as_called
+            for call in self.calls
+            if way == "collective" or call.kind in _AS_CALLED[way]
+        ]
+        return sum(counts, np.zeros((decades, 2), np.uint64))
 
     def sent_bytes(self) -> Floats:
         """By rank found, all ways: what the network has to carry away from it, or one-sided to it."""

@@ -119,15 +119,12 @@ class _ActionWriter:
 
     def lines(self, event: Event) -> Iterator[str]:
         match event.kind:
-            case EventKind.SEND:
-                if event.peer != self.rank:
-                    yield f"send {event.peer} {self._tag(event, event.peer, sends=True)} {event.bytes}"
+            case EventKind.SEND | EventKind.START_SEND:
+                yield from self._send(event)
             case EventKind.RECEIVE:
                 if event.peer != self.rank:
                     tag = self._tag(event, event.peer, sends=False)
                     yield f"recv {event.peer} {tag} {_room(event.bytes)}"
-            case EventKind.START_SEND:
-                yield from self._start_send(event)
             case EventKind.START_RECEIVE:
                 yield from self._start_receive(event)
             case EventKind.COMPLETE:
@@ -147,12 +144,14 @@ class _ActionWriter:
         self.counted[key] = index + 1
         return self.channels.tag(event.group, wanted, index)
 
-    def _start_send(self, event: Event) -> Iterator[str]:
+    def _send(self, event: Event) -> Iterator[str]:
         if event.peer == self.rank:  # within its memory; the network has nothing of it
             return
         tag = self._tag(event, event.peer, sends=True)
-        self.waited[event.serial] = f"wait {self.rank} {event.peer} {tag}"
-        yield f"isend {event.peer} {tag} {event.bytes}"
+        starts = event.kind is EventKind.START_SEND
+        if starts:
+            self.waited[event.serial] = f"wait {self.rank} {event.peer} {tag}"
+        yield f"{'isend' if starts else 'send'} {event.peer} {tag} {event.bytes}"
 
     def _start_receive(self, event: Event) -> Iterator[str]:
         """From whom is known at its end, where it may come from anybody; cancelled, it never was."""
@@ -211,14 +210,12 @@ def _collective(event: Event, rank: int, ranks: int) -> str:
 def _varied(event: Event, rank: int, ranks: int) -> str:
     """Blocks of different sizes; of a gather only the root has them."""
     blocks = event.numbers
-    expected = {
+    expected: dict[int, int] = {
         CollectivePattern.GATHER: ranks if event.peer == rank else 0,
         CollectivePattern.ALL_GATHER: ranks,
         CollectivePattern.ALL_TO_ALL: 2 * ranks,
     }
-    if len(blocks) != expected.get(
-        CollectivePattern(event.tag) if event.tag in set(CollectivePattern) else CollectivePattern.BARRIER, -1
-    ):
+    if len(blocks) != expected.get(event.tag, -1):
         raise UsageError(f"rank {rank}: {len(blocks)} blocks for a collective call of pattern {event.tag}")
     if event.tag == CollectivePattern.ALL_TO_ALL:
         out, into = blocks[:ranks], blocks[ranks:]
