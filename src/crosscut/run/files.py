@@ -200,12 +200,9 @@ def shards_of_size(group: RunGroup, size_index: int) -> Iterator[Shard]:
 def _whole_array_problem(group: RunGroup, array: ArrayMetadata) -> Problem | None:
     path = chunk_path(group.path, array)
     expected = math.prod(array.chunk) * np.dtype(array.known.dtype).itemsize
-    derived = array.name in ("iterations", "repetitions_done")
-    lost = (
-        "it can be made again: --repair"
-        if derived
-        else f"the coordinate '{array.name}'; copy it from a backup"
-    )
+    lost = f"the coordinate '{array.name}'; copy it from a backup"
+    if array.name in ("iterations", "repetitions_done"):
+        lost = "it can be made again: --repair"
     try:
         with open_regular(path) as file:
             found = os.fstat(file.fileno()).st_size

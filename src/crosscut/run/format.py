@@ -289,11 +289,8 @@ def _no_run(path: Path) -> str:
     """A directory of runs (an evaluation, a demonstration) is easily taken for one of them."""
     runs = runs_in(path)
     if not runs:
-        lost = (
-            f", which these arrays of a run had; see 'crosscut fsck {path}'"
-            if any((path / name).is_dir() for name in ARRAYS)
-            else ""
-        )
+        arrays = any((path / name).is_dir() for name in ARRAYS)
+        lost = f", which these arrays of a run had; see 'crosscut fsck {path}'" if arrays else ""
         return f"{path} is no run: it has no zarr.json{lost}"
     more = f" and {len(runs) - _RUNS_NAMED} more" if len(runs) > _RUNS_NAMED else ""
     return f"{path} is no run but holds some; name one: {', '.join(map(str, runs[:_RUNS_NAMED]))}{more}"

@@ -6,18 +6,20 @@ import fcntl
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 
-from crosscut.run import recovery
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import Problem, file_problems
 from crosscut.run.folder import strangers, unfinished
 from crosscut.run.format import (
+    ARRAYS,
     FAILED,
     MEASURED,
+    SCHEMA_NAME,
+    SCHEMA_VERSION,
     SKIPPED,
     UNMEASURED,
     DamagedRun,
@@ -30,6 +32,7 @@ from crosscut.run.format import (
 STATUS_NAMES = {UNMEASURED: "unmeasured", MEASURED: "measured", FAILED: "failed", SKIPPED: "skipped"}
 _MOST_PROBLEMS = 10_000
 NOTHING_LOST = "nothing is lost"
+ROOT_LOST = "pattern, job and hosts are lost"
 AGAIN = "they are measured again after 'crosscut fsck --repair' by 'crosscut run --resume'"
 
 
@@ -70,7 +73,7 @@ def is_being_written(path: Path) -> bool:
 
 def check(path: Path) -> Report:
     """Reads all of a run; UsageError where there is none, everything else is in the report."""
-    if recovery.has_lost_root(path):
+    if has_lost_root(path):
         return Report(path, "unknown", (_lost_root(path),), (), {})
     try:
         group = read_group(path)
@@ -100,12 +103,47 @@ def check(path: Path) -> Report:
     return Report(path, group.state, _each_once(problems), tuple(notes), cells)
 
 
+def has_lost_root(path: Path) -> bool:
+    """True for a folder with arrays of a run but without the zarr.json that makes it one."""
+    return not (path / "zarr.json").exists() and any((path / name / "zarr.json").is_file() for name in ARRAYS)
+
+
+def rebuilt(path: Path) -> Mapping[str, object]:
+    """The root's document, of what the arrays say; raises Damaged where one of them cannot be read."""
+    arrays = {
+        name: load_json(path / name / "zarr.json") for name in ARRAYS if (path / name / "zarr.json").is_file()
+    }
+    version = SCHEMA_VERSION if "phase_status" in arrays else 1
+    attributes = {
+        "schema": {"name": SCHEMA_NAME, "version": version},
+        "state": "recovered",
+        "peers": "stored" if "peer" in arrays else "implied",
+        "recovered": f"zarr.json was lost and is rebuilt from the arrays; {ROOT_LOST}",
+    }
+    named = " ".join(name for name in ("peer", "bytes", "node") if name in arrays)
+    return {
+        "zarr_format": 3,
+        "node_type": "group",
+        "attributes": attributes | ({"coordinates": named} if named else {}),
+        "consolidated_metadata": {"kind": "inline", "must_understand": False, "metadata": arrays},
+    }
+
+
+def why_not(path: Path) -> str:
+    """Why the root cannot be rebuilt; empty: it can."""
+    try:
+        rebuilt(path)
+    except DamagedRun as error:
+        return str(error)
+    return ""
+
+
 def _lost_root(path: Path) -> Problem:
-    if reason := recovery.why_not(path):
+    if reason := why_not(path):
         return Problem(
             path / "zarr.json", "is lost", f"the run cannot be read; {reason}; copy it from a backup"
         )
-    lost = f"{recovery.LOST}; --repair writes a new one, with which samples can be read"
+    lost = f"{ROOT_LOST}; --repair writes a new one, with which samples can be read"
     return Problem(path / "zarr.json", "is lost", lost)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crosscut.base import memory
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.run import fsck, recovery
+from crosscut.run import fsck
 from crosscut.run.agreement import open_size, read_repetitions_done
 from crosscut.run.files import MISSING, Shard, shards_of_size
 from crosscut.run.folder import refuse_links, unfinished
@@ -28,7 +28,7 @@ def repair(path: Path) -> list[str]:
     if path.is_dir():
         refuse_links(path)
     try:
-        restored = recovery.restore(path) if recovery.has_lost_root(path) else []
+        restored = _restore_root(path) if fsck.has_lost_root(path) else []
         group = read_group(path)
         kept = [*restored, *_remove_unfinished(group), *_write_metadata(group), *_write_counts(group)]
         sizes = range(group.status.extent("size"))
@@ -37,6 +37,11 @@ def repair(path: Path) -> list[str]:
         return [*kept, *lost, *(_reopen(group) if lost else [])]
     except OSError as error:
         raise CrosscutError(f"cannot repair {error.filename or path}: {error.strerror}") from error
+
+
+def _restore_root(path: Path) -> list[str]:
+    store_json(path / "zarr.json", fsck.rebuilt(path))
+    return [f"wrote {path / 'zarr.json'} from the arrays' own metadata; {fsck.ROOT_LOST}"]
 
 
 def _remove_unfinished(group: RunGroup) -> Iterator[str]:
