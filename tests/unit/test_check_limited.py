@@ -17,7 +17,6 @@ from crosscut.analysis.compare.promises import verdicts as judge_all
 from crosscut.cli.check import status
 from crosscut.reports import junit, protocol, redaction
 from crosscut.reports.json import check as json_check
-from crosscut.reports.json import verdicts
 from crosscut.reports.terminal import check as terminal_check
 from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.reports.words import check_cautions
@@ -147,4 +146,4 @@ def test_verdicts_read_back_from_json_keep_what_was_left_out(tmp_path):
     promised, checked = judged(90, busy([2, 2]))
     file = tmp_path / "verdicts.json"
     file.write_text(json.dumps(json_check.document(promised, checked.judged, NAMES)))
-    assert verdicts.read(file, 8)[1][0].left_out == checked.judged[0].left_out != ""
+    assert json_check.read(file, 8)[1][0].left_out == checked.judged[0].left_out != ""

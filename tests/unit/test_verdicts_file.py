@@ -15,7 +15,7 @@ from crosscut.analysis.findings import of_run
 from crosscut.base.errors import UsageError
 from crosscut.reports.html import write
 from crosscut.reports.json import check as json_check
-from crosscut.reports.json import verdicts as verdicts_file
+from crosscut.reports.json import check as verdicts_file
 from crosscut.reports.view import View
 from crosscut.reports.words import check as words_check
 

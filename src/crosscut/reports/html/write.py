@@ -11,13 +11,12 @@ from crosscut.analysis.compare.promises import PromiseVerdict
 from crosscut.analysis.compare.spec import Spec
 from crosscut.analysis.compare.spec import read as read_spec
 from crosscut.analysis.findings import of_run
-from crosscut.base import whole_file
-from crosscut.base.errors import CrosscutError, UsageError, plainly
+from crosscut.base.errors import UsageError
 from crosscut.cabling.model import Cabling
-from crosscut.reports import redaction
+from crosscut.reports import charts, redaction
 from crosscut.reports.html.page import Found, render
 from crosscut.reports.html.verdicts import SpecJudgement
-from crosscut.reports.json import verdicts as verdicts_file
+from crosscut.reports.json import check as json_check
 from crosscut.reports.view import View
 
 
@@ -27,17 +26,17 @@ def judged(
     """Verdicts as they were reached; without any those of `crosscut check` on these runs."""
     found = tuple(verdicts) if verdicts is not None else promises.verdicts(spec, views).judged
     largest = max(views, key=lambda run: run.ranks)
-    seen = {
-        promise.name: next(run.path for run in views if promises.measures(run, promise))
-        for promise in spec.promises
-        if any(promises.measures(run, promise) for run in views)
-    }
+    # The first of several runs stays.
+    measuring = (
+        (one, run) for run in reversed(views) for one in spec.promises if promises.measures(run, one)
+    )
+    seen = {promise.name: run.path for promise, run in measuring}
     return SpecJudgement(spec, found, of_run.rank_names(largest), seen)
 
 
 def _judgement(views: Sequence[View], spec: Path | None, verdicts: Path | None) -> SpecJudgement | None:
     if verdicts is not None:
-        promised, found = verdicts_file.read(verdicts, max(view.ranks for view in views))
+        promised, found = json_check.read(verdicts, max(view.ranks for view in views))
         return judged(promised, views, found)
     return judged(read_spec(spec), views) if spec is not None else None
 
@@ -96,8 +95,5 @@ def write(
     page = render(
         shown.views, size_bytes=size_bytes, found=shown.found, cabling=cabling, judgement=shown.judgement
     )
-    try:
-        # A lone surrogate (of a file name that is no UTF-8) has no place in a page.
-        whole_file.write(out, page.encode("utf-8", "replace"))
-    except OSError as error:
-        raise CrosscutError(f"{out}: cannot be written: {plainly(error)}") from error
+    # A lone surrogate (of a file name that is no UTF-8) has no place in a page.
+    charts.write(out, page.encode("utf-8", "replace"))

@@ -1,19 +1,26 @@
-"""Verdicts as JSON: `crosscut check --json`."""
+"""Verdicts as JSON: `crosscut check --json`; read again, whoever wrote the file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from crosscut.analysis.compare.promises import PromiseVerdict
-from crosscut.analysis.compare.spec import Spec
+from crosscut.analysis.compare.spec import PromiseKind, Spec
 from crosscut.analysis.figures.cautions import Caution
-from crosscut.base.records import finite
+from crosscut.base import records
+from crosscut.base.errors import UsageError, plainly
 from crosscut.reports.words import check as words_check
 
 # Labels are for programs: a route's two ranks; a node's ranks, -1 behind them where it receives; a phase's
 # number, negated; nothing of what is one figure for all.
 SCHEMA = {"name": "crosscut-check", "version": 1}
+LARGEST_FILE_BYTES = 1 << 28
+_MOST = 1 << 53
+_LABEL_RANKS = {PromiseKind.ROUTE: 2, PromiseKind.LATENCY: 2}
 
 
 def document(
@@ -49,12 +56,90 @@ def _promise(one: PromiseVerdict, names: Sequence[str]) -> dict[str, Any]:
         "doubt": one.doubt,
         "repetitions": one.repetitions,
         "quantities": one.quantities,
-        "worst": finite(one.worst),
+        "worst": records.finite(one.worst),
         "worst_is": words_check.label(promise, one.worst_label, names) if not one.reason else None,
         "worst_label": list(one.worst_label),
-        "middle": finite(one.middle),
+        "middle": records.finite(one.middle),
         "broken": [words_check.label(promise, of, names) for of in one.broken],
         "broken_labels": [list(of) for of in one.broken],
         "reason": one.reason or None,
         "left_out": one.left_out or None,
     }
+
+
+def read(path: Path, ranks: int) -> tuple[Spec, tuple[PromiseVerdict, ...]]:
+    """`ranks`: of the largest of the runs that it is shown with."""
+    try:
+        if path.stat().st_size > LARGEST_FILE_BYTES:
+            raise UsageError(f"{path}: more than 256 MiB are no verdicts")
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: {plainly(error)}") from error
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{path}: no verdicts of {SCHEMA['name']}, version {SCHEMA['version']}; crosscut check --json "
+            "writes them"
+        )
+    try:
+        top = records.parse(document, _VerdictsDocument)
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from error
+    if not top.promises:
+        raise UsageError(f"{path}: promises: there is none")
+    if not 0 < top.error_rate < 0.5:
+        raise UsageError(f"{path}: error_rate: {top.error_rate:g}: it should be between 0 and 0.5")
+    found = tuple(_judged(entry, f"{path}: promise {at}", ranks) for at, entry in enumerate(top.promises, 1))
+    return Spec(
+        title=top.title, error_rate=top.error_rate, promises=tuple(one.promise for one in found), path=path
+    ), found
+
+
+@dataclass(frozen=True)
+class _VerdictsDocument:
+    title: str
+    error_rate: float
+    promises: list[dict[str, Any]]
+
+
+def _judged(entry: Mapping[str, Any], where: str, ranks: int) -> PromiseVerdict:
+    """The promise and its verdict are members of one object."""
+    try:
+        names = {"said": entry["promised"], "broken": entry["broken_labels"]}
+        one = records.parse({**entry, **names, "promise": {**entry, **names}}, PromiseVerdict)
+    except (KeyError, ValueError) as error:
+        raise UsageError(f"{where}: {plainly(error)}") from error
+    promise = one.promise
+    for name, value, fits in (
+        ("bound", promise.bound, promise.bound > 0),
+        ("of_the_time", promise.of_the_time, 0 < promise.of_the_time < 1),
+        ("doubt", one.doubt, 0 <= one.doubt <= 1),
+        ("size_bytes", promise.size_bytes, 1 <= promise.size_bytes < _MOST),
+        ("repetitions", one.repetitions, 0 <= one.repetitions < _MOST),
+        ("quantities", one.quantities, 0 <= one.quantities < _MOST),
+    ):
+        if not fits:
+            raise UsageError(f"{where}: {name}: {str(value)[:40]}: it cannot be")
+    for label in one.broken:
+        _check_label(f"{where}: broken_labels", label, promise.kind, ranks)
+    if one.worst_label or not one.reason:
+        _check_label(f"{where}: worst_label", one.worst_label, promise.kind, ranks)
+    return one
+
+
+def _check_label(where: str, label: tuple[int, ...], kind: PromiseKind, ranks: int) -> None:
+    """UsageError where it does not name ranks that the runs have."""
+    if kind is PromiseKind.SPREAD:
+        fits = label == ()
+    elif kind in (PromiseKind.BISECTION, PromiseKind.PHASE):
+        fits = len(label) == 1 and label[0] <= 0
+    else:
+        inner = label[:-1] if kind is PromiseKind.NODE and label[-1:] == (-1,) else label
+        fits = len(inner) == _LABEL_RANKS.get(kind, max(len(inner), 1))
+        fits = fits and all(rank >= 0 for rank in inner)
+        if fits and max(inner) >= ranks:
+            raise UsageError(
+                f"{where}: it tells of rank {max(inner)}, and the runs have {ranks} ranks: name the "
+                "runs that were judged"
+            )
+    if not fits:
+        raise UsageError(f"{where}: {label!r:.80}: it should be a list of ranks, as crosscut check writes it")
