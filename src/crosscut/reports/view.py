@@ -92,6 +92,12 @@ class View(Run):
         return self.reading.shape
 
     @property
+    def by_formula(self) -> bool:
+        """True where a phase's rate is by the pattern's formula: a rank's own says nothing where ranks take
+        turns, and not what was asked where they share a trunk."""
+        return text(self.attributes, "pattern", "formula_per") == "phase"
+
+    @property
     def state(self) -> str:
         return text(self.attributes, "state") or "unknown"
 
@@ -123,10 +129,8 @@ class View(Run):
 
     def labels(self, samples: Samples) -> list[str]:
         """A label for every phase: the pattern's own, else its number."""
-        return [
-            self.phase_labels[index] if index < len(self.phase_labels) else f"phase {number_}"
-            for index, number_ in enumerate(samples.phase)
-        ]
+        own = self.phase_labels[: len(samples.phase)]
+        return own + [f"phase {phase}" for phase in samples.phase[len(own) :]]
 
     def phase_name(self, samples: Samples, index: int) -> str:
         """`phase 12 (stride 3)`"""

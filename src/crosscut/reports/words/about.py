@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -37,36 +38,23 @@ def where(view: View) -> str:
     counts = np.bincount(view.rank_nodes, minlength=len(view.nodes))
     if len(view.nodes) == 1:
         return f"{place}: {view.nodes[0]}{unlike_plain(view)}"
-    shares = set(counts.tolist())
-    each = (
-        f"{units.count(int(counts[0]), 'rank')} on each"
-        if len(shares) == 1
-        else f"{min(shares)} to {max(shares)} ranks on each"
-    )
+    least, most = int(counts.min()), int(counts.max())
+    each = f"{units.count(least, 'rank')} on each" if least == most else f"{least} to {most} ranks on each"
     return (
         f"{place}: {len(view.nodes)} nodes ({view.nodes[0]} … {view.nodes[-1]}), {each}{unlike_plain(view)}"
     )
 
 
 def unlike_plain(view: View) -> str:
-    """What carried a lab, and how slowly, if it is not the plain default."""
-    return carried(view) + dilated(view)
-
-
-def carried(view: View) -> str:
-    """`, carried by crosscut-switch (forwarding=cut)`, or by the kernel's with settings of its own."""
-    if not is_emulated(view.attributes):
-        return ""
-    words = switch_words.clause(text(view.attributes, "lab", "switch"))
-    return f", {words}" if words else ""
-
-
-def dilated(view: View) -> str:
-    """`; in slow motion: rates × 10 are the network's`, of a lab that had them divided."""
+    """What carried a lab, if it is not the plain default, and how slowly: `, carried by crosscut-switch
+    (forwarding=cut); in slow motion: rates × 10 are the network's`."""
+    lab = is_emulated(view.attributes)
+    carried = switch_words.clause(text(view.attributes, "lab", "switch")) if lab else ""
     times = number(view.attributes, "lab", "dilation")
-    if not math.isfinite(times) or times in (0, 1):
-        return ""
-    return f"; in slow motion: rates × {times:g} are the network's"
+    slowly = math.isfinite(times) and times not in (0, 1)
+    return (f", {carried}" if carried else "") + (
+        f"; in slow motion: rates × {times:g} are the network's" if slowly else ""
+    )
 
 
 def when(view: View) -> str:
@@ -75,13 +63,7 @@ def when(view: View) -> str:
     start = start.removesuffix("+00:00")
     elapsed = view.elapsed_seconds()
     # Both ends are recorded in whole seconds.
-    took = (
-        f", took {units.duration(elapsed)}"
-        if elapsed >= 1
-        else ", took less than 1 s"
-        if elapsed >= 0
-        else ""
-    )
+    took = f", took {units.duration(elapsed) if elapsed >= 1 else 'less than 1 s'}" if elapsed >= 0 else ""
     return f"{start} UTC{took}" if start else "?"
 
 
@@ -131,23 +113,21 @@ def how(view: View) -> list[str]:
 
 
 def _how_simulated(view: View) -> list[str]:
-    if text(view.attributes, "backend", "parameters", "engine") == "smpi":
-        return [
-            "computed, not measured: MPI processes under SimGrid's SMPI, on the network's file",
-            "SimGrid's sharing",
-            "virtual clock",
-            text(view.attributes, "cadence"),
-        ]
-    knee = text(view.attributes, "backend", "parameters", "knee") or "0"
-    scale = text(view.attributes, "backend", "parameters", "knee-scale") or "1"
-    spread = text(view.attributes, "backend", "parameters", "share-spread") or "0"
-    contention = [
-        *([] if knee == "0" else [f"contention: soft knee, p = {knee}, scale {scale}"]),
-        *([] if spread == "0" else [f"shares vary by {100 * float(spread):.3g} % (their deviation)"]),
-    ]
+    given = partial(text, view.attributes, "backend", "parameters")
+    if given("engine") == "smpi":
+        told = ["MPI processes under SimGrid's SMPI, on the network's file", "SimGrid's sharing"]
+    else:
+        knee, spread = given("knee") or "0", given("share-spread") or "0"
+        told = ["max-min shares of the capacities that the network's file names"]
+        if knee != "0":
+            told.append(f"contention: soft knee, p = {knee}, scale {given('knee-scale') or '1'}")
+        if spread != "0":
+            told.append(f"shares vary by {100 * float(spread):.3g} % (their deviation)")
+        if len(told) == 1:
+            told.append("no model of contention")
     return [
-        "computed, not measured: max-min shares of the capacities that the network's file names",
-        *(contention or ["no model of contention"]),
+        f"computed, not measured: {told[0]}",
+        *told[1:],
         "virtual clock",
         text(view.attributes, "cadence"),
     ]
@@ -192,11 +172,8 @@ def beware(view: View, shown: list[Samples]) -> list[Caution]:
     if costly := costs.far_off(view, costs.effort_of(view)):
         found.append(Caution(CautionKind.PROCESSOR_TIME, costly, costs.ADVICE))
     if text(view.attributes, "backend", "name") == "null":
-        found.append(
-            Caution(
-                CautionKind.NOTHING_MOVED, "the backend null moves nothing: these are crosscut's own costs"
-            )
-        )
+        own = "the backend null moves nothing: these are crosscut's own costs"
+        found.append(Caution(CautionKind.NOTHING_MOVED, own))
     return found
 
 

@@ -90,6 +90,12 @@ def chance(one: PromiseVerdict) -> str:
     return f"{one.doubt:.1g}" if one.doubt >= 1e-12 else "< 1e-12"
 
 
+def at_most(one: PromiseVerdict) -> str:
+    """`≤ 0.003`; empty where nothing is decided."""
+    said = chance(one)
+    return said if said.startswith("<") or not said else f"≤ {said}"
+
+
 def left_out(one: PromiseVerdict) -> str:
     """What was not looked at, unless the verdict's reason says so."""
     return f"{one.left_out}, which are left out" if one.left_out and not one.reason else ""
@@ -106,6 +112,5 @@ def undecided(one: PromiseVerdict) -> str:
         return ""
     return (
         f"after {units.count(one.repetitions, 'repetition')} the measurement lies too near the bound, or "
-        "there are too few: "
-        f"measure longer"
+        "there are too few: measure longer"
     )

@@ -72,11 +72,11 @@ def _of_end(one: Effort, moved: np.ndarray[tuple[int], np.dtype[np.float64]]) ->
 
 def together(views: Sequence[View]) -> Parts | None:
     """Parameters by the first ping-pong and stream between the same nodes; None if one is missing."""
-    bouncing = next((view for view in views if view.shape is Shape.SWEEP and mode(view) == "pingpong"), None)
-    streaming = next((view for view in views if view.shape is Shape.SWEEP and mode(view) == "stream"), None)
+    first_of = {mode(view): view for view in reversed(views) if view.shape is Shape.SWEEP}
+    bouncing, streaming = first_of.get("pingpong"), first_of.get("stream")
     if bouncing is None or streaming is None or bouncing.nodes != streaming.nodes:
         return None
-    round_trip, stream = _sweep(bouncing), _sweep(streaming)
+    round_trip, stream = (sweep(view.measured()) for view in (bouncing, streaming))
     model = loggp.loggp(round_trip.size_bytes, round_trip.seconds.median)
     smallest = stream.latency_index()
     size = stream.size_bytes[smallest]
@@ -89,10 +89,6 @@ def together(views: Sequence[View]) -> Parts | None:
     # Each end of a stream only sends, or only receives.
     send, receive = overhead(streaming)
     return loggp.parts(model.short_seconds if model else half, gap, send, receive)
-
-
-def _sweep(view: View) -> Sweep:
-    return sweep(view.measured())
 
 
 def sentence(found: Parts) -> str:

@@ -14,7 +14,7 @@ from crosscut.analysis.figures.slowdown import conditions, slowdowns
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
-from crosscut.reports.view import View, text
+from crosscut.reports.view import View
 from crosscut.reports.words import figures
 from crosscut.run.shape import Shape
 
@@ -39,11 +39,11 @@ def _loaded(_view: View, measured: list[Samples]) -> list[str]:
     _, seconds = messages(measured)
     if len(seconds) == 0:
         return ["no message was measured"]
-    median, p99, longest = np.median(seconds), np.percentile(seconds, 99), seconds.max()
+    parts = np.median(seconds), np.percentile(seconds, 99), seconds.max()
+    median, p99, longest = (units.seconds(float(part)) for part in parts)
     return [
-        f"half round trip of {units.count(len(seconds), 'message')} under load: "
-        f"median {units.seconds(float(median))}, 99th percentile {units.seconds(float(p99))}, "
-        f"longest {units.seconds(float(longest))}"
+        f"half round trip of {units.count(len(seconds), 'message')} under load: median {median}, "
+        f"99th percentile {p99}, longest {longest}"
     ]
 
 
@@ -63,7 +63,7 @@ def _victims(view: View, measured: list[Samples]) -> list[str]:
 
 def _dense(view: View, measured: list[Samples]) -> list[str]:
     samples = max(measured, key=lambda samples: samples.size_bytes)
-    rates = summary.formula_rates(samples) if _of_phase(view) else summary.phase_rates(samples)
+    rates = summary.formula_rates(samples) if view.by_formula else summary.phase_rates(samples)
     return _of_dense(view, samples, rates, summary.routes(samples))
 
 
@@ -71,16 +71,11 @@ def of_digest(view: View, found: Digest) -> list[str]:
     """`figures_of`, where what figures by phase need is there already."""
     if not found.phases.of_phases and not view.shape.by_phase:
         return figures_of(view)
-    return _of_dense(view, found.phases, found.formula if _of_phase(view) else found.rates, found.routes)
-
-
-def _of_phase(view: View) -> bool:
-    # A rank's own rate says nothing where ranks take turns, and not what was asked where they share a trunk.
-    return text(view.attributes, "pattern", "formula_per") == "phase"
+    return _of_dense(view, found.phases, found.formula if view.by_formula else found.rates, found.routes)
 
 
 def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> list[str]:
-    what = "by the pattern's formula" if _of_phase(view) else "per rank and direction"
+    what = "by the pattern's formula" if view.by_formula else "per rank and direction"
     worst, route = figures.extreme(rates), figures.extreme(routes.rates)
     size, middle = units.size(samples.size_bytes), figures.in_the_middle(rates)
     if worst is None or middle is None:
@@ -90,9 +85,8 @@ def _of_dense(view: View, samples: Samples, rates: Medians, routes: Routes) -> l
     if len(rates.median) == 1:
         lines = [f"{size}: {slowest.split(',')[0]} {what}"]
     if route is not None and len(routes.source) > 1:
-        names = (
-            f"{view.rank_name(int(routes.source[route]))} → {view.rank_name(int(routes.destination[route]))}"
-        )
+        ends = routes.source[route], routes.destination[route]
+        names = " → ".join(view.rank_name(int(rank)) for rank in ends)
         median = units.rate(figures.middle(routes.rates))
         lines.append(f"median route {median}; slowest {figures.at(routes.rates, route).rate()}, {names}")
     return lines
