@@ -83,9 +83,7 @@ def _table(judged: Sequence[PromiseVerdict], names: Sequence[str]) -> Markup:
                 *(element("p", tight(said), class_="small") for said in words_check.notes(one, names)),
             ),
             element("td", _SIGNS[one.verdict], class_=f"verdict {one.verdict.value}"),
-            element(
-                "td", f"≤ {words_check.chance(one)}".replace("≤ <", "<") if words_check.chance(one) else "–"
-            ),
+            element("td", words_check.at_most(one) or "–"),
         )
         for one in judged
     ]
@@ -109,14 +107,12 @@ def _conditions(runs: Sequence[Run], *, redact: bool) -> Markup:
         return element("p", "Nothing.", class_="small")
     first, last = runs[0].attributes, runs[-1].attributes
     nodes = {name for run in runs for name in run.node_names}
+    ranks = units.count(max(run.ranks for run in runs), "rank")
     patterns = dict.fromkeys(text_of(run.attributes, "pattern", "name") for run in runs)
     facts = [
         ("Time", f"{text_of(first, 'start')} to {text_of(last, 'end')}"),
         ("Runs", f"{units.count(len(runs), 'run')} of {', '.join(patterns)}"),
-        (
-            "Ranks",
-            f"{units.count(max(run.ranks for run in runs), 'rank')} on {units.count(len(nodes), 'node')}",
-        ),
+        ("Ranks", f"{ranks} on {units.count(len(nodes), 'node')}"),
         ("Over", ", ".join(filter(None, (text_of(first, "backend", "name"), text_of(first, "place"))))),
         ("Cadence", text_of(first, "cadence")),
         ("Planted", "; ".join(check_cautions.planted(runs))),

@@ -33,6 +33,7 @@ def cautions(found: Sequence[Caution]) -> Markup:
 
 
 def section(view: View) -> Markup:
+    command = shlex.join(map(str, items(view.attributes, "command_line")))
     rows: list[tuple[str, Child]] = [
         ("measured", about.what(view)),
         ("where", about.where(view)),
@@ -44,7 +45,7 @@ def section(view: View) -> Markup:
         ("backend", _parameters(view)),
         ("TCP", _tcp(view)),
         ("crosscut", text(view.attributes, "crosscut")),
-        ("command", element("code", command) if (command := _command(view)) else ""),
+        ("command", element("code", command) if command else ""),
         ("run", element("code", str(view.path))),
     ]
     shown = [join(element("dt", name), element("dd", value)) for name, value in rows if value]
@@ -71,10 +72,6 @@ def _tcp(view: View) -> str:
     if not isinstance(settings, dict):
         return ""
     return ", ".join(f"{key} {' '.join(str(value).split())}" for key, value in settings.items())
-
-
-def _command(view: View) -> str:
-    return shlex.join(str(word) for word in items(view.attributes, "command_line"))
 
 
 def _nodes(view: View) -> Markup:

@@ -123,11 +123,14 @@ def _chapter(
     shown = chosen(view.path, digests, size_bytes)
     assert shown is not None
     series = RunAtSize(label, view, shown)
-    found = _sought(series) if given is None else given
+    index = view.sizes_bytes.index(shown.size_bytes)
+    found = Found(*find.look(view, index, shown.routes)) if given is None else given
     if cabling is not None:
         found = Found(*cable_names.named(found.findings, found.structure, cabling))
     told = story.told(found.findings, series, of_digest(view, series.digest))
     pictures = verdicts.marked(run_pictures.pictures(series, name, found.structure), promises, series)
+    # Cautions of victims look at single samples; such runs are small.
+    looked_at = view.measured() if view.shape is Shape.VICTIMS else [digest.phases for digest in digests]
     if (by_way := costs.latency_by_hops(view)) is not None:
         told.append(Told(f"{capital(costs.hops_sentence(by_way))}.", ("hops",)))
         pictures.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
@@ -135,7 +138,7 @@ def _chapter(
         series=series,
         digests=digests,
         told=told,
-        cautions=_cautions(view, digests),
+        cautions=about.beware(view, looked_at),
         pictures=pictures,
         choice=_choice(series, digests, name, found.structure, promises),
     )
@@ -174,26 +177,6 @@ def _choices_together(chapters: Sequence[Chapter]) -> list[SizeChoice]:
     return [sizes.choice("together", chosen.pop(), common, 1, draw)]
 
 
-def _sought(series: RunAtSize) -> Found:
-    """What the run itself tells."""
-    view = series.view
-    index = view.sizes_bytes.index(series.digest.size_bytes)
-    return Found(*find.look(view, index, series.digest.routes))
-
-
-def _cautions(view: View, digests: Sequence[Digest]) -> list[Caution]:
-    # Cautions of victims look at single samples; such runs are small.
-    if view.shape is Shape.VICTIMS:
-        return about.beware(view, view.measured())
-    return about.beware(view, [digest.phases for digest in digests])
-
-
-def _title(chapters: Sequence[Chapter]) -> str:
-    if len(chapters) == 1:
-        return f"{chapters[0].series.name} · crosscut"
-    return f"{units.count(len(chapters), 'run')} side by side · crosscut"
-
-
 def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Markup:
     """Verdicts, where anything was promised, then what else is the case: of one run its findings (without
     verdicts the first heads the page), of several a line each."""
@@ -207,7 +190,7 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         head, told = tight(alone.told[0].text), alone.told[1:]
         lead = [story.doubt(alone.told[0])]
     else:
-        head, told, lead = f"{units.count(len(chapters), 'run')} side by side", (), ()
+        head, told, lead = _several(chapters), (), ()
     return element(
         "header",
         _kicker(alone.view) if alone else element("p", "crosscut report", class_="kicker"),
@@ -216,6 +199,11 @@ def _opening(chapters: Sequence[Chapter], judgement: SpecJudgement | None) -> Ma
         story.section(told, alone.pictures) if alone else _each_by_name(chapters),
         method.cautions(alone.cautions) if alone else None,
     )
+
+
+def _several(chapters: Sequence[Chapter]) -> str:
+    """`3 runs side by side`; empty where there is one."""
+    return f"{units.count(len(chapters), 'run')} side by side" if len(chapters) > 1 else ""
 
 
 def _kicker(view: View) -> Markup:
@@ -296,7 +284,7 @@ def _tables(chapter: Chapter) -> list[Markup]:
     if view.shape is Shape.SWEEP:
         parts.append(tables.of_sweep(sweep(view.measured())))
     elif len(chapter.digests) > 1:
-        parts.append(tables.by_size(chapter.digests, formula=chapter.series.by_formula))
+        parts.append(tables.by_size(chapter.digests, formula=view.by_formula))
     parts += [tables.slowest_routes(chapter.series), tables.phases(chapter.series)]
     return [*parts, tables.effort(view)]
 
@@ -325,7 +313,8 @@ def _document(
         element("script", data(shown), type="application/json", id="report-data"),
         scripts,
     )
-    return document(_title(chapters), page, policy=policy, style=assets.read("page.css"), more=more)
+    title = _several(chapters) or chapters[0].series.name
+    return document(f"{title} · crosscut", page, policy=policy, style=assets.read("page.css"), more=more)
 
 
 def _bar(chapters: Sequence[Chapter], *, beside: bool) -> Markup:

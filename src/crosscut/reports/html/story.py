@@ -33,31 +33,23 @@ class Told:
 
 def told(found: Sequence[Finding], one: RunAtSize, sentences: Sequence[str]) -> list[Told]:
     """What warns first; then the shape of the phases and what explains it; then the terminal's sentences."""
-    warnings = [_of_finding(finding) for finding in found if finding.kind.warns]
-    explained = [_of_finding(finding) for finding in found if finding.kind.sort is Sort.DESIGN]
-    nothing = [_of_finding(finding) for finding in found if finding.kind.sort is Sort.NOTHING]
+    of_kind = [(finding.kind, _of_finding(finding)) for finding in found]
     shape = _shape(one)
     proofs = ("phases", "sweep-rate", "cloud", "victims-0", "streams")
     return [
-        *warnings,
+        *(said for kind, said in of_kind if kind.warns),
         *([Told(shape, ("phases",))] if shape else []),
-        *explained,
+        *(said for kind, said in of_kind if kind.sort is Sort.DESIGN),
         *(
             Told(_sentence(words), ("routes",) if words.startswith("median route") else proofs)
             for words in sentences
         ),
-        *nothing,
+        *(said for kind, said in of_kind if kind.sort is Sort.NOTHING),
     ]
 
 
-def _of_finding(finding: Finding) -> Told:
-    return Told(
-        _sentence(finding.what),
-        finding.kind.proofs,
-        finding.advice,
-        _doubt(finding),
-        finding.kind.warns,
-    )
+def _of_finding(of: Finding) -> Told:
+    return Told(_sentence(of.what), of.kind.proofs, of.advice, _doubt(of), of.kind.warns)
 
 
 def _doubt(finding: Finding) -> str:
@@ -82,11 +74,11 @@ def _shape(one: RunAtSize) -> str:
     rates = one.digest.rates
     count = int(np.isfinite(rates.median).sum())
     worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
-    if one.by_formula or not one.view.shape.by_phase or count < 2 or worst is None or best is None:
+    if one.view.by_formula or not one.view.shape.by_phase or count < 2 or worst is None or best is None:
         return ""
     slowest, fastest = figures.at(rates, worst), figures.at(rates, best)
+    share = units.percent(slowest.median / fastest.median)
     if slowest.median >= ALIKE * fastest.median:
-        share = units.percent(slowest.median / fastest.median)
         return (
             f"All {count:,} phases run alike: the slowest reaches {share} of the fastest, {fastest.rate()}."
         )
@@ -99,7 +91,6 @@ def _shape(one: RunAtSize) -> str:
             f"No phase can be told from the others: they differ ({against}), but by less than their "
             "95 % intervals leave open."
         )
-    share = units.percent(slowest.median / fastest.median)
     return (
         f"The network falls short in {short:,} of {units.count(count, 'phase')}: down to {share} of the "
         f"fastest, {against}, in {one.view.phase_name(one.samples, worst)}."

@@ -9,7 +9,6 @@ import numpy as np
 
 from crosscut.analysis.figures.digest import Digest
 from crosscut.analysis.figures.pingpong import Sweep
-from crosscut.analysis.stats.intervals import Medians
 from crosscut.base import units
 from crosscut.reports.html.markup import Markup, join, table
 from crosscut.reports.html.pictures.picture import RunAtSize
@@ -76,7 +75,7 @@ def phases(one: RunAtSize) -> Markup:
     if len(there) > MOST_PHASES:
         shown = there[np.argsort(rates.median[there], kind="stable")][:MOST_PHASES]
         caption += f": the slowest {MOST_PHASES} of {len(there):,}; the picture's CSV has them all"
-    unit = units.rate_unit(_middle(rates))
+    unit = units.rate_unit(figures.middle(rates))
     rows = []
     for index in shown:
         figure = figures.at(rates, int(index))
@@ -93,11 +92,6 @@ def phases(one: RunAtSize) -> Markup:
         "repetitions",
     )  # fmt: skip
     return table(head, rows, words=frozenset({0}), caption=caption)
-
-
-def _middle(rates: Medians) -> float:
-    middle = figures.middle(rates)
-    return middle if math.isfinite(middle) else 1.0
 
 
 def effort(view: View) -> Markup:

@@ -68,17 +68,16 @@ def _entry(
     one: PromiseVerdict, judgement: SpecJudgement, pictures: Mapping[Path, Sequence[Picture]]
 ) -> Markup:
     promise, names = one.promise, judgement.names
+    measured = one.reason or f"measured {words_check.measured(one, names)}"
     said = words_check.notes(one, names)
-    if chance := words_check.chance(one):
-        said.append(
-            f"wrong by chance: {chance}" if chance.startswith("<") else f"wrong by chance: ≤ {chance}"
-        )
+    if chance := words_check.at_most(one):
+        said.append(f"wrong by chance: {chance}")
     there = pictures.get(judgement.measured_by.get(promise.name, Path()), ())
     return element(
         "li",
         element(
             "p", element("span", _SIGNS[one.verdict], class_="verdict"), " ", element("strong", promise.name),
-            tight(f": promised {promise.said}; {_measured(one, names)}."),
+            tight(f": promised {promise.said}; {measured}."),
         ),
         element("p", tight(words_check.what(promise)), class_="doubt"),
         element("p", tight(" · ".join(said)), class_="doubt") if said else None,
@@ -87,18 +86,14 @@ def _entry(
     )  # fmt: skip
 
 
-def _measured(one: PromiseVerdict, names: Sequence[str]) -> str:
-    return one.reason or f"measured {words_check.measured(one, names)}"
-
-
 def _links(promise: Promise, pictures: Sequence[Picture]) -> Markup | None:
-    proofs = [
-        picture for ending in _PROOFS[promise.kind] for picture in pictures if _ending(picture) == ending
+    links = [
+        (link(picture, data_size=str(promise.size_bytes)), " ")
+        for ending in _PROOFS[promise.kind]
+        for picture in pictures
+        if _ending(picture) == ending
     ]
-    if not proofs:
-        return None
-    links = [link(proof, data_size=str(promise.size_bytes)) for proof in proofs]
-    return element("p", [part for one in links for part in (one, " ")])
+    return element("p", *links) if links else None
 
 
 def _ending(picture: Picture) -> str:
@@ -120,19 +115,15 @@ def _marked(picture: Picture, promises: Sequence[Promise], one: RunAtSize) -> Pi
         if promise.kind in kinds and (picture.kind == "sweep" or promise.size_bytes == one.digest.size_bytes)
     ]
     # Rates of phases by a pattern's own formula are no rates of a rank, which is what is promised.
-    if not lines or (one.by_formula and "phase" in ending):
+    if not lines or (one.view.by_formula and "phase" in ending):
         return picture
     more = dict(picture.more)
     more["bounds"] = [{"label": promise.name, "value": promise.bound} for promise in lines]
-    outside = []
-    if picture.kind == "histogram":
-        outside = [promise for promise in lines if not _widened(more, promise.bound)]
-    words = [
-        f"Dashed: what was promised, {promise.said} ({promise.name})."
-        if promise not in outside
-        else f"Promised, beyond the picture's edge: {promise.said} ({promise.name})."
-        for promise in lines
-    ]
+    words = []
+    for promise in lines:
+        inside = picture.kind != "histogram" or _widened(more, promise.bound)
+        told = "Dashed: what was promised," if inside else "Promised, beyond the picture's edge:"
+        words.append(f"{told} {promise.said} ({promise.name}).")
     return replace(picture, more=more, caption="\n".join([picture.caption, *words]))
 
 

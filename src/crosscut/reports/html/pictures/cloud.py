@@ -21,12 +21,10 @@ def picture(sizes: Floats, seconds: Floats, name: str) -> Picture | None:
     sizes, seconds = _measured(sizes, seconds)
     if len(seconds) == 0:
         return None
-    p99 = float(np.percentile(seconds, 99))
-    caption = (
-        f"{units.count(len(seconds), 'message')}: half of them within "
-        f"{units.seconds(float(np.median(seconds)))}, "
-        f"99 % within {units.seconds(p99)}, the longest {units.seconds(float(seconds.max()))}."
-    )
+    parts = np.median(seconds), np.percentile(seconds, 99), seconds.max()
+    half, nearly_all, longest = (units.seconds(float(part)) for part in parts)
+    said = f"half of them within {half}, 99 % within {nearly_all}, the longest {longest}."
+    caption = f"{units.count(len(seconds), 'message')}: {said}"
     columns: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]
     if len(seconds) <= MOST_POINTS:
         columns = {"size_bytes": sizes, "seconds": seconds}

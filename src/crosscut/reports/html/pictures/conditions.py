@@ -29,15 +29,12 @@ def of_streams(one: RunAtSize, name: str) -> Picture | None:
     caption = f"Together {units.rate(float(rates.median[best]))} at most ({labels[best]})."
     if np.isfinite(slow).any():
         uneven = int(np.nanargmin(slow / fast))
-        even = slow[uneven] >= 0.98 * fast[uneven]
+        least, each, most = (units.rate(float(row[uneven])) for row in (slow, middle, fast))
         caption += (
-            f" Evenly shared: about {units.rate(float(middle[uneven]))} each."
-            if even
-            else (
-                f" Most unevenly shared in {labels[there[uneven]]}: "
-                f"{units.rate(float(slow[uneven]))} for the slowest, "
-                f"{units.rate(float(fast[uneven]))} for the fastest."
-            )
+            f" Evenly shared: about {each} each."
+            if slow[uneven] >= 0.98 * fast[uneven]
+            else f" Most unevenly shared in {labels[there[uneven]]}: {least} for the slowest, {most} for the "
+            "fastest."
         )
     return Picture(
         kind="bars",

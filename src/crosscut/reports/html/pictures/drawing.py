@@ -51,9 +51,9 @@ def picture(view: View, name: str) -> Picture | None:
 
 def _links(graph: network.Graph | None) -> dict[str, list[float | int | str | None]]:
     """What each cable joins; of very many the description in the run has them."""
-    edges = graph.edges if graph is not None and len(graph.edges) <= MOST_LINKS else ()
-    if graph is None or not edges:
+    if graph is None or not 0 < len(graph.edges) <= MOST_LINKS:
         return {}
+    edges = graph.edges
     return {
         "from": [graph.vertices[edge.a].name for edge in edges],
         "to": [graph.vertices[edge.b].name for edge in edges],

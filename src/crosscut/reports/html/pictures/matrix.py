@@ -24,11 +24,10 @@ LEAST_FILLED = 0.05  # of all cells: fewer are specks, better read in the table
 
 def picture(one: RunAtSize, name: str, structure: Structure | None = None) -> Picture | None:
     routes = one.digest.routes
-    if len(routes.source) < max(FEWEST_ROUTES, LEAST_FILLED * one.view.ranks**2):
-        return None
-    if not (routes.rates.median > 0).any():
-        return None
     ranks = one.view.ranks
+    few = len(routes.source) < max(FEWEST_ROUTES, LEAST_FILLED * ranks**2)
+    if few or not (routes.rates.median > 0).any():
+        return None
     levels = LEVELS if ranks <= MANY_RANKS else LEVELS_OF_MANY
     values = np.where(routes.rates.median > 0, routes.rates.median, np.nan)
     low, high = float(np.nanmin(values)), float(np.nanmax(values))

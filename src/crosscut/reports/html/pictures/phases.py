@@ -41,10 +41,10 @@ def picture(series: Sequence[RunAtSize], name: str) -> Picture | None:
         return None
     medians = [one.rates.median for one in shown]
     log = far_apart(medians)
-    what = "by the pattern's formula" if shown[0].by_formula else "per rank and direction"
+    what = "by the pattern's formula" if shown[0].view.by_formula else "per rank and direction"
     words = {positions(one)[0] for one in shown}
     said = captions([(one.name, _caption(one)) for one in shown], log=log)
-    alone = len(shown) == 1 and not shown[0].by_formula
+    alone = len(shown) == 1 and not shown[0].view.by_formula
     if alone and np.isfinite(shown[0].digest.messages).any():
         said += "\nShaded: from the slowest to the fastest message of a phase; dotted: its median message."
     return Picture(

@@ -14,7 +14,7 @@ from crosscut.analysis.stats.intervals import Floats, Medians
 from crosscut.base import units
 from crosscut.base.spelling import capital
 from crosscut.reports.html.markup import NOTHING, Markup, element
-from crosscut.reports.view import View, text
+from crosscut.reports.view import View
 
 Column = NDArray[np.generic] | Sequence[float | int | str | None]
 
@@ -68,16 +68,8 @@ class Picture:
     """Markup of a picture that is drawn already."""
 
     def as_json(self) -> dict[str, object]:
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "title": self.title,
-            "caption": self.caption,
-            "columns": dict(self.columns),
-            "x": self.x.as_json() if self.x else None,
-            "y": self.y.as_json() if self.y else None,
-            "more": dict(self.more),
-        }
+        shown = {name: value for name, value in vars(self).items() if name != "body"}
+        return shown | {"x": self.x.as_json() if self.x else None, "y": self.y.as_json() if self.y else None}
 
 
 def link(picture: Picture, **attributes: str) -> Markup:
@@ -99,14 +91,9 @@ class RunAtSize:
         return self.digest.phases
 
     @property
-    def by_formula(self) -> bool:
-        """A rank's own rate says nothing where ranks take turns or share a trunk (words/sentences.py)."""
-        return text(self.view.attributes, "pattern", "formula_per") == "phase"
-
-    @property
     def rates(self) -> Medians:
         """[phase] rates as the pattern's reports tell them."""
-        return self.digest.formula if self.by_formula else self.digest.rates
+        return self.digest.formula if self.view.by_formula else self.digest.rates
 
 
 def laid_over(runs: Sequence[tuple[str, Mapping[str, Column]]]) -> dict[str, Column]:

@@ -30,12 +30,8 @@ Drawer = Callable[[RunAtSize, str, Structure | None], list[Picture]]
 def pictures(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
     """Pictures of one run, details at the size of `one`; `name` begins the name of each."""
     draw = _dense if one.samples.of_phases else _DRAWERS[one.view.shape]
-    found = draw(one, name, known)
-    if (drawn := structure.picture(known, f"{name}-structure")) is not None:
-        found.append(drawn)
-    if (network := drawing.picture(one.view, f"{name}-network")) is not None:
-        found.append(network)
-    return found
+    networks = structure.picture(known, f"{name}-structure"), drawing.picture(one.view, f"{name}-network")
+    return [*draw(one, name, known), *_there(*networks)]
 
 
 def details(one: RunAtSize, name: str, known: Structure | None = None) -> list[Picture]:
@@ -87,9 +83,8 @@ def _victims(one: RunAtSize, name: str, _known: Structure | None) -> list[Pictur
     for index in one.view.measured_sizes():
         samples = one.view.samples(index)
         entries = slowdown.slowdowns(slowdown.conditions(samples, one.view.labels(samples)))
-        found.append(
-            conditions.of_victims(entries, units.size(samples.size_bytes), f"{name}-victims-{index}")
-        )
+        size = units.size(samples.size_bytes)
+        found.append(conditions.of_victims(entries, size, f"{name}-victims-{index}"))
     return _there(*found)
 
 

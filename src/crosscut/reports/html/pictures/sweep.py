@@ -20,11 +20,15 @@ def pictures(sweeps: Sequence[tuple[str, Sweep]], name: str) -> list[Picture]:
     columns = laid_over([(label, _columns(found)) for label, found in shown])
     fastest = max(float(np.nanmax(found.rates.median)) for _, found in shown)
     quickest = min(float(np.nanmin(found.seconds.median)) for _, found in shown)
+    peaks = [
+        (label, f"peak rate {figures.peak(found)}; half of it from {units.size(found.half_rate_bytes())} on.")
+        for label, found in shown
+    ]
     size_axis = Axis("message size, bytes", log=True)
     return [
         Picture(
             "sweep", f"{name}-rate", "Rate by message size",
-            captions([(label, _peak(found)) for label, found in shown]),
+            captions(peaks),
             columns, size_axis, Axis("rate", units.rate_unit(fastest)), {"value": "rate"},
         ),
         Picture(
@@ -41,7 +45,3 @@ def _columns(found: Sweep) -> dict[str, Column]:
         "seconds": found.seconds.median, "seconds_low": found.seconds.low, "seconds_high": found.seconds.high,
         "rate": found.rates.median, "rate_low": found.rates.low, "rate_high": found.rates.high,
     }  # fmt: skip
-
-
-def _peak(found: Sweep) -> str:
-    return f"peak rate {figures.peak(found)}; half of it from {units.size(found.half_rate_bytes())} on."
