@@ -39,8 +39,7 @@ def render(
         screen.line(f"planted: {'; '.join(planted)}", "dim")
     screen.line(
         f"Any verdict wrong: at most {units.percent(spec.error_rate)}, whenever one stops measuring "
-        "(betting on the median, "
-        f"Ville 1939; Howard and Ramdas 2022).", "dim",
+        "(betting on the median, Ville 1939; Howard and Ramdas 2022).", "dim",
     )  # fmt: skip
 
 

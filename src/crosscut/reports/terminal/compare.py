@@ -37,16 +37,15 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
     for change in [*found.classes, *(c for c in news if c.subject.family in (Family.OUT, Family.IN))][
         : 2 * SHOWN
     ]:
-        told = change in found.changes
-        cells = [words.subject(change.subject, names)]
-        cells += [units.size(change.subject.size_bytes)] if several else []
-        cells += [
+        rows.add(
+            words.subject(change.subject, names),
+            *([units.size(change.subject.size_bytes)] if several else []),
             words.from_to(change),
             words.percent(change.shift.middle),
             words.interval(change),
             chance(change.doubt),
-        ]
-        rows.add(*cells, style=("bold yellow" if change.worse else "bold green") if told else "dim")
+            style=_style(change.worse) if change in found.changes else "dim",
+        )
     screen.console.print()
     screen.table(rows)
     for line in [*_routes(news, names), *_phases(found)]:
@@ -57,6 +56,10 @@ def render(screen: Screen, found: Comparison, asked: ComparisonSettings, names: 
     for note in found.notes:
         screen.warn(note)
     screen.line(_how(found, asked), "dim")
+
+
+def _style(worse: bool) -> str:
+    return "bold yellow" if worse else "bold green"
 
 
 def _headline(
@@ -79,7 +82,7 @@ def _headline(
         f"({words.from_to(first)}, messages of {units.size(first.subject.size_bytes)})."
     )
     said = f"{units.count(worse, 'change')} for the worse, {len(news) - worse} for the better. "
-    screen.line(said + capital(text), "bold yellow" if worse else "bold green")
+    screen.line(said + capital(text), _style(worse > 0))
 
 
 def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
@@ -93,21 +96,18 @@ def _routes(news: Sequence[Difference], names: Sequence[str]) -> list[str]:
 
 def _phases(found: Comparison) -> list[str]:
     """Phases are set by their slowest rank: many change with one node, and are told together."""
+    alike: dict[tuple[int, bool], list[Difference]] = {}
+    for change in found.changes:
+        if change.subject.family is Family.PHASE:
+            alike.setdefault((change.subject.size_bytes, not change.worse), []).append(change)
     said = []
-    for size in sorted({change.subject.size_bytes for change in found.changes}):
-        for worse in (True, False):
-            mine = [
-                c for c in found.changes
-                if c.subject.family is Family.PHASE and c.subject.size_bytes == size and c.worse is worse
-            ]  # fmt: skip
-            if mine:
-                shifts = sorted(c.shift.middle for c in mine)
-                said.append(
-                    f"{units.count(len(mine), 'phase')} {'slower' if worse else 'faster'} at "
-                    f"{units.size(size)}, "
-                    f"{words.percent(shifts[0])} to {words.percent(shifts[-1])}: "
-                    f"{words.ranges([c.subject.phase for c in mine])}"
-                )
+    for (size, faster), mine in sorted(alike.items(), key=lambda entry: entry[0]):
+        shifts = sorted(change.shift.middle for change in mine)
+        said.append(
+            f"{units.count(len(mine), 'phase')} {'faster' if faster else 'slower'} at {units.size(size)}, "
+            f"{words.percent(shifts[0])} to {words.percent(shifts[-1])}: "
+            f"{words.ranges([change.subject.phase for change in mine])}"
+        )
     return said
 
 
@@ -121,11 +121,9 @@ def _how(found: Comparison, asked: ComparisonSettings) -> str:
     one, other = found.repetitions
     return (
         f"{units.count(found.tests, 'figure')} compared over {one} and {other} repetitions; any change told "
-        "where there "
-        f"is none: at most {units.percent(asked.error_rate)} (step-down permutation of repetitions, "
-        "Westfall and Young "
-        "1993). What differs from run to run in any case is not told apart from a change: compare several "
-        "runs."
+        f"where there is none: at most {units.percent(asked.error_rate)} (step-down permutation of "
+        "repetitions, Westfall and Young 1993). What differs from run to run in any case is not told apart "
+        "from a change: compare several runs."
     )
 
 
@@ -133,9 +131,7 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
     told = [trend for trend in found.series if trend.told(asked)]
     if told:
         worst = max(told, key=lambda t: abs(t.step if t.told(asked) == "step" else t.change))
-        screen.line(
-            f"{_sentence(worst, found, asked, names)}", "bold yellow" if worst.worse(asked) else "bold green"
-        )
+        screen.line(_sentence(worst, found, asked, names), _style(worst.worse(asked)))
     elif len(found.starts) < found.fewest_runs:
         screen.line(
             f"{len(found.starts)} runs are too few for a trend at {units.percent(asked.error_rate)}: "
@@ -156,7 +152,7 @@ def render_trend(screen: Screen, found: Trends, asked: ComparisonSettings, names
             words.signed(trend.change),
             chance(trend.doubt),
             step,
-            style=("bold yellow" if trend.worse(asked) else "bold green") if trend in told else "dim",
+            style=_style(trend.worse(asked)) if trend in told else "dim",
         )
     screen.console.print()
     screen.table(rows)

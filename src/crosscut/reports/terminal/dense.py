@@ -1,21 +1,23 @@
-"""Report of a dense pattern: rate by phase, histograms of routes and phases, the slowest routes.
+"""Report of a dense pattern: rate by size and phase, histograms of routes and phases, the slowest routes, how
+steady all are.
 
 The histograms are those of Kurmann, Rauch and Stricker (ETH TR 391, 2003), figures 3 and 11.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from crosscut.analysis.figures import summary
+from crosscut.analysis.figures.cautions import skewed_phases
 from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.figures.summary import Routes
 from crosscut.analysis.stats import binning
 from crosscut.analysis.stats.intervals import Floats, Medians, medians
+from crosscut.analysis.stats.variation import FEWEST_FOR_PERCENTILE, Variation, variation
 from crosscut.base import units
-from crosscut.reports.terminal import size_table, steady
 from crosscut.reports.terminal.plot import PlotColumns, column_plot, histogram_plot
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, text
@@ -23,37 +25,50 @@ from crosscut.reports.words import about, figures
 
 SLOWEST_SHOWN = 8
 PLOT_HEIGHT = 8
+FEWEST_FOR_STEADINESS = 3  # ranks
 FEWEST_FOR_HISTOGRAM = 5  # fewer are better read in the plot and the table
 
 
 def render(screen: Screen, view: View, measured: list[Samples], detailed: Samples) -> None:
     if len(measured) > 1:
         screen.title("By message size")
-        size_table.draw(screen, measured, about.skew_seconds(view))
-    of_phase = text(view.attributes, "pattern", "formula_per") == "phase"
-    rates = summary.formula_rates(detailed) if of_phase else summary.phase_rates(detailed)
+        by_size(screen, measured, about.skew_seconds(view))
+    rates = summary.formula_rates(detailed) if view.by_formula else summary.phase_rates(detailed)
     found = summary.routes(detailed)
     _headline(screen, view, detailed, rates)
     phases(screen, detailed, rates)
+    of_phases = ("Phases by rate", rates.median, units.rate_unit)
     if detailed.of_phases:
         times = medians(detailed.message_seconds[..., 0, 0]).median
-        _histograms(
-            screen,
-            ("Phases by rate", rates.median, units.rate_unit),
-            ("Phases by time of the median message", times, units.time_unit),
-        )
+        _histograms(screen, of_phases, ("Phases by time of the median message", times, units.time_unit))
         _slowest_phases(screen, view, detailed, rates)
     else:
-        of_routes = ("Routes by rate", found.rates.median, units.rate_unit)
-        _histograms(screen, of_routes, ("Phases by rate", rates.median, units.rate_unit))
+        _histograms(screen, ("Routes by rate", found.rates.median, units.rate_unit), of_phases)
         slowest(screen, view, found)
-    steady.render(screen, view, detailed)
+    _steadiness(screen, view, detailed)
+
+
+def by_size(screen: Screen, measured: Sequence[Samples], skew_seconds: float) -> None:
+    """A row a message size: the phase in the middle and the slowest, each with the interval of its median."""
+    phases = ("median phase", "?95 % interval", "slowest phase", "?95 % interval")
+    table = Rows("size", *phases, "?slowest route", "?formula", "?<")
+    for samples in measured:
+        rates, routes = summary.phase_rates(samples), summary.routes(samples)
+        middle = figures.in_the_middle(summary.formula_rates(samples))
+        table.add(
+            units.size(samples.size_bytes),
+            *figures.of_size(rates, routes.rates),
+            units.rate(middle.median) if middle else "–",
+            "skew > 5 %" if skewed_phases(samples, skew_seconds) else "",
+        )
+    screen.table(table)
 
 
 def _headline(screen: Screen, view: View, samples: Samples, rates: Medians) -> None:
     """The figures that answer the question, and the pattern's own beside."""
-    of_phase = text(view.attributes, "pattern", "formula_per") == "phase"
-    what = "rate of each phase, by the pattern's formula" if of_phase else "rate per rank and direction"
+    what = (
+        "rate of each phase, by the pattern's formula" if view.by_formula else "rate per rank and direction"
+    )
     screen.title(f"{units.size(samples.size_bytes)} messages, {what}")
     worst, best = figures.extreme(rates), figures.extreme(rates, largest=True)
     if worst is None or best is None:
@@ -168,3 +183,55 @@ def slowest(screen: Screen, view: View, found: Routes) -> None:
             "same node" if found.same_node[index] and len(view.nodes) > 1 else "",
         )
     screen.table(table)
+
+
+def _steadiness(screen: Screen, view: View, samples: Samples) -> None:
+    """Spread and tail over repetitions, and the ranks that fall behind; nothing where single repetitions are
+    not kept, or too few."""
+    if samples.summarised:
+        return
+    of_phases = variation(summary.phase_seconds(samples))
+    if (at := of_phases.widest()) is None:
+        return
+    screen.title(f"Steadiness over {units.count(len(samples.rank_seconds), 'repetition')}")
+    least = min(len(samples.rank_seconds), FEWEST_FOR_PERCENTILE)
+    tail = "99th percentile" if least == FEWEST_FOR_PERCENTILE else "longest"
+    screen.field("phases", _words(of_phases, at, tail, view.phase_name(samples, at)))
+    if samples.of_phases:
+        return
+    phase, rank, slot = np.nonzero(samples.peer >= 0)
+    of_messages = variation(samples.message_seconds[:, phase, rank, slot])
+    if (at := of_messages.widest()) is not None:
+        source = int(samples.peer[phase[at], rank[at], slot[at]])
+        ends = f"{view.rank_name(source)} {screen.glyphs.arrow} {view.rank_name(int(rank[at]))}"
+        screen.field(
+            "messages", _words(of_messages, at, tail, f"{ends}, {view.phase_name(samples, int(phase[at]))}")
+        )
+    _ranks(screen, view, samples, tail)
+
+
+def _words(found: Variation, at: int, tail: str, where: str) -> str:
+    """`half vary by less than 1.2 % (interquartile range); longest 1.8 times the median, in phase 3`"""
+    middle = float(np.median(found.spread[np.isfinite(found.spread)]))
+    return (
+        f"half of them spread by {units.percent(middle)} or less (interquartile range over median), at most "
+        f"{units.percent(float(np.nanmax(found.spread)))}; {tail} up to {found.tail[at]:.3g} times the "
+        f"median: {where}"
+    )
+
+
+def _ranks(screen: Screen, view: View, samples: Samples, tail: str) -> None:
+    """The rank that gets least, and the one whose repetitions differ most."""
+    rates, seconds = summary.rank_rates(samples), summary.rank_spent(samples)[1]
+    worst = figures.extreme(rates)
+    if worst is None or np.isfinite(rates.median).sum() < FEWEST_FOR_STEADINESS:
+        return
+    middle, least = figures.middle(rates), figures.at(rates, worst)
+    screen.field(
+        "ranks",
+        f"median {units.rate(middle)} over all phases; least {least.rate()}, "
+        f"{units.percent(least.median / middle)} of it: {view.rank_name(worst)}",
+    )
+    of_ranks = variation(seconds)
+    if (at := of_ranks.widest()) is not None:
+        screen.field("", _words(of_ranks, at, tail, view.rank_name(at)))

@@ -25,15 +25,11 @@ class MeasuredValue:
 
 
 def render(screen: Screen, adapter: str, found: Expected, measured: Sequence[MeasuredValue]) -> None:
-    half = (
-        f"; half to half {units.rate(found.bisection_bytes_per_second)}"
-        if math.isfinite(found.bisection_bytes_per_second)
-        else ""
-    )
+    bisection = found.bisection_bytes_per_second
+    half = f"; half to half {units.rate(bisection)}" if math.isfinite(bisection) else ""
     screen.line(
         f"{adapter}: {units.rate(found.route_bytes_per_second)} a route and direction, bounded by "
-        f"{found.limit}{half}; "
-        f"latency {units.seconds(found.latency_seconds)} at least.", "bold",
+        f"{found.limit}{half}; latency {units.seconds(found.latency_seconds)} at least.", "bold",
     )  # fmt: skip
     rows = Rows("<what", "<arithmetic", "result", "?<source")
     for line in found.lines:
@@ -41,14 +37,11 @@ def render(screen: Screen, adapter: str, found: Expected, measured: Sequence[Mea
     screen.console.print()
     screen.table(rows)
     for one in measured:
-        shown = units.seconds if one.seconds else units.rate
-        times = (
-            f"{one.share:.1f} times what was expected"
-            if one.seconds
-            else f"{100 * one.share:.0f} % of what was expected"
-        )
-        poor = one.share > 2 if one.seconds else one.share < 0.9
+        if one.seconds:
+            shown, times, poor = units.seconds, f"{one.share:.1f} times", one.share > 2
+        else:
+            shown, times, poor = units.rate, f"{100 * one.share:.0f} % of", one.share < 0.9
         screen.line(
-            f"{one.what}: {shown(one.value)}, {times} ({shown(one.expected)})",
+            f"{one.what}: {shown(one.value)}, {times} what was expected ({shown(one.expected)})",
             "bold yellow" if poor else "bold green",
         )

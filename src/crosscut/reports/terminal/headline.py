@@ -13,7 +13,7 @@ from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.variation import Variation, variation
 from crosscut.base.records import finite
 from crosscut.reports.json.check import cautions_json
-from crosscut.reports.terminal import size_table
+from crosscut.reports.terminal import dense
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.reports.view import View, text
 from crosscut.reports.words import about, costs, figures, loggp
@@ -33,7 +33,7 @@ def print_summary(path: Path, stream: TextIO | None = None) -> None:
     measured = view.measured()
     if len(measured) > 1 and (view.shape.by_phase or measured[0].of_phases):
         screen.line()
-        size_table.draw(screen, measured, about.skew_seconds(view))
+        dense.by_size(screen, measured, about.skew_seconds(view))
         screen.line()
     for line in figures_of(view):
         screen.line(line)

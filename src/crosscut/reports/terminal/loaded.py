@@ -1,4 +1,5 @@
-"""Report of ping-pongs under load: the scatter of Salmon, Stein and Sterling (SC98), and its tail."""
+"""Reports of messages under load: the scatter of ping-pongs of Salmon, Stein and Sterling (SC98), and its
+tail; how much slower than idle victims beside congestors are."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import numpy as np
 from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.loggp import line
 from crosscut.analysis.figures.samples import Samples, by_class, messages
+from crosscut.analysis.figures.slowdown import Slowdown, conditions, slowdowns
 from crosscut.analysis.stats.intervals import Floats, medians
 from crosscut.base import units
 from crosscut.reports.terminal.dense import slowest
@@ -64,5 +66,47 @@ def _by_size(screen: Screen, sizes: Floats, seconds: Floats) -> None:
             # Fewer than 100 samples have no 99th percentile below their longest.
             units.seconds(float(np.percentile(chosen, 99))) if len(chosen) >= 100 else "–",
             units.seconds(float(chosen.max())),
+        )
+    screen.table(table)
+
+
+def render_victims(screen: Screen, view: View, measured: list[Samples], _detailed: Samples) -> None:
+    for samples in measured:
+        found = slowdowns(conditions(samples, view.labels(samples)))
+        screen.title(
+            f"Victims' messages at {units.size(samples.size_bytes)}, and their slowdown against idle"
+        )
+        if not found:
+            screen.line("No victim was measured.")
+            continue
+        _slowdowns(screen, found)
+
+
+def _slowdowns(screen: Screen, found: list[Slowdown]) -> None:
+    table = Rows(
+        "<condition",
+        "message",
+        "?samples",
+        "median",
+        "?99th pct.",
+        "?rate",
+        "median ×",
+        "99th ×",
+        "longest ×",
+    )
+    for entry in found:
+        condition = entry.condition
+        many = len(condition.seconds) >= 100  # else the 99th percentile is the longest
+        table.add(
+            condition.label,
+            units.size(condition.bytes),
+            f"{len(condition.seconds):,}",
+            units.seconds(condition.median),
+            units.seconds(condition.p99) if many else "–",
+            units.rate(condition.bytes / condition.median) if condition.bytes else "–",
+            f"{entry.median:.2f}",
+            f"{entry.p99:.2f}" if many else "–",
+            f"{entry.longest:.2f}",
+            style="yellow" if entry.median >= 2 else "",
         )
     screen.table(table)

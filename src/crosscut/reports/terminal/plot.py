@@ -79,11 +79,9 @@ def column_plot(
         round(value / top * height): label
         for value, label in zip(np.arange(0, top + step / 2, step), labels, strict=True)
     }
-    lines = (
-        [f"{unit[1]:>{margin}}"]
-        if height not in tick_rows
-        else [f"{tick_rows[height]:>{margin - 1}} {glyphs.tick} {unit[1]}"]
-    )
+    lines = [f"{unit[1]:>{margin}}"]
+    if height in tick_rows:
+        lines = [f"{tick_rows[height]:>{margin - 1}} {glyphs.tick} {unit[1]}"]
     for row in range(height - 1, -1, -1):
         label = tick_rows.get(row, "") if row else ""
         edge = glyphs.tick if label else glyphs.vertical

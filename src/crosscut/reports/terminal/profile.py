@@ -4,12 +4,12 @@ de Amorim, ICCS 2002."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from crosscut.base import units
-from crosscut.profile.format import WAYS
+from crosscut.profile.format import WAYS, Counts
 from crosscut.profile.program import Call, Profile, ended
 from crosscut.reports.terminal.screen import Rows, Screen
 
@@ -103,32 +103,27 @@ def decade_name(index: int, decades: int) -> str:
     low = 10 ** (index - 1)
     if index == decades - 1:
         return f"{units.size(low)} and more"
-    factor, name = next(
-        entry
-        for entry in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "KB"), (1, "B"))
-        if low >= entry[0]
-    )
-    return f"{low // factor} to {low * 10 // factor} {name}" if factor > 1 else f"{low} to {low * 10 - 1} B"
+    for factor, name in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "KB")):
+        if low >= factor:
+            return f"{low // factor} to {low * 10 // factor} {name}"
+    return f"{low} to {low * 10 - 1} B"
 
 
 def _sizes(screen: Screen, profile: Profile) -> None:
     """Collective calls as the messages that MPICH 1.2 made of them, which is how they were logged there."""
-    sizes = {way: profile.sizes(way) for way in WAYS}
-    if not any(counts.any() for counts in sizes.values()):
+    titles = {"point": "point to point", "one-sided": "one-sided", "collective": "collective"}
+    sizes = {titles[way]: counts for way in WAYS if (counts := profile.sizes(way)).any()}
+    if not sizes:
         return
     screen.title("Messages and bytes by size; collective calls as the messages that MPICH 1.2 made of them")
-    used = [way for way in WAYS if sizes[way].any()]
-    titles = {"point": "point to point", "one-sided": "one-sided", "collective": "collective"}
-    headings = [name for way in used for name in (titles[way], "bytes")]
-    table = Rows("<size", *headings, *(["all", "bytes"] if len(used) > 1 else []))
-    decades = len(sizes["point"])
-    whole = sum((sizes[way] for way in used), np.zeros_like(sizes["point"]))
+    if len(sizes) > 1:
+        sizes["all"] = np.sum(list(sizes.values()), axis=0)
+    table = Rows("<size", *(heading for title in sizes for heading in (title, "bytes")))
+    decades = len(next(iter(sizes.values())))
     for decade in range(decades):
-        if whole[decade].any():
-            rows = [sizes[way][decade] for way in used] + ([whole[decade]] if len(used) > 1 else [])
-            table.add(decade_name(decade, decades), *_cells(rows))
-    rows = [sizes[way].sum(axis=0) for way in used] + ([whole.sum(axis=0)] if len(used) > 1 else [])
-    table.add("all", *_cells(rows), style="bold")
+        if any(counts[decade].any() for counts in sizes.values()):
+            table.add(decade_name(decade, decades), *_cells(counts[decade] for counts in sizes.values()))
+    table.add("all", *_cells(counts.sum(axis=0) for counts in sizes.values()), style="bold")
     screen.table(table)
     collective = [
         call for call in profile.calls if call.kind in _GROUPS["collective"] and call.as_called.any()
@@ -137,7 +132,7 @@ def _sizes(screen: Screen, profile: Profile) -> None:
         _as_called(screen, collective)
 
 
-def _cells(rows: list[np.ndarray[tuple[int], np.dtype[np.uint64]]]) -> list[str]:
+def _cells(rows: Iterable[Counts]) -> list[str]:
     return [text for row in rows for text in (f"{int(row[0]):,}", units.about_size(float(row[1])))]
 
 

@@ -1,4 +1,4 @@
-"""What `crosscut show` draws: what was measured and how, what to beware of, then the figures."""
+"""What `crosscut show` draws: what was measured and how, what to beware of, the figures, what bytes cost."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from crosscut.analysis.figures.samples import Samples
-from crosscut.reports.terminal import congestor, costs, dense, loaded, sweep
-from crosscut.reports.terminal.screen import Screen
+from crosscut.base import units
+from crosscut.base.spelling import capital
+from crosscut.reports.terminal import dense, loaded, sweep
+from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View, chosen, text
-from crosscut.reports.words import about
+from crosscut.reports.words import about, costs
 from crosscut.run.shape import Shape
 
+SIZES_SHOWN = 6  # of processor time
 # Body of the report: all measured sizes, and the one whose details are asked for.
 Body = Callable[[Screen, View, list[Samples], Samples], None]
 
@@ -20,7 +23,7 @@ _BODIES: dict[Shape, Body] = {
     Shape.STREAMS: dense.render,
     Shape.SWEEP: sweep.render,
     Shape.LOADED: loaded.render,
-    Shape.VICTIMS: congestor.render,
+    Shape.VICTIMS: loaded.render_victims,
 }
 
 
@@ -35,7 +38,8 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
         return
     body = dense.render if detailed.of_phases else _BODIES[view.shape]
     body(screen, view, measured, detailed)
-    costs.render(screen, view)
+    _hops(screen, view)
+    _effort(screen, view)
 
 
 def header(screen: Screen, view: View) -> None:
@@ -67,3 +71,32 @@ def warn(screen: Screen, view: View, shown: list[Samples]) -> None:
     """Cautions, each with its advice."""
     for caution in about.beware(view, shown):
         screen.warn(str(caution))
+
+
+def _hops(screen: Screen, view: View) -> None:
+    found = costs.latency_by_hops(view)
+    if found is None:
+        return
+    screen.title(f"Time of {costs.timed(view)} by way, {units.size(found.size_bytes)}")
+    screen.line(capital(costs.hops_sentence(found)) + ".")
+    unit = units.time_unit(found.classes[0].median_seconds)
+    rows = Rows("<way through", f"median, {unit[1]}", "routes")
+    for one in found.classes:
+        rows.add(
+            costs.way(one.switches, one.hosts), units.number(one.median_seconds, unit), f"{one.routes:,}"
+        )
+    screen.table(rows)
+
+
+def _effort(screen: Screen, view: View) -> None:
+    found = costs.effort_of(view)
+    if not found:
+        return
+    screen.title("Processor time of moving bytes")
+    if costs.polls(view):
+        screen.line("Not told: the ranks poll, so their processors work all the time (--wait block).")
+        return
+    rows = Rows("size", *costs.EFFORT_HEAD)
+    for one in costs.some(found, SIZES_SHOWN):
+        rows.add(*costs.effort_row(one))
+    screen.table(rows)

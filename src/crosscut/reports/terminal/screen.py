@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import sys
 from collections.abc import Sequence
@@ -129,11 +128,12 @@ class Screen:
                 overflow="fold" if words else "ellipsis",
             )
         for cells, style in rows.lines:
-            table.add_row(*(self._cell(cells[index]) for index in kept), style=style)
+            shown = (cells[index] for index in kept)
+            table.add_row(
+                *(cell if isinstance(cell, Text) else Text(self.glyphs.plain(cell)) for cell in shown),
+                style=style,
+            )
         return table
-
-    def _cell(self, cell: str | Text) -> Text:
-        return cell if isinstance(cell, Text) else Text(self.glyphs.plain(cell))
 
 
 def _longest(rows: Rows, column: int) -> int:
@@ -142,27 +142,19 @@ def _longest(rows: Rows, column: int) -> int:
     return max((len(line) for cell in cells for line in cell.splitlines()), default=0)
 
 
-class _Trimmed(io.TextIOBase):
+class _Trimmed:
     """A stream without the blanks with which rich fills lines: no log or pasted report needs them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]  # typeshed has a variable
-        return getattr(self._stream, "encoding", None) or "utf-8"
-
     def write(self, text: str) -> int:
         return self._stream.write(_TRAILING_BLANKS.sub(r"\1\n", text))
 
-    def flush(self) -> None:
-        self._stream.flush()
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
+    def __getattr__(self, name: str) -> object:
+        if name == "rich_proxied_file":  # by which rich would write to the stream itself
+            raise AttributeError(name)
+        return getattr(self._stream, name)
 
 
 # Blanks before a line's end, and whatever ends a colour between the two.

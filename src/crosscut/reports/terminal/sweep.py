@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -122,18 +123,15 @@ def _table(screen: Screen, found: Sweep, timed: str) -> None:
 def _plots(screen: Screen, found: Sweep, timed: str) -> None:
     sizes = np.asarray(found.size_bytes, dtype=np.float64)
     plots = []
-    for title, values, label in (
-        ("Rate by size", found.rates.median, lambda value: units.rate(value, 1)),
-        (
-            f"{capital(timed)} by size",
-            found.seconds.median,
-            lambda value: units.seconds(value, 1),
-        ),
-    ):
+    rate, time = (
+        ("Rate", found.rates.median, units.rate),
+        (capital(timed), found.seconds.median, units.seconds),
+    )
+    for name, values, words in (rate, time):
         lines = scatter_plot(
             sizes, values, width=screen.half, height=PLOT_HEIGHT, glyphs=screen.glyphs,
-            x_text=units.about_size, y_text=label,
+            x_text=units.about_size, y_text=partial(words, significant=1),
             x_label="size, both axes logarithmic",
         )  # fmt: skip
-        plots.append((title, [screen.glyphs.plain(line) for line in lines]))
+        plots.append((f"{name} by size", [screen.glyphs.plain(line) for line in lines]))
     screen.beside(plots[0], plots[1])
