@@ -7,7 +7,7 @@ have is replaced by a number: what a later version writes into a run is left out
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -137,7 +137,7 @@ def views(of: Sequence[View], known: Aliases) -> list[View]:
 
 def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
     found = {key: of[key] for key in _KEPT if key in of}
-    found |= {key: known.value(of[key]) for key in _SEARCHED if key in of}
+    found |= _kept(of, _SEARCHED, known)
     for key, members in _KEPT_OF.items():
         if isinstance(table := of.get(key), Mapping):
             kept = {name: table[name] for name in members if name in table}
@@ -145,21 +145,23 @@ def attributes(of: Mapping[str, object], known: Aliases) -> dict[str, object]:
                 kept["parameters"] = known.value(table["parameters"])
             found[key] = kept | ({"name": _NOT_TOLD} if key == "network" else {})
     found["nodes"] = _nodes(of.get("nodes"), known)
-    if isinstance(of.get("faults"), list):
-        found["faults"] = [
-            {key: known.value(entry[key]) for key in ("id", "says") if key in entry}
-            for entry in _objects(of, "faults")
-        ]
-    if isinstance(of.get("failed_ranks"), list):  # a reason may have addresses
-        found["failed_ranks"] = [
-            {"rank": entry.get("rank"), "node": known.node(entry.get("node")), "reason": _NOT_TOLD}
-            for entry in _objects(of, "failed_ranks")
-        ]
-    if isinstance(of.get("resumed"), list):
-        found["resumed"] = [
-            {"forced": entry.get("forced"), "differences": _NOT_TOLD} for entry in _objects(of, "resumed")
-        ]
+    told: dict[str, Callable[[Mapping[str, object]], object]] = {
+        "faults": lambda entry: _kept(entry, ("id", "says"), known),
+        # A reason may have addresses.
+        "failed_ranks": lambda entry: {
+            "rank": entry.get("rank"), "node": known.node(entry.get("node")), "reason": _NOT_TOLD
+        },
+        "resumed": lambda entry: {"forced": entry.get("forced"), "differences": _NOT_TOLD},
+    }  # fmt: skip
+    for key, entry_of in told.items():
+        if isinstance(of.get(key), list):
+            found[key] = [entry_of(entry) for entry in _objects(of, key)]
     return found
+
+
+def _kept(of: Mapping[str, object], members: Sequence[str], known: Aliases) -> dict[str, object]:
+    """Those members, with numbers in place of names."""
+    return {key: known.value(of[key]) for key in members if key in of}
 
 
 def _objects(of: Mapping[str, object], name: str) -> list[Mapping[str, object]]:
@@ -173,11 +175,9 @@ def _nodes(of: object, known: Aliases) -> list[object]:
     for entry, name in zip(entries, node_names(of), strict=True):
         shown: dict[str, object] = {"name": known.node(name)}
         if isinstance(entry, Mapping):
-            shown |= {key: known.value(entry[key]) for key in _KEPT_OF_NODE if key in entry}
-            shown["adapters"] = [
-                {key: known.value(adapter[key]) for key in _KEPT_OF_ADAPTER if key in adapter}
-                for adapter in _objects(entry, "adapters")
-            ]
+            shown |= _kept(entry, _KEPT_OF_NODE, known)
+            adapters = _objects(entry, "adapters")
+            shown["adapters"] = [_kept(adapter, _KEPT_OF_ADAPTER, known) for adapter in adapters]
         found.append(shown)
     return found
 
