@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -41,7 +42,7 @@ def svg(network: Network) -> str:
     assert network.graph is not None
     graph = network.graph
     layout = lay_out(graph)
-    height = _height(layout)
+    height = 165.0 * layout.rows - 30 if layout.kind == "rows" else _ROUND_HEIGHT
     # Round ones stay round, in the middle.
     across = WIDTH - 2 * MARGIN if layout.kind == "rows" else height
     points = layout.at * (across, height) + ((WIDTH - across) / 2, HEAD)
@@ -77,10 +78,6 @@ def write(network: Network, path: Path) -> None:
             f"{path}: PNG needs resvg-py: pip install 'crosscut[png]'; .svg needs nothing"
         ) from error
     path.write_bytes(bytes(resvg_py.svg_to_bytes(svg_string=text, zoom=1.5)))
-
-
-def _height(layout: Layout) -> float:
-    return 165.0 * layout.rows - 30 if layout.kind == "rows" else _ROUND_HEIGHT
 
 
 def _styles(graph: Graph) -> dict[tuple[float, int, bool], _Style]:
@@ -214,12 +211,7 @@ def _host_ranges(graph: Graph, layout: Layout, points: NDArray[np.float64]) -> I
         host, other = min(edge.a, edge.b), max(edge.a, edge.b)
         if host < graph.hosts <= other:
             switch.setdefault(host, other)
-    runs: list[list[int]] = []
-    for host in range(graph.hosts):
-        if runs and switch.get(runs[-1][-1]) == switch.get(host):
-            runs[-1].append(host)
-        else:
-            runs.append([host])
+    runs = [list(hosts) for _, hosts in groupby(range(graph.hosts), switch.get)]
     room = (WIDTH - 2 * MARGIN) / max(len(runs), 1)
     for run in runs:
         names = [graph.vertices[run[0]].name, graph.vertices[run[-1]].name]
