@@ -37,10 +37,11 @@ def render(screen: Screen, adapter: str, found: Expected, measured: Sequence[Mea
     screen.console.print()
     screen.table(rows)
     for one in measured:
+        shown = units.seconds if one.seconds else units.rate
         if one.seconds:
-            shown, times, poor = units.seconds, f"{one.share:.1f} times", one.share > 2
+            times, poor = f"{one.share:.1f} times", one.share > 2
         else:
-            shown, times, poor = units.rate, f"{100 * one.share:.0f} % of", one.share < 0.9
+            times, poor = f"{100 * one.share:.0f} % of", one.share < 0.9
         screen.line(
             f"{one.what}: {shown(one.value)}, {times} what was expected ({shown(one.expected)})",
             "bold yellow" if poor else "bold green",
