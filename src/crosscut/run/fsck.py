@@ -129,21 +129,12 @@ def rebuilt(path: Path) -> Mapping[str, object]:
     }
 
 
-def why_not(path: Path) -> str:
-    """Why the root cannot be rebuilt; empty: it can."""
+def _lost_root(path: Path) -> Problem:
+    lost = f"{ROOT_LOST}; --repair writes a new one, with which samples can be read"
     try:
         rebuilt(path)
     except DamagedRun as error:
-        return str(error)
-    return ""
-
-
-def _lost_root(path: Path) -> Problem:
-    if reason := why_not(path):
-        return Problem(
-            path / "zarr.json", "is lost", f"the run cannot be read; {reason}; copy it from a backup"
-        )
-    lost = f"{ROOT_LOST}; --repair writes a new one, with which samples can be read"
+        lost = f"the run cannot be read; {error}; copy it from a backup"
     return Problem(path / "zarr.json", "is lost", lost)
 
 
