@@ -106,12 +106,8 @@ def share_out(ranks: int, hosts: Sequence[HostEntry]) -> list[Share]:
         )
     slots = [host.slots for host in hosts]
     # As many on every host that has the slots; one more on the first of those that have more.
-    level = (
-        bisect_right(
-            range(max(slots, default=0) + 1), ranks, key=lambda each: sum(min(n, each) for n in slots)
-        )
-        - 1
-    )
+    levels = range(max(slots, default=0) + 1)
+    level = bisect_right(levels, ranks, key=lambda each: sum(min(n, each) for n in slots)) - 1
     left = ranks - sum(min(n, level) for n in slots)
     shares, first = [], 0
     for host in hosts:
