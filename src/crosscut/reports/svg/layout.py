@@ -54,12 +54,14 @@ def lay_out(graph: Graph) -> Layout:
     return _spectral(graph)
 
 
-def _neighbours(graph: Graph) -> list[list[int]]:
-    near: list[list[int]] = [[] for _ in graph.vertices]
+def switch_of(graph: Graph) -> dict[int, int]:
+    """The first switch of each host that has one."""
+    found: dict[int, int] = {}
     for edge in graph.edges:
-        near[edge.a].append(edge.b)
-        near[edge.b].append(edge.a)
-    return near
+        host, other = min(edge.a, edge.b), max(edge.a, edge.b)
+        if host < graph.hosts <= other:
+            found.setdefault(host, other)
+    return found
 
 
 def _spaced(count: int) -> NDArray[np.float64]:
@@ -78,17 +80,14 @@ def _rows(graph: Graph) -> Layout:
     for level, members in by_level.items():
         at[members, 0] = _spaced(len(members))
         at[members, 1] = (top - level + 0.5) / rows
-    near = _neighbours(graph)
     bottom = (rows - 0.5) / rows
     if graph.hosts <= HOSTS_IN_A_ROW:
         at[: graph.hosts, 0] = _spaced(graph.hosts)
         at[: graph.hosts, 1] = bottom
         return Layout("rows", at, rows=rows)
     of_switch: defaultdict[int, list[int]] = defaultdict(list)
-    for host in range(graph.hosts):
-        switches = [other for other in near[host] if other >= graph.hosts]
-        if switches:
-            of_switch[switches[0]].append(host)
+    for host, switch in sorted(switch_of(graph).items()):
+        of_switch[switch].append(host)
     bundles = tuple(Bundle(switch, tuple(hosts)) for switch, hosts in sorted(of_switch.items()))
     places = np.array([(at[bundle.switch, 0], bottom) for bundle in bundles])
     return Layout("rows", at, bundles, places, rows)
@@ -126,7 +125,8 @@ def _spectral(graph: Graph) -> Layout:
     laplacian += np.diag(np.linspace(0, 1e-6, count))
     _, vectors = np.linalg.eigh(laplacian)
     at = vectors[:, 1:3]
-    if len({len(near) for near in _neighbours(graph)}) == 1:
+    ends = [end for edge in graph.edges for end in (edge.a, edge.b)]
+    if len(set(np.bincount(ends, minlength=count).tolist())) == 1:
         # Regular: a torus is circles of circles, whose axes share their eigenvalue. Smaller and smaller, so
         # that no vertex hides another.
         for pair, weight in ((3, 0.33), (5, 0.11)):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crosscut.base import units
 from crosscut.base.errors import UsageError
 from crosscut.network.description import Graph, Network
-from crosscut.reports.svg.layout import Layout, lay_out
+from crosscut.reports.svg.layout import Layout, lay_out, switch_of
 
 WIDTH, MARGIN, HEAD, LEGEND = 1280, 40, 92, 64
 # Words stay readable over lines.
@@ -206,12 +206,7 @@ def _host_ranges(graph: Graph, layout: Layout, points: NDArray[np.float64]) -> I
     """Below a row of hosts too many to be named one by one: first and last of each switch."""
     if layout.kind != "rows" or layout.bundles or graph.hosts <= _LABELLED:
         return
-    switch: dict[int, int] = {}
-    for edge in graph.edges:
-        host, other = min(edge.a, edge.b), max(edge.a, edge.b)
-        if host < graph.hosts <= other:
-            switch.setdefault(host, other)
-    runs = [list(hosts) for _, hosts in groupby(range(graph.hosts), switch.get)]
+    runs = [list(hosts) for _, hosts in groupby(range(graph.hosts), switch_of(graph).get)]
     room = (WIDTH - 2 * MARGIN) / max(len(runs), 1)
     for run in runs:
         names = [graph.vertices[run[0]].name, graph.vertices[run[-1]].name]
