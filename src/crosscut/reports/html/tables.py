@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,13 +21,8 @@ MOST_SIZES = 12
 
 def by_size(found: Sequence[Digest], *, formula: bool) -> Markup:
     """A row a size: the phase in the middle, the slowest, the slowest route."""
-    rows = [
-        (
-            units.size(one.size_bytes),
-            *figures.of_size(one.formula if formula else one.rates, one.routes.rates),
-        )
-        for one in found
-    ]
+    shown = ((one, one.formula if formula else one.rates) for one in found)
+    rows = [(units.size(one.size_bytes), *figures.of_size(rates, one.routes.rates)) for one, rates in shown]
     head = ("size", "median phase", "95 % interval", "slowest phase", "95 % interval", "slowest route")
     return table(head, rows, words=frozenset(), caption="By message size")
 
@@ -80,10 +74,7 @@ def phases(one: RunAtSize) -> Markup:
     for index in shown:
         figure = figures.at(rates, int(index))
         median, interval = figure.in_unit(unit)
-        spread = [
-            units.number(float(value), unit) if math.isfinite(value) else "–"
-            for value in one.digest.messages[:, index]
-        ]
+        spread = [units.number(float(value), unit) for value in one.digest.messages[:, index]]
         rows.append((
             one.view.phase_name(one.samples, int(index)), median, interval, *spread, f"{figure.count:,}"
         ))  # fmt: skip

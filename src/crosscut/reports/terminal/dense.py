@@ -147,7 +147,7 @@ def _slowest_phases(screen: Screen, view: View, samples: Samples, rates: Medians
             figures.at(rates, int(index)).in_unit(rate_unit)[0],
             units.percent(float(rates.median[index]) / middle),
             units.number(float(times[index]), time_unit),
-            units.number(float(messages[index]), time_unit) if np.isfinite(messages[index]) else "–",
+            units.number(float(messages[index]), time_unit),
         )
     screen.table(table)
 

@@ -44,14 +44,12 @@ def render(screen: Screen, view: View, size_bytes: int | None = None) -> None:
 
 def header(screen: Screen, view: View) -> None:
     """What, where, when, how."""
-    style = {"complete": "bold green", "running": "bold yellow", "stopped": "bold yellow"}.get(
-        view.state, "bold red"
-    )
     screen.line(about.what(view), "bold")
     if summary := text(view.attributes, "pattern", "summary"):
         screen.line(summary, "italic")
     screen.field("run", _shown(view.path))
     if view.state != "complete":
+        style = "bold yellow" if view.state in ("running", "stopped") else "bold red"
         screen.line(f"state         {view.state}", style)
     screen.field("where", about.where(view))
     screen.field("when", about.when(view))

@@ -51,10 +51,10 @@ def unlike_plain(view: View) -> str:
     lab = is_emulated(view.attributes)
     carried = switch_words.clause(text(view.attributes, "lab", "switch")) if lab else ""
     times = number(view.attributes, "lab", "dilation")
-    slowly = math.isfinite(times) and times not in (0, 1)
-    return (f", {carried}" if carried else "") + (
-        f"; in slow motion: rates × {times:g} are the network's" if slowly else ""
-    )
+    motion = ""
+    if math.isfinite(times) and times not in (0, 1):
+        motion = f"; in slow motion: rates × {times:g} are the network's"
+    return (f", {carried}" if carried else "") + motion
 
 
 def when(view: View) -> str:
@@ -187,23 +187,14 @@ def _state(view: View) -> list[Caution]:
             "recovered": "the run's zarr.json was lost: its pattern, job and hosts are unknown",
         }.get(view.state, f"the run's state is '{view.state}'")
         share = float((view.status == 1).mean())
-        found.append(
-            Caution(
-                CautionKind.UNFINISHED,
-                f"{reason}; {units.percent(share)} of its cells are measured",
-                "" if view.state == "recovered" else f"crosscut run --resume {view.path}",
-            )
-        )
-    lost = [
-        Caution(
-            CautionKind.FAILED_RANKS,
-            f"rank {dig(entry, 'rank')} on {dig(entry, 'node')} was lost: {dig(entry, 'reason')}",
-        )
-        for entry in items(view.attributes, "failed_ranks")
-    ]
-    forced = [
-        Caution(CautionKind.RESUMED_ELSEWHERE, f"resumed by force: {dig(entry, 'differences')}")
-        for entry in items(view.attributes, "resumed")
-        if dig(entry, "forced") is True
-    ]
-    return found + lost + forced
+        told = f"{reason}; {units.percent(share)} of its cells are measured"
+        advice = "" if view.state == "recovered" else f"crosscut run --resume {view.path}"
+        found.append(Caution(CautionKind.UNFINISHED, told, advice))
+    for entry in items(view.attributes, "failed_ranks"):
+        rank, node, why = (dig(entry, name) for name in ("rank", "node", "reason"))
+        found.append(Caution(CautionKind.FAILED_RANKS, f"rank {rank} on {node} was lost: {why}"))
+    for entry in items(view.attributes, "resumed"):
+        if dig(entry, "forced") is True:
+            told = f"resumed by force: {dig(entry, 'differences')}"
+            found.append(Caution(CautionKind.RESUMED_ELSEWHERE, told))
+    return found

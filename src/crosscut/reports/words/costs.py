@@ -119,13 +119,13 @@ def effort_row(one: Effort) -> tuple[str, ...]:
         units.size(one.size_bytes),
         _short(one.total_per_gigabyte()),
         f"{_short(least)} – {_short(most)}" if there.any() else "–",
-        units.seconds(middle) if math.isfinite(middle) else "–",
+        units.seconds(middle),
         units.percent(one.busy()) if math.isfinite(one.busy()) else "–",
     )
 
 
 def _short(value: float) -> str:
-    return units.number(value, (1.0, "s")) if math.isfinite(value) else "–"
+    return units.number(value, (1.0, "s"))
 
 
 def some(found: Sequence[Effort], most: int) -> list[Effort]:

@@ -29,14 +29,9 @@ class Figure:
 
     def in_unit(self, unit: tuple[float, str]) -> tuple[str, str]:
         """(median, interval) as bare numbers, for two columns of a table."""
-        if not math.isfinite(self.median):
-            return "–", ""
-        interval = ""
-        if math.isfinite(self.low) and math.isfinite(self.high):
-            interval = (
-                f"{units.number(self.low, unit, self.digits)} – {units.number(self.high, unit, self.digits)}"
-            )
-        return units.number(self.median, unit, self.digits), interval
+        values = (self.low, self.median, self.high)
+        low, median, high = (units.number(value, unit, self.digits) for value in values)
+        return median, f"{low} – {high}" if all(map(math.isfinite, values)) else ""
 
     def rate(self) -> str:
         """`312 MB/s [301 – 320]`"""
