@@ -134,14 +134,8 @@ def _chapter(
     if (by_way := costs.latency_by_hops(view)) is not None:
         told.append(Told(f"{capital(costs.hops_sentence(by_way))}.", ("hops",)))
         pictures.append(conditions.of_hops(by_way, costs.timed(view), f"{name}-hops"))
-    return Chapter(
-        series=series,
-        digests=digests,
-        told=told,
-        cautions=about.beware(view, looked_at),
-        pictures=pictures,
-        choice=_choice(series, digests, name, found.structure, promises),
-    )
+    choice = _choice(series, digests, name, found.structure, promises)
+    return Chapter(series, digests, told, about.beware(view, looked_at), pictures, choice)
 
 
 def _choice(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from crosscut.analysis.compare import promises
@@ -41,35 +41,29 @@ def _judgement(views: Sequence[View], spec: Path | None, verdicts: Path | None) 
     return judged(read_spec(spec), views) if spec is not None else None
 
 
-@dataclass(frozen=True)
-class _Shown:
-    views: Sequence[View]
-    found: Mapping[Path, Found]
-    judgement: SpecJudgement | None
-
-
-def _without_names(of: _Shown) -> _Shown:
+def _without_names(
+    views: Sequence[View], found: Mapping[Path, Found], judgement: SpecJudgement | None
+) -> tuple[Sequence[View], Mapping[Path, Found], SpecJudgement | None]:
     """Judged and searched before: what a network's description tells of groups goes with its names."""
-    known = redaction.aliases(of.views)
-    views = redaction.views(of.views, known)
-    path_of = {old.path: new.path for old, new in zip(of.views, views, strict=True)}
-    found = {
+    known = redaction.aliases(views)
+    shown = redaction.views(views, known)
+    path_of = {old.path: new.path for old, new in zip(views, shown, strict=True)}
+    told = {
         path_of[path]: Found(
             [redaction.finding(one, known) for one in given.findings],
             redaction.structure(given.structure, known),
         )
-        for path, given in of.found.items()
+        for path, given in found.items()
     }
-    if of.judgement is None:
-        return _Shown(views, found, None)
-    judgement = replace(
-        of.judgement,
-        spec=redaction.spec(of.judgement.spec, known),
-        judged=redaction.judged(of.judgement.judged, known),
-        names=tuple(map(known.text, of.judgement.names)),
-        measured_by={known.text(name): path_of[path] for name, path in of.judgement.measured_by.items()},
-    )
-    return _Shown(views, found, judgement)
+    if judgement is not None:
+        judgement = replace(
+            judgement,
+            spec=redaction.spec(judgement.spec, known),
+            judged=redaction.judged(judgement.judged, known),
+            names=tuple(map(known.text, judgement.names)),
+            measured_by={known.text(name): path_of[path] for name, path in judgement.measured_by.items()},
+        )
+    return shown, told, judgement
 
 
 def write(
@@ -88,12 +82,10 @@ def write(
         raise UsageError(f"{out} is a directory; name a file with -o, such as {out / 'report.html'}")
     if out.exists() and not overwrite:
         raise UsageError(f"{out} exists; --force replaces it, -o names another file")
-    views = [View.open(run) for run in runs]
-    shown = _Shown(views, found or {}, _judgement(views, spec, verdicts))
+    views: Sequence[View] = [View.open(run) for run in runs]
+    judgement = _judgement(views, spec, verdicts)
     if redact:
-        shown = _without_names(shown)
-    page = render(
-        shown.views, size_bytes=size_bytes, found=shown.found, cabling=cabling, judgement=shown.judgement
-    )
+        views, found, judgement = _without_names(views, found or {}, judgement)
+    page = render(views, size_bytes=size_bytes, found=found, cabling=cabling, judgement=judgement)
     # A lone surrogate (of a file name that is no UTF-8) has no place in a page.
     charts.write(out, page.encode("utf-8", "replace"))
