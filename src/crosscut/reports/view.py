@@ -63,13 +63,6 @@ def chosen(path: Path, there: Sequence[OfSize], size_bytes: int | None) -> OfSiz
     raise UsageError(f"{path} has no size {units.size(size_bytes)}; it has {named or 'nothing measured'}")
 
 
-def _moment(value: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError:
-        return None
-
-
 @dataclass(frozen=True)
 class View(Run):
     """A run with what reports need of it beside its arrays."""
@@ -151,7 +144,8 @@ class View(Run):
 
     def elapsed_seconds(self) -> float:
         """From start to end by the recorded clock; NaN while either is missing."""
-        start, end = _moment(text(self.attributes, "start")), _moment(text(self.attributes, "end"))
-        if start is None or end is None or (start.tzinfo is None) != (end.tzinfo is None):
+        try:
+            start, end = (datetime.fromisoformat(text(self.attributes, name)) for name in ("start", "end"))
+            return (end - start).total_seconds()
+        except (TypeError, ValueError):  # one is missing, or one alone has a time zone
             return float("nan")
-        return (end - start).total_seconds()

@@ -25,9 +25,7 @@ class Glyphs:
         """`text` in characters that this set may use."""
         if self is UNICODE:
             return text
-        for special, simple in _REPLACED.items():
-            text = text.replace(special, simple)
-        return text.encode("ascii", "replace").decode("ascii")
+        return text.translate(_REPLACED).encode("ascii", "replace").decode("ascii")
 
 
 UNICODE = Glyphs(
@@ -58,7 +56,9 @@ ASCII = Glyphs(
     warning="!",
 )
 
-_REPLACED = {"µ": "u", "–": "-", "·": "-", "×": "x", "→": "->", "↔": "<->", "…": "..", "±": "+/-", "≤": "<="}
+_REPLACED = str.maketrans(
+    {"µ": "u", "–": "-", "·": "-", "×": "x", "→": "->", "↔": "<->", "…": "..", "±": "+/-", "≤": "<="}
+)
 
 
 def glyphs_for(stream: TextIO) -> Glyphs:

@@ -25,11 +25,9 @@ def label(promise: Promise, of: Sequence[int], names: Sequence[str]) -> str:
 
 
 def figure(promise: Promise, value: float) -> str:
-    if not math.isfinite(value):
-        return "–"
-    if promise.kind is PromiseKind.LATENCY:
-        return units.seconds(value)
-    return units.percent(value) if promise.kind is PromiseKind.SPREAD else units.rate(value)
+    if promise.kind is PromiseKind.SPREAD:
+        return units.percent(value) if math.isfinite(value) else "–"
+    return units.seconds(value) if promise.kind is PromiseKind.LATENCY else units.rate(value)
 
 
 def what(promise: Promise) -> str:
@@ -67,11 +65,9 @@ def broken(one: PromiseVerdict, names: Sequence[str]) -> str:
 
 
 def sentence(judged: Sequence[PromiseVerdict]) -> str:
-    count = {verdict: sum(one.verdict is verdict for one in judged) for verdict in Verdict}
-    if count[Verdict.FAIL]:
-        return f"{count[Verdict.FAIL]} of {units.count(len(judged), 'promise')} broken"
-    if count[Verdict.UNDECIDED]:
-        return f"{count[Verdict.UNDECIDED]} of {units.count(len(judged), 'promise')} undecided, none broken"
+    for verdict, told in ((Verdict.FAIL, "broken"), (Verdict.UNDECIDED, "undecided, none broken")):
+        if count := sum(one.verdict is verdict for one in judged):
+            return f"{count} of {units.count(len(judged), 'promise')} {told}"
     return "All promises are kept" if len(judged) > 1 else "The promise is kept"
 
 
