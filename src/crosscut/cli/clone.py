@@ -12,7 +12,7 @@ from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.launcher_options import add_launcher
-from crosscut.cli.parsing.parser import flag, option
+from crosscut.cli.parsing.parser import flag, option, record
 from crosscut.clone import places
 from crosscut.clone.clone import COMPLETE, STOPPED, VERIFIED, CloneOutcome, Copy, Order, clone
 from crosscut.clone.progress import reporter
@@ -44,13 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="path on every other node; {rank} and {host} in it are filled in there",
     )
     option(parser, "--on PLACE", str, f"Where: {', '.join(places.names())}.", required=True)
-    flag(parser, "--yes", "Replace files that exist; write over block devices.")
+    flag(parser, "--yes", "Replace files that exist; write over block devices.", dest="overwrite")
     flag(parser, "--resume",
          "Keep what is right of unfinished copies (of devices: of all on them), found by "
          "reading.")  # fmt: skip
     option(parser, "--chunk SIZE", units.parse_bytes,
            "What is checked, handed on and kept as one. Default 1 MiB, more for images over 256 "
-           "GiB.")  # fmt: skip
+           "GiB.", dest="chunk_bytes")  # fmt: skip
     flag(parser, "--json", "Print one JSON object on standard output.")
     flag(parser, "--quiet", "Show only what went wrong.")
     _add_launch(parser.add_argument_group("how the nodes are reached"))
@@ -61,7 +61,8 @@ def _add_launch(group: argparse._ArgumentGroup) -> None:
            "Address or interface that nodes listen on; several are used at once, in stripes.",
            default="")  # fmt: skip
     option(group, "--timeout TIME", units.parse_seconds,
-           "A node silent for about that long is skipped. Default 30s.", default=30.0)  # fmt: skip
+           "A node silent for about that long is skipped. Default 30s.",
+           dest="timeout_seconds", default=30.0)  # fmt: skip
     one_each = [place for place in all_places() if place.one_each_as]
     options.add_place_options(group, one_each, without=[RANKS_PER_HOST])
     add_launcher(group, "The ssh or srun to start nodes with.", "-i key")
@@ -70,25 +71,17 @@ def _add_launch(group: argparse._ArgumentGroup) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    launch = Launch(
-        on=args.on,
-        interface=args.interface,
-        timeout_seconds=args.timeout,
-        pin=False,  # a rank has several threads
-        launcher=args.launcher,
-        launcher_arguments=tuple(args.launcher_args),
-        core_path=args.core_path,
-        own=options.own(vars(args)),
-    )
-    order = Order(
-        source=str(Path(args.source).absolute()),
-        target=_target(args.target, args.on),
-        overwrite=args.yes,
-        resume=args.resume,
-        chunk_bytes=args.chunk,
-    )
+    given = vars(args)
+    launch = record(Launch, given, pin=False, own=options.own(given))  # a rank has several threads
+    source, target = str(Path(args.source).absolute()), _target(args.target, args.on)
+    order = record(Order, given, source=source, target=target)
     try:
-        outcome = _cloned(order, launch, quiet=args.quiet)
+        with (
+            places.decided(launch) as decided,
+            reporter(args.quiet) as listener,
+            ready_session(decided, listener) as session,
+        ):
+            outcome = clone(session, order)
     except (SessionError, Interrupted) as error:
         error.args = (f"{error}\n{_GO_ON}",)
         raise
@@ -112,15 +105,6 @@ def _target(typed: str, on: str) -> str:
 
 
 _GO_ON = "go on: the same command with --resume keeps what is right already"
-
-
-def _cloned(order: Order, launch: Launch, quiet: bool) -> CloneOutcome:
-    with (
-        places.decided(launch) as decided,
-        reporter(quiet) as listener,
-        ready_session(decided, listener) as session,
-    ):
-        return clone(session, order)
 
 
 def _as_json(outcome: CloneOutcome) -> dict[str, object]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import parse_bytes, parse_seconds
 from crosscut.cli.parsing import interrupts
-from crosscut.cli.parsing.parser import flag, operations_per_second, option, whole
+from crosscut.cli.parsing.parser import flag, operations_per_second, option, record, whole
 from crosscut.places import smpi, smpi_options
 from crosscut.prediction import calibrating, picture, predicting, source, variants
 from crosscut.prediction import report as telling
@@ -97,17 +97,11 @@ def execute(args: argparse.Namespace) -> int:
         charts.check(args.out)
     trace = traces.read(args.trace)
     made = source.find(trace, args.flops)
-    asked = predicting.PredictionRequest(
-        networks=tuple(args.on),
-        operations_per_second=made.operations_per_second,
-        compute_scale=args.compute_scale,
-        ranks_per_host=args.ranks_per_host,
-        engine=args.engine,
-        transport=_transport(args),
-        options=tuple(args.options),
-        limits=Limits(args.time_limit, args.memory),
-        what_if=tuple(args.what_if),
-    )
+    asked = record(
+        predicting.PredictionRequest, vars(args), networks=tuple(args.on), options=tuple(args.options),
+        what_if=tuple(args.what_if), operations_per_second=made.operations_per_second,
+        transport=_transport(args), limits=Limits(args.time_limit, args.memory),
+    )  # fmt: skip
     interrupts.as_ctrl_c()
     progress = _Progress(shown=not args.json and sys.stderr.isatty())
     with tempfile.TemporaryDirectory(prefix="crosscut-predict-") as name:

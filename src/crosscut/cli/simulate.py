@@ -12,7 +12,7 @@ from pathlib import Path
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, CrosscutError
 from crosscut.cli.parsing import interrupts
-from crosscut.cli.parsing.parser import flag, option, whole
+from crosscut.cli.parsing.parser import flag, option, record, whole
 from crosscut.places import smpi
 
 EPILOG = """
@@ -50,13 +50,7 @@ def execute(args: argparse.Namespace) -> int:
     if (reason := smpi.unavailable()) is not None:
         raise CrosscutError(reason)
     smpi.compute_options(args.compute)
-    settings = smpi.SimulationSettings(
-        network=args.network,
-        ranks=args.ranks,
-        ranks_per_host=args.ranks_per_host,
-        compute=args.compute,
-        options=tuple(args.options),
-    )
+    settings = record(smpi.SimulationSettings, vars(args), options=tuple(args.options))
     interrupts.as_ctrl_c()
     with tempfile.TemporaryDirectory(prefix="crosscut-simulate-") as name:
         folder = Path(name)

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import itertools
 import json
-import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli import workload_hpl
 from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.launcher_options import add_mpi_place
-from crosscut.cli.parsing.parser import actions, add_action, flag, option, run_action, whole
+from crosscut.cli.parsing.parser import actions, add_action, flag, option, record, run_action, split, whole
 from crosscut.places import find_place
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.workloads import applications, launch, tables
@@ -66,9 +65,9 @@ def _add_run(commands: Any) -> None:
     option(one, "--compute HOW", str,
            "On a simulated network: how long computing takes: host, as long as here (the "
            "default); none; or so many times as long.", default="host")  # fmt: skip
-    option(one, "--options WORDS", shlex.split,
+    option(one, "--options WORDS", split,
            "Further options of the workload, as one argument: '--waiting sleep'; its own --help "
-           "has them.", default=[])  # fmt: skip
+           "has them.", default=())  # fmt: skip
     flag(one, "--json", "one JSON object for each run, a line each")
 
 
@@ -121,25 +120,13 @@ def _run(args: argparse.Namespace) -> int:
     began = time.monotonic()
     curves: list[applications.ScalingCurve] = []
     try:
-        with launch.opened(_where(args)) as runner:
+        with launch.opened(record(launch.Where, vars(args))) as runner:
             for workload, problem_class in itertools.product(chosen, args.classes):
                 curves.append(_curve(args, runner, workload, problem_class, fitting[workload]))
     finally:
         if len(curves) > 1 and not args.json:
             tables.summary(screen_for(), curves, time.monotonic() - began)
     return EXIT_OK if all(curve.verified for curve in curves) else EXIT_FAILED
-
-
-def _where(args: argparse.Namespace) -> launch.Where:
-    return launch.Where(
-        on=args.on,
-        launcher=args.launcher,
-        launcher_arguments=tuple(args.launcher_args),
-        ranks_per_host=args.ranks_per_host,
-        compute=args.compute,
-        time_limit_seconds=args.time_limit,
-        options=tuple(args.options),
-    )
 
 
 def _curve(

@@ -11,7 +11,7 @@ from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.launcher_options import add_mpi_place
-from crosscut.cli.parsing.parser import flag, option, whole
+from crosscut.cli.parsing.parser import flag, option, record, whole
 from crosscut.places.launchers import Launcher, stays_here
 from crosscut.reports.terminal.screen import Screen, screen_for
 from crosscut.workloads.hpl import input as asking
@@ -73,7 +73,7 @@ def act(args: argparse.Namespace) -> int:
         ran = HplRun(str(args.read), 0, output.load(args.read))
     else:
         interrupts.as_ctrl_c()
-        ran = running.run(_asked(args), _where(args))
+        ran = running.run(_asked(args), record(running.HplWhere, vars(args)))
     if args.json:
         print(json.dumps(telling.as_json(ran), allow_nan=False))
     else:
@@ -93,7 +93,7 @@ def _asked(args: argparse.Namespace) -> asking.HplInput:
 def _order(args: argparse.Namespace) -> int:
     """The matrix must fit: hpcc skips it otherwise, after minutes of other benchmarks. What is free on other
     machines, to which the launcher's words may send ranks, is not known here."""
-    here = stays_here(Launcher(args.launcher), args.launcher_args)
+    here = stays_here(Launcher(args.launcher), args.launcher_arguments)
     order: int = args.order or DEFAULT_ORDER
     if args.memory is None and not here:
         return order
@@ -107,14 +107,3 @@ def _order(args: argparse.Namespace) -> int:
             "a smaller one, or --memory 80%"
         )
     return order
-
-
-def _where(args: argparse.Namespace) -> running.HplWhere:
-    return running.HplWhere(
-        on=args.on,
-        launcher=args.launcher,
-        launcher_arguments=tuple(args.launcher_args),
-        ranks_per_host=args.ranks_per_host,
-        time_limit_seconds=args.time_limit,
-        keep=args.keep,
-    )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Sequence
 
 from crosscut.base import units
-from crosscut.cli.parsing.parser import option, whole
+from crosscut.cli.parsing.parser import option, split, whole
 
 
 def add_launcher(parser: argparse._ActionsContainer, which: str, example: str) -> None:
     """`which`: what it may be, as a sentence; `example`: of further words for it."""
     option(parser, "--launcher PATH", str, which, default="")
-    option(parser, "--launcher-args WORDS", shlex.split,
-           f"Further words for the launcher, as one argument: '{example}'.", default=[])  # fmt: skip
+    option(parser, "--launcher-args WORDS", split,
+           f"Further words for the launcher, as one argument: '{example}'.",
+           dest="launcher_arguments", default=())  # fmt: skip
 
 
 def add_mpi_place(
@@ -27,4 +27,5 @@ def add_mpi_place(
            f"On {networks}: ranks on each host. Without it, as few as possible.", default=0)  # fmt: skip
     add_launcher(parser, launcher, "--partition=debug")
     option(parser, "--time-limit TIME", units.parse_seconds,
-           f"Of {limited}, which is ended then. Default 1h.", default=3600.0)  # fmt: skip
+           f"Of {limited}, which is ended then. Default 1h.",
+           dest="time_limit_seconds", default=3600.0)  # fmt: skip

@@ -7,7 +7,6 @@ defaults of a job (core/src/conduct/job.hpp), and options may stand before or af
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from crosscut.base import bounded_file, units
 from crosscut.base.core import Backend, Core, Parameter, Pattern
 from crosscut.base.errors import UsageError, plainly
 from crosscut.cabling.model import Cabling
-from crosscut.cli.parsing.parser import option, typed_flag, typed_option, whole
+from crosscut.cli.parsing.parser import option, record, split, typed_flag, typed_option, whole
 from crosscut.places import all_places, typed_as
 from crosscut.places.base import Place, PlaceOption
 from crosscut.session.measure import Launch
@@ -137,13 +136,15 @@ def add_where(parser: argparse.ArgumentParser, backends: str) -> None:
     add_place_options(group, places)
     typed_option(group, "--interface NAME", str, "Address or interface that ranks listen on.")
     typed_option(group, "--timeout TIME", units.parse_seconds,
-                 "A rank silent for about twice this is named, and the run ended. Default 30s.")  # fmt: skip
+                 "A rank silent for about twice this is named, and the run ended. Default 30s.",
+                 dest="timeout_seconds")  # fmt: skip
     _add(group, "--pin", action=argparse.BooleanOptionalAction,
          help="Bind each rank to a core of its own while there are enough. Default yes.")  # fmt: skip
     typed_option(group, "--launcher PATH", str,
                  "The mpiexec, srun or ssh to start ranks with. Without it, the one on PATH.")  # fmt: skip
-    typed_option(group, "--launcher-args WORDS", shlex.split,
-                 "Further words for the launcher, as one argument: '--partition=debug'.")  # fmt: skip
+    typed_option(group, "--launcher-args WORDS", split,
+                 "Further words for the launcher, as one argument: '--partition=debug'.",
+                 dest="launcher_arguments")  # fmt: skip
     typed_option(
         group, "--core-path PATH", str, "Path of crosscut-core on other nodes. Without it, the same as here."
     )
@@ -280,18 +281,7 @@ def job_options(given: Mapping[str, Any]) -> dict[str, object]:
 
 def launch(given: Mapping[str, Any]) -> Launch:
     """Where and how, as typed."""
-    return Launch(
-        on=given.get("on", ""),
-        backend=given.get("backend", ""),
-        ranks=given.get("ranks"),
-        interface=given.get("interface", ""),
-        timeout_seconds=given.get("timeout", 30.0),
-        pin=given.get("pin", True),
-        launcher=given.get("launcher", ""),
-        launcher_arguments=tuple(given.get("launcher_args", ())),
-        core_path=given.get("core_path", ""),
-        own=own(given),
-    )
+    return record(Launch, given, own=own(given))
 
 
 def _place_dest(option: PlaceOption) -> str:

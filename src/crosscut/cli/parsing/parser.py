@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NoReturn, TypeVar
 
@@ -120,6 +121,19 @@ def option(
 def flag(group: argparse._ActionsContainer, name: str, words: str, **more: Any) -> None:
     """Declares an option without a value: False unless it was typed."""
     group.add_argument(name, action="store_true", help=words, **more)
+
+
+def record(kind: type[Value], given: Mapping[str, Any], **more: Any) -> Value:
+    """A dataclass of what was given under its members' names, and of `more`."""
+    from dataclasses import fields  # takes longer to import than most commands
+
+    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    return kind(**{name: given[name] for name in names if name in given and name not in more}, **more)
+
+
+def split(text: str) -> tuple[str, ...]:
+    """Words, as a shell takes them apart."""
+    return tuple(shlex.split(text))
 
 
 def actions(parser: argparse.ArgumentParser, dest: str = "action") -> Any:
