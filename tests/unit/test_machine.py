@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from crosscut.cli.doctor.probes import Fact
 from crosscut.places import slurm
 
 
-def by_name(findings: list[Fact], name: str) -> Fact:
+def by_name(findings: Iterable[Fact], name: str) -> Fact:
     return next(finding for finding in findings if finding.name == name)
 
 
@@ -34,7 +34,7 @@ def test_everything_that_is_missing_comes_with_advice() -> None:
 
 
 def test_a_backend_that_cannot_be_used_says_why() -> None:
-    findings = probes.probe_core()
+    findings = [*probes.probe_core()]
     assert by_name(findings, "mpi").advice == "this executable has no MPI"
     assert by_name(findings, "tcp").good is True
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,23 +55,22 @@ def _read(path: str) -> str | None:
         return None
 
 
-def probe_core() -> list[Fact]:
+def probe_core() -> Iterator[Fact]:
     """The measuring core and its backends."""
     try:
         known = core.load()
     except CrosscutError as error:
-        return [Fact("core", "crosscut-core", "not usable", False, str(error))]
-    found = [Fact("core", "crosscut-core", f"{known.executable} ({known.version})", True)]
+        yield Fact("core", "crosscut-core", "not usable", False, str(error))
+        return
+    yield Fact("core", "crosscut-core", f"{known.executable} ({known.version})", True)
     mpi = known.mpi_executable
-    found.append(_judged(
-        "core", "crosscut-core-mpi", str(mpi or "not built"), mpi is not None,
-        "pip install 'crosscut[mpich]' and build again, or 'crosscut build-mpi --mpicxx PATH' for a site's "
-        "MPI",
-    ))  # fmt: skip
+    build = (
+        "pip install 'crosscut[mpich]' and build again, or 'crosscut build-mpi --mpicxx PATH' for a site's"
+    )
+    yield _judged("core", "crosscut-core-mpi", str(mpi or "not built"), mpi is not None, f"{build} MPI")
     for backend in known.backends:
         value = backend.summary if not backend.unavailable else "cannot be used"
-        found.append(Fact("backends", backend.name, value, not backend.unavailable, backend.unavailable))
-    return found
+        yield Fact("backends", backend.name, value, not backend.unavailable, backend.unavailable)
 
 
 def mpi_launchers() -> list[Path]:
@@ -81,11 +80,8 @@ def mpi_launchers() -> list[Path]:
     for name in ("mpiexec", "mpiexec.hydra", "mpirun", "srun"):
         for place in places:
             path = Path(place) / name
-            if (
-                os.access(path, os.X_OK)
-                and path.is_file()
-                and path.resolve() not in [one.resolve() for one in found]
-            ):
+            known = [one.resolve() for one in found]
+            if os.access(path, os.X_OK) and path.is_file() and path.resolve() not in known:
                 found.append(path)
     return found
 
@@ -96,19 +92,17 @@ def _version(launcher: Path) -> str | None:
     return " ".join(next((line for line in lines if any(map(str.isdigit, line))), "").split()) or None
 
 
-def probe_mpi() -> list[Fact]:
+def probe_mpi() -> Iterator[Fact]:
     """Launchers and their versions, compilers."""
-    found = []
-    for launcher in mpi_launchers():
-        version = _version(launcher) or "gives no version"
-        found.append(Fact("mpi", launcher.name, f"{launcher}: {version}", True))
-    if not found:
+    launchers = mpi_launchers()
+    for launcher in launchers:
+        yield Fact("mpi", launcher.name, f"{launcher}: {_version(launcher) or 'gives no version'}", True)
+    if not launchers:
         advice = "pip install 'crosscut[mpich]' (brings MPICH), or load the site's MPI module"
-        found.append(Fact("mpi", "mpiexec", "none on PATH or beside this Python", False, advice))
+        yield Fact("mpi", "mpiexec", "none on PATH or beside this Python", False, advice)
     compiler = shutil.which("mpicxx") or shutil.which("mpicxx_abi", path=str(Path(sys.executable).parent))
     advice = "" if compiler else "needed only to build for a site's MPI"
-    found.append(Fact("mpi", "mpicxx", compiler or "none", bool(compiler) or None, advice))
-    return found
+    yield Fact("mpi", "mpicxx", compiler or "none", bool(compiler) or None, advice)
 
 
 def clock_cost_seconds(reads: int = 20_000) -> float:
@@ -119,59 +113,50 @@ def clock_cost_seconds(reads: int = 20_000) -> float:
     return (time.perf_counter() - start) / reads
 
 
-def probe_clock() -> list[Fact]:
+def probe_clock() -> Iterator[Fact]:
     """Resolution, cost, and the kernel's source of time (without vDSO each reading is a system call)."""
     resolution = time.clock_getres(time.CLOCK_MONOTONIC)
-    found = [
-        _judged("clock", "resolution", units.seconds(resolution, 2), resolution <= 1e-6,
-                "too coarse for short messages"),
-        Fact("clock", "cost", f"at most {units.seconds(clock_cost_seconds(), 2)} a reading"),
-    ]  # fmt: skip
+    shown, coarse = units.seconds(resolution, 2), "too coarse for short messages"
+    yield _judged("clock", "resolution", shown, resolution <= 1e-6, coarse)
+    yield Fact("clock", "cost", f"at most {units.seconds(clock_cost_seconds(), 2)} a reading")
     source = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     if source is not None:
         fast = source in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
-        found.append(
-            _judged("clock", "source", source, fast, "slow to read: prefer tsc where the BIOS allows")
-        )
-    return found
+        yield _judged("clock", "source", source, fast, "slow to read: prefer tsc where the BIOS allows")
 
 
-def probe_machine() -> list[Fact]:
+def probe_machine() -> Iterator[Fact]:
     """Cores, memory, limits."""
     usable, there = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     enough = hard == resource.RLIM_INFINITY or hard >= FEWEST_DESCRIPTORS
-    found = [
-        Fact("machine", "kernel", f"{platform.system()} {platform.release()} {platform.machine()}"),
-        _judged("machine", "cores", f"{usable} usable of {there}", usable >= 2,
-                "two ranks will share a core"),
-        Fact("machine", "memory", f"{memory:.1f} GiB"),
-        _judged("machine", "open files", f"{soft} (hard limit {hard})", enough,
-                f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks a node"),
-    ]  # fmt: skip
+    yield Fact("machine", "kernel", f"{platform.system()} {platform.release()} {platform.machine()}")
+    crowded = "two ranks will share a core"
+    yield _judged("machine", "cores", f"{usable} usable of {there}", usable >= 2, crowded)
+    yield Fact("machine", "memory", f"{memory:.1f} GiB")
+    advice = f"raise 'ulimit -Hn' to {FEWEST_DESCRIPTORS} for many TCP ranks a node"
+    yield _judged("machine", "open files", f"{soft} (hard limit {hard})", enough, advice)
     governor = _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if governor is not None:
         steady, advice = governor == "performance", "'performance' keeps short times steady"
-        found.append(_judged("machine", "frequency", f"governor {governor}", steady, advice))
-    return found
+        yield _judged("machine", "frequency", f"governor {governor}", steady, advice)
 
 
-def probe_permissions() -> list[Fact]:
+def probe_permissions() -> Iterator[Fact]:
     """What an emulated cluster needs: root, or user namespaces."""
     root = os.geteuid() == 0
-    found = [Fact("permissions", "root", "yes" if root else "no")]
+    yield Fact("permissions", "root", "yes" if root else "no")
     works = bool(_lines("unshare", "-Urn", "echo", "works"))
     value = "work" if works else "do not work"
     advice = "only emulated clusters need them (or root): sysctl kernel.unprivileged_userns_clone=1"
-    found.append(_judged("permissions", "user namespaces", value, works or root, advice))
+    yield _judged("permissions", "user namespaces", value, works or root, advice)
     tools = [name for name in ("ip", "tc") if shutil.which(name) is None]
     if tools:
-        found.append(Fact("permissions", "tools", f"no {' and no '.join(tools)}", None, "package iproute2"))
-    return found
+        yield Fact("permissions", "tools", f"no {' and no '.join(tools)}", None, "package iproute2")
 
 
-def probe_lab() -> list[Fact]:
+def probe_lab() -> Iterator[Fact]:
     """True if an emulated cluster can be built here, tried on one node, and how it would be held."""
     from crosscut.lab import lifecycle, trial
     from crosscut.lab.switch import program as user_switch
@@ -179,62 +164,56 @@ def probe_lab() -> list[Fact]:
     reason = lifecycle.unavailable()
     if reason is None:
         reason = trial.failure()
-    how = "as root" if os.geteuid() == 0 else "without root, in a user namespace"
     if reason is not None:
-        return [Fact("lab", "crosscut lab", "cannot be built", False, reason)]
-    found = [Fact("lab", "crosscut lab", f"can be built, {how}", True)]
+        yield Fact("lab", "crosscut lab", "cannot be built", False, reason)
+        return
+    how = "as root" if os.geteuid() == 0 else "without root, in a user namespace"
+    yield Fact("lab", "crosscut lab", f"can be built, {how}", True)
     without = user_switch.unavailable()
     carried = "cannot carry one" if without else "can carry one"
-    found.append(Fact("lab", "lab --switch user", carried, not without, without))
+    yield Fact("lab", "lab --switch user", carried, not without, without)
     if not trial.delays():
         advice = "latencies of a network file are left out, which status and runs say"
-        found.append(Fact("lab", "delays", "this kernel has no netem", None, advice))
-    return found
+        yield Fact("lab", "delays", "this kernel has no netem", None, advice)
 
 
-def probe_places() -> list[Fact]:
+def probe_places() -> Iterator[Fact]:
     """Where ranks can be started, and the programs that it takes."""
     from crosscut.places import all_places
 
-    found = []
     for place in all_places():
         there = place.condition()
-        found.append(Fact("places", place.name, there.says, there.usable, there.advice))
+        yield Fact("places", place.name, there.says, there.usable, there.advice)
     for program in ("ssh", "sshd", "srun", "sbatch"):
         path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
         what = f"{path}: the client; no host was asked" if path and program == "ssh" else path
-        found.append(Fact("places", program, what or "not installed", None if path is None else True))
-    return found
+        yield Fact("places", program, what or "not installed", None if path is None else True)
 
 
-def probe_simulation() -> list[Fact]:
+def probe_simulation() -> Iterator[Fact]:
     """What real MPI programs on described networks need; crosscut's own simulator needs nothing."""
-    missing = smpi.unavailable()
-    found = [
-        Fact("simulation", "simgrid", smpi.version() or "gives no version", True)
-        if missing is None
-        else Fact("simulation", "simgrid", "not installed: no crosscut simulate", None, missing)
-    ]
+    if (missing := smpi.unavailable()) is None:
+        yield Fact("simulation", "simgrid", smpi.version() or "gives no version", True)
+    else:
+        yield Fact("simulation", "simgrid", "not installed: no crosscut simulate", None, missing)
     try:
         player = smpi.engine_unavailable()
     except CrosscutError:
-        return found  # without a core, of which is said enough
-    name, usable = "--engine smpi", player is None
-    found.append(
-        Fact("simulation", name, "can be used" if usable else "cannot be used", usable or None, player or "")
-    )
-    return found
+        return  # without a core, of which is said enough
+    usable = player is None
+    value = "can be used" if usable else "cannot be used"
+    yield Fact("simulation", "--engine smpi", value, usable or None, player or "")
 
 
-def probe_tcp() -> list[Fact]:
+def probe_tcp() -> Iterator[Fact]:
     """Settings of the kernel's TCP that change what is measured."""
     folder = "/proc/sys/net/ipv4/"
-    found = []
     control = _read(folder + "tcp_congestion_control")
     if control is None:
-        return [Fact("tcp", "settings", f"cannot read {folder}", None)]
+        yield Fact("tcp", "settings", f"cannot read {folder}", None)
+        return
     others = _read(folder + "tcp_available_congestion_control") or "?"
-    found.append(Fact("tcp", "congestion control", f"{control} (available: {others})"))
+    yield Fact("tcp", "congestion control", f"{control} (available: {others})")
     idle = _read(folder + "tcp_slow_start_after_idle")
     if idle is not None:
         advice = (
@@ -242,15 +221,14 @@ def probe_tcp() -> list[Fact]:
             "sysctl net.ipv4.tcp_slow_start_after_idle=0"
         )
         state = "on" if idle == "1" else "off"
-        found.append(_judged("tcp", "slow start after idle", state, idle == "0", advice))
+        yield _judged("tcp", "slow start after idle", state, idle == "0", advice)
     for name, path in (("send buffer", "tcp_wmem"), ("receive buffer", "tcp_rmem")):
         if (value := _read(folder + path)) is not None:
             sizes = [units.size(int(word)) for word in value.split() if word.isdigit()]
-            found.append(Fact("tcp", name, f"{' / '.join(sizes)} (least, first, most)"))
-    return found
+            yield Fact("tcp", name, f"{' / '.join(sizes)} (least, first, most)")
 
 
-PROBES: tuple[Callable[[], list[Fact]], ...] = (
+PROBES: tuple[Callable[[], Iterator[Fact]], ...] = (
     probe_core,
     probe_places,
     probe_mpi,
