@@ -48,12 +48,9 @@ def execute(args: argparse.Namespace) -> int:
     path = _path(args.network) if args.network else Path()
     adapter = _adapter(args, path)
     found = expect(
-        adapter,
-        path,
-        timestamps=nic.tcp_timestamps(),
-        loopback_seconds=nic.loopback_seconds(),
+        adapter, path, timestamps=nic.tcp_timestamps(), loopback_seconds=nic.loopback_seconds(),
         cable_metres=args.cable,
-    )
+    )  # fmt: skip
     measured = _measured(args, found) if args.run else []
     if args.json:
         print(json.dumps(_document(adapter, found, measured), allow_nan=False))
@@ -73,12 +70,10 @@ def _adapter(args: argparse.Namespace, path: Path) -> Adapter:
     if args.adapter and not named:
         names = ", ".join(adapter.name for adapter in there) or "none"
         raise UsageError(f"--adapter {args.adapter}: there is no such adapter here; there is {names}")
-    best = max(
-        named,
+    adapter = max(
+        named or [nic.Adapter("an adapter")],
         key=lambda a: (a.up, a.bits_per_second if math.isfinite(a.bits_per_second) else 0),
-        default=None,
     )
-    adapter = best or nic.Adapter("an adapter")
     if args.speed is not None:
         adapter = replace(adapter, bits_per_second=8 * args.speed)
     if args.mtu is not None:
@@ -134,14 +129,13 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
         raise UsageError(
             f"{args.run}: no message of it goes from one node to another: it says nothing of the network"
         )
-    size = units.size(taken.size_bytes)
     told = [
         MeasuredValue(
-            f"the best route, messages of {size}", float(rates.max()), found.route_bytes_per_second
-        ),
-        MeasuredValue(
-            f"the median route, messages of {size}", float(np.median(rates)), found.route_bytes_per_second
-        ),
+            f"the {which} route, messages of {units.size(taken.size_bytes)}",
+            rate,
+            found.route_bytes_per_second,
+        )
+        for which, rate in (("best", float(rates.max())), ("median", float(np.median(rates))))
     ]
     if name == "bisection" and math.isfinite(found.bisection_bytes_per_second):
         phases = float(np.nanmedian(summary.phase_rates(taken).median))
@@ -150,14 +144,8 @@ def _measured(args: argparse.Namespace, found: Expected) -> list[MeasuredValue]:
         least = samples.load(run.dataset, run.size_index(min(run.sizes_bytes)))
         timed = summary.routes(least, timed=True)
         latency = float(np.median(timed.rates.median[~timed.same_node]))
-        told.append(
-            MeasuredValue(
-                f"latency, messages of {units.size(least.size_bytes)}",
-                latency,
-                found.latency_seconds,
-                seconds=True,
-            )
-        )
+        what = f"latency, messages of {units.size(least.size_bytes)}"
+        told.append(MeasuredValue(what, latency, found.latency_seconds, seconds=True))
     return told
 
 

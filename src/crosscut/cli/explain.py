@@ -20,6 +20,7 @@ from crosscut.run.realm import is_emulated
 
 if TYPE_CHECKING:
     from crosscut.analysis.findings.explain import Bottleneck, Way
+    from crosscut.analysis.structure.observed import Observed
     from crosscut.run.run import Run
 
 EPILOG = """
@@ -50,13 +51,14 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.run.run import Run
 
     run = Run.open(args.run)
-    samples = of_run.chosen(run, run.size_index(args.size) if args.size is not None else None)
+    index = run.size_index(args.size) if args.size is not None else None
+    samples = of_run.chosen(run, index)
     if samples is None or samples.of_phases:
         raise UsageError(f"{args.run}: no single messages are kept, so nothing says who shared what")
     observed = of_samples(samples)
     if not len(observed):
         raise UsageError(f"{args.run}: nothing was measured")
-    found, basis = _bottlenecks(run, args)
+    found, basis = _bottlenecks(run, index, observed, args)
     if args.json:
         print(json.dumps({"basis": basis, "bottlenecks": [asdict(bottleneck) for bottleneck in found]}))
         return EXIT_OK
@@ -66,21 +68,19 @@ def execute(args: argparse.Namespace) -> int:
         screen.line(
             "No shared capacity is full in any phase: what limits are the hosts' own links, or hosts."
         )
-    for line in sentences(found)[:_SHOWN]:
+    lines = sentences(found)
+    for line in lines[:_SHOWN]:
         screen.line(line)
-    if len(sentences(found)) > _SHOWN:
-        screen.line(f"and {len(sentences(found)) - _SHOWN} more; --json has all", "dim")
+    if len(lines) > _SHOWN:
+        screen.line(f"and {len(lines) - _SHOWN} more; --json has all", "dim")
     return EXIT_OK
 
 
-def _bottlenecks(run: Run, args: argparse.Namespace) -> tuple[list[Bottleneck], str]:
+def _bottlenecks(
+    run: Run, index: int | None, observed: Observed, args: argparse.Namespace
+) -> tuple[list[Bottleneck], str]:
     from crosscut.analysis.findings import cable_names, explain, of_run
-    from crosscut.analysis.structure.observed import of_samples
 
-    index = run.size_index(args.size) if args.size is not None else None
-    samples = of_run.chosen(run, index)
-    assert samples is not None
-    observed = of_samples(samples)
     described, way = _description(run, args.network)
     if described is not None and described.graph is not None:
         hosts = {vertex.name: at for at, vertex in enumerate(described.graph.vertices[: described.hosts])}
@@ -111,8 +111,7 @@ def _description(run: Run, named: str | None) -> tuple[description.Network | Non
         found = description.load(named, graph=True)
         return found, _ways(found, named, by_tables=by_tables)
     recorded = run.attributes.get("network")
-    text = recorded.get("description") if isinstance(recorded, dict) else None
-    if not isinstance(recorded, dict) or not isinstance(text, str):
+    if not isinstance(recorded, dict) or not isinstance(text := recorded.get("description"), str):
         return None, None
     with tempfile.TemporaryDirectory(prefix="crosscut-") as folder:
         path = Path(folder) / "network.toml"
@@ -122,10 +121,9 @@ def _description(run: Run, named: str | None) -> tuple[description.Network | Non
         except UsageError:
             return None, None  # of another version: the run's own figures are left
         way = _ways(found, str(path), by_tables=by_tables)
-    name = recorded.get("name")
-    return description.Network({**found.figures, "name": name}, found.graph) if isinstance(
-        name, str
-    ) else found, way
+    if isinstance(name := recorded.get("name"), str):
+        found = description.Network({**found.figures, "name": name}, found.graph)
+    return found, way
 
 
 def _ways(found: description.Network, file: str, *, by_tables: bool) -> Way | None:
@@ -140,18 +138,13 @@ def _ways(found: description.Network, file: str, *, by_tables: bool) -> Way | No
 def sentences(found: Sequence[Bottleneck]) -> list[str]:
     """One for all capacities that are full in the same phases and carry the same."""
     alike: dict[tuple[tuple[int, ...], str, int], list[Bottleneck]] = {}
-    for bottleneck in found:
-        key = (
-            bottleneck.phases,
-            units.bit_rate(_rounded(8 * bottleneck.bytes_per_second)),
-            bottleneck.most_flows,
-        )
-        alike.setdefault(key, []).append(bottleneck)
+    for one in found:
+        rate = units.bit_rate(float(f"{8 * one.bytes_per_second:.3g}"))
+        alike.setdefault((one.phases, rate, one.most_flows), []).append(one)
     lines = []
     for (phases, rate, flows), those in alike.items():
-        where = "; ".join(one.what for one in those[:4]) + (
-            f" and {len(those) - 4} more" if len(those) > 4 else ""
-        )
+        where = "; ".join(one.what for one in those[:4])
+        where += f" and {len(those) - 4} more" if len(those) > 4 else ""
         each = ", each" if len(those) > 1 else ""
         slowest = min(one.slowest_share for one in those)
         lines.append(
@@ -159,10 +152,6 @@ def sentences(found: Sequence[Bottleneck]) -> list[str]:
             f"(down to {100 * slowest:.0f} % of a host's rate)"
         )
     return lines
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
 
 
 def _ranges(phases: Sequence[int]) -> str:
