@@ -16,7 +16,7 @@ from crosscut.analysis.search.search import Search
 from crosscut.analysis.structure import infer
 from crosscut.analysis.structure.model import LOCATE_ON
 from crosscut.analysis.structure.observed import of_phases
-from crosscut.campaigns.locate import Senders, _Gathered, _located
+from crosscut.campaigns.locate import Gathered, Senders, _located
 
 RANKS = 8
 ALONE = Senders(tuple((rank,) for rank in range(RANKS)))
@@ -30,7 +30,7 @@ def limited(*spans):
 
 
 def test_only_rates_of_the_network_are_learnt_and_what_is_left_out_is_counted():
-    gathered = _Gathered(ALONE)
+    gathered = Gathered(ALONE)
     seen = gathered.learn(limited([2, 3]), PHASES, 1)
     assert seen is not None
     assert np.nonzero(np.isnan(seen).reshape(7, 8).all(axis=1))[0].tolist() == [1, 2]
@@ -51,16 +51,16 @@ def test_a_route_of_two_nodes_is_a_message_of_each_of_their_ranks_and_its_rate_t
     assert (of_ranks.ranks, of_ranks.routes) == ((0, 1, 2, 3, 4), ((0, 2),))
 
     run, pairs = limited(), Senders(tuple((rank, rank + 4) for rank in range(4)))
-    seen = _Gathered(pairs).learn(run, PHASES, 2)
+    seen = Gathered(pairs).learn(run, PHASES, 2)
     assert seen is not None
-    rates = _Gathered(ALONE).learn(run, PHASES, 1)
+    rates = Gathered(ALONE).learn(run, PHASES, 1)
     assert rates is not None
     assert seen.tolist() == rates.reshape(-1, 2).sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize(("spoilt", "told"), [(0, True), (8, True), (16, False)])
 def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spoilt, told):
-    found = _located(_searched(), replace(_Gathered(ALONE), measured=20, limited=spoilt), ended=False)
+    found = _located(_searched(), replace(Gathered(ALONE), measured=20, limited=spoilt), ended=False)
     assert (found is not None) == told
     if found is not None:
         notes = [note for note in found.structure.notes if "this machine limited" in note]
@@ -68,7 +68,7 @@ def test_nothing_is_told_where_the_machine_limited_most_of_what_was_measured(spo
 
 
 def test_a_search_that_the_machine_ended_says_so():
-    found = _located(_searched(), replace(_Gathered(ALONE), measured=20, limited=3), ended=True)
+    found = _located(_searched(), replace(Gathered(ALONE), measured=20, limited=3), ended=True)
     assert found is not None
     assert "a whole step of the search, which ended there" in found.structure.notes[-1]
 

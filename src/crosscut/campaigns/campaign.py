@@ -65,6 +65,14 @@ def state_of(run: Path) -> str | None:
     return str(attributes["state"])
 
 
+def as_typed(path: Path) -> str:
+    """The path as it is typed from here."""
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
 def is_campaign(directory: Path) -> bool:
     """True if several runs with a plan lie there, in place of one run."""
     return (directory / PLAN).is_file()

@@ -56,20 +56,13 @@ def measure(
                 break
             before = max(done.get(promise.name, 0) for promise in promises)
             count = min(before or _first_round(promises, spec), _MOST_A_ROUND, how.most_repetitions - before)
-            job = _job(
-                promises,
-                folder / f"{len(runs):03}-{promises[0].pattern}.zarr",
-                decided,
-                how,
-                max(count, 1),
-                left,
-            )
-            done |= {promise.name: before + max(count, 1) for promise in promises}
+            count = max(count, 1)
+            out = folder / f"{len(runs):03}-{promises[0].pattern}.zarr"
+            job = _job(promises, out, decided, how, count, left)
+            done |= {promise.name: before + count for promise in promises}
             try:
                 session.run(job)
-            except (
-                UsageError
-            ) as error:  # a pattern that cannot run so does not keep the others from being judged
+            except UsageError as error:  # the others are judged all the same
                 refused |= {promise.name: str(error) for promise in promises}
                 continue
             runs.append(Run.open(job.out))

@@ -18,7 +18,7 @@ from crosscut.analysis.figures.samples import load
 from crosscut.analysis.findings import of_run
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, Interrupted, UsageError
-from crosscut.campaigns.campaign import CampaignStep, StepResult, measure_steps
+from crosscut.campaigns.campaign import CampaignStep, StepResult, as_typed, measure_steps
 from crosscut.reports.terminal import dense, findings
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.screen import Screen, screen_for
@@ -162,12 +162,7 @@ def _reports(screen: Screen, measured: Sequence[Path], emulated: Sequence[Path],
 def _program() -> str:
     """crosscut as it can be typed here. By its path: make puts its folder on PATH for itself alone."""
     beside = Path(sys.executable).parent / "crosscut"  # not resolved: the Python of an environment is a link
-    if not beside.is_file():
-        return "crosscut"
-    try:
-        return str(beside.relative_to(Path.cwd()))
-    except ValueError:
-        return str(beside)
+    return as_typed(beside) if beside.is_file() else "crosscut"
 
 
 def run(directory: Path, screen: Screen) -> int:

@@ -102,32 +102,19 @@ class LocateOptions:
     """How often a step is measured again that the emulating machine limited as a whole."""
 
 
-@dataclass(frozen=True)
-class Searched:
-    located: Located | None
-    """None: the emulating machine limited most of what was measured."""
-    senders: Senders
-    names: tuple[str, ...]
-    """[sender]"""
-    nodes: tuple[str, ...]
-    """[sender]"""
-    facts: HostFacts
-    """Counters gained while anything was measured."""
-    planted: tuple[str, ...] = ()
-    """Faults of the lab meanwhile."""
-    limited: str = ""
-    """Which of the phases the emulating machine limited."""
-
-
 @dataclass
-class _Gathered:
+class Gathered:
     """What the steps so far gave."""
 
     senders: Senders
     names: tuple[str, ...] = ()
+    """[sender]"""
     nodes: tuple[str, ...] = ()
+    """[sender]"""
     facts: HostFacts = field(default_factory=HostFacts)
+    """Counters gained while anything was measured."""
     planted: tuple[str, ...] = ()
+    """Faults of the lab meanwhile."""
     measured: int = 0
     """Phases."""
     limited: int = 0
@@ -161,8 +148,10 @@ def locate(
     folder: Path,
     how: LocateOptions,
     told: Callable[[int, int, bool], None],
-) -> Searched:
-    """`told`: phases measured so far, now proposed, and whether for another time: a step that the machine
+) -> tuple[Gathered, Located | None]:
+    """What was gathered, and what it tells; None: the emulating machine limited most of what was measured.
+
+    `told`: phases measured so far, now proposed, and whether for another time: a step that the machine
     limited as a whole is measured again, for the search cannot go on without; in vain too often, it ends."""
     senders = Senders.of(session, decided.options.ranks)
     search = Search(
@@ -170,7 +159,7 @@ def locate(
         confidence=how.confidence,
     )  # fmt: skip
     began, step_began, seconds_a_phase = time.monotonic(), time.monotonic(), 0.0
-    gathered, in_vain = _Gathered(senders), 0
+    gathered, in_vain = Gathered(senders), 0
     for step in count():
         phases = search.propose()
         if not phases or in_vain > how.most_again:
@@ -195,13 +184,10 @@ def locate(
         raise Interrupted("interrupted before anything was measured")
     if not gathered.measured:
         raise SessionError("nothing was measured: the search needs its first phases at least")
-    return Searched(
-        _located(search, gathered, ended=in_vain > how.most_again), senders, gathered.names, gathered.nodes,
-        gathered.facts, gathered.planted, gathered.told_limited,
-    )  # fmt: skip
+    return gathered, _located(search, gathered, ended=in_vain > how.most_again)
 
 
-def _located(search: Search, gathered: _Gathered, *, ended: bool) -> Located | None:
+def _located(search: Search, gathered: Gathered, *, ended: bool) -> Located | None:
     """`ended`: the machine limited a step as a whole, whenever that was measured."""
     if gathered.limited > _MOST_LIMITED * gathered.measured:
         return None

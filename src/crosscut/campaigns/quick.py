@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,9 +77,14 @@ def refuse(baseline: Run, decided: Decided, asked: ComparisonSettings) -> None:
 
 def pace(baseline: Run) -> Pace:
     taken = samples.load(baseline.dataset, _largest(baseline))
+    return Pace(
+        tuple(taken.phase.tolist()), _of_phase(taken), whole=not _recorded_job(baseline).get("phases")
+    )
+
+
+def _recorded_job(baseline: Run) -> Mapping[str, Any]:
     job = baseline.attributes.get("job")
-    chosen = job.get("phases") if isinstance(job, Mapping) else None
-    return Pace(tuple(taken.phase.tolist()), _of_phase(taken), whole=not chosen)
+    return job if isinstance(job, Mapping) else {}
 
 
 def plan(known: Pace, needed: int, slower: float, seconds: float) -> QuickPlan:
@@ -97,14 +103,22 @@ def measure(
 ) -> Run:  # fmt: skip
     """The baseline's job at its largest size, until `end` (by `time.monotonic`)."""
     known, needed = pace(baseline), fewest(baseline, asked)
-    slower = _look(session, baseline, known, decided, folder, end, metadata)
+
+    def measured(planned: QuickPlan, name: str, until: float) -> Run:
+        job = _job(baseline, known, planned, folder / name, decided, until)
+        session.run(replace(job, metadata=metadata))
+        if session.interrupted:
+            raise Interrupted("interrupted")
+        return Run.open(job.out)
+
+    slower = _look(known, measured, end)
     planned = plan(known, needed, slower, end - time.monotonic())
     if planned.phases == 0:
         raise CrosscutError(
             f"phases take {slower:.1f} times as long as in the baseline, so that not even one can be "
             f"measured {needed} times in the time left; give a larger --time-limit"
         )
-    run = _run(session, _job(baseline, known, planned, folder / "quick.zarr", decided, metadata, end))
+    run = measured(planned, "quick.zarr", end)
     done = int(run.dataset["repetitions_done"].values.min())
     if done < needed:
         raise CrosscutError(
@@ -114,16 +128,11 @@ def measure(
     return run
 
 
-def _look(
-    session: Session, baseline: Run, known: Pace, decided: Decided, folder: Path, end: float,
-    metadata: Mapping[str, object],
-) -> float:  # fmt: skip
+def _look(known: Pace, measured: Callable[[QuickPlan, str, float], Run], end: float) -> float:
     """How many times as long the first phases take now; one host with a bad cable delays every phase."""
     left = end - time.monotonic()
     looked = max(1, int((np.nancumsum(known.seconds) <= _SHARE_LOOKED * left).sum()))
-    until = time.monotonic() + _MOST_LOOKED * left
-    job = _job(baseline, known, QuickPlan(1, looked), folder / "first-look.zarr", decided, metadata, until)
-    run = _run(session, job)
+    run = measured(QuickPlan(1, looked), "first-look.zarr", time.monotonic() + _MOST_LOOKED * left)
     now = _of_phase(samples.load(run.dataset, 0))
     seen = np.isfinite(now) & np.isfinite(known.seconds[: len(now)])
     before = float(known.seconds[: len(now)][seen].sum())
@@ -134,27 +143,15 @@ def _look(
     return max(0.1, float(now[seen].sum()) / before)
 
 
-def _run(session: Session, job: Job) -> Run:
-    session.run(job)
-    if session.interrupted:
-        raise Interrupted("interrupted")
-    return Run.open(job.out)
-
-
-def _job(
-    baseline: Run, known: Pace, planned: QuickPlan, out: Path, decided: Decided,
-    metadata: Mapping[str, object], end: float,
-) -> Job:  # fmt: skip
-    job = baseline.attributes.get("job")
-    given = job if isinstance(job, Mapping) else {}
+def _job(baseline: Run, known: Pace, planned: QuickPlan, out: Path, decided: Decided, end: float) -> Job:
+    given = _recorded_job(baseline)
     parameters = given.get("pattern_parameters")
+    named = parameters.items() if isinstance(parameters, Mapping) else ()
     everything = known.whole and planned.phases == len(known.numbers)
     return Job(
         pattern=str(given.get("pattern", "")),
         out=out,
-        pattern_parameters={str(name): str(value) for name, value in parameters.items()}
-        if isinstance(parameters, Mapping)
-        else {},
+        pattern_parameters={str(name): str(value) for name, value in named},
         backend=decided.options.backend,
         sizes=(max(baseline.sizes_bytes),),
         phases=None if everything else (known.numbers[0], known.numbers[planned.phases - 1]),
@@ -163,7 +160,6 @@ def _job(
             "time_limit_seconds": max(end - time.monotonic(), 0.1),
             **{key: given[key] for key in ("sync", "seed", "wait") if key in given},
         },
-        metadata=metadata,
     )
 
 
@@ -179,18 +175,14 @@ def _of_phase(taken: Samples) -> Floats:
 
 def drain(found: Comparison, baseline: Run) -> list[tuple[str, str]]:
     """Nodes that became worse themselves, with the reason."""
+    does = {Family.OUT: "sends", Family.IN: "receives"}
     worst: dict[str, Difference] = {}
     for change in found.changes:
-        if change.worse and change.subject.family in (Family.OUT, Family.IN) and change.explained_by is None:
+        if change.worse and change.subject.family in does and change.explained_by is None:
             name = baseline.node_names[change.subject.ranks[0]]
             if name not in worst or change.shift.middle < worst[name].shift.middle:
                 worst[name] = change
     return [
-        (
-            name,
-            f"{'sends' if c.subject.family is Family.OUT else 'receives'} at "
-            f"{100 * math.exp(c.shift.middle):.0f} % "
-            f"of the baseline",
-        )
+        (name, f"{does[c.subject.family]} at {100 * math.exp(c.shift.middle):.0f} % of the baseline")
         for name, c in sorted(worst.items(), key=lambda item: item[1].shift.middle)
     ]

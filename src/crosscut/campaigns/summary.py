@@ -13,11 +13,10 @@ from rich.text import Text
 
 from crosscut.analysis.figures import summary
 from crosscut.analysis.figures.cautions import LARGEST_INTERVAL_SHARE, CautionKind
-from crosscut.analysis.figures.samples import Samples
 from crosscut.analysis.stats.intervals import FEWEST_FOR_INTERVAL
 from crosscut.base import units
 from crosscut.base.errors import CrosscutError
-from crosscut.campaigns.campaign import StepResult
+from crosscut.campaigns.campaign import StepResult, as_typed
 from crosscut.reports.terminal import headline
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reports.view import View
@@ -26,25 +25,20 @@ from crosscut.reports.words.sentences import figures_of
 from crosscut.run.shape import Shape
 
 
-def checked(results: Sequence[StepResult]) -> list[StepResult]:
-    """The results; a run that cannot be opened any more is `damaged`, and keeps no other from being shown."""
-    return [_checked(result) for result in results]
-
-
-def _checked(result: StepResult) -> StepResult:
-    if not result.measured:
-        return result
-    try:
-        View.open(result.out)
-    except CrosscutError as error:
-        return replace(result, state="damaged", reason=str(error).splitlines()[0].rstrip(":"))
+def checked(result: StepResult) -> StepResult:
+    """A run that cannot be opened any more is `damaged`, and keeps no other from being shown."""
+    if result.measured:
+        try:
+            View.open(result.out)
+        except CrosscutError as error:
+            return replace(result, state="damaged", reason=str(error).splitlines()[0].rstrip(":"))
     return result
 
 
 def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> None:
     """Draws the summary of results that were `checked`."""
     views = {result.step.name: View.open(result.out) for result in results if result.measured}
-    screen.line(f"evaluation {_shown(directory)}: {_states(results)}", "bold")
+    screen.line(f"evaluation {as_typed(directory)}: {_states(results)}", "bold")
     if views:
         first = next(iter(views.values()))
         screen.line(f"{units.count(first.ranks, 'rank')}, {about.where(first)}")
@@ -55,15 +49,7 @@ def render(directory: Path, results: Sequence[StepResult], screen: Screen) -> No
     if views:
         screen.line()
         screen.line("One run further:", "dim")
-        screen.command(f"crosscut show {_shown(next(iter(views.values())).path)}")
-
-
-def _shown(path: Path) -> str:
-    """The path as it is typed from here."""
-    try:
-        return str(path.absolute().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
+        screen.command(f"crosscut show {as_typed(next(iter(views.values())).path)}")
 
 
 def _states(results: Sequence[StepResult]) -> str:
@@ -124,12 +110,11 @@ def _rates_by_size(views: dict[str, View]) -> dict[str, dict[int, float]]:
     for name, view in views.items():
         measured = view.measured_sizes()
         if len(measured) > 1 and view.shape not in (Shape.SWEEP, Shape.LOADED):
-            rates[name] = {view.sizes_bytes[index]: _middle(view.samples(index)) for index in measured}
+            rates[name] = {
+                view.sizes_bytes[index]: figures.middle(summary.phase_rates(view.samples(index)))
+                for index in measured
+            }
     return rates
-
-
-def _middle(samples: Samples) -> float:
-    return figures.middle(summary.phase_rates(samples))
 
 
 def _by_size(screen: Screen, views: dict[str, View]) -> None:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
+from crosscut.cli.compare import EXIT_UNDECIDED, tell_untold
 from crosscut.cli.parsing import options
+from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
 from crosscut.cli.parsing.parser import flag, option, whole
-from crosscut.session.measure import decide, ready_session
-from crosscut.session.progress import reporter
+from crosscut.reports.terminal.screen import screen_for
+from crosscut.session.measure import decide
 
 if TYPE_CHECKING:
-    from crosscut.analysis.compare.conditions import UntoldError
     from crosscut.analysis.compare.promises import Checked, PromiseVerdict
     from crosscut.analysis.compare.spec import Spec
     from crosscut.analysis.figures.cautions import Caution
 
-EXIT_UNDECIDED = 3
 EPILOG = """
 examples:
   crosscut check spec.toml aapc.zarr         what was measured, against examples/acceptance.toml
@@ -101,8 +101,8 @@ def execute(args: argparse.Namespace) -> int:
 def _writable(args: argparse.Namespace) -> None:
     """What is written at the end is refused before anything is measured for it."""
     for name, file in (("--protocol", args.protocol), ("--junit", args.junit)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UsageError(f"{name} {file}: the folder {file.absolute().parent} does not exist")
+        if file is not None:
+            check_parent(name, file)
     if args.protocol is not None:
         from crosscut.reports import protocol
 
@@ -130,7 +130,7 @@ def _measured(
         time_limit_seconds=given.get("time_limit", 600.0),
         most_repetitions=args.most_repetitions,
         seed=args.seed,
-        metadata={"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks},
+        metadata=recorded(args, decided),
     )
 
     def told(judged: Sequence[PromiseVerdict]) -> None:
@@ -139,11 +139,7 @@ def _measured(
             why = next((f"; {one.left_out}" for one in judged if one.left_out), "")
             print(f"crosscut: {count} repetitions: {words_check.sentence(judged)}{why}", file=sys.stderr)
 
-    with (
-        options.folder_of_runs(args.keep) as folder,
-        reporter(quiet=True) as listener,
-        ready_session(decided, listener, options.remark_teller(args)) as session,
-    ):
+    with measuring(args, decided) as (folder, session):
         checked = checking.measure(session, decided, promised, folder, how, told)
         interrupted = session.interrupted
         # Read now, and kept: a temporary folder goes with this block.
@@ -158,7 +154,6 @@ def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: 
     from crosscut.reports import junit, protocol, redaction
     from crosscut.reports.json import check as json_check
     from crosscut.reports.terminal import check as terminal_check
-    from crosscut.reports.terminal.screen import screen_for
     from crosscut.reports.words import check_cautions
 
     if args.redact:
@@ -192,28 +187,22 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
     from crosscut.reports import redaction
     from crosscut.reports.json import compare as json_compare
     from crosscut.reports.terminal import check as terminal_check
-    from crosscut.reports.terminal.screen import screen_for
     from crosscut.run.run import Run
 
     begun = time.monotonic()
     baseline, asked = Run.open(args.baseline), ComparisonSettings()
     given.setdefault("ranks", baseline.ranks)
     decided = decide(core.load(), options.launch(given))
-    metadata = {"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks}
     end = begun + given.get("time_limit", 30.0)
     quick.refuse(baseline, decided, asked)
-    with (
-        options.folder_of_runs(args.keep) as folder,
-        reporter(args.quiet) as listener,
-        ready_session(decided, listener, options.remark_teller(args)) as session,
-    ):
-        run = quick.measure(session, baseline, decided, folder, end, asked, metadata)
+    with measuring(args, decided, progress=True) as (folder, session):
+        run = quick.measure(session, baseline, decided, folder, end, asked, recorded(args, decided))
         try:
             found = compare(baseline, run, groups_of(baseline), asked)
         except UntoldError as error:
             if args.redact:
                 error = redaction.untold(error, redaction.aliases([baseline, run]))
-            return _quick_untold(args, error)
+            return tell_untold(args, error, drain=[])
     drain = quick.drain(found, baseline)
     names = of_run.rank_names(baseline)
     if args.redact:
@@ -228,16 +217,3 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
     else:
         terminal_check.render_quick(screen_for(), found, asked, names, drain)
     return EXIT_FAILED if found.worse else EXIT_OK
-
-
-def _quick_untold(args: argparse.Namespace, error: UntoldError) -> int:
-    """Where one of the two says nothing of the network."""
-    from crosscut.reports.json import compare as json_compare
-    from crosscut.reports.terminal import compare as terminal_compare
-    from crosscut.reports.terminal.screen import screen_for
-
-    if args.json:
-        print(json.dumps(json_compare.untold(error) | {"drain": []}, allow_nan=False))
-    else:
-        terminal_compare.render_untold(screen_for(), error)
-    return EXIT_UNDECIDED

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
-from crosscut.cli.check import EXIT_UNDECIDED
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
 
 if TYPE_CHECKING:
-    from crosscut.analysis.compare.comparing import ComparisonSettings
+    from crosscut.analysis.compare.conditions import UntoldError
 
+EXIT_UNDECIDED = 3
 EPILOG = """
 examples:
   crosscut compare before.zarr after.zarr
@@ -43,26 +44,13 @@ def execute(args: argparse.Namespace) -> int:
         raise UsageError("crosscut compare: name two runs at least, the older one first")
     if not 0 < args.error_rate < 0.5:
         raise UsageError("--error-rate: between 0 and 50 %, without them")
+    return _compare(args)
+
+
+def _compare(args: argparse.Namespace) -> int:
     # numpy and xarray take a second to import
-    from crosscut.analysis.compare.comparing import ComparisonSettings
+    from crosscut.analysis.compare.comparing import ComparisonSettings, compare
     from crosscut.analysis.compare.conditions import UntoldError
-    from crosscut.reports.json import compare as json_compare
-    from crosscut.reports.terminal import compare as terminal_compare
-    from crosscut.reports.terminal.screen import screen_for
-
-    asked = ComparisonSettings(error_rate=args.error_rate, matters=args.matters)
-    try:
-        return _compare(args, asked)
-    except UntoldError as error:
-        if args.json:
-            print(json.dumps(json_compare.untold(error)))
-        else:
-            terminal_compare.render_untold(screen_for(), error)
-        return EXIT_UNDECIDED
-
-
-def _compare(args: argparse.Namespace, asked: ComparisonSettings) -> int:
-    from crosscut.analysis.compare.comparing import compare
     from crosscut.analysis.compare.trend import trends
     from crosscut.analysis.findings import of_run
     from crosscut.analysis.findings.groups import groups_of
@@ -71,14 +59,15 @@ def _compare(args: argparse.Namespace, asked: ComparisonSettings) -> int:
     from crosscut.reports.terminal.screen import screen_for
     from crosscut.run.run import Run
 
-    runs = [Run.open(path) for path in args.runs]
-    groups = groups_of(runs[0])
+    asked = ComparisonSettings(error_rate=args.error_rate, matters=args.matters)
+    runs: Sequence[Run] = [Run.open(path) for path in args.runs]
     found = None
-    if len(runs) > 2:
-        found, ordered = trends(runs, groups, asked)
-        runs = list(ordered)
-        groups = groups_of(runs[0])
-    comparison = compare(runs[0], runs[-1], groups, asked)
+    try:
+        if len(runs) > 2:
+            found, runs = trends(runs, groups_of(runs[0]), asked)
+        comparison = compare(runs[0], runs[-1], groups_of(runs[0]), asked)
+    except UntoldError as error:
+        return tell_untold(args, error)
     names = of_run.rank_names(runs[0])
     worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
     if args.json:
@@ -92,3 +81,16 @@ def _compare(args: argparse.Namespace, asked: ComparisonSettings) -> int:
         screen.title(f"{runs[0].path.name} → {runs[-1].path.name}")
     terminal_compare.render(screen, comparison, asked, names)
     return EXIT_FAILED if worse else EXIT_OK
+
+
+def tell_untold(args: argparse.Namespace, error: UntoldError, **more: Any) -> int:
+    """Where one of the runs says nothing of the network. `more`: further members in JSON."""
+    from crosscut.reports.json import compare as json_compare
+    from crosscut.reports.terminal import compare as terminal_compare
+    from crosscut.reports.terminal.screen import screen_for
+
+    if args.json:
+        print(json.dumps(json_compare.untold(error) | more, allow_nan=False))
+    else:
+        terminal_compare.render_untold(screen_for(), error)
+    return EXIT_UNDECIDED

@@ -13,17 +13,11 @@ from typing import Any
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.base.job import Job
-from crosscut.campaigns.campaign import (
-    PLAN,
-    SUMMARY,
-    CampaignStep,
-    StepResult,
-    load_plan,
-    measure_steps,
-    save_plan,
-)
+from crosscut.campaigns import campaign
+from crosscut.campaigns.campaign import CampaignStep, StepResult
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option, whole
+from crosscut.reports.terminal.screen import screen_for
 from crosscut.session.measure import Decided, Launch, checked_out, decide, default_out, ready_session
 from crosscut.session.progress import reporter
 from crosscut.session.refusal import refusal
@@ -77,19 +71,13 @@ def plan(known: core.Core, given: Mapping[str, Any]) -> list[CampaignStep]:
     if limit := given.get("step_time_limit"):
         shared["time_limit_seconds"] = limit
     evaluated = {one.name: one.evaluation for one in known.patterns if one.evaluation}
-    wanted = list(evaluated)
-    if only := given.get("only"):
-        chosen = only.split(",")
-        if unknown := [name for name in chosen if name not in wanted]:
-            raise UsageError(
-                f"--only {unknown[0]}: not a step of an evaluation; there is {', '.join(wanted)}"
-            )
-        wanted = [name for name in wanted if name in chosen]
+    chosen = given["only"].split(",") if given.get("only") else [*evaluated]
+    if unknown := [name for name in chosen if name not in evaluated]:
+        raise UsageError(f"--only {unknown[0]}: not a step of an evaluation; there is {', '.join(evaluated)}")
     return [
-        CampaignStep(
-            name, name, sizes=tuple(sizes) if evaluated[name] == SHARED_SIZES else (), options=shared
-        )
-        for name in wanted
+        CampaignStep(name, name, sizes=tuple(sizes) if sized == SHARED_SIZES else (), options=shared)
+        for name, sized in evaluated.items()
+        if name in chosen
     ]
 
 
@@ -101,7 +89,9 @@ def execute(args: argparse.Namespace) -> int:
     results: list[StepResult] = []
     with reporter(args.quiet) as listener, ready_session(decided, listener) as session:
         # One by one: what was measured before an error stays in the list.
-        results.extend(measure_steps(session, steps, directory, decided, listener=listener, words=args.words))
+        results.extend(
+            campaign.measure_steps(session, steps, directory, decided, listener=listener, words=args.words)
+        )
         interrupted = session.interrupted
     return _conclude(directory, results, interrupted, as_json=args.json)
 
@@ -129,24 +119,17 @@ def _begin(known: core.Core, given: Mapping[str, Any]) -> tuple[Path, Decided, l
         if "out" in given:
             raise UsageError("--out and --resume exclude each other: a resumed evaluation stays where it is")
         directory = given["resume"].absolute()
-        before, steps = load_plan(directory)
+        before, steps = campaign.load_plan(directory)
         recorded = _recorded_launch(before, directory)
         launch = replace(recorded, **{k: v for k, v in vars(typed).items() if v != getattr(Launch(), k)})
         return directory, decide(known, launch), steps
     decided = decide(known, typed)
-    directory = checked_out(
-        given.get("out") or default_out("evaluate", decided.options.backend, Path.cwd()).with_suffix("")
-    )
+    backend, ranks = decided.options.backend, decided.options.ranks
+    directory = checked_out(given.get("out") or default_out("evaluate", backend, Path.cwd()).with_suffix(""))
     steps = plan(known, given)
     directory.mkdir(exist_ok=True)
-    launched = {
-        "on": decided.on,
-        "backend": decided.options.backend,
-        "ranks": decided.options.ranks,
-        "interface": typed.interface,
-        "pin": typed.pin,
-    }
-    save_plan(directory, launched, steps)
+    launched = replace(typed, on=decided.on, backend=backend, ranks=ranks)
+    campaign.save_plan(directory, {name: getattr(launched, name) for name in _RECORDED}, steps)
     return directory, decided, steps
 
 
@@ -157,23 +140,23 @@ def _recorded_launch(plan_launch: Mapping[str, Any], directory: Path) -> Launch:
     """The launch as campaign.json has it; UsageError where it says something else."""
     for name, value in plan_launch.items():
         if name not in _RECORDED or type(value) is not _RECORDED[name]:
-            raise UsageError(f"{directory / PLAN}: 'launch' is damaged at '{name}'")
+            raise UsageError(f"{directory / campaign.PLAN}: 'launch' is damaged at '{name}'")
     return Launch(**plan_launch)
 
 
 def _conclude(directory: Path, results: list[StepResult], interrupted: bool, as_json: bool) -> int:
-    from crosscut.campaigns import summary as campaign  # imports numpy and xarray
-    from crosscut.reports.terminal.screen import screen_for
+    from crosscut.campaigns import summary  # imports numpy and xarray
 
-    results = campaign.checked(results)
-    summary = campaign.as_json(directory, results)
-    (directory / SUMMARY).write_text(json.dumps(summary, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    results = [*map(summary.checked, results)]
+    document = summary.as_json(directory, results)
+    text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+    (directory / campaign.SUMMARY).write_text(text, encoding="utf-8")
     with (directory / "summary.txt").open("w", encoding="utf-8") as file:
-        campaign.render(directory, results, screen_for(file))
+        summary.render(directory, results, screen_for(file))
     if as_json:
-        print(json.dumps(summary, allow_nan=False))
+        print(json.dumps(document, allow_nan=False))
     else:
-        campaign.render(directory, results, screen_for())
+        summary.render(directory, results, screen_for())
     states = {result.state for result in results}
     if interrupted or states - {"complete", "refused", "damaged"}:
         print(

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
+from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
 from crosscut.cli.parsing.parser import flag, option, whole
-from crosscut.session.measure import decide, ready_session
-from crosscut.session.progress import reporter
+from crosscut.reports.terminal.screen import screen_for
+from crosscut.session.measure import decide
 
 if TYPE_CHECKING:
     from crosscut.analysis.findings.model import Finding
@@ -78,8 +79,8 @@ def execute(args: argparse.Namespace) -> int:
     typed = options.launch(given)
     if args.run is None and not typed.on and not typed.backend and typed.ranks is None:
         raise UsageError("crosscut locate: name a run to look at, or --on PLACE (or -n RANKS) to measure")
-    if args.network is not None and not args.network.absolute().parent.is_dir():
-        raise UsageError(f"-o {args.network}: the folder {args.network.absolute().parent} does not exist")
+    if args.network is not None:
+        check_parent("-o", args.network)
     if args.run is None and args.switch_counters:
         raise UsageError("--switch-counters: of what was measured before; name that run")
     cabling = options.cabling_of(args)  # before anything is measured
@@ -126,7 +127,7 @@ def _measured(
         size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
         most_phases=given.get("most_phases", 0), least_phases=given.get("least_phases", 0), seed=args.seed,
         confidence=given.get("confidence", CONFIDENCE), most_seconds=given.get("time_limit", math.inf),
-        metadata={"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks},
+        metadata=recorded(args, decided),
     )  # fmt: skip
 
     def told(measured: int, next_phases: int, again: bool) -> None:
@@ -134,23 +135,15 @@ def _measured(
             why = " once more: this machine limited all of these" if again else ""
             print(f"crosscut: {measured} phases measured, {next_phases} to come{why}", file=sys.stderr)
 
-    with (
-        options.folder_of_runs(args.keep) as folder,
-        reporter(quiet=True) as listener,
-        ready_session(decided, listener, options.remark_teller(args)) as session,
-    ):
-        searched = locating.locate(session, decided, folder, how, told)
+    with measuring(args, decided) as (folder, session):
+        gathered, located = locating.locate(session, decided, folder, how, told)
         interrupted = session.interrupted
-    if searched.located is None:
-        return (
-            searched.facts.tied([of_run.machine_only(searched.limited)], searched.nodes),
-            None,
-            searched.planted,
-            interrupted,
-        )
-    found = of_run.of_located(searched.located, searched.names, searched.facts, searched.nodes)
-    found, structure = of_run.after_search(found, searched.located.structure)
-    return searched.senders.of_ranks(found), structure, searched.planted, interrupted
+    if located is None:
+        limited = of_run.machine_only(gathered.told_limited)
+        return gathered.facts.tied([limited], gathered.nodes), None, gathered.planted, interrupted
+    found = of_run.of_located(located, gathered.names, gathered.facts, gathered.nodes)
+    found, structure = of_run.after_search(found, located.structure)
+    return gathered.senders.of_ranks(found), structure, gathered.planted, interrupted
 
 
 def _tell(
@@ -159,7 +152,6 @@ def _tell(
     from crosscut.analysis.findings import model as findings
     from crosscut.analysis.structure import network_file
     from crosscut.reports.terminal import findings as terminal_findings
-    from crosscut.reports.terminal.screen import screen_for
 
     if args.network is not None:
         if structure is None:

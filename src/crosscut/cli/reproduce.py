@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.cli.parsing import interrupts, options
+from crosscut.cli.parsing.measuring import check_parent
 from crosscut.cli.parsing.parser import flag, option, whole
 from crosscut.network import switch_choice
 from crosscut.places.lab import divisor
@@ -109,8 +110,7 @@ def _folder(out: Path | None, name: str) -> Path:
     folder = (out or Path(f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")).absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"--out {folder}: something is there already; name another folder")
-    if not folder.parent.is_dir():
-        raise UsageError(f"--out {folder}: the folder {folder.parent} does not exist")
+    check_parent("--out", folder)
     return folder
 
 

@@ -14,7 +14,7 @@ from crosscut import __version__
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
 from crosscut.base.job import Job
-from crosscut.campaigns.campaign import is_campaign
+from crosscut.campaigns.campaign import as_typed, is_campaign
 from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import typed_flag, typed_option
@@ -204,7 +204,7 @@ def recorded_job(out: Path) -> dict[str, Any]:
     from crosscut.run.folder import refuse_links
 
     if is_campaign(out):
-        raise UsageError(f"--resume {out}: an evaluation; go on: crosscut evaluate --resume {_short(out)}")
+        raise UsageError(f"--resume {out}: an evaluation; go on: crosscut evaluate --resume {as_typed(out)}")
     if not (out / "zarr.json").exists():
         why = "it has no zarr.json" if out.is_dir() else "there is no such directory"
         raise UsageError(f"--resume {out}: not a run that can be resumed: {why}")
@@ -237,7 +237,8 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
         except (SessionError, Interrupted) as error:
             if not (job.out / "zarr.json").is_file():
                 raise
-            how = f"what was measured is in {_short(job.out)}; go on: crosscut run --resume {_short(job.out)}"
+            out = as_typed(job.out)
+            how = f"what was measured is in {out}; go on: crosscut run --resume {out}"
             error.args = (f"{error}\n{how}",)
             raise
 
@@ -253,7 +254,7 @@ def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -
     """What was found, where it is, and how to go on."""
     from crosscut.reports.terminal import headline  # imports numpy and xarray
 
-    shown = _short(outcome.out)
+    shown = as_typed(outcome.out)
     if as_json:
         about = asdict(outcome) | {"out": str(outcome.out)}
         print(json.dumps(headline.as_json(outcome.out) | about, allow_nan=False))
@@ -265,11 +266,3 @@ def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -
     if outcome.state != "complete":
         print(f"crosscut: the run is {outcome.state}; go on: crosscut run --resume {shown}", file=sys.stderr)
     return exit_status(outcome, interrupted)
-
-
-def _short(path: Path) -> str:
-    """The path as it is typed from here."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

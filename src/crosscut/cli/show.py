@@ -105,7 +105,7 @@ def _show_campaign(directory: Path, screen: Screen, *, as_json: bool) -> int:
     """The summary of an evaluation, as its runs are now."""
     from crosscut.campaigns import summary
 
-    results = summary.checked(review(directory))
+    results = [*map(summary.checked, review(directory))]
     if as_json:
         print(json.dumps(summary.as_json(directory, results), allow_nan=False))
     else:

@@ -7,10 +7,7 @@ defaults of a job (core/src/conduct/job.hpp), and options may stand before or af
 from __future__ import annotations
 
 import argparse
-import sys
-import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,29 +67,8 @@ def cabling_of(args: argparse.Namespace) -> Cabling | None:
 
 
 def add_keep(parser: argparse._ActionsContainer) -> None:
-    """`--keep`: `folder_of_runs`."""
+    """`--keep`: `measuring`."""
     option(parser, "--keep DIR", folder, "Keep the runs that were measured there.")
-
-
-@contextmanager
-def folder_of_runs(keep: Path | None) -> Iterator[Path]:
-    """The new folder that `--keep` names; without it, one that is gone at the end."""
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="crosscut-") as temporary:
-            yield Path(temporary)
-        return
-    kept = keep.absolute()
-    if kept.exists() and any(kept.iterdir()):
-        raise UsageError(f"--keep {keep}: something is there already; name another folder")
-    if not kept.parent.is_dir():
-        raise UsageError(f"--keep {keep}: the folder {kept.parent} does not exist")
-    kept.mkdir(exist_ok=True)
-    yield kept
-
-
-def remark_teller(args: argparse.Namespace) -> Callable[[str], None]:
-    """Says on standard error what a place remarks on a session (planted faults), unless `--quiet`."""
-    return lambda remark: None if args.quiet else print(f"crosscut: {remark}", file=sys.stderr)
 
 
 def add_reading(parser: argparse._ActionsContainer) -> None:

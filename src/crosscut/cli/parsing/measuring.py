@@ -1,0 +1,60 @@
+"""What commands share that measure into a folder of runs: `--keep`, a session, what runs record of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from crosscut.base.errors import UsageError
+from crosscut.session.client import Session
+from crosscut.session.measure import Decided, ready_session
+from crosscut.session.progress import reporter
+
+
+def check_parent(option: str, path: Path) -> None:
+    """Refuses, before anything is measured, a path in a folder that is not there."""
+    if not (parent := path.absolute().parent).is_dir():
+        raise UsageError(f"{option} {path}: the folder {parent} does not exist")
+
+
+@contextmanager
+def measuring(
+    args: argparse.Namespace, decided: Decided, *, progress: bool = False
+) -> Iterator[tuple[Path, Session]]:
+    """The folder of runs and a session. Remarks of the place (planted faults) and `progress` are told on
+    standard error unless `--quiet`."""
+
+    def remarked(remark: str) -> None:
+        if not args.quiet:
+            print(f"crosscut: {remark}", file=sys.stderr)
+
+    with (
+        _folder_of_runs(args.keep) as folder,
+        reporter(args.quiet or not progress) as listener,
+        ready_session(decided, listener, remarked) as session,
+    ):
+        yield folder, session
+
+
+@contextmanager
+def _folder_of_runs(keep: Path | None) -> Iterator[Path]:
+    """The new folder that `--keep` names; without it, one that is gone at the end."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="crosscut-") as temporary:
+            yield Path(temporary)
+        return
+    kept = keep.absolute()
+    if kept.exists() and any(kept.iterdir()):
+        raise UsageError(f"--keep {keep}: something is there already; name another folder")
+    check_parent("--keep", keep)
+    kept.mkdir(exist_ok=True)
+    yield kept
+
+
+def recorded(args: argparse.Namespace, decided: Decided) -> dict[str, object]:
+    """What runs record of the command."""
+    return {"command_line": list(args.words), "on": decided.on, "ranks": decided.options.ranks}
