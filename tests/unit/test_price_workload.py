@@ -10,7 +10,7 @@ import pytest
 
 from crosscut.base.errors import UsageError
 from crosscut.cli import workload as command
-from crosscut.pricing import mix, workload_results
+from crosscut.pricing import mix, performing
 from crosscut.pricing.amounts import Interval
 from crosscut.workloads.applications import Result
 
@@ -38,7 +38,7 @@ def work(folder: Path, **files: list[str]) -> mix.Work:
 
 
 def time(one: mix.Work, name: str, ranks: int = 4) -> Interval:
-    return workload_results.measured()(one, Site(name, ranks))  # type: ignore[arg-type]
+    return performing.worked()(one, Site(name, ranks))  # type: ignore[arg-type]
 
 
 def test_the_time_is_from_the_shortest_run_to_the_longest(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_of_a_speed_up_curve_the_runs_on_as_many_ranks_count(tmp_path: Path) -> 
 
 def test_another_class_elsewhere_is_no_comparison(tmp_path: Path) -> None:
     one = work(tmp_path, a=[line(2.0)], b=[line(1.0, **{"class": "W"})])
-    source = workload_results.measured()
+    source = performing.worked()
     source(one, Site("a"))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=r"mix\.toml:1: .*class W.*class A.*like with like"):
         source(one, Site("b"))  # type: ignore[arg-type]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from crosscut.base.errors import UsageError
 from crosscut.pricing.amounts import Interval, total
@@ -83,33 +83,31 @@ def switches(plant: Plant, fitting: Fitting) -> list[BillLine]:
     modules = [(part, book) for part, book in fitting if part.kind == "module"]
     offers: list[list[BillLine]] = []
     reasons: list[NoPrice] = []
-    ways: list[Callable[[], list[list[BillLine]]]] = []
-    if by_port:
-        ways.append(lambda: [[line] for line in by_unit(plant, by_port)])
-    if boxes:
-        ways.append(lambda: [_boxes(plant, boxes, modules)])
-    for way in ways:
-        try:
-            offers += way()
-        except NoPrice as reason:
-            reasons.append(reason)
+    try:
+        offers += [[line] for line in by_unit(plant, by_port)]
+    except NoPrice as reason:
+        reasons.append(reason)
+    try:
+        offers += [_boxes(plant, boxes, modules)] if boxes else []
+    except NoPrice as reason:
+        reasons.append(reason)
     if reasons and not offers:
         raise reasons[0]
-    return min(offers, key=lambda lines: total(line.cost for line in lines).middle, default=[])
+    return min(offers, key=_middle_cost, default=[])
+
+
+def _middle_cost(lines: Iterable[BillLine]) -> float:
+    return total(line.cost for line in lines).middle
 
 
 def _boxes(plant: Plant, boxes: Fitting, modules: Fitting) -> list[BillLine]:
-    counts: dict[tuple[str, str], tuple[BillLine, float]] = {}
+    bought: dict[tuple[str, str], BillLine] = {}
     for ports, switches in sorted(plant.wiring.switch_ports.items()):
-        if not ports:
-            continue
-        for line in _box(plant, ports, boxes, modules):
+        for line in _box(plant, ports, boxes, modules) if ports else ():
             key = (line.book, line.part)
-            before = counts[key][1] if key in counts else 0.0
-            counts[key] = (line, before + line.count * switches)
-    return [
-        BillLine(one.part, one.kind, count, one.each, one.book, one.note) for one, count in counts.values()
-    ]
+            before = bought[key].count if key in bought else 0.0
+            bought[key] = replace(line, count=before + line.count * switches)
+    return [*bought.values()]
 
 
 def _box(plant: Plant, ports: int, boxes: Fitting, modules: Fitting) -> list[BillLine]:
@@ -138,4 +136,4 @@ def _box(plant: Plant, ports: int, boxes: Fitting, modules: Fitting) -> list[Bil
             f"a switch of {ports:,} ports is needed, and the largest that fits {plant.traits.name} "
             f"has {most:,}"
         )
-    return min(offers, key=lambda lines: total(line.cost for line in lines).middle)
+    return min(offers, key=_middle_cost)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
-from crosscut.pricing import asking, choosing, performing, replaying, workload_results
+from crosscut.pricing import asking, choosing, performing, replaying
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.bill import Bill
@@ -33,8 +33,8 @@ class MixJudgement:
     mix: Mix
     ranks: int
     currency: str
-    with_nodes: bool
-    """Prices are of network and nodes; else of the network."""
+    prices_are_of: str
+    """`network and nodes`, or `network`."""
     judged: tuple[JudgedCandidate, ...]
     choice: NetworkChoice
 
@@ -62,20 +62,17 @@ def judge(
             raise UsageError(f"prices are in {' and in '.join(sorted(currencies))}: convert one of the books")
         prices = _prices(bills)
         times = []
-        replayed = replaying.replaying(mix.simulation_error)
-        workload = workload_results.measured()
+        sources: dict[str, performing.TimeSource] = {
+            "runs": performing.measured,
+            "hpl": performing.computed,
+            "workload": performing.worked(),
+            "trace": replaying.replaying(mix.simulation_error),
+            "seconds": performing.said,
+        }
         for site in sites:
             with performing.simulating(site, mix, listener) as simulated:
                 told(f"{site.name}: {len(mix.works)} of work, {site.ranks} ranks")
-                sources = {
-                    "pattern": simulated,
-                    "runs": performing.measured,
-                    "hpl": performing.computed,
-                    "workload": workload,
-                    "trace": replayed,
-                    "seconds": performing.said,
-                }
-                times.append(performing.times(mix, site, sources))
+                times.append(performing.times(mix, site, sources | {"pattern": simulated}))
     weights = [work.weight for work in mix.works]
     scores = choosing.relative([choosing.score(own, weights) for own in times])
     candidates = [
@@ -87,8 +84,8 @@ def judge(
         for one, entry, own in zip(candidates, priced, times, strict=True)
     )
     choice = choosing.choose(candidates, mix.within)
-    with_nodes = all(bill.node is not None for bill in bills)
-    return MixJudgement(mix, sites[0].ranks, bills[0].currency, with_nodes, judged, choice)
+    of = "network and nodes" if all(bill.node is not None for bill in bills) else "network"
+    return MixJudgement(mix, sites[0].ranks, bills[0].currency, of, judged, choice)
 
 
 def _prices(bills: Sequence[Bill]) -> list[Interval]:

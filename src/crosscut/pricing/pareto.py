@@ -73,8 +73,7 @@ def chart(found: MixJudgement) -> Figure:
         textcoords="offset points", color=_BAND_INK,
     )  # fmt: skip
     stairs = _stairs(axes, [one for one in judged if one.standing is Standing.ON])
-    what = "network and nodes" if found.with_nodes else "network"
-    axes.set_xlabel(f"price of the {what} for {found.ranks:,} ranks, {found.currency}")
+    axes.set_xlabel(f"price of the {found.prices_are_of} for {found.ranks:,} ranks, {found.currency}")
     axes.set_ylabel("time, relative to the best")
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.11), borderaxespad=0, ncols=len(Standing), fontsize=9)
     figure.draw_without_rendering()  # so that places are known

@@ -1,4 +1,5 @@
-"""What a network's cluster computes for its price: HPL, as `crosscut workload hpl --json` measured it.
+"""Files of what was measured on a network's cluster, by `crosscut workload hpl --json` and `crosscut workload
+run --json`, and what HPL computes for the network's price.
 
 Dollars per MFlop are how Kurmann, Rauch and Stricker (2003, section 7.2) weigh networks against each other.
 """
@@ -7,13 +8,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base.errors import UsageError, plainly
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
+from crosscut.workloads import applications
+from crosscut.workloads.applications import Result
 
 LARGEST_FILE_BYTES = 16 << 20
 SCHEMA_NAME, SCHEMA_VERSION = "crosscut-hpl", 1
@@ -90,16 +94,20 @@ def nodes_of(performance: Performance, asked: Sequence[int] | None) -> int:
     return performance.hosts or (asked or (0,))[0]
 
 
-def load(file: Path) -> Performance:
-    """UsageError where it is no result of HPL, or one whose residual failed."""
+@contextmanager
+def _opened(file: Path, command: str) -> Iterator[str]:
+    """Its text. UsageError where that, or what is read of it inside, is not what the command writes."""
     try:
         with file.open("rb") as stream:
-            content = stream.read(LARGEST_FILE_BYTES)
-        value = json.loads(content.decode("utf-8"))
+            yield stream.read(LARGEST_FILE_BYTES).decode("utf-8")
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{file}: {plainly(error)}; `crosscut workload hpl --json` writes such a file"
-        ) from error
+        raise UsageError(f"{file}: {plainly(error)}; `crosscut {command}` writes such a file") from error
+
+
+def load(file: Path) -> Performance:
+    """UsageError where it is no result of HPL, or one whose residual failed."""
+    with _opened(file, "workload hpl --json") as text:
+        value = json.loads(text)
     schema = value.get("schema") if isinstance(value, dict) else None
     if not isinstance(schema, dict) or schema.get("name") != SCHEMA_NAME:
         raise UsageError(f"{file}: is no result of `crosscut workload hpl --json`")
@@ -141,3 +149,39 @@ def _whole(file: Path, owner: Mapping[str, object], key: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
         raise UsageError(f"{file}: {key} is {json.dumps(value)[:40]}, not a number from 1 to {MOST:,}")
     return value
+
+
+def workload_results(file: Path) -> list[Result]:
+    """A line for each run. UsageError where one is none, or did not verify."""
+    with _opened(file, "workload run … --json") as text:
+        lines = text.splitlines()
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(applications.parse_result(line))
+        except applications.WorkloadError as error:
+            raise UsageError(
+                f"{file}:{number}: is no result of `crosscut workload run … --json`: {str(error)[:200]}"
+            ) from error
+        if not found[-1].verified:
+            raise UsageError(f"{file}:{number}: what it computed did not verify, and has no time")
+    if not found:
+        raise UsageError(f"{file}: is empty; `crosscut workload run … --json` writes such a file")
+    return found
+
+
+def of_ranks(results: list[Result], file: Path, ranks: int, where: str) -> list[Result]:
+    """Those on as many ranks, of one problem."""
+    fitting = [one for one in results if one.ranks == ranks]
+    if not fitting:
+        there = ", ".join(str(count) for count in sorted({one.ranks for one in results}))
+        raise UsageError(f"{where}: {file} is of {there} ranks, and the mix of {ranks:,}")
+    if len(problems := {problem(one) for one in fitting}) > 1:
+        raise UsageError(f"{where}: {file} has {' and '.join(sorted(problems))}: a file for each")
+    return fitting
+
+
+def problem(result: Result) -> str:
+    """For people, and the same where it is the same to compute; of what another process wrote."""
+    named = f"{result.name}, class {result.problem_class} ({result.size})"
+    return "".join(one if one.isprintable() else "?" for one in named)[:100]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -45,10 +45,8 @@ class SizedCandidate:
         return self.plant.traits.name
 
 
-class TimeSource(Protocol):
-    """Where a time comes from. The seam for further ways to know it."""
-
-    def __call__(self, work: Work, site: SizedCandidate, /) -> Interval: ...
+TimeSource = Callable[[Work, SizedCandidate], Interval]
+"""Where a time comes from. The seam for further ways to know it."""
 
 
 def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
@@ -72,13 +70,10 @@ def _ranks_per_host(one: Plant) -> int:
 
 
 def times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> list[Interval]:
-    """The time of each work, in the mix's order."""
+    """The time of each work, in the mix's order. `sources`: by the mix's keys."""
     found = []
     for work in mix.works:
-        kind = next(
-            kind for kind in ("pattern", "runs", "trace", "hpl", "workload", "seconds") if getattr(work, kind)
-        )
-        value = sources[kind](work, site)
+        value = next(source for key, source in sources.items() if getattr(work, key))(work, site)
         if not 0 < value.low <= value.high or not math.isfinite(value.high):
             raise SessionError(
                 f"{work.where}: '{work.name}' on {site.name}: no time came out ({value.low:g} s)"
@@ -121,6 +116,25 @@ def computed(work: Work, site: SizedCandidate) -> Interval:
     found = performance.load(given(work, work.hpl, site))
     check_ranks(work, found.file, found.ranks, site)
     return Interval(1e12 / found.between.high, 1e12 / found.between.low)
+
+
+def worked() -> TimeSource:
+    """Measured by `crosscut workload run`. One for all candidates: what they are compared by must be the same
+    program and class on each."""
+    known: dict[str, tuple[str, Path]] = {}
+
+    def source(work: Work, site: SizedCandidate) -> Interval:
+        file = given(work, work.workload, site)
+        results = performance.of_ranks(performance.workload_results(file), file, site.ranks, work.where)
+        what = performance.problem(results[0])
+        first, its_file = known.setdefault(work.name, (what, file))
+        if what != first:
+            raise UsageError(
+                f"{work.where}: {file} is of {what}, {its_file} of {first}: compare like with like"
+            )
+        return between(np.array([one.seconds for one in results]))
+
+    return source
 
 
 def in_doubt(simulated: Interval, error: float) -> Interval:

@@ -61,9 +61,8 @@ def time_of(time: Interval) -> str:
 
 def render(screen: Screen, found: MixJudgement) -> None:
     screen.line(f"{found.mix.title}: {units.count(found.ranks, 'rank')}", "bold")
-    what = "network and nodes" if found.with_nodes else "network"
     works = [f"?{work.name}" for work in found.mix.works]
-    table = Rows("<network", f"{what}, {found.currency}", "times the best", "<front", *works)
+    table = Rows("<network", f"{found.prices_are_of}, {found.currency}", "times the best", "<front", *works)
     for one in sorted(found.judged, key=lambda one: one.candidate.price.middle):
         chosen = found.choice.decided and one.candidate.name == found.choice.contenders[0]
         table.add(
@@ -94,7 +93,7 @@ def conditions(found: MixJudgement) -> list[str]:
     books = dict.fromkeys(book for one in found.judged for book in one.priced.books)
     lines += [f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books]
     ranges = {one.priced.bill.node for one in found.judged if one.priced.bill and one.priced.bill.node}
-    if found.with_nodes and len(ranges) == 1 and not (its := ranges.pop()).exact:
+    if "nodes" in found.prices_are_of and len(ranges) == 1 and not (its := ranges.pop()).exact:
         each = f"{amount(its)} {found.currency}"
         lines.append(f"a node is {each} for every network, and counts with the middle of it")
     if len({book.year for book in books}) > 1:
@@ -114,7 +113,7 @@ def as_json(found: MixJudgement) -> dict[str, Any]:
         "title": found.mix.title,
         "ranks": found.ranks,
         "currency": found.currency,
-        "prices_are_of": "network and nodes" if found.with_nodes else "network",
+        "prices_are_of": found.prices_are_of,
         "within": found.mix.within,
         "sentence": sentence(found),
         "decided": found.choice.decided,

@@ -42,13 +42,19 @@ def write(path: Path, picture: PricingPicture) -> None:
 
 
 def front(found: MixJudgement) -> PricingPicture:
-    what = "network and nodes" if found.with_nodes else "network"
     works = [work.name for work in found.mix.works]
     return PricingPicture(
         title=found.mix.title,
         chart=pareto.chart(found),
         said=(sentence(found), *filter(None, [what_would_decide(found)]), *conditions(found)),
-        head=("network", "nodes", f"{what}, {found.currency}", "times the best", "front", *works),
+        head=(
+            "network",
+            "nodes",
+            f"{found.prices_are_of}, {found.currency}",
+            "times the best",
+            "front",
+            *works,
+        ),
         rows=tuple(_row(one) for one in sorted(found.judged, key=lambda one: one.candidate.price.middle)),
     )
 
