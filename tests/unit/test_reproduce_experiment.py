@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from crosscut.base import spelling
 from crosscut.base.errors import UsageError
 from crosscut.reproduce import experiment
 
@@ -42,7 +43,7 @@ def test_what_the_file_says_is_read(tmp_path: Path) -> None:
 
 def test_phases_that_follow_one_another_are_one_job(tmp_path: Path) -> None:
     (series,) = experiment.read(written(tmp_path, WHOLE)).series
-    assert series.phase_ranges() == ((1, 2), (4, 4))
+    assert spelling.spans(series.phases) == [(1, 2), (4, 4)]
 
 
 def test_a_network_file_is_looked_for_beside_the_experiment(tmp_path: Path) -> None:

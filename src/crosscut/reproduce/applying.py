@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from crosscut.base.errors import SessionError
-from crosscut.reproduce.application import Application
 from crosscut.reproduce.experiment import Series
+from crosscut.reproduce.settings import Application
 from crosscut.workloads import launch
 from crosscut.workloads.applications import Result
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -115,33 +116,29 @@ def curve(measured: MeasuredSeries) -> SeriesCurve:
     runs = [Run.open(path) for path in measured.runs]
     x: list[float] = []
     values: list[float] = []
-    uneven: list[float] = []
-    phase_x: list[float] = []
-    phase_rates: list[float] = []
     limited: list[bool] = []
-    phase_limited: list[bool] = []
     phase_rate, figures_of = QUANTITIES["phase rate"].of, _figures_of(series, runs)
     for run in runs:
-        sizes = range(len(run.sizes_bytes)) if series.by_size else (0,)
-        for size in sizes:
-            found = _scaled(series, measured, run, figures_of(run, size), size)
-            values += found.tolist()
+        for size in range(len(run.sizes_bytes)) if series.by_size else (0,):
+            values += _scaled(series, measured, run, figures_of(run, size), size).tolist()
             x += _places_on_x(series, run, size)
             limited += trusting.figures(series.quantity, trusting.phases(run, size))
-        if not run.phase_summarised:
-            uneven += unevenness(run, 0).tolist()
-            phase_x += run.dataset["phase"].values.astype(float).tolist()
-            phase_limited += trusting.phases(run, 0)
-            phase_rates += (phase_rate(run, 0) * measured.dilation / UNITS["MiB/s"]).tolist()
-    if series.x:
-        x = list(series.x)
+    x = list(series.x) or x
     order = np.argsort(x, kind="stable") if not series.x else np.arange(len(x))
-    routes, route_bytes = _routes(series, measured, runs)
+    by_phase = [run for run in runs if not run.phase_summarised]
     return SeriesCurve(
         series.name, measured.place, tuple(x[i] for i in order), tuple(values[i] for i in order),
-        routes, route_bytes, tuple(phase_x), tuple(phase_rates), tuple(uneven),
-        tuple(limited[i] for i in order), tuple(phase_limited),
+        *_routes(series, measured, runs),
+        phase_x=_joined(run.dataset["phase"].values.astype(float) for run in by_phase),
+        phase_rates=_joined(phase_rate(run, 0) * measured.dilation / UNITS["MiB/s"] for run in by_phase),
+        unevenness=_joined(unevenness(run, 0) for run in by_phase),
+        limited=tuple(limited[i] for i in order),
+        phase_limited=tuple(chain.from_iterable(trusting.phases(run, 0) for run in by_phase)),
     )  # fmt: skip
+
+
+def _joined(of_runs: Iterable[Values]) -> tuple[float, ...]:
+    return tuple(value for values in of_runs for value in values.tolist())
 
 
 def _figures_of(series: Series, runs: Sequence[Run]) -> Callable[[Run, int], Values]:
@@ -213,14 +210,9 @@ def rows(experiment: Experiment, curves: Sequence[SeriesCurve]) -> Iterator[Comp
 
 def _wanted(series: Series, found: SeriesCurve | None) -> tuple[float, ...]:
     """Where on x the figures are: those that are published, else all that came out."""
-    if series.x:
-        return series.x
-    if series.phases:
-        return tuple(float(phase) for phase in series.phases)
-    if series.rank_counts:
-        return tuple(float(ranks) for ranks in series.rank_counts)
-    if series.by_size:
-        return tuple(float(size) for size in series.messages)
+    by_size = series.messages if series.by_size else ()
+    if said := series.x or series.phases or series.rank_counts or by_size:
+        return tuple(map(float, said))
     return (0.0,) if not series.quantity.each_phase else found.x if found else ()
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from crosscut.base import spelling, toml_fields, units
 from crosscut.base.errors import UsageError
 from crosscut.base.toml_fields import DERIVED, NO_TABLE, Between, Filled, Key, OneOf, Scalars, Table, Writing
-from crosscut.reproduce import application, settings
+from crosscut.reproduce import settings
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Quantity, fits
 from crosscut.reproduce.settings import SeriesSettings
 from crosscut.run.realm import Realm
@@ -24,9 +24,9 @@ _WALK = ("name", "where", "network", "switch", "quantity", "x", "unit", "publish
          "outside_the_aim", "note", "on")  # fmt: skip
 _APPLICATION = ("name", "where", "network", "ranks", "ranks_per_host", "quantity", "x", "unit", "published",
                 "reckoned", "outside_the_aim", "note", "repetitions", "on", "wait",
-                *application.KEYS)  # fmt: skip
+                *settings.APPLICATION_KEYS)  # fmt: skip
 # Steps that run no pattern, and the keys of their series.
-_WITHOUT_PATTERN = {"walk": _WALK, application.STEP: _APPLICATION}
+_WITHOUT_PATTERN = {"walk": _WALK, settings.APPLICATION_STEP: _APPLICATION}
 
 
 _Bytes = Annotated[int, units.parse_bytes]
@@ -87,16 +87,6 @@ class Series:
     @property
     def quantity(self) -> Quantity:
         return QUANTITIES[self.quantity_name]
-
-    def phase_ranges(self) -> tuple[tuple[int, int], ...]:
-        """What has to be measured, in as few jobs as phases that follow one another allow."""
-        ranges: list[tuple[int, int]] = []
-        for phase in sorted(set(self.phases)):
-            if ranges and ranges[-1][1] == phase - 1:
-                ranges[-1] = (ranges[-1][0], phase)
-            else:
-                ranges.append((phase, phase))
-        return tuple(ranges)
 
 
 @dataclass(frozen=True)
@@ -218,9 +208,8 @@ def _checked(series: Series) -> Series:
         fail("phases", "names a phase twice")
     if series.phases and series.by_size:
         fail("phases", "excludes 'sizes': figures are by phase, or by size")
-    settings.check(series.at, series.settings, series.on, series.quantity.step)
     counts = series.rank_counts or (series.ranks,)
-    application.check(series.at, series.settings.application, series.on, series.quantity.step, counts)
+    settings.check(series.at, series.settings, series.on, series.quantity.step, counts)
     if series.limits and series.quantity.step != "joint":
         fail("limits", "goes with 'joint rate' alone")
     for first, last in series.limits:

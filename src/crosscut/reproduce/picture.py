@@ -103,29 +103,18 @@ def _phases(
 
 
 def _histogram(
-    axes: Axes, _experiment: Experiment, _rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve]
+    axes: Axes, curves: Sequence[SeriesCurve], rates: Callable[[SeriesCurve], Sequence[float]]
 ) -> _Entries:
-    """How many routes have which rate."""
-    return _counted(axes, [(one, one.routes) for one in curves if one.routes])
+    """How many routes, or phases, have which rate."""
+    held = [one for one in curves if rates(one)]
+    edges = np.linspace(0, 1.02 * max((max(rates(one)) for one in held), default=1.0), BINS + 1).tolist()
+    for colour, one in enumerate(held):
+        shade = charts.COLOURS[colour % len(charts.COLOURS)]
+        axes.hist(rates(one), edges, color=shade, alpha=0.55, rwidth=0.92)
+    return _entries(held, "bars")
 
 
-def _phase_histogram(
-    axes: Axes, _experiment: Experiment, _rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve]
-) -> _Entries:
-    """How many phases have which rate, of the slowest rank in each."""
-    return _counted(axes, [(one, one.phase_rates) for one in curves if one.phase_rates])
-
-
-def _counted(axes: Axes, held: Sequence[tuple[SeriesCurve, Sequence[float]]]) -> _Entries:
-    edges = np.linspace(0, 1.02 * max((max(values) for _, values in held), default=1.0), BINS + 1).tolist()
-    for colour, (_, values) in enumerate(held):
-        axes.hist(values, edges, color=charts.COLOURS[colour % len(charts.COLOURS)], alpha=0.55, rwidth=0.92)
-    return _entries([one for one, _ in held], "bars")
-
-
-def _scatter(
-    axes: Axes, _experiment: Experiment, _rows: Sequence[ComparisonRow], curves: Sequence[SeriesCurve]
-) -> _Entries:
+def _scatter(axes: Axes, curves: Sequence[SeriesCurve]) -> _Entries:
     """Every message's time over its size, both by powers."""
     held = [one for one in curves if one.routes]
     for colour, one in enumerate(held):
@@ -151,7 +140,7 @@ def _limited_said(curves: Sequence[SeriesCurve]) -> str:
 _FORMS: dict[str, Callable[[Axes, Experiment, Sequence[ComparisonRow], Sequence[SeriesCurve]], _Entries]] = {
     "points": _points,
     "phases": _phases,
-    "histogram": _histogram,
-    "phase histogram": _phase_histogram,
-    "scatter": _scatter,
+    "histogram": lambda axes, _, __, curves: _histogram(axes, curves, lambda one: one.routes),
+    "phase histogram": lambda axes, _, __, curves: _histogram(axes, curves, lambda one: one.phase_rates),
+    "scatter": lambda axes, _, __, curves: _scatter(axes, curves),
 }

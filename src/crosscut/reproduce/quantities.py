@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from crosscut.run.format import MEASURED
 from crosscut.run.run import Run
 
 Values = NDArray[np.float64]
+Figures = Callable[[Run, int], Values]
+"""[phase], or one value; bytes per second, or seconds."""
 
 
 class Scaling(Enum):
@@ -35,8 +38,7 @@ class Quantity:
     kind: Scaling
     each_phase: bool
     """One figure for each phase; else one of the whole run."""
-    of: Callable[[Run, int], Values]
-    """[phase], or one value; bytes per second, or seconds."""
+    of: Figures
     help: str
     of_few_phases: bool = False
     """One figure of a run that one or two of its phases decide."""
@@ -53,9 +55,13 @@ def _slowest_seconds(run: Run, size: int) -> Values:
     return np.asarray(slowest.median("repetition", skipna=True).values, dtype=np.float64)
 
 
-def _median_rate(run: Run, size: int) -> Values:
-    rates = run.message_rates(size).transpose("phase", ...).values
-    return np.asarray([np.nanmedian(phase) for phase in rates], dtype=np.float64)
+def _phase_rate(run: Run, size: int) -> Values:
+    return run.sizes_bytes[size] / _slowest_seconds(run, size)
+
+
+def _medians(of_routes: xr.DataArray) -> Values:
+    phases = of_routes.transpose("phase", ...).values
+    return np.asarray([np.nanmedian(phase) for phase in phases], dtype=np.float64)
 
 
 def _slowest_rate(run: Run, size: int) -> Values:
@@ -67,11 +73,6 @@ def _aggregate_rate(run: Run, size: int) -> Values:
     return np.asarray(run.phase_rates(size).median("repetition").values, dtype=np.float64)
 
 
-def _median_seconds(run: Run, size: int) -> Values:
-    seconds = run.message_seconds(size).transpose("phase", ...).values
-    return np.asarray([np.nanmedian(phase) for phase in seconds], dtype=np.float64)
-
-
 def _sum_of_rates(run: Run, size: int) -> Values:
     """Each route at its own pace: more than the phase's formula, which waits for the slowest."""
     return np.asarray(
@@ -79,13 +80,14 @@ def _sum_of_rates(run: Run, size: int) -> Values:
     )
 
 
-def _drop(run: Run, size: int) -> float:
-    rates = 1 / _slowest_seconds(run, size)
+def _drop(seconds: Values) -> float:
+    rates = 1 / seconds
     return float(1 - rates[len(rates) // 2] / rates[0])
 
 
-def _one(value: float) -> Values:
-    return np.asarray([value], dtype=np.float64)
+def _whole(one_of: Callable[[Values], float], of: Figures) -> Figures:
+    """One figure of a run, made of those of its phases, or of its routes in all of them."""
+    return lambda run, size: np.asarray([one_of(of(run, size))], dtype=np.float64)
 
 
 def _of_a_step(_run: Run, _size: int) -> Values:
@@ -93,73 +95,57 @@ def _of_a_step(_run: Run, _size: int) -> Values:
 
 
 QUANTITIES = {
-    "median rate": Quantity(Scaling.RATE, True, _median_rate, "median over all routes of a phase"),
+    "median rate": Quantity(
+        Scaling.RATE, True, lambda run, size: _medians(run.message_rates(size)),
+        "median over all routes of a phase"),
     "slowest rate": Quantity(Scaling.RATE, True, _slowest_rate, "of the slowest route of a phase"),
     "aggregate rate": Quantity(Scaling.RATE, True, _aggregate_rate, "of all that a phase moves: its formula"),
     "phase rate": Quantity(
-        Scaling.RATE, True, lambda run, size: run.sizes_bytes[size] / _slowest_seconds(run, size),
-        "a message over the time of the slowest rank",
-    ),
+        Scaling.RATE, True, _phase_rate, "a message over the time of the slowest rank"),
     "sum of rates": Quantity(Scaling.RATE, True, _sum_of_rates, "of all routes, each at its own pace"),
     "joint rate": Quantity(
         Scaling.RATE, True, _of_a_step,
         "of all routes together while they fill what they share: what must have passed by a moment, at "
-        "least, over the time until then",
-        step="joint",
-    ),
-    "median time": Quantity(Scaling.LATENCY, True, _median_seconds, "median over all routes of a phase"),
+        "least, over the time until then", step="joint"),
+    "median time": Quantity(
+        Scaling.LATENCY, True, lambda run, size: _medians(run.message_seconds(size)),
+        "median over all routes of a phase"),
     "median of all": Quantity(
-        Scaling.RATE, False, lambda run, size: _one(float(np.nanmedian(run.message_rates(size).values))),
-        "median over all routes of all phases",
-    ),
+        Scaling.RATE, False, _whole(np.nanmedian, lambda run, size: run.message_rates(size).values),
+        "median over all routes of all phases"),
     "time of all": Quantity(
-        Scaling.LATENCY, False, lambda run, size: _one(float(np.nanmedian(run.message_seconds(size).values))),
-        "median time over all routes of all phases",
-    ),
+        Scaling.LATENCY, False, _whole(np.nanmedian, lambda run, size: run.message_seconds(size).values),
+        "median time over all routes of all phases"),
     "drop": Quantity(
-        Scaling.SHARE, False, lambda run, size: _one(_drop(run, size)),
-        "from the first phase to the middle one, as a share of the first", of_few_phases=True,
-    ),
+        Scaling.SHARE, False, _whole(_drop, _slowest_seconds),
+        "from the first phase to the middle one, as a share of the first", of_few_phases=True),
     "total seconds": Quantity(
-        Scaling.TRANSFER, False, lambda run, size: _one(float(_slowest_seconds(run, size).sum())),
-        "all phases, each as long as its slowest rank takes",
-    ),
+        Scaling.TRANSFER, False, _whole(np.sum, _slowest_seconds),
+        "all phases, each as long as its slowest rank takes"),
     "mean rate": Quantity(
-        Scaling.RATE, False,
-        lambda run, size: _one(float(np.mean(run.sizes_bytes[size] / _slowest_seconds(run, size)))),
-        "mean over phases of a message over the time of the slowest rank",
-    ),
+        Scaling.RATE, False, _whole(np.mean, _phase_rate),
+        "mean over phases of a message over the time of the slowest rank"),
     "worst phase": Quantity(
-        Scaling.RATE, False,
-        lambda run, size: _one(float(run.sizes_bytes[size] / _slowest_seconds(run, size).max())),
-        "a message over the time of the slowest rank of the slowest phase", of_few_phases=True,
-    ),
+        Scaling.RATE, False, _whole(np.min, _phase_rate),
+        "a message over the time of the slowest rank of the slowest phase", of_few_phases=True),
     "mean aggregate rate": Quantity(
-        Scaling.RATE, False, lambda run, size: _one(float(_aggregate_rate(run, size).mean())),
-        "mean over phases of the pattern's own formula",
-    ),
+        Scaling.RATE, False, _whole(np.mean, _aggregate_rate),
+        "mean over phases of the pattern's own formula"),
     "mean phase time": Quantity(
-        Scaling.LATENCY, False, lambda run, size: _one(float(_slowest_seconds(run, size).mean())),
-        "mean over phases of the time of the slowest rank",
-    ),
+        Scaling.LATENCY, False, _whole(np.mean, _slowest_seconds),
+        "mean over phases of the time of the slowest rank"),
     "routes": Quantity(
         Scaling.COUNT, False, _of_a_step,
-        "between all nodes, by the nodes that forward on the way", step="walk"
-    ),
+        "between all nodes, by the nodes that forward on the way", step="walk"),
     "computing left": Quantity(
         Scaling.SHARE, True, _of_a_step,
-        "by the worker while the phase runs, as a share of what it did before",
-        step="computing",
-    ),
+        "by the worker while the phase runs, as a share of what it did before", step="computing"),
     "rate left": Quantity(
         Scaling.SHARE, True, _of_a_step,
-        "of the slowest rank while the worker computes, as a share of without",
-        step="computing",
-    ),
+        "of the slowest rank while the worker computes, as a share of without", step="computing"),
     "time left": Quantity(
         Scaling.SHARE, False, _of_a_step,
-        "of a workload's run, as a share of what `base` takes", step="workload"
-    ),
+        "of a workload's run, as a share of what `base` takes", step="workload"),
 }  # fmt: skip
 
 UNITS = {

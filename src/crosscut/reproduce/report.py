@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from crosscut.base import units
+from crosscut.base.records import finite
 from crosscut.network import switch_words
 from crosscut.reports.terminal.screen import Rows, Screen
 from crosscut.reproduce.comparing import ComparisonRow, SeriesCurve, Summary
@@ -18,6 +18,7 @@ from crosscut.reproduce.quantities import QUANTITIES
 from crosscut.reproduce.running import MeasuredSeries
 from crosscut.run.realm import Realm
 
+Trait = TypeVar("Trait")
 NAMES = {Realm.EMULATED: "emulated", Realm.SIMULATED: "simulated", Realm.HERE: "this machine"}
 OUTSIDE = "*"
 OUTSIDE_SAYS = "outside the experiment's aim: does not count below"
@@ -142,45 +143,33 @@ def conditions(measured: Sequence[MeasuredSeries]) -> list[str]:
     lab = [one for one in measured if one.place is Realm.EMULATED]
     if not lab:
         return []
-    found = [*_switches(lab), *_dilations(lab)]
-    shorter = {
-        (one.series.messages[0], one.series.lab_messages[0])
-        for one in lab
-        if one.series.messages != one.series.lab_messages
-    }
-    for paper, sent in sorted(shorter):
-        found.append(
-            f"emulated: messages of {units.size(sent)} in place of {units.size(paper)}; times scaled"
-        )
-    changed = {
-        f"emulated: {key} {value} in place of {one.series.parameters.get(key, 'none')}"
-        for one in lab
-        for key, value in one.series.lab_parameters.items()
-        if one.series.parameters.get(key) != value
-    }
-    found += sorted(changed)
-    return found
-
-
-def _switches(lab: Sequence[MeasuredSeries]) -> Iterator[str]:
-    """Where it is not the plain one: a sentence for all, or one for each switch with its series."""
-    by_words: dict[str, list[str]] = {}
-    for one in lab:
-        by_words.setdefault(switch_words.clause(one.switch), []).append(one.series.name)
-    for words, names in by_words.items():
-        if words:
-            yield f"emulated: {words}" + ("" if len(by_words) == 1 else f", of {', '.join(names)}")
-
-
-def _dilations(lab: Sequence[MeasuredSeries]) -> Iterator[str]:
-    """A sentence for all, or one for each factor with the series that it is of."""
-    by_factor: dict[float, list[str]] = {}
-    for one in lab:
-        by_factor.setdefault(one.dilation, []).append(one.series.name)
-    for factor, names in by_factor.items():
-        which = "all rates" if len(by_factor) == 1 else f"rates of {', '.join(names)}"
+    found = []
+    for words, names in _named_by(lab, lambda one: switch_words.clause(one.switch)).items():
+        if words:  # not the plain one
+            found.append(words + (f", of {names}" if names else ""))
+    for factor, names in _named_by(lab, lambda one: one.dilation).items():
         if factor != 1:
-            yield f"emulated: {which} divided by {factor:g}, rates shown times {factor:g}"
+            which = f"rates of {names}" if names else "all rates"
+            found.append(f"{which} divided by {factor:g}, rates shown times {factor:g}")
+    series = [one.series for one in lab]
+    shorter = {(one.messages[0], one.lab_messages[0]) for one in series if one.messages != one.lab_messages}
+    for paper, sent in sorted(shorter):
+        found.append(f"messages of {units.size(sent)} in place of {units.size(paper)}; times scaled")
+    changed = {
+        f"{key} {value} in place of {one.parameters.get(key, 'none')}"
+        for one in series
+        for key, value in one.lab_parameters.items()
+        if one.parameters.get(key) != value
+    }
+    return [f"emulated: {sentence}" for sentence in (*found, *sorted(changed))]
+
+
+def _named_by(lab: Sequence[MeasuredSeries], trait: Callable[[MeasuredSeries], Trait]) -> dict[Trait, str]:
+    """The series with each trait; "" where all have the same."""
+    found: dict[Trait, list[str]] = {}
+    for one in lab:
+        found.setdefault(trait(one), []).append(one.series.name)
+    return {each: ", ".join(names) if len(found) > 1 else "" for each, names in found.items()}
 
 
 def as_json(
@@ -201,7 +190,7 @@ def as_json(
         ],
         "summary": [
             {"place": one.place, "against": one.against, "rows": one.rows, "left_out": one.left_out,
-             "mean_error": _known(one.mean), "worst_error": _known(one.worst), "aim_met": one.met}
+             "mean_error": finite(one.mean), "worst_error": finite(one.worst), "aim_met": one.met}
             for one in found
         ],
         "curves": [
@@ -216,8 +205,3 @@ def as_json(
             for one in measured
         ],
     }  # fmt: skip
-
-
-def _known(value: float) -> float | None:
-    """JSON knows no NaN."""
-    return value if math.isfinite(value) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +11,7 @@ from crosscut import __version__
 from crosscut.base import core
 from crosscut.base.errors import Interrupted, PlaceError, SessionError, UsageError
 from crosscut.base.job import Job
+from crosscut.base.spelling import spans
 from crosscut.network import switch_words
 from crosscut.network.switch_choice import KERNEL
 from crosscut.places import DEFAULT
@@ -57,45 +58,58 @@ class ReproduceOptions:
     """What carries the lab's frames, in place of the file's."""
 
 
+@dataclass(frozen=True)
+class Site:
+    """A place, and what a lab is built of there."""
+
+    place: Realm
+    network: str
+    switch: str
+    dilation: float
+    on: str = ""
+    """What to write after `--on`, while it is there."""
+
+    def measured(
+        self, series: Series, runs: Sequence[Path], seconds: float = 0.0,
+        values: tuple[float, ...] | None = None, limited: tuple[bool, ...] = (),
+    ) -> MeasuredSeries:  # fmt: skip
+        return MeasuredSeries(
+            series, self.place, tuple(runs), self.dilation, seconds, values, limited, self.switch
+        )
+
+
 def measure(experiment: Experiment, place: Realm, how: ReproduceOptions) -> list[MeasuredSeries]:
     """All series at one place, in the file's order; those of one network share a lab."""
     wanted = [one for one in experiment.series if place in one.on]
     found: dict[str, MeasuredSeries] = {}
     for site in dict.fromkeys(_wanted_site(one, place, how) for one in wanted):
-        there = [one for one in wanted if _wanted_site(one, place, how) == site]
-        network, switch, dilation = site
-        with _site(network, switch, place, dilation, how) as on:
-            for one in (replace(each, switch=switch) for each in _at(there, place, on, dilation, how)):
-                before = found.get(one.series.name)
-                found[one.series.name] = one if before is None else _together(before, one)
-    by_name = {one.name: one for one in wanted}
-    return [replace(found[name], series=one) for name, one in by_name.items() if name in found]
+        with _built(site, how) as there:
+            for one in _at([one for one in wanted if _wanted_site(one, place, how) == site], there, how):
+                name = one.series.name
+                if name in found:  # with another number of ranks
+                    runs, seconds = found[name].runs + one.runs, found[name].seconds + one.seconds
+                    found[name] = replace(found[name], runs=runs, seconds=seconds)
+                else:
+                    found[name] = one
+    return [replace(found[one.name], series=one) for one in wanted if one.name in found]
 
 
-def _wanted_site(series: Series, place: Realm, how: ReproduceOptions) -> tuple[str, str, float]:
-    """Network, switch, dilation: what a lab is built of."""
+def _wanted_site(series: Series, place: Realm, how: ReproduceOptions) -> Site:
     dilation = (how.dilation or series.dilation) if place is Realm.EMULATED else 1.0
-    return series.network, how.switch or series.settings.switch, dilation
+    return Site(place, series.network, how.switch or series.settings.switch, dilation)
 
 
-def _together(one: MeasuredSeries, other: MeasuredSeries) -> MeasuredSeries:
-    """One series, measured with different numbers of ranks."""
-    return replace(one, runs=one.runs + other.runs, seconds=one.seconds + other.seconds)
-
-
-def _at(
-    series: list[Series], place: Realm, on: str, dilation: float, how: ReproduceOptions
-) -> Iterator[MeasuredSeries]:
+def _at(series: list[Series], site: Site, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
     """All that there is to measure on one network."""
     for one in series:
         if one.quantity.step == "walk":
-            how.told(f"{one.name} on {place}")
-            yield MeasuredSeries(one, place, (), dilation, 0.0, steps.walk(one, on))
+            how.told(f"{one.name} on {site.place}")
+            yield site.measured(one, (), values=steps.walk(one, site.on))
         elif one.settings.application is not None:
-            yield from _applied(one, place, on, how)
+            yield from _applied(one, site, how)
     for group in _sessions([one for one in series if one.pattern]):
         try:
-            yield from _group(group, place, on, dilation, how)
+            yield from _group(group, site, how)
         except (UsageError, PlaceError) as error:
             if group[0].settings.backend != "mpi":
                 raise
@@ -103,32 +117,34 @@ def _at(
             how.told(f"left out: {', '.join(one.name for one in group)}: {error}")
 
 
-def _applied(series: Series, place: Realm, on: str, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
-    how.told(f"{series.name} on {place}")
-    kept = how.out / f"{_stem(series)}-{place}.json"
+def _applied(series: Series, site: Site, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
+    how.told(f"{series.name} on {site.place}")
+    kept = how.out / f"{_stem(series)}-{site.place}.json"
     try:
-        done = applying.measure(series, on or DEFAULT, kept, how.repetitions or series.repetitions)
+        done = applying.measure(series, site.on or DEFAULT, kept, how.repetitions or series.repetitions)
     except (UsageError, PlaceError, WorkloadError) as error:
         # Not every machine has SimGrid, or an MPI, or as many processors as are asked for.
         how.told(f"left out: {series.name}: {error}")
         return
-    yield MeasuredSeries(series, place, (done.results,), 1.0, done.seconds, done.shares)
+    yield site.measured(series, (done.results,), done.seconds, done.shares)
 
 
 @contextmanager
-def _site(network: str, switch: str, place: Realm, dilation: float, how: ReproduceOptions) -> Iterator[str]:
-    """What to write after `--on`; a lab is there inside, and gone after."""
-    if place is not Realm.EMULATED:
-        yield f"{place}:{network}" if place is Realm.SIMULATED else ""
+def _built(site: Site, how: ReproduceOptions) -> Iterator[Site]:
+    """A lab is there inside, and gone after."""
+    if site.place is not Realm.EMULATED:
+        yield replace(site, on=f"{site.place}:{site.network}" if site.place is Realm.SIMULATED else "")
         return
     from crosscut.lab import lifecycle, state
 
-    choices = replace(lifecycle.for_one_run(network, switch), dilation=dilation, owner=state.this_process())
-    slowly = f"all rates divided by {dilation:g}" if dilation != 1 else ""
-    how.told(", ".join(part for part in (f"lab of {network}", switch_words.clause(switch), slowly) if part))
-    record = lifecycle.up(network, choices)
+    choices = lifecycle.for_one_run(site.network, site.switch)
+    choices = replace(choices, dilation=site.dilation, owner=state.this_process())
+    slowly = f"all rates divided by {site.dilation:g}" if site.dilation != 1 else ""
+    parts = (f"lab of {site.network}", switch_words.clause(site.switch), slowly)
+    how.told(", ".join(filter(None, parts)))
+    record = lifecycle.up(site.network, choices)
     try:
-        yield f"{place}:{record.name}"
+        yield replace(site, on=f"{site.place}:{record.name}")
     finally:
         lifecycle.taking_down(record)()
 
@@ -143,13 +159,11 @@ def _sessions(series: list[Series]) -> list[list[Series]]:
     return [*groups.values()]
 
 
-def _group(
-    group: list[Series], place: Realm, on: str, dilation: float, how: ReproduceOptions
-) -> Iterator[MeasuredSeries]:
+def _group(group: list[Series], site: Site, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
     first = group[0]
     launch = Launch(
-        on=on,
-        backend=Realm.SIMULATED.value if place is Realm.SIMULATED else first.settings.backend,
+        on=site.on,
+        backend=_backend(first, site.place),
         ranks=first.ranks or None,
         own={RANKS_PER_HOST.name: first.ranks_per_host} if first.ranks_per_host else {},
     )
@@ -158,15 +172,15 @@ def _group(
     known: dict[tuple[object, ...], list[computing.PhaseOutcome]] = {}
     with ready_session(decided, marks) as session:
         for series in group:
-            how.told(f"{series.name} on {place}")
+            how.told(f"{series.name} on {site.place}")
             if series.quantity.step == "computing":
                 traffic = (series.pattern, *series.lab_parameters.items(), series.lab_messages, series.phases,
                            series.settings)  # fmt: skip
                 if traffic not in known:
-                    known[traffic] = _computing(session, series, on.partition(":")[2], marks, how)
-                yield _computed(series, known[traffic], dilation)
+                    known[traffic] = _computing(session, series, site.on.partition(":")[2], marks, how)
+                yield _computed(series, known[traffic], site)
             else:
-                yield _series(session, series, place, dilation, how)
+                yield _series(session, series, site, how)
 
 
 def _computing(
@@ -187,13 +201,12 @@ def _computing(
     return outcomes
 
 
-def _computed(series: Series, outcomes: list[computing.PhaseOutcome], dilation: float) -> MeasuredSeries:
+def _computed(series: Series, outcomes: list[computing.PhaseOutcome], site: Site) -> MeasuredSeries:
     is_work = series.quantity_name == "computing left"
     values = tuple(one.computing_left if is_work else one.rate_left for one in outcomes)
-    runs = tuple(path for one in outcomes for path in one.runs)
     # Ranks that poll keep all cores busy by themselves: that is what is asked then.
     limited = tuple(one.limited and series.settings.wait != "poll" for one in outcomes)
-    return MeasuredSeries(series, Realm.EMULATED, runs, dilation, 0.0, values, limited)
+    return site.measured(series, [path for one in outcomes for path in one.runs], 0.0, values, limited)
 
 
 def _stem(series: Series) -> str:
@@ -210,17 +223,18 @@ def _run(session: Session, job: Job) -> float:
     return outcome.elapsed_seconds
 
 
-def _series(
-    session: Session, series: Series, place: Realm, dilation: float, how: ReproduceOptions
-) -> MeasuredSeries:
+def _series(session: Session, series: Series, site: Site, how: ReproduceOptions) -> MeasuredSeries:
     runs, seconds = [], 0.0
     stem = _stem(series) + (f"-{series.ranks}-ranks" if series.rank_counts else "")
-    for at, phases in enumerate(series.phase_ranges() or (None,)):
+    for at, phases in enumerate(spans(series.phases) or (None,)):
         tail = f"-{at + 1}" if at else ""
-        out = how.out / f"{stem}-{place}{tail}.zarr"
-        seconds += _run(session, _job(series, place, phases, out, how))
-        runs.append(out)
-    return MeasuredSeries(series, place, tuple(runs), dilation, seconds)
+        runs.append(how.out / f"{stem}-{site.place}{tail}.zarr")
+        seconds += _run(session, _job(series, site.place, phases, runs[-1], how))
+    return site.measured(series, runs, seconds)
+
+
+def _backend(series: Series, place: Realm) -> str:
+    return Realm.SIMULATED.value if place is Realm.SIMULATED else series.settings.backend
 
 
 def _job(
@@ -237,7 +251,7 @@ def _job(
         pattern=series.pattern,
         out=out,
         pattern_parameters=series.lab_parameters if on_lab else series.parameters,
-        backend=series.settings.backend if is_live else Realm.SIMULATED.value,
+        backend=_backend(series, place),
         sizes=series.lab_messages if on_lab else series.messages,
         phases=phases,
         options=options if is_live else {},

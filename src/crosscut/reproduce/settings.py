@@ -1,14 +1,56 @@
-"""How a series' ranks run beside the pattern: keys that few experiments need."""
+"""How ranks run beside the pattern, and what runs in its place: keys that few series need."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import Annotated
 
-from crosscut.base.toml_fields import OneOf, Table, Writing
+from crosscut.base.errors import UsageError
+from crosscut.base.toml_fields import Between, Key, OneOf, Table, Writing
 from crosscut.network import switch_choice
-from crosscut.reproduce.application import Application
 from crosscut.run.realm import Realm
+from crosscut.workloads import applications
+
+APPLICATION_KEYS = ("workload", "class", "options", "base")
+APPLICATION_STEP = "workload"
+
+
+def _workload(name: str) -> applications.Workload:
+    return applications.find([name])[0]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:  # a quotation that does not end
+        raise UsageError(str(error)) from error
+
+
+@dataclass(frozen=True)
+class Base:
+    ranks: Annotated[int, Between(1, applications.MOST_RANKS)]
+    options: Annotated[tuple[str, ...], _words] | None = None
+    """None: those of the series."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """What a series runs in place of a pattern: which workload, how, and what it is held against."""
+
+    workload: Annotated[
+        applications.Workload,
+        OneOf(tuple(one.name for one in applications.WORKLOADS)),
+        _workload,
+    ]
+    base: Base
+    problem_class: Annotated[str, Key("class"), OneOf(applications.CLASSES)] = "S"
+    options: Annotated[tuple[str, ...], _words] = ()
+    """Further words for it."""
+
+    @property
+    def base_options(self) -> tuple[str, ...]:
+        return self.options if self.base.options is None else self.base.options
 
 
 def _switch(text: str) -> str:
@@ -33,15 +75,30 @@ class SeriesSettings:
         return {} if self.wait == "auto" else {"wait": self.wait}
 
 
-def check(table: Table, settings: SeriesSettings, places: tuple[Realm, ...], step: str) -> None:
+def check(
+    table: Table, settings: SeriesSettings, places: tuple[Realm, ...], step: str, counts: tuple[int, ...]
+) -> None:
     """What does not go together."""
+    application = settings.application
     if (step == "computing") != bool(settings.worker):
         table.fail("worker", "names a node, and goes with 'computing left' and 'rate left' alone")
     if settings.worker and places != (Realm.EMULATED,):
         table.fail("on", 'a worker computes on a node of a lab: on = "lab"')
     if Realm.SIMULATED in places and settings != SeriesSettings(
-        switch=settings.switch, application=settings.application
+        switch=settings.switch, application=application
     ):
         table.fail("on", "neither 'backend' nor 'wait' nor 'worker' goes with the simulator")
     if Realm.HERE in places and settings.switch != switch_choice.KERNEL:
         table.fail("switch", "only a lab has one")
+    if (step == APPLICATION_STEP) != (application is not None):
+        table.fail("workload", "names an application, and goes with 'time left' alone")
+    if application is None:
+        return
+    if Realm.EMULATED in places:
+        table.fail(
+            "on", "nodes of a lab share this machine's cores, so that computing takes longer: sim or local"
+        )
+    workload = application.workload
+    for ranks in (*counts, application.base.ranks):
+        if not workload.takes(ranks):
+            table.fail("ranks", f"{workload.name} takes {workload.ranks} of ranks, not {ranks}")
