@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from crosscut.reproduce import experiment, steps
+from crosscut.reproduce import experiment, running
 
 PUBLISHED = Path(__file__).parent / "published" / "salmon1998.toml"
 
@@ -25,7 +25,7 @@ def by_the_rule() -> dict[int, int]:
 
 
 def test_the_computed_routes_are_those_of_the_published_rule() -> None:
-    found = steps.counted("beowulf-routed-4x9")
+    found = running.counted("beowulf-routed-4x9")
     assert dict(found) == by_the_rule()
     assert max(found) == tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["testbed"]["max_gateways"]
 

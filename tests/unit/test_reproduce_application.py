@@ -119,16 +119,18 @@ def test_each_share_is_of_the_base_of_its_turn(
 ) -> None:
     times = {2: (10.0, 20.0, 10.0), 4: (5.0, 10.0, 9.0), 8: (3.0, 6.0, 2.0)}
     asked = told_times(monkeypatch, {n: iter([said(n, s) for s in of]) for n, of in times.items()})
-    done = applying.measure(read.series[0], "sim:x", tmp_path / "kept.json", 3)
-    assert done.shares == pytest.approx((0.5, 0.3))
+    results = tmp_path / "kept.json"
+    shares, seconds = applying.measure(read.series[0], "sim:x", results, 3)
+    assert shares == pytest.approx((0.5, 0.3))
+    assert seconds == 75.0
     assert asked == [("sim:x",), ("sim:x", "--waiting", "sleep")]
-    kept = json.loads((tmp_path / "kept.json").read_text())
+    kept = json.loads(results.read_text())
     assert [[one["seconds"] for one in turn] for turn in kept["turns"]] == [
         [10, 5, 3],
         [20, 10, 6],
         [10, 9, 2],
     ]
-    measured = running.MeasuredSeries(read.series[0], Realm.SIMULATED, (done.results,), 1.0, 0.0, done.shares)
+    measured = running.MeasuredSeries(read.series[0], Realm.SIMULATED, (results,), 1.0, 0.0, shares)
     rows = list(comparing.rows(read, [comparing.curve(measured)]))
     assert [(row.x, row.published, row.simulated) for row in rows] == [
         (2, 0.5, 0.5),

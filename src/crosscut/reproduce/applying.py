@@ -8,7 +8,7 @@ import os
 import statistics
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from crosscut.base.errors import SessionError
@@ -23,36 +23,28 @@ TIME_LIMIT_SECONDS = 1800.0
 AS_IT_COMES = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "0", "MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
 
 
-@dataclass(frozen=True)
-class Applied:
-    shares: tuple[float, ...]
-    """For each number of ranks the median over repetitions."""
-    seconds: float
-    """Seconds that all runs took, by their own reports."""
-    results: Path
-
-
-def measure(series: Series, on: str, out: Path, repetitions: int) -> Applied:
-    """`on`: as of `crosscut workload run`. What each run said is kept in `out`."""
+def measure(series: Series, on: str, out: Path, repetitions: int) -> tuple[tuple[float, ...], float]:
+    """For each number of ranks the median share over repetitions, and the seconds that all runs took by their
+    own reports. `on`: as of `crosscut workload run`. What each run said is kept in `out`."""
     application = series.settings.application
     assert application is not None
     counts = series.rank_counts or (series.ranks,)
     with ExitStack() as stack:
         if series.settings.wait == "poll":
             stack.enter_context(_environment(AS_IT_COMES))
+        where = launch.Where(
+            on=on, ranks_per_host=series.ranks_per_host, time_limit_seconds=TIME_LIMIT_SECONDS
+        )
         base, own = (
-            stack.enter_context(launch.opened(_where(series, on, options)))
+            stack.enter_context(launch.opened(replace(where, options=options)))
             for options in (application.base_options, application.options)
         )
         asked = [(base, application.base.ranks), *((own, ranks) for ranks in counts)]
         turns = [[_verified(run, application, ranks) for run, ranks in asked] for _ in range(repetitions)]
     _keep(out, application, turns)
-    by_count = list(zip(*(_shares(turn) for turn in turns), strict=True))
-    return Applied(
-        tuple(statistics.median(shares) for shares in by_count),
-        sum(result.seconds for turn in turns for result in turn),
-        out,
-    )
+    shares = ([one.seconds / base.seconds for one in others] for base, *others in turns)
+    medians = tuple(statistics.median(of_count) for of_count in zip(*shares, strict=True))
+    return medians, sum(result.seconds for turn in turns for result in turn)
 
 
 @contextmanager
@@ -67,22 +59,11 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
             del os.environ[name]
 
 
-def _where(series: Series, on: str, options: tuple[str, ...]) -> launch.Where:
-    return launch.Where(
-        on=on, ranks_per_host=series.ranks_per_host, options=options, time_limit_seconds=TIME_LIMIT_SECONDS
-    )
-
-
 def _verified(run: launch.Runner, application: Application, ranks: int) -> Result:
     result = run(application.workload, application.problem_class, ranks)
     if not result.verified or result.seconds <= 0:
         raise SessionError(f"{result.name} on {ranks} ranks did not come to the right result")
     return result
-
-
-def _shares(turn: list[Result]) -> Iterator[float]:
-    base, *others = turn
-    return (one.seconds / base.seconds for one in others)
 
 
 def _keep(out: Path, application: Application, turns: list[list[Result]]) -> None:

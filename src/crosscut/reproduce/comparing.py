@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
 from crosscut.reproduce import joint, trusting
-from crosscut.reproduce.experiment import PLACES, Experiment, Series
+from crosscut.reproduce.experiment import PLACES, Aim, Experiment, Series
 from crosscut.reproduce.quantities import QUANTITIES, UNITS, Scaling, Values, scaled, unevenness
 from crosscut.reproduce.running import MeasuredSeries
 from crosscut.run.realm import Realm
@@ -87,8 +87,14 @@ class Summary:
     """Absolute errors of the rows that count."""
     left_out: int
     """Rows that would count, had the machine not been their limit."""
-    met: bool | None
-    """None: the file has no aim for these, or no row counts."""
+    aim: Aim
+
+    @property
+    def met(self) -> bool | None:
+        """None: the file has no aim for these, or no row counts."""
+        aims = [(self.mean, self.aim.mean), (self.worst, self.aim.worst)]
+        given = [value <= aim for value, aim in aims if aim is not None]
+        return all(given) if given and self.errors else None
 
     @property
     def rows(self) -> int:
@@ -240,11 +246,5 @@ def summaries(experiment: Experiment, found: Sequence[ComparisonRow]) -> Iterato
             ]
             if held:
                 errors = tuple(pair for pair in held if not pair[1].limited(place))
-                one = Summary(place, against, errors, len(held) - len(errors), None)
-                yield replace(one, met=_met(experiment, one)) if against == "published" else one
-
-
-def _met(experiment: Experiment, one: Summary) -> bool | None:
-    aims = [(one.mean, experiment.aim.mean), (one.worst, experiment.aim.worst)]
-    given = [value <= aim for value, aim in aims if aim is not None]
-    return all(given) if given and one.errors else None
+                aim = experiment.aim if against == "published" else Aim()
+                yield Summary(place, against, errors, len(held) - len(errors), aim)

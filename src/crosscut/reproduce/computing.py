@@ -62,9 +62,6 @@ class Marks:
             self.seen.append((time.monotonic(), self.worker.count()))
         self.inner(event)
 
-    def per_second(self) -> float:
-        return per_second(self.seen)
-
 
 @dataclass(frozen=True)
 class Worker:
@@ -134,7 +131,7 @@ def measure(lab: str, node: str, marks: Marks, run: Callable[[str], Path]) -> Ph
             beside = run("worker")
         finally:
             marks.worker = None
-        during = marks.per_second()
+        during = per_second(marks.seen)
         after = worker.alone()
     passing, routes = passing_through(record, node, Run.open(without))
     return PhaseOutcome(

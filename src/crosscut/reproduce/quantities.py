@@ -43,16 +43,20 @@ class Quantity:
     of_few_phases: bool = False
     """One figure of a run that one or two of its phases decide."""
     step: str = ""
-    """What makes the figure, where no run does alone: `walk` (steps.py), `computing` (computing.py),
+    """What makes the figure, where no run does alone: `walk` (running.py), `computing` (computing.py),
     `workload` (applying.py), or all runs of a series: `joint` (joint.py)."""
+
+
+def _over_repetitions(figures: xr.DataArray) -> Values:
+    """Medians of those that are known."""
+    return np.asarray(figures.median("repetition", skipna=True).values, dtype=np.float64)
 
 
 def _slowest_seconds(run: Run, size: int) -> Values:
     """[phase] of the slowest rank that takes part; the median over repetitions. NaN where a rank failed: the
     slowest is then not known."""
     complete = (run.dataset["status"].isel(size=size) == MEASURED).all("rank")
-    slowest = run.rank_seconds(size).max("rank").where(complete)
-    return np.asarray(slowest.median("repetition", skipna=True).values, dtype=np.float64)
+    return _over_repetitions(run.rank_seconds(size).max("rank").where(complete))
 
 
 def _phase_rate(run: Run, size: int) -> Values:
@@ -65,19 +69,16 @@ def _medians(of_routes: xr.DataArray) -> Values:
 
 
 def _slowest_rate(run: Run, size: int) -> Values:
-    slowest = run.message_rates(size).min(("rank", "slot"), skipna=True)
-    return np.asarray(slowest.median("repetition").values, dtype=np.float64)
+    return _over_repetitions(run.message_rates(size).min(("rank", "slot"), skipna=True))
 
 
 def _aggregate_rate(run: Run, size: int) -> Values:
-    return np.asarray(run.phase_rates(size).median("repetition").values, dtype=np.float64)
+    return _over_repetitions(run.phase_rates(size))
 
 
 def _sum_of_rates(run: Run, size: int) -> Values:
     """Each route at its own pace: more than the phase's formula, which waits for the slowest."""
-    return np.asarray(
-        run.message_rates(size).sum(("rank", "slot")).median("repetition").values, dtype=np.float64
-    )
+    return _over_repetitions(run.message_rates(size).sum(("rank", "slot")))
 
 
 def _drop(seconds: Values) -> float:
@@ -171,7 +172,4 @@ def scaled(values: Values, kind: Scaling, dilation: float, message_ratio: float)
 def unevenness(run: Run, size: int) -> Values:
     """[phase] coefficient of variation of the rates of a phase's routes; the median over repetitions."""
     rates = run.message_rates(size)
-    return np.asarray(
-        (rates.std(("rank", "slot")) / rates.mean(("rank", "slot"))).median("repetition").values,
-        dtype=np.float64,
-    )
+    return _over_repetitions(rates.std(("rank", "slot")) / rates.mean(("rank", "slot")))

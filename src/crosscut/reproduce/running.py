@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +13,13 @@ from crosscut.base import core
 from crosscut.base.errors import Interrupted, PlaceError, SessionError, UsageError
 from crosscut.base.job import Job
 from crosscut.base.spelling import spans
-from crosscut.network import switch_words
+from crosscut.lab import lifecycle, state
+from crosscut.lab.walk import walk as walking
+from crosscut.network import paths, switch_words
 from crosscut.network.switch_choice import KERNEL
-from crosscut.places import DEFAULT
+from crosscut.places import DEFAULT, find_place
 from crosscut.places.base import RANKS_PER_HOST
-from crosscut.reproduce import applying, computing, steps
+from crosscut.reproduce import applying, computing
 from crosscut.reproduce.experiment import Experiment, Series
 from crosscut.run.realm import Realm
 from crosscut.session.client import Listener, Session
@@ -24,6 +27,8 @@ from crosscut.session.measure import Launch, decide, ready_session
 from crosscut.workloads.applications import WorkloadError
 
 Told = Callable[[str], None]
+_WALK_SECONDS = 120.0
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ def _at(series: list[Series], site: Site, how: ReproduceOptions) -> Iterator[Mea
     for one in series:
         if one.quantity.step == "walk":
             how.told(f"{one.name} on {site.place}")
-            yield site.measured(one, (), values=steps.walk(one, site.on))
+            yield site.measured(one, (), values=_walk(one, site.on))
         elif one.settings.application is not None:
             yield from _applied(one, site, how)
     for group in _sessions([one for one in series if one.pattern]):
@@ -117,16 +122,39 @@ def _at(series: list[Series], site: Site, how: ReproduceOptions) -> Iterator[Mea
             how.told(f"left out: {', '.join(one.name for one in group)}: {error}")
 
 
+def _walk(series: Series, on: str) -> tuple[float, ...]:
+    """Routes by nodes that forward on the way, for each number that the series names: traced on a lab, else
+    counted in the computed tables."""
+    place, argument = find_place(on)
+    by_gateways = _traced(argument) if place.realm is Realm.EMULATED else counted(argument)
+    return tuple(float(by_gateways.get(int(number), 0)) for number in series.x)
+
+
+def counted(network: str) -> Mapping[int, int]:
+    return Counter(len(way) - 1 for way in walking.computed(paths.load(network)).values())
+
+
+def _traced(lab: str) -> Mapping[int, int]:
+    walked = walking.walk(state.read(lab), "", "", _WALK_SECONDS)
+    if walked.unlike or walked.not_walked:
+        # Whatever is measured next would not be on the network of the file.
+        count = f"{len(walked.unlike)} routes are not as computed, {walked.not_walked} not walked"
+        raise SessionError("\n  ".join([count, *map(walking.sentence, walked.unlike[:_SHOWN])]))
+    return walked.by_gateways()
+
+
 def _applied(series: Series, site: Site, how: ReproduceOptions) -> Iterator[MeasuredSeries]:
     how.told(f"{series.name} on {site.place}")
     kept = how.out / f"{_stem(series)}-{site.place}.json"
     try:
-        done = applying.measure(series, site.on or DEFAULT, kept, how.repetitions or series.repetitions)
+        shares, seconds = applying.measure(
+            series, site.on or DEFAULT, kept, how.repetitions or series.repetitions
+        )
     except (UsageError, PlaceError, WorkloadError) as error:
         # Not every machine has SimGrid, or an MPI, or as many processors as are asked for.
         how.told(f"left out: {series.name}: {error}")
         return
-    yield site.measured(series, (done.results,), done.seconds, done.shares)
+    yield site.measured(series, (kept,), seconds, shares)
 
 
 @contextmanager
@@ -135,8 +163,6 @@ def _built(site: Site, how: ReproduceOptions) -> Iterator[Site]:
     if site.place is not Realm.EMULATED:
         yield replace(site, on=f"{site.place}:{site.network}" if site.place is Realm.SIMULATED else "")
         return
-    from crosscut.lab import lifecycle, state
-
     choices = lifecycle.for_one_run(site.network, site.switch)
     choices = replace(choices, dilation=site.dilation, owner=state.this_process())
     slowly = f"all rates divided by {site.dilation:g}" if site.dilation != 1 else ""
