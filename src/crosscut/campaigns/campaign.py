@@ -82,21 +82,16 @@ def review(directory: Path) -> list[StepResult]:
     """What there is of a campaign that was begun, step by step, without measuring anything."""
     _, steps = load_plan(directory)
     reasons = _recorded_reasons(directory)
-    results = []
-    for step in steps:
-        out = step.out(directory)
+
+    def found(step: CampaignStep) -> tuple[str, str]:
         try:
-            state = state_of(out)
+            state = state_of(step.out(directory))
         except UsageError as error:
-            results.append(StepResult(step, out, "damaged", str(error)))
-            continue
-        if state is not None:
-            results.append(StepResult(step, out, state))
-        elif step.name in reasons:
-            results.append(StepResult(step, out, "refused", reasons[step.name]))
-        else:
-            results.append(StepResult(step, out, "missing", "there is no run"))
-    return results
+            return "damaged", str(error)
+        without = ("refused", reasons[step.name]) if step.name in reasons else ("missing", "there is no run")
+        return without if state is None else (state, "")
+
+    return [StepResult(step, step.out(directory), *found(step)) for step in steps]
 
 
 def _recorded_reasons(directory: Path) -> dict[str, str]:

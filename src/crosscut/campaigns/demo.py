@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from crosscut.analysis.findings import of_run
 from crosscut.base import core, units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, Interrupted, UsageError
 from crosscut.campaigns.campaign import CampaignStep, StepResult, as_typed, measure_steps
+from crosscut.lab import lifecycle
+from crosscut.lab.faults import plant
+from crosscut.lab.faults.fault import Fault
+from crosscut.reports.html.write import write
 from crosscut.reports.terminal import dense, findings
 from crosscut.reports.terminal import run as terminal
 from crosscut.reports.terminal.screen import Screen, screen_for
@@ -49,6 +54,8 @@ SIMULATED, SIMULATED_RANKS = "xibalba-e7-config1", 64
 SIMULATED_STEPS = (CampaignStep("aapc", "aapc", sizes=(40_000_000,)),)
 
 
+# A limit inside, and a fault planted that nobody is told of.
+EMULATED, FAULT = "two-leaves-16", Fault("slow", ("n0005",), share=0.4, direction="in")
 LAB_STEPS = (
     CampaignStep("aapc", "aapc", sizes=(1_000_000,), options={"repetitions": 5, "time_limit_seconds": 40.0}),
 )
@@ -120,13 +127,22 @@ def _caution(screen: Screen, results: Sequence[StepResult]) -> None:
         screen.warn(text)
 
 
+@contextmanager
+def _faulty_lab() -> Iterator[str]:
+    """Its name, while it is up. Raises CrosscutError with the reason where none can be built."""
+    record = lifecycle.up(EMULATED, lifecycle.for_one_run(EMULATED))
+    try:
+        plant.plant(record.name, FAULT)
+        yield record.name
+    finally:
+        lifecycle.taking_down(record)()
+
+
 def _emulated(known: core.Core, directory: Path, screen: Screen) -> list[StepResult]:
     """On a cluster of namespaces, where this machine lets one be built."""
-    from crosscut.campaigns import demo_lab  # imports pyroute2
-
-    title = f"Emulated: 16 nodes of the network {demo_lab.NETWORK}, with a fault"
+    title = f"Emulated: 16 nodes of the network {EMULATED}, with a fault"
     try:
-        with demo_lab.faulty_lab() as name:
+        with _faulty_lab() as name:
             launch = Launch(on=f"lab:{name}")
             results = _measure(known, Block(title, launch, LAB_STEPS, "lab"), directory, screen)
     except Interrupted:
@@ -141,22 +157,14 @@ def _emulated(known: core.Core, directory: Path, screen: Screen) -> list[StepRes
     return results
 
 
-def _report(screen: Screen, runs: Sequence[Path], out: Path) -> None:
-    """The page that one hands on."""
-    from crosscut.reports.html.write import write
-
-    write(runs, out, overwrite=True)
-    screen.line(f"{out.absolute().as_uri()}")
-
-
 def _reports(screen: Screen, measured: Sequence[Path], emulated: Sequence[Path], directory: Path) -> None:
     """A report of all runs, and one of the emulated cluster, whose first sentence must name the fault."""
     if not measured:
         return
     screen.title("Reports (each is one file; any browser opens it, without network)")
-    if emulated:
-        _report(screen, measured, directory / ALL_RUNS)
-    _report(screen, emulated or measured, directory / REPORT)
+    for runs, name in [(measured, ALL_RUNS)] * bool(emulated) + [(emulated or measured, REPORT)]:
+        write(runs, directory / name, overwrite=True)
+        screen.line((directory / name).absolute().as_uri())
 
 
 def _program() -> str:
