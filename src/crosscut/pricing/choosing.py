@@ -34,8 +34,6 @@ class Candidate:
 
 @dataclass(frozen=True)
 class NetworkChoice:
-    within: float
-    """How much more time than the best is good enough: 0.1."""
     surely: tuple[str, ...]
     """Good enough, whatever the errors."""
     perhaps: tuple[str, ...]
@@ -67,6 +65,7 @@ def relative(scores: Sequence[Interval]) -> list[Interval]:
 
 
 def choose(candidates: Sequence[Candidate], within: float) -> NetworkChoice:
+    """`within`: how much more time than the best is good enough, as 0.1."""
     surely, perhaps = [], []
     for one in candidates:
         others = [other.score for other in candidates if other is not one]
@@ -79,26 +78,17 @@ def choose(candidates: Sequence[Candidate], within: float) -> NetworkChoice:
     # A middle that is good enough first, then by price.
     best = min(centre(one.score) for one in candidates)
     open_.sort(key=lambda one: (centre(one.score) > (1 + within) * best, one.price.middle, one.name))
-    return NetworkChoice(
-        within,
-        tuple(one.name for one in surely),
-        tuple(one.name for one in perhaps),
-        tuple(one.name for one in open_),
-    )
+    return NetworkChoice(*(tuple(one.name for one in those) for those in (surely, perhaps, open_)))
 
 
 def standing(one: Candidate, candidates: Sequence[Candidate]) -> Standing:
     others = [other for other in candidates if other is not one]
-    if any(_surely_better(other, one) for other in others):
+    if any(_better(other.price.high, other.score.high, one.price.low, one.score.low) for other in others):
         return Standing.OFF
-    return Standing.PERHAPS if any(_perhaps_better(other, one) for other in others) else Standing.ON
+    if any(_better(other.price.low, other.score.low, one.price.high, one.score.high) for other in others):
+        return Standing.PERHAPS
+    return Standing.ON
 
 
-def _surely_better(a: Candidate, b: Candidate) -> bool:
-    as_good = a.price.high <= b.price.low and a.score.high <= b.score.low
-    return as_good and (a.price.high < b.price.low or a.score.high < b.score.low)
-
-
-def _perhaps_better(a: Candidate, b: Candidate) -> bool:
-    as_good = a.price.low <= b.price.high and a.score.low <= b.score.high
-    return as_good and (a.price.low < b.price.high or a.score.low < b.score.high)
+def _better(price: float, score: float, than_price: float, than_score: float) -> bool:
+    return price <= than_price and score <= than_score and (price < than_price or score < than_score)

@@ -52,7 +52,7 @@ TimeSource = Callable[[Work, SizedCandidate], Interval]
 def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
     """Each with as many nodes as the mix's ranks take; NotResizable where a network has no such size."""
     plants = [plant(file, None) for file in dict.fromkeys(files)]
-    each = {one.traits.name: _ranks_per_host(one) for one in plants}
+    each = {one.traits.name: network.ranks(one.file) // one.own_nodes for one in plants}
     if len(each) < len(plants):
         raise UsageError(
             'two of the networks have the same name: their files\' names, or name = "…", tell them apart'
@@ -63,10 +63,6 @@ def sites(files: Sequence[str], mix: Mix, folder: Path) -> list[SizedCandidate]:
         sized = Plant(one.file, one.figures, math.ceil(ranks / each[one.traits.name]))
         found.append(SizedCandidate(sized, sized.description(folder), ranks))
     return found
-
-
-def _ranks_per_host(one: Plant) -> int:
-    return network.ranks(one.file) // one.own_nodes
 
 
 def times(mix: Mix, site: SizedCandidate, sources: dict[str, TimeSource]) -> list[Interval]:
