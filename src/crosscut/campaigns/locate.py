@@ -89,9 +89,10 @@ class LocateOptions:
 
     size_bytes: int
     repetitions: int
-    most_phases: int
     seed: int
     metadata: Mapping[str, object]
+    most_phases: int = 0
+    """0: as many as an AAPC has, within limits."""
     confidence: float = CONFIDENCE
     """Probability that every rank is in its group: less is measured if less is asked for."""
     least_phases: int = 0

@@ -1,4 +1,5 @@
-"""The command line. A command is one file in this folder and one line in COMMANDS."""
+"""The command line. A command is one file in this folder, with `EPILOG`, `add_arguments(parser)` and
+`execute(args) -> int`, and one line in COMMANDS."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Protocol
 
 import crosscut
 from crosscut.base import memory
@@ -54,16 +54,6 @@ examples:
 """
 
 
-class Command(Protocol):
-    """What the module of a command offers."""
-
-    EPILOG: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
-
-    def execute(self, args: argparse.Namespace) -> int: ...
-
-
 def build_parser(only: str | None = None) -> Parser:
     """The parser of all commands; of those beside `only`, names and lines of help alone."""
     parser = Parser(
@@ -77,7 +67,7 @@ def build_parser(only: str | None = None) -> Parser:
         if only not in (None, name):
             subparsers.add_parser(name, help=text)
             continue
-        command: Command = import_module(f"{__name__}.{name.replace('-', '_')}")
+        command = import_module(f"{__name__}.{name.replace('-', '_')}")
         one = subparsers.add_parser(
             name, help=text, description=_sentence(text), epilog=epilog(command.EPILOG)
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -15,8 +14,7 @@ from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, UsageEr
 from crosscut.cli.compare import EXIT_UNDECIDED, tell_untold
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
-from crosscut.cli.parsing.parser import flag, option, whole
-from crosscut.reports.terminal.screen import screen_for
+from crosscut.cli.parsing.parser import flag, option, record, tell, whole
 from crosscut.session.measure import decide
 
 if TYPE_CHECKING:
@@ -46,9 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("runs", nargs="*", type=options.folder, metavar="DIR", help="runs to judge")
     group = parser.add_argument_group("what is measured, without a run")
-    option(
-        group, "--time-limit TIME", units.parse_seconds, "Measure no longer. Default 10min; with --quick 30s."
-    )
+    option(group, "--time-limit TIME", units.parse_seconds,
+           "Measure no longer. Default 10min; with --quick 30s.", dest="time_limit_seconds")  # fmt: skip
     option(group, "--most-repetitions N", whole(1), "Of a promise. Default 200.", default=200)
     option(group, "--seed N", whole(0), "Of everything random. Default 1.", default=1)
     flag(group, "--quick", "Against --baseline, in half a minute; no spec.")
@@ -126,12 +123,8 @@ def _measured(
     from crosscut.reports.words import check_cautions
 
     decided = decide(core.load(), options.launch(given))
-    how = checking.CheckOptions(
-        time_limit_seconds=given.get("time_limit", 600.0),
-        most_repetitions=args.most_repetitions,
-        seed=args.seed,
-        metadata=recorded(args, decided),
-    )
+    allowed = {"time_limit_seconds": 600.0} | given
+    how = record(checking.CheckOptions, allowed, metadata=recorded(args, decided))
 
     def told(judged: Sequence[PromiseVerdict]) -> None:
         if not args.quiet:
@@ -165,11 +158,9 @@ def _tell(args: argparse.Namespace, promised: Spec, checked: Checked, cautions: 
     planted = check_cautions.planted(checked.runs)
     if args.junit is not None:
         args.junit.write_text(junit.document(promised, checked.judged, names, cautions), encoding="utf-8")
-    if args.json:
-        value = json_check.document(promised, checked.judged, names, cautions)
-        print(json.dumps(value | {"faults": planted}, allow_nan=False))
-    else:
-        terminal_check.render(screen_for(), promised, checked.judged, names, cautions, planted)
+    told = (promised, checked.judged, names, cautions)
+    tell(args, lambda: json_check.document(*told) | {"faults": planted},
+         lambda screen: terminal_check.render(screen, *told, planted))  # fmt: skip
     if args.protocol is not None:
         protocol.write(args.protocol, promised, checked, names, redact=args.redact, cautions=cautions)
 
@@ -193,7 +184,7 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
     baseline, asked = Run.open(args.baseline), ComparisonSettings()
     given.setdefault("ranks", baseline.ranks)
     decided = decide(core.load(), options.launch(given))
-    end = begun + given.get("time_limit", 30.0)
+    end = begun + given.get("time_limit_seconds", 30.0)
     quick.refuse(baseline, decided, asked)
     with measuring(args, decided, progress=True) as (folder, session):
         run = quick.measure(session, baseline, decided, folder, end, asked, recorded(args, decided))
@@ -209,11 +200,7 @@ def _quick(args: argparse.Namespace, given: dict[str, Any]) -> int:
         known = redaction.aliases([baseline, run])
         found, names = redaction.comparison(found, known), of_run.rank_names(redaction.run(baseline, known))
         drain = [(known.node(node) or "?", why) for node, why in drain]
-    if args.json:
-        value = json_compare.document(found, asked, names) | {
-            "drain": [{"node": n, "reason": w} for n, w in drain]
-        }
-        print(json.dumps(value, allow_nan=False))
-    else:
-        terminal_check.render_quick(screen_for(), found, asked, names, drain)
+    drained = {"drain": [{"node": node, "reason": why} for node, why in drain]}
+    tell(args, lambda: json_compare.document(found, asked, names) | drained,
+         lambda screen: terminal_check.render_quick(screen, found, asked, names, drain))  # fmt: skip
     return EXIT_FAILED if found.worse else EXIT_OK

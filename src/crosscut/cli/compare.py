@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import flag, option
+from crosscut.cli.parsing.parser import flag, option, tell
 
 if TYPE_CHECKING:
     from crosscut.analysis.compare.conditions import UntoldError
+    from crosscut.reports.terminal.screen import Screen
 
 EXIT_UNDECIDED = 3
 EPILOG = """
@@ -56,7 +56,6 @@ def _compare(args: argparse.Namespace) -> int:
     from crosscut.analysis.findings.groups import groups_of
     from crosscut.reports.json import compare as json_compare
     from crosscut.reports.terminal import compare as terminal_compare
-    from crosscut.reports.terminal.screen import screen_for
     from crosscut.run.run import Run
 
     asked = ComparisonSettings(error_rate=args.error_rate, matters=args.matters)
@@ -70,16 +69,16 @@ def _compare(args: argparse.Namespace) -> int:
         return tell_untold(args, error)
     names = of_run.rank_names(runs[0])
     worse = comparison.worse or bool(found and any(trend.worse(asked) for trend in found.series))
-    if args.json:
-        print(json.dumps(json_compare.document(comparison, asked, names, found), allow_nan=False))
-        return EXIT_FAILED if worse else EXIT_OK
-    screen = screen_for()
-    # A trend's runs are also those of the comparison.
-    terminal_compare.render_conditions(screen, (found or comparison).conditions)
-    if found is not None:
-        terminal_compare.render_trend(screen, found, asked, names)
-        screen.title(f"{runs[0].path.name} → {runs[-1].path.name}")
-    terminal_compare.render(screen, comparison, asked, names)
+
+    def render(screen: Screen) -> None:
+        # A trend's runs are also those of the comparison.
+        terminal_compare.render_conditions(screen, (found or comparison).conditions)
+        if found is not None:
+            terminal_compare.render_trend(screen, found, asked, names)
+            screen.title(f"{runs[0].path.name} → {runs[-1].path.name}")
+        terminal_compare.render(screen, comparison, asked, names)
+
+    tell(args, lambda: json_compare.document(comparison, asked, names, found), render)
     return EXIT_FAILED if worse else EXIT_OK
 
 
@@ -87,10 +86,7 @@ def tell_untold(args: argparse.Namespace, error: UntoldError, **more: Any) -> in
     """Where one of the runs says nothing of the network. `more`: further members in JSON."""
     from crosscut.reports.json import compare as json_compare
     from crosscut.reports.terminal import compare as terminal_compare
-    from crosscut.reports.terminal.screen import screen_for
 
-    if args.json:
-        print(json.dumps(json_compare.untold(error) | more, allow_nan=False))
-    else:
-        terminal_compare.render_untold(screen_for(), error)
+    tell(args, lambda: json_compare.untold(error) | more,
+         lambda screen: terminal_compare.render_untold(screen, error))  # fmt: skip
     return EXIT_UNDECIDED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crosscut.base import units
 from crosscut.base.errors import EXIT_OK, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import flag, option, whole
+from crosscut.cli.parsing.parser import flag, option, tell, whole
 
 if TYPE_CHECKING:
     from crosscut.analysis.figures.expectation import Expected, Path
@@ -42,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     from crosscut.analysis.figures.expectation import Path, expect
     from crosscut.base import nic
+    from crosscut.reports.terminal import expect as terminal_expect
 
     if not 0 <= args.cable <= 1e6:
         raise UsageError(f"--cable {args.cable}: a length in metres")
@@ -52,13 +52,8 @@ def execute(args: argparse.Namespace) -> int:
         cable_metres=args.cable,
     )  # fmt: skip
     measured = _measured(args, found) if args.run else []
-    if args.json:
-        print(json.dumps(_document(adapter, found, measured), allow_nan=False))
-        return EXIT_OK
-    from crosscut.reports.terminal import expect as terminal_expect
-    from crosscut.reports.terminal.screen import screen_for
-
-    terminal_expect.render(screen_for(), adapter.name, found, measured)
+    tell(args, lambda: _document(adapter, found, measured),
+         lambda screen: terminal_expect.render(screen, adapter.name, found, measured))  # fmt: skip
     return EXIT_OK
 
 

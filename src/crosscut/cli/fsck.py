@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,17 +41,15 @@ def execute(args: argparse.Namespace) -> int:
     from crosscut.run import fsck  # numpy takes a moment to import
     from crosscut.run.repair import repair
 
-    whole = True
-    runs, reports = _expanded(args.runs)
-    for report in reports:
-        whole = False
-        print(fsck.as_json(report)) if args.json else _print(report)
-    for path in runs:
-        if args.repair:
-            for line in repair(path):
-                if not args.json:
-                    print(line)
-        report = fsck.check(path)
+    def checked(path: Path) -> Report:
+        for line in repair(path) if args.repair else ():
+            if not args.json:
+                print(line)
+        return fsck.check(path)
+
+    runs, damaged = _expanded(args.runs)
+    whole = not damaged
+    for report in chain(damaged, map(checked, runs)):
         whole &= report.ok
         if args.json:
             print(fsck.as_json(report))

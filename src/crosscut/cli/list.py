@@ -66,19 +66,15 @@ def _section(screen: Screen, title: str, entries: list[tuple[str, str, str]]) ->
 
 def _overview(known: core.Core) -> None:
     screen = screen_for()
-    _section(
-        screen,
-        "Patterns: crosscut run PATTERN",
-        [(p.name, p.answers or p.summary, "") for p in known.patterns],
-    )
-    _section(screen, "Backends: --backend NAME", [(b.name, b.summary, b.unavailable) for b in known.backends])
+    patterns = [(one.name, one.answers or one.summary, "") for one in known.patterns]
+    _section(screen, "Patterns: crosscut run PATTERN", patterns)
+    backends = [(one.name, one.summary, one.unavailable) for one in known.backends]
+    _section(screen, "Backends: --backend NAME", backends)
     places = [
-        (place.name + (f":{place.argument}" if place.argument else ""), place) for place in all_places()
+        (":".join(filter(None, (p.name, p.argument))), p.help, p.available() or "") for p in all_places()
     ]
-    _section(
-        screen, "Places: --on PLACE", [(name, place.help, place.available() or "") for name, place in places]
-    )
-    engines = [(engine.name, engine.summary, engine.unavailable) for engine in smpi.engines()]
+    _section(screen, "Places: --on PLACE", places)
+    engines = [(one.name, one.summary, one.unavailable) for one in smpi.engines()]
     _section(screen, "Engines of --on sim:NETWORK: --engine NAME", engines)
     screen.line()
     screen.line("One of them with its parameters: crosscut list NAME", "dim")
@@ -100,14 +96,13 @@ def _one(known: core.Core, name: str, as_json: bool) -> None:
             screen.field(title, text)
     elif entry.unavailable:
         screen.line(f"not here: {entry.unavailable}", "yellow")
-    of_pattern = isinstance(entry, core.Pattern)
+    kind = "pattern" if isinstance(entry, core.Pattern) else "backend"
     if entry.parameters:
-        _parameters(screen, entry.parameters, "" if of_pattern else f"{entry.name}-")
+        _parameters(screen, entry.parameters, "" if kind == "pattern" else f"{entry.name}-")
     else:
         screen.line()
-        kind = "pattern" if of_pattern else "backend"
         screen.line(f"The {kind} {entry.name} has no parameters of its own.")
-    if of_pattern:
+    if kind == "pattern":
         screen.line()
         screen.line("Options of every run: crosscut run --help", "dim")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from crosscut.base import core, units
 from crosscut.base.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.measuring import check_parent, measuring, recorded
-from crosscut.cli.parsing.parser import flag, option, whole
+from crosscut.cli.parsing.parser import flag, number, option, record, whole
 from crosscut.reports.terminal.screen import screen_for
 from crosscut.session.measure import decide
 
@@ -31,6 +30,9 @@ examples:
 
 How it works, and what it cannot tell: docs/how-it-locates.md.
 """
+_probability = number(
+    lambda value: 0.5 <= value < 1, "{!r} is no probability from 0.5 to below 1, such as 0.99"
+)
 _SIZE_BYTES = 1_000_000
 _REPETITIONS = 3
 
@@ -50,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(group, "--confidence P", _probability,
            "Of every rank being in its group; measures until that is reached. Default 0.999.")  # fmt: skip
     option(group, "--time-limit TIME", units.parse_seconds,
-           "Tells what is known when it is up: no step begins that would likely end later.")  # fmt: skip
+           "Tells what is known when it is up: no step begins that would likely end later.",
+           dest="most_seconds")  # fmt: skip
     option(group, "--seed N", whole(0), "Of everything random. Default 1.", default=1)
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group("output")
@@ -60,16 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_reading(group)
     flag(group, "--json", "One JSON object on standard output.")
     flag(group, "--quiet", "Show no progress.")
-
-
-def _probability(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.5 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no probability from 0.5 to below 1, such as 0.99")
-    return value
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -116,17 +109,14 @@ def _measured(
     args: argparse.Namespace, given: dict[str, Any]
 ) -> tuple[list[Finding], Structure | None, Sequence[str], bool]:
     from crosscut.analysis.findings import of_run
-    from crosscut.analysis.search.thresholds import CONFIDENCE
     from crosscut.campaigns import locate as locating
 
     known = core.load()
     decided = decide(known, options.launch(given))
     is_live = any(one.live for one in known.backends if one.name == decided.options.backend)
     repetitions = given.get("repetitions") or (_REPETITIONS if is_live else 1)
-    how = locating.LocateOptions(
-        size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
-        most_phases=given.get("most_phases", 0), least_phases=given.get("least_phases", 0), seed=args.seed,
-        confidence=given.get("confidence", CONFIDENCE), most_seconds=given.get("time_limit", math.inf),
+    how = record(
+        locating.LocateOptions, given, size_bytes=given.get("size", _SIZE_BYTES), repetitions=repetitions,
         metadata=recorded(args, decided),
     )  # fmt: skip
 

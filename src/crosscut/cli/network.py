@@ -35,13 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one = _add(commands, "show", _show, "figures of a network, and a drawing")
     flag(one, "--json", "one JSON object on standard output")
     option(one, "--draw FILE", Path, "draw it into an .svg or .png file")
-    _add(commands, "check", _check, "every mistake of a description")
+    _add(commands, "check", lambda args: _tell(args, "check", args.file), "every mistake of a description")
     one = _add(commands, "routes", _routes, "the way of a flow between two hosts")
     one.add_argument("source", metavar="SOURCE", help="a host")
     one.add_argument("destination", metavar="DESTINATION", help="a host")
     one.add_argument("--key", type=int, default=0, help="of the flow, where ways are equal (0)")
     flag(one, "--json", "one JSON object on standard output")
-    _add(commands, "tables", _tables, "routing tables of hosts that forward, as JSON")
+    tables = "routing tables of hosts that forward, as JSON"
+    _add(commands, "tables", lambda args: _tell(args, "tables", args.file, "--json"), tables)
 
 
 def _add(
@@ -103,13 +104,5 @@ def _tell(args: argparse.Namespace, *words: str) -> int:
     return EXIT_OK
 
 
-def _check(args: argparse.Namespace) -> int:
-    return _tell(args, "check", args.file)
-
-
 def _routes(args: argparse.Namespace) -> int:
     return _tell(args, "routes", args.file, args.source, args.destination, "--key", str(args.key))
-
-
-def _tables(args: argparse.Namespace) -> int:
-    return _tell(args, "tables", args.file, "--json")

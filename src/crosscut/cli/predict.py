@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import sys
 import tempfile
 from pathlib import Path
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import parse_bytes, parse_seconds
 from crosscut.cli.parsing import interrupts
-from crosscut.cli.parsing.parser import flag, operations_per_second, option, record, whole
+from crosscut.cli.parsing.parser import flag, number, operations_per_second, option, record, whole
 from crosscut.places import smpi, smpi_options
 from crosscut.prediction import calibrating, picture, predicting, source, variants
 from crosscut.prediction import report as telling
@@ -31,7 +30,10 @@ examples:
 
 More in docs/howto-predict.md. --engine smpi needs SimGrid (apt install libsimgrid-dev).
 """
-_LARGEST_SCALE = 1e6
+_scale = number(
+    lambda value: value == 0 or 1e-6 <= value <= 1e6,
+    "'{}' is no factor; write 0.5 for processors twice as fast, or 0",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,18 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--json", "one JSON object")
 
 
-def _scale(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not (value == 0 or 1e-6 <= value <= _LARGEST_SCALE):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is no factor; write 0.5 for processors twice as fast, or 0"
-        )
-    return value
-
-
 def execute(args: argparse.Namespace) -> int:
     _check_engine(args)
     if args.out is not None:
@@ -103,7 +93,10 @@ def execute(args: argparse.Namespace) -> int:
         transport=_transport(args), limits=Limits(args.time_limit, args.memory),
     )  # fmt: skip
     interrupts.as_ctrl_c()
-    progress = _Progress(shown=not args.json and sys.stderr.isatty())
+
+    def told(what: str) -> None:
+        interrupts.tell_progress(args, f"replaying on {what}"[:100])
+
     with tempfile.TemporaryDirectory(prefix="crosscut-predict-") as name:
         if args.engine == predicting.SMPI:
             smpi.checked_words(smpi.SimulatedProgram(Path("replay")), Path(name))
@@ -111,9 +104,9 @@ def execute(args: argparse.Namespace) -> int:
         try:
             noise = _fit(args.traced_on, trace, asked, made, Path(name))
             asked = asked if noise is None else calibrating.fitted(asked, noise)
-            predicted = predicting.predict(trace, asked, Path(name), progress.tell)
+            predicted = predicting.predict(trace, asked, Path(name), told)
         finally:
-            progress.clear()
+            interrupts.tell_progress(args, "")
     if args.json:
         print(json.dumps(telling.as_json(asked, predicted, made, noise)))
     else:
@@ -159,20 +152,3 @@ def _fit(
     # There it computed as it did, whatever is asked about other processors.
     there = dataclasses.replace(asked, compute_scale=1.0)
     return calibrating.fit(trace, there, network, made.inside_seconds, folder)
-
-
-class _Progress:
-    """On a terminal: what is replayed now."""
-
-    def __init__(self, *, shown: bool) -> None:
-        self._shown = shown
-
-    def tell(self, what: str) -> None:
-        self._print(f"replaying on {what}"[:100])
-
-    def clear(self) -> None:
-        self._print("")
-
-    def _print(self, text: str) -> None:
-        if self._shown:
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.parsing import interrupts
-from crosscut.cli.parsing.parser import flag, option
+from crosscut.cli.parsing.parser import flag, option, tell
 from crosscut.pricing import asking
 
 EPILOG = """
@@ -63,9 +62,8 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _price(args: argparse.Namespace) -> int:
-    from crosscut.pricing import performance, report_worth, showing
+    from crosscut.pricing import performance, showing
     from crosscut.pricing import report as telling
-    from crosscut.reports.terminal.screen import screen_for
 
     books = asking.named_books(args.books)
     measured = performance.assigned(args.performance, args.networks)
@@ -78,20 +76,13 @@ def _price(args: argparse.Namespace) -> int:
         worth += [performance.Worth(one, own) for one in found if own]
     if args.out:
         showing.write(args.out, showing.curves(priced))
-    if args.json:
-        added = {"performance": report_worth.as_json(worth)} if worth else {}
-        print(json.dumps(telling.as_json(priced) | added, allow_nan=False))
-    else:
-        telling.render(screen_for(), priced)
-        if worth:
-            report_worth.render(screen_for(), worth)
-        _say_where(args.out)
+    tell(args, lambda: telling.as_json(priced, worth), lambda screen: telling.render(screen, priced, worth))
+    _say_where(args)
     return EXIT_OK if any(one.bill for one in priced) else EXIT_FAILED
 
 
 def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
     from crosscut.pricing import judging, mix, replaying, report_mix, showing
-    from crosscut.reports.terminal.screen import screen_for
     from crosscut.session.progress import reporter
 
     if args.mix and args.performance:
@@ -117,14 +108,11 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
         found = judging.judge(args.networks, asked, books, args.node_price, listener, told)
     if args.out:
         showing.write(args.out, showing.front(found))
-    if args.json:
-        print(json.dumps(report_mix.as_json(found), allow_nan=False))
-    else:
-        report_mix.render(screen_for(), found)
-        _say_where(args.out)
+    tell(args, lambda: report_mix.as_json(found), lambda screen: report_mix.render(screen, found))
+    _say_where(args)
     return EXIT_OK
 
 
-def _say_where(out: Path | None) -> None:
-    if out:
-        print(f"picture: {out}")
+def _say_where(args: argparse.Namespace) -> None:
+    if args.out and not args.json:
+        print(f"picture: {args.out}")

@@ -81,10 +81,9 @@ def _make_folder(given: Path | None) -> Path:
     folder: Path = given if given is not None else Path(time.strftime("profile-%Y%m%d-%H%M%S"))
     try:
         folder.mkdir()
-    except FileExistsError as error:
-        raise UsageError(f"{folder} is already there; name another with --out FOLDER") from error
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}; name another with --out FOLDER") from error
+        why = " is already there" if isinstance(error, FileExistsError) else f": {error.strerror}"
+        raise UsageError(f"{folder}{why}; name another with --out FOLDER") from error
     return folder
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crosscut.base import units
-from crosscut.base.errors import EXIT_OK, UsageError
+from crosscut.base.errors import EXIT_OK, UsageError, plainly
 from crosscut.campaigns.campaign import is_campaign, review
 from crosscut.cli.parsing import options
 from crosscut.cli.parsing.parser import flag, option
@@ -92,17 +93,10 @@ def _named_after(named: list[Path]) -> Path:
 
 
 def _findings(path: Path) -> Found:
-    import json
-
     from crosscut.analysis.findings import model as findings
-    from crosscut.base.errors import plainly
     from crosscut.reports.html.page import Found
 
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        found, structure = findings.from_json(document)
-    except (OSError, ValueError, RecursionError) as error:
+        return Found(*findings.from_json(json.loads(path.read_text(encoding="utf-8"))))
+    except (OSError, ValueError, RecursionError, UsageError) as error:
         raise UsageError(f"{path}: {plainly(error)}") from error
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from error
-    return Found(found, structure)

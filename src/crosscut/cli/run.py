@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,8 @@ def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
     options.add_how(parser)
     options.add_where(parser, options.backend_names(known))
     group = parser.add_argument_group(_OUTPUT)
-    typed_option(
-        group,
-        "--out DIR",
-        options.folder,
-        "The run's directory. Without it, PATTERN-BACKEND-DATE-TIME.zarr here.",
-    )
+    typed_option(group, "--out DIR", options.folder,
+                 "The run's directory. Without it, PATTERN-BACKEND-DATE-TIME.zarr here.")  # fmt: skip
     typed_option(group, "--resume DIR", options.folder, "Go on with this run: measure only what is missing.")
     typed_flag(group, "--force", "Resume although nodes or settings differ; the run records it.")
     typed_flag(group, "--batch", "With --on slurm: submit this as a batch job, and return.")
@@ -74,14 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         title="patterns", metavar="PATTERN", dest="pattern", parser_class=PatternParser, required=False
     )
     for pattern in known.patterns:
-        about = describe(known, pattern)
-        one = subparsers.add_parser(
-            pattern.name,
-            help=pattern.summary.replace("%", "%%"),
-            usage=about.usage,
-            description=about.description,
-            epilog=about.epilog,
-        )
+        words = pattern.summary.replace("%", "%%")
+        one = subparsers.add_parser(pattern.name, help=words, **describe(known, pattern))
         _add_common(one, known)
         one.common_groups = frozenset(_COMMON_ELSEWHERE)
         options.add_pattern_parameters(one, pattern)
@@ -127,16 +118,14 @@ def _typed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     resume = "resume" in given
     if resume and "out" in given:
         raise UsageError("--out and --resume exclude each other: a resumed run stays where it is")
-    if resume:
-        out = given["resume"].absolute()
-    else:
-        out = checked_out(given.get("out") or default_out(given["pattern"], backend, Path.cwd()))
+    named = given.get("out") or default_out(given["pattern"], backend, Path.cwd())
+    out = given["resume"].absolute() if resume else checked_out(named)
     job = Job(
         pattern=given["pattern"],
         out=out,
-        pattern_parameters=options.pattern_parameters(given),
+        pattern_parameters=options.parameters(given, "pattern."),
         backend=backend,
-        backend_parameters=options.backend_parameters(given, backend),
+        backend_parameters=options.parameters(given, f"backend.{backend}."),
         sizes=given.get("sizes", ()),
         phases=given.get("phases"),
         options=options.job_options(given) | _resume_flags(resume, given),
@@ -155,20 +144,19 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
     recorded = recorded_job(out)
     metadata = recorded.get("metadata")
     before: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
-    typed = options.launch(given)
+    typed, ranks = options.launch(given), before.get("ranks")
     launch = replace(
         typed,
         on=typed.on or str(before.get("on", "")),
         backend=typed.backend or str(recorded["backend"]),
-        ranks=typed.ranks if typed.ranks is not None else _recorded_ranks(before),
+        ranks=typed.ranks if typed.ranks is not None else ranks if isinstance(ranks, int) else None,
         interface=typed.interface or str(before.get("interface", "")),
         pin=bool(given.get("pin", before.get("pin", True))),
         own={**_recorded_own(before), **typed.own},
     )
     decided = decide(known, launch)
-    members = {
-        key: value for key, value in recorded.items() if key not in ("out", "pattern", "backend", "metadata")
-    }
+    own = ("out", "pattern", "backend", "metadata")
+    members = {key: value for key, value in recorded.items() if key not in own}
     if given.get("sizes") or given.get("phases"):
         raise UsageError("--resume: sizes and phases are the run's own; leave --size and --phases out")
     job = Job(
@@ -179,11 +167,6 @@ def _resumed(known: core.Core, given: Mapping[str, Any]) -> tuple[Job, Decided]:
         metadata=dict(before) | _metadata(decided, list(before.get("command_line", given["words"]))),
     )
     return job, decided
-
-
-def _recorded_ranks(before: Mapping[str, Any]) -> int | None:
-    ranks = before.get("ranks")
-    return ranks if isinstance(ranks, int) else None
 
 
 def _recorded_own(before: Mapping[str, Any]) -> dict[str, object]:
@@ -222,9 +205,7 @@ def recorded_job(out: Path) -> dict[str, Any]:
 def measure(job: Job, decided: Decided, quiet: bool) -> tuple[JobOutcome, bool]:
     """Starts ranks, measures one job, ends them; says whether a signal asked for an end."""
     with reporter(quiet) as listener:
-        return restarts.measure(
-            job, decided, lambda job, decided: _measure_once(job, decided, listener), listener
-        )
+        return restarts.measure(job, decided, partial(_measure_once, listener=listener), listener)
 
 
 def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOutcome, bool]:
@@ -243,13 +224,6 @@ def _measure_once(job: Job, decided: Decided, listener: Listener) -> tuple[JobOu
             raise
 
 
-def exit_status(outcome: JobOutcome, interrupted: bool) -> int:
-    """A tolerated loss or a wrong byte is a failure too: a script must notice."""
-    if interrupted:
-        return EXIT_INTERRUPTED
-    return EXIT_FAILED if outcome.failures or outcome.state == "failed" else EXIT_OK
-
-
 def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -> int:
     """What was found, where it is, and how to go on."""
     from crosscut.reports.terminal import headline  # imports numpy and xarray
@@ -265,4 +239,7 @@ def report(outcome: JobOutcome, interrupted: bool, as_json: bool, quiet: bool) -
         print(f"crosscut: {failure}", file=sys.stderr)
     if outcome.state != "complete":
         print(f"crosscut: the run is {outcome.state}; go on: crosscut run --resume {shown}", file=sys.stderr)
-    return exit_status(outcome, interrupted)
+    if interrupted:
+        return EXIT_INTERRUPTED
+    # A tolerated loss or a wrong byte is a failure too: a script must notice.
+    return EXIT_FAILED if outcome.failures or outcome.state == "failed" else EXIT_OK

@@ -55,13 +55,8 @@ def _add_run(commands: Any) -> None:
            "Ranks: a number, several (1,2,4), or a range (1-16), of which each workload runs "
            "with those that it can use. Default 4.", default=((4,), False))  # fmt: skip
     option(one, "--repeat N", whole(1), "Runs of each. Default 1.", default=1)
-    add_mpi_place(
-        one,
-        launch.places(),
-        "The mpiexec or srun. Without it, the one on PATH.",
-        networks="a simulated or emulated network",
-        limited="one run",
-    )
+    launcher = "The mpiexec or srun. Without it, the one on PATH."
+    add_mpi_place(one, launch.places(), launcher, "a simulated or emulated network", limited="one run")
     option(one, "--compute HOW", str,
            "On a simulated network: how long computing takes: host, as long as here (the "
            "default); none; or so many times as long.", default="host")  # fmt: skip
@@ -76,24 +71,17 @@ execute = run_action
 
 def _list(args: argparse.Namespace) -> int:
     if args.json:
-        print(
-            json.dumps(
-                {
-                    "source": applications.NPB_SOURCE,
-                    "workloads": [
-                        dataclasses.asdict(one) | {"unavailable": _unavailable(one)}
-                        for one in applications.WORKLOADS
-                    ],
-                    "hpl": {"unavailable": workload_hpl.unavailable()},
-                }
-            )
-        )
+        workloads = [
+            dataclasses.asdict(one) | {"unavailable": _unavailable(one)} for one in applications.WORKLOADS
+        ]
+        hpl = {"unavailable": workload_hpl.unavailable()}
+        print(json.dumps({"source": applications.NPB_SOURCE, "workloads": workloads, "hpl": hpl}))
         return EXIT_OK
     screen = screen_for()
     tables.listing(screen, applications.WORKLOADS)
     for reason in dict.fromkeys(filter(None, map(_unavailable, applications.WORKLOADS))):
         screen.line(f"not here: {reason}", "yellow")
-    workload_hpl.tell(screen)
+    workload_hpl.listing(screen)
     screen.title("Copies down a chain, as Dolly makes them")
     screen.command("crosscut clone SOURCE TARGET --on PLACE")
     return EXIT_OK
@@ -143,7 +131,7 @@ def _curve(
     results: list[applications.Result] = []
     try:
         for ranks in counts:
-            _tell_progress(args, f"{workload.name} {problem_class}: {ranks} of {counts[-1]} ranks")
+            interrupts.tell_progress(args, f"{workload.name} {problem_class}: {ranks} of {counts[-1]} ranks")
             try:
                 for _ in range(args.repeat):
                     results.append(runner(workload, problem_class, ranks))
@@ -156,11 +144,11 @@ def _curve(
             _close(rows, results)
     except applications.WorkloadError as error:
         failed.append(ranks)
-        _tell_progress(args, "")
+        interrupts.tell_progress(args, "")
         print(f"crosscut: error: {error}", file=sys.stderr, flush=True)
     finally:
         _close(rows, results)
-        _tell_progress(args, "")
+        interrupts.tell_progress(args, "")
         if rows and not args.json:
             tables.curve(screen_for(), workload, problem_class, rows)
     return applications.ScalingCurve(workload, problem_class, tuple(rows), tuple(failed))
@@ -178,9 +166,3 @@ def as_json(result: applications.Result, on: str) -> dict[str, object]:
     spread = zip(("minimum", "median", "maximum"), result.communication_seconds, strict=True)
     found["communication_seconds"] = dict(spread)
     return {"name": result.name, "class": found.pop("problem_class"), "on": on, **found}
-
-
-def _tell_progress(args: argparse.Namespace, what: str) -> None:
-    """On a terminal, what is being run; empty: gone, as a table or a complaint comes."""
-    if not args.json and sys.stderr.isatty():
-        print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)

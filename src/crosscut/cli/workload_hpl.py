@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,9 @@ from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
 from crosscut.cli.parsing import interrupts
 from crosscut.cli.parsing.launcher_options import add_mpi_place
-from crosscut.cli.parsing.parser import flag, option, record, whole
+from crosscut.cli.parsing.parser import flag, option, record, tell, whole
 from crosscut.places.launchers import Launcher, stays_here
-from crosscut.reports.terminal.screen import Screen, screen_for
+from crosscut.reports.terminal.screen import Screen
 from crosscut.workloads.hpl import input as asking
 from crosscut.workloads.hpl import output, program
 from crosscut.workloads.hpl import report as telling
@@ -59,7 +58,7 @@ def unavailable() -> str:
     return program.unavailable() or ""
 
 
-def tell(screen: Screen) -> None:
+def listing(screen: Screen) -> None:
     screen.title("High-Performance Linpack: crosscut workload hpl")
     if reason := unavailable():
         screen.line(f"not here: {reason}", "yellow")
@@ -74,10 +73,7 @@ def act(args: argparse.Namespace) -> int:
     else:
         interrupts.as_ctrl_c()
         ran = running.run(_asked(args), record(running.HplWhere, vars(args)))
-    if args.json:
-        print(json.dumps(telling.as_json(ran), allow_nan=False))
-    else:
-        telling.render(screen_for(), ran)
+    tell(args, lambda: telling.as_json(ran), lambda screen: telling.render(screen, ran))
     return EXIT_OK if ran.output.verified else EXIT_FAILED
 
 

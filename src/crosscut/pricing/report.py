@@ -1,19 +1,21 @@
-"""Bills on a terminal, and as JSON."""
+"""Bills, and the price of performance: on a terminal, and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from crosscut.base import units
 from crosscut.pricing.amounts import Interval, amount, per_cent
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.bill import HEADINGS, Bill
+from crosscut.pricing.performance import Worth
 from crosscut.reports.terminal.screen import Rows, Screen
+from crosscut.workloads.hpl.report import flops
 
 
-def render(screen: Screen, priced: Sequence[Priced]) -> None:
-    """One bill line by line; several as a table."""
+def render(screen: Screen, priced: Sequence[Priced], worth: Sequence[Worth]) -> None:
+    """One bill line by line, several as a table; then what performance costs."""
     if len(priced) == 1 and priced[0].bill is not None:
         _bill(screen, priced[0], priced[0].bill)
     else:
@@ -21,21 +23,15 @@ def render(screen: Screen, priced: Sequence[Priced]) -> None:
     # The first says it: what has no price at a size has none at a larger one either.
     for name, reason in {one.network: one.reason for one in reversed(priced) if one.reason}.items():
         screen.line(reason if name in reason else f"{name}: {reason}", "yellow")
-    for note in _notes(priced):
-        screen.line(note, "dim")
-    _sources(screen, priced)
-
-
-def _notes(priced: Iterable[Priced]) -> list[str]:
     lines = (line for one in priced if one.bill for line in one.bill.lines if line.note)
-    return [f"{name}: {note}" for name, note in dict.fromkeys((line.part, line.note) for line in lines)]
-
-
-def _sources(screen: Screen, priced: Sequence[Priced]) -> None:
+    for note in dict.fromkeys(f"{line.part}: {line.note}" for line in lines):
+        screen.line(note, "dim")
     for book in dict.fromkeys(book for one in priced for book in one.books):
         screen.line(f"{book.name}: {book.currency} of {book.year}; {book.source}", "dim")
     if any(one.bill is not None and not one.books for one in priced):
         screen.line("prices are those of the network's own file", "dim")
+    if worth:
+        _worth(screen, worth)
 
 
 def _bill(screen: Screen, priced: Priced, bill: Bill) -> None:
@@ -101,8 +97,9 @@ def _table(screen: Screen, priced: Sequence[Priced]) -> None:
     screen.table(table)
 
 
-def as_json(priced: Sequence[Priced]) -> dict[str, Any]:
+def as_json(priced: Sequence[Priced], worth: Sequence[Worth]) -> dict[str, Any]:
     every = dict.fromkeys(book for one in priced for book in one.books)
+    added = {"performance": [_worth_as_json(one) for one in worth]} if worth else {}
     return {
         "schema": {"name": "crosscut-price", "version": 1},
         "books": [
@@ -111,7 +108,7 @@ def as_json(priced: Sequence[Priced]) -> dict[str, Any]:
             for book in every
         ],
         "bills": [_one(one) for one in priced],
-    }  # fmt: skip
+    } | added  # fmt: skip
 
 
 def _one(priced: Priced) -> dict[str, Any]:
@@ -138,3 +135,46 @@ def _one(priced: Priced) -> dict[str, Any]:
 def interval(value: Interval) -> list[float]:
     """Twice the same where it is exact. Cents of a cent are the sum's, not the price's."""
     return [round(value.low, 6), round(value.high, 6)]
+
+
+def _worth(screen: Screen, worth: Sequence[Worth]) -> None:
+    """The price of performance."""
+    screen.title("What a million floating-point operations a second cost: HPL")
+    currencies = sorted({one.priced.bill.currency for one in worth if one.priced.bill})
+    named = currencies[0] if len(currencies) == 1 else "price"
+    table = Rows("<network", "nodes", "ranks", "HPL", f"network, {named}", "with nodes")
+    for one in worth:
+        bill, measured = one.priced.bill, one.performance
+        suffix = "" if len(currencies) < 2 or bill is None else f" {bill.currency}"
+        table.add(
+            one.priced.network,
+            f"{one.priced.nodes:,}",
+            f"{measured.ranks:,}",
+            flops(measured.median),
+            _cell(one.network, suffix),
+            _cell(one.whole, suffix),
+        )
+    screen.table(table)
+    if any(not one.performance.between.exact for one in worth):
+        screen.line("from the fastest to the slowest repetition of the best way to solve it", "dim")
+
+
+def _cell(value: Interval | None, suffix: str) -> str:
+    """Three digits: a rate is measured, and never known to the cent."""
+    if value is None:
+        return "–"
+    low, high = (units.number(end, (1.0, "")) for end in (value.low, value.high))
+    return (low if low == high else f"{low}–{high}") + suffix
+
+
+def _worth_as_json(one: Worth) -> dict[str, Any]:
+    return {
+        "network": one.priced.network,
+        "file": str(one.performance.file),
+        "nodes": one.priced.nodes,
+        "ranks": one.performance.ranks,
+        "order": one.performance.order,
+        "flops_per_second": one.performance.median,
+        "network_cost_per_mflops": None if one.network is None else interval(one.network),
+        "cost_per_mflops": None if one.whole is None else interval(one.whole),
+    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from itertools import groupby
 
 from rich.table import Table
@@ -13,9 +12,9 @@ from rich.text import Text
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK
 from crosscut.cli.doctor import probes
 from crosscut.cli.doctor.probes import Fact
-from crosscut.cli.parsing.parser import flag
+from crosscut.cli.parsing.parser import flag, tell
 from crosscut.reports.terminal.glyphs import ASCII
-from crosscut.reports.terminal.screen import Screen, screen_for
+from crosscut.reports.terminal.screen import Screen
 
 EPILOG = """
 examples:
@@ -32,19 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     findings = probes.examine()
-    if args.json:
-        print(json.dumps({"findings": [dataclasses.asdict(finding) for finding in findings]}))
-    else:
-        _draw(screen_for(), findings)
+    tell(args, lambda: {"findings": [*map(dataclasses.asdict, findings)]},
+         lambda screen: _draw(screen, findings))  # fmt: skip
     core_works = any(finding.name == "crosscut-core" and finding.good for finding in findings)
     return EXIT_OK if core_works else EXIT_FAILED
 
 
 def _mark(screen: Screen, finding: Fact) -> Text:
-    marks = ("ok", "--", "") if screen.glyphs is ASCII else ("✓", "✗", "·")
-    if finding.good is None:
-        return Text(marks[2], style="dim")
-    return Text(marks[0], style="green") if finding.good else Text(marks[1], style="yellow")
+    good, bad, neither = ("ok", "--", "") if screen.glyphs is ASCII else ("✓", "✗", "·")
+    marks = {True: (good, "green"), False: (bad, "yellow"), None: (neither, "dim")}
+    return Text(*marks[finding.good])
 
 
 def _draw(screen: Screen, findings: list[Fact]) -> None:

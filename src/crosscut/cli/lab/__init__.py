@@ -164,18 +164,14 @@ def _short(name: str) -> dict[str, Any]:
     try:
         record = state.read(name)
     except CrosscutError:
+        record = state.Record(name, network="", switch="", dilation=0.0)
         condition = describe.condition_of_name(name)
-        return {
-            "name": name, "condition": condition, "network": "", "switch": "", "dilation": 0.0, "faults": 0
-        }  # fmt: skip
+    else:
+        condition = describe.condition(record)
     return {
-        "name": name,
-        "condition": describe.condition(record),
-        "network": record.network,
-        "switch": record.switch,
-        "dilation": record.dilation,
-        "faults": len(record.faults),
-    }
+        "name": name, "condition": condition, "network": record.network, "switch": record.switch,
+        "dilation": record.dilation, "faults": len(record.faults),
+    }  # fmt: skip
 
 
 def _print_one(record: state.Record, about: dict[str, Any]) -> None:

@@ -49,17 +49,16 @@ def _add_plant(commands: Any) -> None:
     one.add_argument("kind", metavar="KIND", choices=catalogue.NAMES, help="what breaks: a kind, below")
     one.add_argument("nodes", metavar="NODE", nargs="+", help=f"whose; {two} take two")
 
-    def add(name: str, words: str, **options: Any) -> None:
-        member = next(member for member, typed in _OPTIONS.items() if typed == name)
-        whose = ", ".join(catalogue.names_with(member))
-        one.add_argument(name, dest=member, default=argparse.SUPPRESS, help=f"{whose}: {words}", **options)
+    def add(member: str, words: str, **options: Any) -> None:
+        help_ = f"{', '.join(catalogue.names_with(member))}: {words}"
+        one.add_argument(_OPTIONS[member], dest=member, default=argparse.SUPPRESS, help=help_, **options)
 
     share, seconds = quantity(units.parse_fraction), quantity(units.parse_seconds)
-    add("--to", "what is left of the rate. Default 10%%.", type=share, metavar="SHARE")
-    add("--direction", "'in' is what comes to the node. Default both.", choices=DIRECTIONS)
-    add("--for", "how long each time. Default 20ms.", type=seconds, metavar="TIME")
-    add("--every", "how often. Default 1s.", type=seconds, metavar="TIME")
-    add("--bytes", "what the adapter gets. Default 576.", type=whole(1), metavar="N")
+    add("share", "what is left of the rate. Default 10%%.", type=share, metavar="SHARE")
+    add("direction", "'in' is what comes to the node. Default both.", choices=DIRECTIONS)
+    add("seconds", "how long each time. Default 20ms.", type=seconds, metavar="TIME")
+    add("every", "how often. Default 1s.", type=seconds, metavar="TIME")
+    add("bytes", "what the adapter gets. Default 576.", type=whole(1), metavar="N")
     typed_option(one, "--adapter N", whole(0), "Which of the node's adapters. Default 0; dead: all.")
 
 

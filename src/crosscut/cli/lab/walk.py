@@ -37,7 +37,7 @@ def add_arguments(commands: Any) -> None:
 
 
 def _walk(args: argparse.Namespace) -> int:
-    record = _found(args.lab)
+    record = found(_only_one() if args.lab is None else args.lab)
     if (condition := describe.condition(record)).startswith("broken") or condition == "being built":
         raise CrosscutError(f"lab {record.name} is {condition}; crosscut lab status {record.name}")
     walked = walk.walk(record, args.source, args.to, args.time_limit)
@@ -48,14 +48,12 @@ def _walk(args: argparse.Namespace) -> int:
     return EXIT_FAILED if walked.unlike or walked.not_walked else EXIT_OK
 
 
-def _found(text: str | None) -> state.Record:
-    if text is not None:
-        return found(text)
+def _only_one() -> str:
     names = state.names()
     if len(names) != 1:
         there = f"there are {', '.join(names)}" if names else "none is up; crosscut lab up NETWORK builds one"
         raise UsageError(f"say which lab: {there}")
-    return state.read(names[0])
+    return names[0]
 
 
 def as_json(lab: str, walked: Walked) -> dict[str, Any]:

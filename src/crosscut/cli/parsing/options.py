@@ -214,8 +214,8 @@ def backend_group(backend: str) -> str:
     return f"parameters of the backend {backend}"
 
 
-def _typed(given: Mapping[str, Any], prefix: str) -> dict[str, str]:
-    """The parameters below this prefix, as text. `@FILE` stands for the file's text, here and nowhere else: a
+def parameters(given: Mapping[str, Any], prefix: str) -> dict[str, str]:
+    """Those typed below this prefix, as text. `@FILE` stands for the file's text, here and nowhere else: a
     list of pairs can be longer than a command line, but what a run or a spec says must name no file."""
     found = {}
     for key, value in given.items():
@@ -233,16 +233,6 @@ def _text_of(name: str, typed: str) -> str:
         return bounded_file.read(path, _LONGEST_VALUE_BYTES, "a list of ranks or pairs").decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"--{name} {typed}: not a text file: {plainly(error)}") from error
-
-
-def pattern_parameters(given: Mapping[str, Any]) -> dict[str, str]:
-    """What was typed for the pattern, as text."""
-    return _typed(given, "pattern.")
-
-
-def backend_parameters(given: Mapping[str, Any], backend: str) -> dict[str, str]:
-    """What was typed for this backend; parameters of another are left to nobody (`foreign_parameters`)."""
-    return _typed(given, f"backend.{backend}.")
 
 
 def foreign_parameters(given: Mapping[str, Any], backend: str) -> list[str]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
+import math
 import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from crosscut.base.errors import EXIT_CODES, EXIT_USAGE, UsageError
+
+if TYPE_CHECKING:
+    from crosscut.reports.terminal.screen import Screen
 
 Value = TypeVar("Value")
 
@@ -131,6 +136,16 @@ def record(kind: type[Value], given: Mapping[str, Any], **more: Any) -> Value:
     return kind(**{name: given[name] for name in names if name in given and name not in more}, **more)
 
 
+def tell(args: argparse.Namespace, document: Callable[[], object], render: Callable[[Screen], None]) -> None:
+    """What was found: with `--json` one object, else drawn on the terminal."""
+    if args.json:
+        print(json.dumps(document(), allow_nan=False))
+    else:
+        from crosscut.reports.terminal.screen import screen_for
+
+        render(screen_for())
+
+
 def split(text: str) -> tuple[str, ...]:
     """Words, as a shell takes them apart."""
     return tuple(shlex.split(text))
@@ -181,12 +196,21 @@ def epilog(examples: str) -> str:
     return text if "exit status:" in text else f"{text}\n\n{EXIT_CODES}"
 
 
-def operations_per_second(text: str) -> float:
-    """A processor's rate, from text; UsageError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 1.0 <= value <= 1e18:
-        raise UsageError(f"'{text}' is no rate; write operations a second, such as 2.5e9")
-    return value
+def number(fits: Callable[[float], bool], complaint: str) -> Callable[[str], float]:
+    """A number that `fits`, as an option's parser. `complaint`: of any other text, which stands for {}."""
+
+    def parsed(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not fits(value):
+            raise UsageError(complaint.format(text))
+        return value
+
+    return parsed
+
+
+operations_per_second = number(
+    lambda value: 1.0 <= value <= 1e18, "'{}' is no rate; write operations a second, such as 2.5e9"
+)

@@ -7,7 +7,7 @@ import argparse
 import shutil
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from crosscut.base.core import Core, Pattern
 from crosscut.cli.parsing import options
@@ -53,17 +53,9 @@ def chosen_backend(words: Sequence[str]) -> str:
     return found.backend or default_backend(found.on or "")
 
 
-@dataclass(frozen=True)
-class About:
-    """What the help of a pattern says beside its options."""
-
-    usage: str
-    description: str
-    epilog: str
-
-
-def describe(known: Core, pattern: Pattern) -> About:
-    """The pattern's question, formula and source, and examples."""
+def describe(known: Core, pattern: Pattern) -> dict[str, Any]:
+    """What the help of a pattern says beside its options, by argparse's names: question, formula, source,
+    examples."""
     width = shutil.get_terminal_size().columns - 2
     rate = f"Rate: {pattern.formula}" + (f", per {pattern.formula_per}." if pattern.formula_per else ".")
     lines = (f"{pattern.summary}.", f"Question: {pattern.answers}", rate, f"Source: {pattern.source}.")
@@ -73,4 +65,5 @@ def describe(known: Core, pattern: Pattern) -> About:
     examples = f"example:\n  crosscut run {pattern.name} -n 8 --size 1MB"
     if with_parameters := [backend.name for backend in known.backends if backend.parameters]:
         examples += f"\n  crosscut run {pattern.name} --backend {with_parameters[-1]} --help"
-    return About(f"crosscut run {pattern.name} [OPTION …]", text.replace("%", "%%"), epilog(examples))
+    usage = f"crosscut run {pattern.name} [OPTION …]"
+    return {"usage": usage, "description": text.replace("%", "%%"), "epilog": epilog(examples)}
