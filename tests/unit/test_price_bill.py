@@ -10,7 +10,7 @@ import pytest
 from crosscut.base.errors import UsageError
 from crosscut.pricing import bill, book
 from crosscut.pricing.amounts import Interval
-from crosscut.pricing.buying import NoPrice
+from crosscut.pricing.bill import NoPrice
 from crosscut.pricing.plant import Plant, Wiring
 
 HEAD = 'currency = "USD"\nyear = 2026\nsource = "a quote"\n'

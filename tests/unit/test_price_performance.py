@@ -12,8 +12,7 @@ from crosscut.base.errors import UsageError
 from crosscut.pricing import mix, performance, performing
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
-from crosscut.pricing.bill import Bill
-from crosscut.pricing.buying import BillLine
+from crosscut.pricing.bill import Bill, BillLine
 from crosscut.pricing.performance import Worth
 from crosscut.workloads.hpl import output
 from crosscut.workloads.hpl import report as telling

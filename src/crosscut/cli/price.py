@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
-from crosscut.cli.parsing import interrupts
+from crosscut.cli.parsing import programs
 from crosscut.cli.parsing.parser import flag, option, tell
 from crosscut.pricing import asking
 
@@ -53,11 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    from crosscut.pricing import replaying, showing
+    from crosscut.pricing import performing, showing
 
     if args.out:
         showing.check(args.out, overwrite=args.force)
-    traces = [path for word in args.performance if replaying.is_trace(path := Path(word))]
+    traces = [path for word in args.performance if performing.is_trace(path := Path(word))]
     return _judge(args, traces) if args.mix or traces else _price(args)
 
 
@@ -82,7 +82,7 @@ def _price(args: argparse.Namespace) -> int:
 
 
 def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
-    from crosscut.pricing import judging, mix, replaying, report_mix, showing
+    from crosscut.pricing import judging, mix, performing, report_mix, showing
     from crosscut.session.progress import reporter
 
     if args.mix and args.performance:
@@ -96,14 +96,14 @@ def _judge(args: argparse.Namespace, traces: Sequence[Path]) -> int:
             "--nodes: the mix says how many ranks there are (ranks = 64), or the trace does, and each "
             "network gets as many nodes as they take"
         )
-    asked = mix.load(args.mix) if args.mix else replaying.mix_of(traces)
+    asked = mix.load(args.mix) if args.mix else performing.mix_of(traces)
     books = asking.named_books(args.books)
 
     def told(text: str) -> None:
         if not args.json and sys.stderr.isatty():
             print(f"crosscut: {text}", file=sys.stderr)
 
-    interrupts.as_ctrl_c()  # so that nothing is left in the folder of temporary files
+    programs.as_ctrl_c()  # so that nothing is left in the folder of temporary files
     with reporter(quiet=True) as listener:
         found = judging.judge(args.networks, asked, books, args.node_price, listener, told)
     if args.out:

@@ -10,9 +10,8 @@ from crosscut.base.errors import UsageError
 from crosscut.pricing import bill as bills
 from crosscut.pricing import book as books
 from crosscut.pricing.amounts import Interval, parse_price
-from crosscut.pricing.bill import Bill
+from crosscut.pricing.bill import Bill, NoPrice
 from crosscut.pricing.book import Book
-from crosscut.pricing.buying import NoPrice
 from crosscut.pricing.plant import MOST_NODES, Plant, plant
 from crosscut.pricing.resizing import NotResizable
 

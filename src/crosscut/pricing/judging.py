@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
-from crosscut.pricing import asking, choosing, performing, replaying
+from crosscut.pricing import asking, choosing, performing
 from crosscut.pricing.amounts import Interval
 from crosscut.pricing.asking import Priced
 from crosscut.pricing.bill import Bill
@@ -66,7 +66,7 @@ def judge(
             "runs": performing.measured,
             "hpl": performing.computed,
             "workload": performing.worked(),
-            "trace": replaying.replaying(mix.simulation_error),
+            "trace": performing.replaying(mix.simulation_error),
             "seconds": performing.said,
         }
         for site in sites:

@@ -70,30 +70,30 @@ MOST_DOTS = 12
 
 def curves(priced: Sequence[Priced]) -> PricingPicture:
     """Price of a node over the number of nodes; between two of them it is not known."""
-    there = [one for one in priced if one.bill is not None]
-    if not there:
+    every = [one.bill for one in priced if one.bill is not None]
+    if not every:
         raise UsageError("-o: none of these has a price, so there is nothing to draw")
-    currencies = sorted({one.bill.currency for one in there if one.bill})
+    currencies = sorted({bill.currency for bill in every})
     if len(currencies) > 1:
         raise UsageError(f"-o: prices in {' and in '.join(currencies)} have no common axis")
-    books = dict.fromkeys(book for one in there for book in one.books)
+    books = dict.fromkeys(book for one in priced if one.bill for book in one.books)
     said = tuple(f"{book.name}: {book.currency} of {book.year}; {book.source}" for book in books)
     title = "Price of the network for each node"
     figure, axes = charts.new(title, "\n".join(line[:150] for line in said))
-    names = dict.fromkeys(one.network for one in there)
+    names = dict.fromkeys(bill.network for bill in every)
     for colour, name in enumerate(names):
-        bills = [one.bill for one in there if one.network == name and one.bill]
+        bills = [bill for bill in every if bill.network == name]
         x = [bill.nodes for bill in bills]
         low, high = [bill.per_node.low for bill in bills], [bill.per_node.high for bill in bills]
         charts.plot(axes, colour, "joined" if len(x) <= MOST_DOTS else "line", x, low)
         if low != high:
             charts.plot(axes, colour, "dashed", x, high)
-    prices = [one.bill.per_node for one in there if one.bill]
+    prices = [bill.per_node for bill in every]
     if max(one.high for one in prices) > 10 * min(one.low for one in prices) > 0:
         charts.by_powers(axes, "y")
     else:
         axes.set_ylim(bottom=0)
-    sizes = {one.nodes for one in there}
+    sizes = {bill.nodes for bill in every}
     if max(sizes) > 32 * min(sizes):
         charts.by_powers(axes, "x", own=sizes if len(sizes) <= MOST_DOTS else ())
     axes.set(xlabel="nodes", ylabel=f"price, {currencies[0]} a node")
