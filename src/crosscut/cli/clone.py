@@ -11,8 +11,8 @@ from pathlib import Path
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, Interrupted, SessionError, UsageError
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.launcher_options import add_launcher
 from crosscut.cli.parsing.parser import flag, option, record
+from crosscut.cli.parsing.programs import add_launcher
 from crosscut.clone import places
 from crosscut.clone.clone import COMPLETE, STOPPED, VERIFIED, CloneOutcome, Copy, Order, clone
 from crosscut.clone.progress import reporter

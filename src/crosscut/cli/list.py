@@ -10,7 +10,7 @@ from rich.text import Text
 
 from crosscut.base import core
 from crosscut.base.errors import EXIT_OK, UsageError
-from crosscut.cli.parsing.parser import flag
+from crosscut.cli.parsing.parser import flag, tell
 from crosscut.places import all_places, smpi
 from crosscut.reports.terminal.screen import Rows, Screen, screen_for
 
@@ -31,10 +31,8 @@ def execute(args: argparse.Namespace) -> int:
     known = core.load()
     if args.name is not None:
         _one(known, args.name, args.json)
-    elif args.json:
-        print(json.dumps(_as_json(known)))
     else:
-        _overview(known)
+        tell(args, lambda: _as_json(known), lambda screen: _overview(screen, known))
     return EXIT_OK
 
 
@@ -64,8 +62,7 @@ def _section(screen: Screen, title: str, entries: list[tuple[str, str, str]]) ->
     screen.table(table)
 
 
-def _overview(known: core.Core) -> None:
-    screen = screen_for()
+def _overview(screen: Screen, known: core.Core) -> None:
     patterns = [(one.name, one.answers or one.summary, "") for one in known.patterns]
     _section(screen, "Patterns: crosscut run PATTERN", patterns)
     backends = [(one.name, one.summary, one.unavailable) for one in known.backends]

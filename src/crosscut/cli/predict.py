@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crosscut.base.errors import EXIT_OK, CrosscutError, UsageError
 from crosscut.base.units import parse_bytes, parse_seconds
-from crosscut.cli.parsing import interrupts
+from crosscut.cli.parsing import programs
 from crosscut.cli.parsing.parser import flag, number, operations_per_second, option, record, whole
 from crosscut.places import smpi, smpi_options
 from crosscut.prediction import calibrating, picture, predicting, source, variants
@@ -92,10 +92,10 @@ def execute(args: argparse.Namespace) -> int:
         what_if=tuple(args.what_if), operations_per_second=made.operations_per_second,
         transport=_transport(args), limits=Limits(args.time_limit, args.memory),
     )  # fmt: skip
-    interrupts.as_ctrl_c()
+    programs.as_ctrl_c()
 
     def told(what: str) -> None:
-        interrupts.tell_progress(args, f"replaying on {what}"[:100])
+        programs.tell_progress(args, f"replaying on {what}"[:100])
 
     with tempfile.TemporaryDirectory(prefix="crosscut-predict-") as name:
         if args.engine == predicting.SMPI:
@@ -106,7 +106,7 @@ def execute(args: argparse.Namespace) -> int:
             asked = asked if noise is None else calibrating.fitted(asked, noise)
             predicted = predicting.predict(trace, asked, Path(name), told)
         finally:
-            interrupts.tell_progress(args, "")
+            programs.tell_progress(args, "")
     if args.json:
         print(json.dumps(telling.as_json(asked, predicted, made, noise)))
     else:

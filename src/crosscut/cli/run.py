@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -18,13 +20,12 @@ from crosscut.base.job import Job
 from crosscut.campaigns.campaign import as_typed, is_campaign
 from crosscut.cli.batch import submit_run
 from crosscut.cli.parsing import options
-from crosscut.cli.parsing.parser import typed_flag, typed_option
-from crosscut.cli.parsing.pattern_parser import PatternParser, describe
+from crosscut.cli.parsing.parser import Parser, epilog, typed_flag, typed_option
 from crosscut.places import DEFAULT, find_place
 from crosscut.run.format import DamagedRun, load_json
 from crosscut.session import restarts
 from crosscut.session.client import JobOutcome, Listener
-from crosscut.session.measure import Decided, checked_out, decide, default_out, ready_session
+from crosscut.session.measure import Decided, checked_out, decide, default_backend, default_out, ready_session
 from crosscut.session.progress import reporter
 
 EPILOG = """
@@ -42,7 +43,7 @@ Ctrl-C stops after the block in flight; the run can be shown, and resumed.
 
 _OUTPUT = "output"
 # Groups of options that the help of `crosscut run` shows, and that of a pattern need not repeat.
-_COMMON_ELSEWHERE = (options.HOW, options.WHERE, _OUTPUT)
+_COMMON_ELSEWHERE = {options.HOW, options.WHERE, _OUTPUT}
 
 
 def _add_common(parser: argparse.ArgumentParser, known: core.Core) -> None:
@@ -72,12 +73,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for pattern in known.patterns:
         words = pattern.summary.replace("%", "%%")
-        one = subparsers.add_parser(pattern.name, help=words, **describe(known, pattern))
+        one = subparsers.add_parser(pattern.name, help=words, **_described(known, pattern))
         _add_common(one, known)
-        one.common_groups = frozenset(_COMMON_ELSEWHERE)
         options.add_pattern_parameters(one, pattern)
         options.add_backend_parameters(one, known.backends)
         one.backends = tuple(backend.name for backend in known.backends if backend.parameters)
+
+
+class PatternParser(Parser):
+    """Of `crosscut run PATTERN`: it knows all options of a run, and its help shows what is the pattern's own.
+    What every run has is on the page of `crosscut run --help`."""
+
+    backends: tuple[str, ...] = ()
+    """Those with parameters."""
+
+    def format_help(self) -> str:
+        chosen = _chosen_backend(self.words)
+        hidden = {options.backend_group(name) for name in self.backends if name != chosen}
+        hidden |= _COMMON_ELSEWHERE
+        everything, more = self._action_groups, self.epilog
+        # Without `options`, which holds --help alone.
+        self._action_groups = [group for group in everything[2:] if group.title not in hidden]
+        self.epilog = f"{self._elsewhere(chosen)}\n\n{more}"
+        try:
+            return super().format_help()
+        finally:
+            self._action_groups, self.epilog = everything, more
+
+    def _elsewhere(self, chosen: str) -> str:
+        others = ", ".join(name for name in self.backends if name != chosen)
+        return (
+            "Options of every run (repetitions, ranks, place, output): crosscut run --help\n"
+            f"Parameters of other backends ({others}): crosscut list BACKEND"
+        )
+
+
+def _chosen_backend(words: Sequence[str]) -> str:
+    """The backend that words typed so far name or imply."""
+    typed = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    typed.add_argument("--backend", nargs="?", default="")
+    typed.add_argument("--on", nargs="?", default="")
+    found, _ = typed.parse_known_args([*words])
+    return found.backend or default_backend(found.on or "")
+
+
+def _described(known: core.Core, pattern: core.Pattern) -> dict[str, Any]:
+    """What the help of a pattern says beside its options, by argparse's names: question, formula, source,
+    examples."""
+    width = shutil.get_terminal_size().columns - 2
+    rate = f"Rate: {pattern.formula}" + (f", per {pattern.formula_per}." if pattern.formula_per else ".")
+    lines = (f"{pattern.summary}.", f"Question: {pattern.answers}", rate, f"Source: {pattern.source}.")
+    text = "\n".join(textwrap.fill(line, width, subsequent_indent="  ") for line in lines)
+    if not pattern.parameters:
+        text += f"\n\nThe pattern {pattern.name} has no parameters of its own."
+    examples = f"example:\n  crosscut run {pattern.name} -n 8 --size 1MB"
+    if with_parameters := [backend.name for backend in known.backends if backend.parameters]:
+        examples += f"\n  crosscut run {pattern.name} --backend {with_parameters[-1]} --help"
+    usage = f"crosscut run {pattern.name} [OPTION …]"
+    return {"usage": usage, "description": text.replace("%", "%%"), "epilog": epilog(examples)}
 
 
 def execute(args: argparse.Namespace) -> int:

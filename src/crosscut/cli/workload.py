@@ -13,8 +13,7 @@ from typing import Any
 
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, CrosscutError, UsageError
 from crosscut.cli import workload_hpl
-from crosscut.cli.parsing import interrupts
-from crosscut.cli.parsing.launcher_options import add_mpi_place
+from crosscut.cli.parsing import programs
 from crosscut.cli.parsing.parser import actions, add_action, flag, option, record, run_action, split, whole
 from crosscut.places import find_place
 from crosscut.reports.terminal.screen import screen_for
@@ -55,8 +54,11 @@ def _add_run(commands: Any) -> None:
            "Ranks: a number, several (1,2,4), or a range (1-16), of which each workload runs "
            "with those that it can use. Default 4.", default=((4,), False))  # fmt: skip
     option(one, "--repeat N", whole(1), "Runs of each. Default 1.", default=1)
-    launcher = "The mpiexec or srun. Without it, the one on PATH."
-    add_mpi_place(one, launch.places(), launcher, "a simulated or emulated network", limited="one run")
+    launcher, networks = (
+        "The mpiexec or srun. Without it, the one on PATH.",
+        "a simulated or emulated network",
+    )
+    programs.add_mpi_place(one, launch.places(), launcher, networks, limited="one run")
     option(one, "--compute HOW", str,
            "On a simulated network: how long computing takes: host, as long as here (the "
            "default); none; or so many times as long.", default="host")  # fmt: skip
@@ -104,7 +106,7 @@ def _run(args: argparse.Namespace) -> int:
             raise UsageError(f"{workload.name} takes {workload.ranks} of ranks; there is none in -n")
         if find_place(args.on)[0].starts_mpi:  # for the simulator it is compiled
             applications.find_executable(workload)
-    interrupts.as_ctrl_c()
+    programs.as_ctrl_c()
     began = time.monotonic()
     curves: list[applications.ScalingCurve] = []
     try:
@@ -131,7 +133,7 @@ def _curve(
     results: list[applications.Result] = []
     try:
         for ranks in counts:
-            interrupts.tell_progress(args, f"{workload.name} {problem_class}: {ranks} of {counts[-1]} ranks")
+            programs.tell_progress(args, f"{workload.name} {problem_class}: {ranks} of {counts[-1]} ranks")
             try:
                 for _ in range(args.repeat):
                     results.append(runner(workload, problem_class, ranks))
@@ -144,11 +146,11 @@ def _curve(
             _close(rows, results)
     except applications.WorkloadError as error:
         failed.append(ranks)
-        interrupts.tell_progress(args, "")
+        programs.tell_progress(args, "")
         print(f"crosscut: error: {error}", file=sys.stderr, flush=True)
     finally:
         _close(rows, results)
-        interrupts.tell_progress(args, "")
+        programs.tell_progress(args, "")
         if rows and not args.json:
             tables.curve(screen_for(), workload, problem_class, rows)
     return applications.ScalingCurve(workload, problem_class, tuple(rows), tuple(failed))

@@ -8,8 +8,7 @@ from typing import Any
 
 from crosscut.base import units
 from crosscut.base.errors import EXIT_FAILED, EXIT_OK, UsageError
-from crosscut.cli.parsing import interrupts
-from crosscut.cli.parsing.launcher_options import add_mpi_place
+from crosscut.cli.parsing import programs
 from crosscut.cli.parsing.parser import flag, option, record, tell, whole
 from crosscut.places.launchers import Launcher, stays_here
 from crosscut.reports.terminal.screen import Screen
@@ -48,7 +47,7 @@ def add_to(commands: Any) -> None:
 
 def _add_where(one: argparse.ArgumentParser) -> None:
     launcher = "The mpiexec. Without it, that of the MPI which hpcc is linked with."
-    add_mpi_place(one, running.places(), launcher, networks="a lab", limited="hpcc")
+    programs.add_mpi_place(one, running.places(), launcher, networks="a lab", limited="hpcc")
     option(one, "--keep FILE", Path, "Copy hpcc's own output to this file.")
     option(one, "--read FILE", Path, "Report this output of hpcc, from wherever it ran; run nothing.")
 
@@ -71,7 +70,7 @@ def act(args: argparse.Namespace) -> int:
     if args.read is not None:
         ran = HplRun(str(args.read), 0, output.load(args.read))
     else:
-        interrupts.as_ctrl_c()
+        programs.as_ctrl_c()
         ran = running.run(_asked(args), record(running.HplWhere, vars(args)))
     tell(args, lambda: telling.as_json(ran), lambda screen: telling.render(screen, ran))
     return EXIT_OK if ran.output.verified else EXIT_FAILED

@@ -20,13 +20,11 @@ _BOTH = (Realm.EMULATED, Realm.SIMULATED)
 _MOST = 1 << 20
 _MOST_DILATION = 1e9
 _OF_NETWORKS = ("generator", "hosts", "host", "switches", "links")
-_WALK = ("name", "where", "network", "switch", "quantity", "x", "unit", "published", "reckoned",
-         "outside_the_aim", "note", "on")  # fmt: skip
-_APPLICATION = ("name", "where", "network", "ranks", "ranks_per_host", "quantity", "x", "unit", "published",
-                "reckoned", "outside_the_aim", "note", "repetitions", "on", "wait",
-                *settings.APPLICATION_KEYS)  # fmt: skip
+_ANY = ("name", "where", "network", "quantity", "x", "unit", "published", "reckoned", "outside_the_aim",
+        "note", "on")  # fmt: skip
+_OF_RANKS = ("ranks", "ranks_per_host", "repetitions", "wait", *settings.APPLICATION_KEYS)
 # Steps that run no pattern, and the keys of their series.
-_WITHOUT_PATTERN = {"walk": _WALK, settings.APPLICATION_STEP: _APPLICATION}
+_WITHOUT_PATTERN = {"walk": (*_ANY, "switch"), settings.APPLICATION_STEP: (*_ANY, *_OF_RANKS)}
 
 
 _Bytes = Annotated[int, units.parse_bytes]

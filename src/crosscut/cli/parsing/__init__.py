@@ -1,1 +1,1 @@
-"""What commands share: options, parsers, interrupts."""
+"""What commands share: options, parsers, the start of programs."""
