@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "measure/adapter_counters.hpp"
+#include "measure/machine.hpp"
 #include "tests/check.hpp"
 
 using namespace crosscut;

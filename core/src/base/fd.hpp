@@ -10,6 +10,7 @@ namespace crosscut {
 using Deadline = std::chrono::steady_clock::time_point;
 Deadline after_seconds(double seconds);
 int milliseconds_left(Deadline deadline);  // 0 when past
+double seconds_since(Deadline start);
 
 [[noreturn]] void throw_errno(std::string_view doing);  // RunError: "doing: strerror(errno)"
 
@@ -26,7 +27,6 @@ class Fd {
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
   void reset(int fd = -1);
-  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_ = -1;

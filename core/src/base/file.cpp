@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 namespace crosscut {
 namespace {
@@ -96,14 +97,12 @@ void make_directories(const fs::path& path) {
   sync_directory(parent.empty() ? "." : parent);
 }
 
-fs::path unfinished(const fs::path& path) { return path.string() + ".unfinished"; }
-
 void replace_file(const fs::path& path, std::span<const std::byte> bytes) {
   replace_file(path, [bytes](File& file) { file.write_at(bytes, 0); });
 }
 
 void replace_file(const fs::path& path, const std::function<void(File&)>& write) {
-  const fs::path temporary = unfinished(path);
+  const fs::path temporary = path.string() + ".unfinished";
   try {
     File file(temporary, File::Mode::create);
     write(file);
@@ -126,6 +125,13 @@ std::string read_file(const fs::path& path, std::int64_t most_bytes) {
   std::string text(static_cast<std::size_t>(size), '\0');
   file.read_at(std::as_writable_bytes(std::span(text)), 0);
   return text;
+}
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
 }
 
 }  // namespace crosscut

@@ -48,12 +48,14 @@ class File {
 void sync_directory(const std::filesystem::path& directory);
 // Creates the missing directories of `path`; each entry is on disk on return.
 void make_directories(const std::filesystem::path& path);
-// Replaces the file atomically: a reader finds the old bytes or the new ones, even after a crash.
+// Replaces the file atomically: a reader finds the old bytes or the new ones, even after a crash. A process
+// killed meanwhile leaves `path`.unfinished behind.
 void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& write);
-// Returns the path that replace_file leaves behind if the process is killed in it.
-std::filesystem::path unfinished(const std::filesystem::path& path);
 // Reads a whole file. Throws RunError if it is longer than `most_bytes`.
 std::string read_file(const std::filesystem::path& path, std::int64_t most_bytes);
+// Returns the first line of a small file of the kernel; empty if it cannot be read (the speed of a virtual
+// link, say).
+std::string first_line(const std::filesystem::path& path);
 
 }  // namespace crosscut

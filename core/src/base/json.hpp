@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +57,13 @@ class Value {
   const Value& at(std::string_view key) const;
   // Adds or replaces a member; turns null into an object.
   Value& set(std::string_view key, Value value);
+
+  // Calls `visitor` with the std::monostate of null, bool, std::int64_t, double, std::string, Array or
+  // Object.
+  template <typename Visitor>
+  void visit(Visitor&& visitor) const {
+    std::visit(visitor, data_);
+  }
 
   friend bool operator==(const Value&, const Value&) = default;
 

@@ -58,10 +58,22 @@ Value to_json(const T& value) {
 
 std::int64_t integer_within(const Value& value, std::int64_t least, std::int64_t most);
 double real_within(const Value& value, double least, double most);
+// Reads text without a NUL, which would silently cut a path short on its way into the operating system.
+std::string plain_text(const Value& value);
 
 // Returns a reader of whole numbers from `least` to `most`.
 inline auto within(std::int64_t least, std::int64_t most) {
   return [=](const Value& value) { return integer_within(value, least, most); };
+}
+
+// Returns a reader of a list of such numbers.
+template <typename T>
+auto list_within(std::int64_t least, std::int64_t most) {
+  return [=](const Value& value) {
+    std::vector<T> list;
+    for (const Value& item : value.array()) list.push_back(static_cast<T>(integer_within(item, least, most)));
+    return list;
+  };
 }
 
 // Describes the member kept in `field`. `read` and `write` convert it where the conversions above do not

@@ -68,6 +68,11 @@ double real_within(const Value& value, double least, double most) {
   return number;
 }
 
+std::string plain_text(const Value& value) {
+  if (value.string().find('\0') != std::string::npos) throw UsageError("text with a NUL character");
+  return value.string();
+}
+
 const Value& Value::at(std::string_view key) const {
   if (const Value* value = find(key)) return *value;
   throw UsageError("missing member \"" + std::string(key) + "\"");
@@ -86,32 +91,19 @@ class Writer {
   explicit Writer(int indent) : indent_(indent) {}
 
   void value(const Value& value) {
-    if (value.is_null()) {
-      text_ += "null";
-    } else if (value.is_boolean()) {
-      text_ += value.boolean() ? "true" : "false";
-    } else if (value.is_integer()) {
-      text_ += std::to_string(value.integer());
-    } else if (value.is_number()) {
-      real(value.number());
-    } else if (value.is_string()) {
-      string(value.string());
-    } else if (value.is_array()) {
-      array(value.array());
-    } else {
-      object(value.object());
-    }
+    value.visit([this](const auto& data) { put(data); });
   }
 
   std::string take() { return std::move(text_); }
 
  private:
-  // Write the shortest text that reads back as the same double, and as a double.
-  void real(double value) {
-    if (!std::isfinite(value)) {
-      text_ += "null";
-      return;
-    }
+  void put(std::monostate) { text_ += "null"; }
+  void put(bool value) { text_ += value ? "true" : "false"; }
+  void put(std::int64_t value) { text_ += std::to_string(value); }
+
+  // Writes the shortest text that reads back as the same double, and as a double.
+  void put(double value) {
+    if (!std::isfinite(value)) return put(std::monostate{});
     std::array<char, 32> buffer;
     const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
     const std::string_view digits(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data()));
@@ -120,7 +112,7 @@ class Writer {
   }
 
   // External text (host names, messages of the C library) need not be UTF-8; JSON must be.
-  void string(std::string_view value) {
+  void put(std::string_view value) {
     text_ += '"';
     while (!value.empty()) {
       const std::size_t length = utf8_length(value);
@@ -151,7 +143,7 @@ class Writer {
   }
 
   // For readability, an array without arrays and objects inside stays on one line.
-  void array(const Array& values) {
+  void put(const Array& values) {
     const bool flat =
         std::ranges::none_of(values, [](const Value& v) { return v.is_array() || v.is_object(); });
     text_ += '[';
@@ -165,12 +157,12 @@ class Writer {
     text_ += ']';
   }
 
-  void object(const Object& members) {
+  void put(const Object& members) {
     text_ += '{';
     ++depth_;
     for (std::size_t i = 0; i < members.size(); ++i) {
       separate(i, false);
-      string(members[i].first);
+      put(members[i].first);
       text_ += ": ";
       value(members[i].second);
     }

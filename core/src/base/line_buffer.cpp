@@ -26,18 +26,13 @@ std::vector<std::string> LineBuffer::read(int fd) {
   std::vector<std::string> lines;
   std::array<char, 4096> chunk;
   // Read at most a pipe's capacity, so that an endless writer does not block the others.
-  for (int chunks = 0; chunks < 16;) {
+  for (int chunks = 0; chunks < 16 && !ended_; ++chunks) {
     const ssize_t got = ::read(fd, chunk.data(), chunk.size());
-    if (got > 0) {
-      ++chunks;
-      take({chunk.data(), static_cast<std::size_t>(got)}, lines);
-      continue;
-    }
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return lines;
-    ended_ = true;
-    if (!partial_.empty()) lines.push_back(std::exchange(partial_, {}));
-    return lines;
+    if (got < 0 && errno == EAGAIN) break;
+    if (got > 0) take({chunk.data(), static_cast<std::size_t>(got)}, lines);
+    ended_ = got <= 0;
+    if (ended_ && !partial_.empty()) lines.push_back(std::exchange(partial_, {}));
   }
   return lines;
 }

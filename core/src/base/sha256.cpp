@@ -6,7 +6,6 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/sha256_blocks.hpp"
@@ -102,7 +101,7 @@ Digest Sha256::finish() {
 
 Digest hmac_sha256(std::string_view key, std::initializer_list<std::span<const std::uint8_t>> parts) {
   std::array<std::uint8_t, 64> padded{};
-  const std::span key_bytes(reinterpret_cast<const std::uint8_t*>(key.data()), key.size());
+  const auto key_bytes = octets(key);
   if (key.size() > padded.size()) {
     const auto digest = Sha256().add(key_bytes).finish();
     std::copy(digest.begin(), digest.end(), padded.begin());

@@ -26,6 +26,10 @@ class Sha256 {
   std::uint64_t total_bytes_ = 0;
 };
 
+std::span<const std::uint8_t> octets(const auto& bytes) {
+  return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+}
+
 // Returns the HMAC of the concatenated parts.
 Digest hmac_sha256(std::string_view key, std::initializer_list<std::span<const std::uint8_t>> parts);
 

@@ -1,5 +1,5 @@
-// Identifies this node: names and identities that are the same in every run, and the counters of its
-// adapters.
+// Identifies this node: names and identities that are the same in every run, and the settings and counters of
+// its adapters.
 #pragma once
 
 #include <span>
@@ -9,6 +9,18 @@
 #include "session/socket.hpp"
 
 namespace crosscut::measure {
+
+// Returns {mtu, speed_mbit_s, duplex, driver, offloads: {name: on}} of a network interface; what the kernel
+// or the driver (SIOCETHTOOL) does not say is null or left out.
+json::Object adapter_settings(const std::string& name);
+
+// Returns {counter: value} of a network interface: the kernel's statistics; `carrier_changes`; the driver's
+// counters (as shown by `ethtool -S`) that are above zero and that tells_of_trouble() names; and the counters
+// of the InfiniBand port behind the interface, as `infiniband.symbol_error`.
+json::Object adapter_counters(const std::string& name);
+
+// True if the name of a driver's counter is about errors, loss or flow control.
+bool tells_of_trouble(const std::string& counter);
 
 std::string host_name();
 // Returns an identity that is the same in every run: the machine's id, hashed (man 5 machine-id asks not to
