@@ -2,6 +2,7 @@
 // found, and its route named.
 #include <sys/socket.h>
 
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <map>

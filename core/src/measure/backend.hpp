@@ -2,7 +2,6 @@
 // moves (or pretends to move) bytes.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -103,8 +102,6 @@ class Backend {
   virtual json::Value losses() { return {}; }
   // Closes connections after a rank was lost; the next run makes new ones.
   virtual void disconnect() = 0;
-  // False if phases need no barrier and no time passes (null).
-  virtual bool synchronised() const { return true; }
 };
 
 }  // namespace crosscut::measure

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -25,13 +24,83 @@ class LiveBackend final : public Backend {
   LiveBackend(const BackendContext& context, const program::Parameters& parameters)
       : context_(context), transport_(context_, parameters) {}
 
-  void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) override;
-  RankSamples run(const Task& task) override;
+  void reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) override {
+    const auto needed = largest.send_bytes + largest.receive_bytes;
+    if (needed > memory_bytes || needed < 0) {
+      throw UsageError("a rank needs buffers of " + std::to_string(needed) +
+                       " bytes, more than the limit of " + std::to_string(memory_bytes) +
+                       "; raise --memory, or lower --size");
+    }
+    if (!T::is_synchronised) return;  // nothing is moved: nothing is needed
+    send_ = transport_.allocate(static_cast<std::size_t>(largest.send_bytes) + 64);
+    receive_ = transport_.allocate(static_cast<std::size_t>(largest.receive_bytes) + 64);
+    apart_ = Memory();
+    apart_limit_ = verify ? static_cast<std::size_t>(memory_bytes - needed) : 0;
+  }
+
+  RankSamples run(const Task& task) override {
+    const auto& block = task.block;
+    const auto phases = static_cast<std::size_t>(block.phase_end - block.phase_first);
+    const auto repetitions = static_cast<std::size_t>(block.repetition_end - block.repetition_first);
+    const auto slots = static_cast<std::size_t>(task.extent.slots);
+    constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
+    RankSamples samples;
+    samples.message_seconds.assign(repetitions * phases * slots, nothing);
+    samples.rank_seconds.assign(repetitions * phases, nothing);
+    samples.status.assign(repetitions * phases, store::Status::measured);
+    if (task.compute) samples.compute_fraction.assign(repetitions * phases, nothing);
+    if (T::is_lossy) samples.message_lost_bytes.assign(repetitions * phases * slots, 0);
+
+    const auto schedules = make_schedules(task);
+    std::size_t most_operations = 0;
+    for (const auto& schedule : schedules) most_operations = std::max(most_operations, schedule.ops.size());
+    times_.posted.resize(most_operations);
+    times_.done.resize(most_operations);
+    waiting_.reserve(most_operations);
+    completed_.reserve(most_operations);
+    const auto ids = connections_of(schedules);
+    transport_.connect(ids, task.epoch);
+    if (task.compute && !compute_) {
+      // All at the same time, as they will compute beside the pattern: ranks may share cores.
+      if (T::is_synchronised) context_.barrier.wait();
+      compute_.emplace();
+    }
+    // Everybody is connected before anybody listens no more.
+    if (T::is_synchronised) context_.barrier.wait();
+    context_.control_thread.listen(false);
+    if (task.compute) compute_->work(true);
+
+    // What computes beside the pattern moves nothing.
+    const auto whose = task.compute ? Processor::thread : Processor::process;
+    std::size_t cell = 0;
+    for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
+      for (const auto& schedule : schedules) {
+        if (task.verify) fill(schedule, task, repetition);
+        if (task.barrier && T::is_synchronised) context_.barrier.wait();
+        const auto units = task.compute ? compute_->units() : 0;
+        // Before the phase starts by the clock, so no sample contains the reading.
+        const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
+        run_phase(schedule, task.iterations);
+        if (T::is_synchronised) account(schedule, task, processor_nanoseconds(whose) - processor, samples);
+        record(schedule, task, cell, samples);
+        if (task.compute) {
+          const auto seconds = static_cast<double>(times_.end - times_.start) * 1e-9;
+          samples.compute_fraction[cell] =
+              static_cast<double>(compute_->units() - units) / (seconds * compute_->units_per_second_alone());
+        }
+        if (task.verify) check(schedule, task, repetition, samples);
+        ++cell;
+      }
+    }
+    if (task.compute) compute_->work(false);
+    context_.control_thread.listen(true);
+    return samples;
+  }
+
   void interrupt() override { transport_.interrupt(); }
   json::Value facts() const override { return transport_.facts(); }
   json::Value losses() override { return transport_.losses(); }
   void disconnect() override { transport_.disconnect(); }
-  bool synchronised() const override { return T::is_synchronised; }
 
  private:
   struct PhaseTimes {
@@ -39,18 +108,156 @@ class LiveBackend final : public Backend {
     std::vector<std::int64_t> posted, done;  // [operation]
   };
 
-  std::vector<Schedule> make_schedules(const Task& task);
-  void run_phase(const Schedule& schedule, std::int64_t iterations);
-  void run_linear(const Schedule& schedule, bool first, bool last);
-  void run_overlapping(const Schedule& schedule, bool first, bool last);
-  void record(const Schedule& schedule, const Task& task, std::size_t cell, RankSamples& samples) const;
-  void account(const Schedule& schedule, const Task& task, std::int64_t processor_nanoseconds,
-               RankSamples& samples) const;
-  void fill(const Schedule& schedule, const Task& task, std::int64_t repetition);
-  void check(const Schedule& schedule, const Task& task, std::int64_t repetition, RankSamples& samples) const;
-  void start(const Schedule& schedule, program::OpIndex index, bool first);
-  std::int64_t end_of(program::OpIndex index) const;
-  static bool may_be_incomplete(const T& transport, const Schedule& schedule, std::size_t op);
+  std::vector<Schedule> make_schedules(const Task& task) {
+    std::vector<Schedule> schedules;
+    std::size_t apart = 0;
+    for (auto phase = task.block.phase_first; phase < task.block.phase_end; ++phase) {
+      schedules.push_back(
+          make_schedule(*task.pattern, context_.rank, context_.ranks, task.bytes, phase, task.lost));
+      if (task.verify) apart = std::max(apart, bytes_apart(schedules.back()));
+    }
+    if (!T::is_synchronised) {
+      for (auto& schedule : schedules) schedule.data.resize(schedule.ops.size());
+      return schedules;
+    }
+    if (apart > apart_limit_) {
+      throw UsageError("verifying needs " + std::to_string(apart) +
+                       " bytes more on a rank, to keep the receives of " +
+                       "a phase apart; raise --memory, or lower --size");
+    }
+    if (apart > apart_.span().size()) apart_ = transport_.allocate(apart);
+    const Buffers buffers{send_.span(), task.extent.one_buffer ? send_.span() : receive_.span(),
+                          task.verify ? apart_.span() : std::span<std::byte>{}};
+    for (auto& schedule : schedules) assign_memory(schedule, buffers);
+    return schedules;
+  }
+
+  void run_phase(const Schedule& schedule, std::int64_t iterations) {
+    transport_.start_phase(schedule.ops);
+    times_.start = transport_.now();
+    for (std::int64_t i = 0; i < iterations; ++i) {
+      const bool first = i == 0, last = i + 1 == iterations;
+      if (schedule.linear) {
+        run_linear(schedule, first, last);
+      } else {
+        run_overlapping(schedule, first, last);
+      }
+    }
+    times_.end = end_of(program::phase_start);
+    if constexpr (T::is_lossy) transport_.settle();
+  }
+
+  // When an operation that is complete now ended; phase_start: when the phase did.
+  std::int64_t end_of(program::OpIndex index) const {
+    if constexpr (T::is_lossy) return std::max(transport_.moved_at(index), times_.start);
+    return transport_.now();
+  }
+
+  void run_linear(const Schedule& schedule, bool first, bool last) {
+    const auto count = schedule.ops.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
+      transport_.execute(schedule.ops[i], schedule.data[i]);
+      if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<program::OpIndex>(i));
+    }
+  }
+
+  void start(const Schedule& schedule, program::OpIndex index, bool first) {
+    const auto i = static_cast<std::size_t>(index);
+    if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
+    transport_.post(schedule.ops[i], index, schedule.data[i]);
+  }
+
+  void run_overlapping(const Schedule& schedule, bool first, bool last) {
+    waiting_ = schedule.waits_for;
+    for (const auto root : schedule.roots) start(schedule, root, first);
+    for (std::size_t left = schedule.ops.size(); left > 0;) {
+      completed_.clear();
+      transport_.wait(completed_);
+      const auto now = last ? transport_.now() : 0;
+      left -= completed_.size();
+      for (const auto done : completed_) {
+        const auto i = static_cast<std::size_t>(done);
+        times_.done[i] = T::is_lossy && last ? end_of(done) : now;
+        const auto from = static_cast<std::size_t>(schedule.first_dependent[i]);
+        const auto to = static_cast<std::size_t>(schedule.first_dependent[i + 1]);
+        for (auto k = from; k < to; ++k) {
+          const auto next = schedule.dependents[k];
+          if (--waiting_[static_cast<std::size_t>(next)] == 0) start(schedule, next, first);
+        }
+      }
+    }
+  }
+
+  void record(const Schedule& schedule, const Task& task, std::size_t cell, RankSamples& samples) const {
+    const auto iterations = static_cast<double>(task.iterations);
+    if (schedule.skipped) samples.status[cell] = store::Status::skipped;
+    if (schedule.ops.empty()) return;
+    samples.rank_seconds[cell] = static_cast<double>(times_.end - times_.start) * 1e-9 / iterations;
+    for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
+      const auto& op = schedule.ops[i];
+      if (op.slot < 0) continue;
+      const auto since =
+          op.since == program::phase_start ? times_.start : times_.posted[static_cast<std::size_t>(op.since)];
+      const auto at = cell * static_cast<std::size_t>(task.extent.slots) + static_cast<std::size_t>(op.slot);
+      samples.message_seconds[at] =
+          static_cast<double>(times_.done[i] - since) * 1e-9 / (op.divisor * iterations);
+      if (T::is_lossy)
+        samples.message_lost_bytes[at] = transport_.lost_bytes(static_cast<program::OpIndex>(i));
+    }
+  }
+
+  void account(const Schedule& schedule, const Task& task, std::int64_t processor,
+               RankSamples& samples) const {
+    if (schedule.ops.empty()) return;
+    Effort effort{.processor_seconds = static_cast<double>(processor) * 1e-9,
+                  .elapsed_seconds = static_cast<double>(times_.end - times_.start) * 1e-9};
+    for (const auto& op : schedule.ops)
+      (op.kind == program::Op::Kind::send ? effort.sent_bytes : effort.received_bytes) +=
+          op.bytes * task.iterations;
+    samples.effort.add(effort);
+  }
+
+  void fill(const Schedule& schedule, const Task& task, std::int64_t repetition) {
+    std::int64_t from = std::numeric_limits<std::int64_t>::max(), to = 0;
+    for (const auto& op : schedule.ops) {
+      if (op.kind != program::Op::Kind::send || op.forwards >= 0) continue;
+      from = std::min(from, op.offset);
+      to = std::max(to, op.offset + op.bytes);
+    }
+    if (from >= to) return;
+    const auto key = payload_key(task.verify_seed, context_.rank, schedule.phase, repetition, task.bytes);
+    fill_payload(send_.span().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)),
+                 key, from);
+  }
+
+  // True if bytes of a receive may be missing: lost here, or on the way to the rank that forwarded them.
+  bool may_be_incomplete(const Schedule& schedule, std::size_t i) const {
+    const auto& op = schedule.ops[i];
+    const bool passed_on = op.origin >= 0 && op.origin != op.peer;
+    return passed_on || transport_.lost_bytes(static_cast<program::OpIndex>(i)) > 0;
+  }
+
+  void check(const Schedule& schedule, const Task& task, std::int64_t repetition,
+             RankSamples& samples) const {
+    constexpr std::size_t most_reported = 16;
+    for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
+      const auto& op = schedule.ops[i];
+      if (op.kind != program::Op::Kind::receive || op.bytes == 0) continue;
+      if (T::is_lossy && may_be_incomplete(schedule, i)) continue;
+      const auto origin = op.origin >= 0 ? op.origin : op.peer;
+      const auto key = payload_key(task.verify_seed, origin, schedule.phase, repetition, task.bytes);
+      const auto began = op.origin_offset >= 0 ? op.origin_offset : op.offset;
+      const auto wrong =
+          check_payload(std::span(schedule.data[i], static_cast<std::size_t>(op.bytes)), key, began);
+      if (!wrong) continue;
+      ++samples.wrong_count;
+      if (samples.wrong.size() < most_reported) {
+        samples.wrong.push_back({op.peer, context_.rank, schedule.phase, task.bytes, wrong->offset,
+                                 wrong->expected, wrong->found});
+      }
+    }
+  }
 
   BackendContext context_;
   T transport_;
@@ -61,242 +268,6 @@ class LiveBackend final : public Backend {
   std::vector<std::int32_t> waiting_;  // [operation] operations it still waits for
   std::vector<program::OpIndex> completed_;
 };
-
-template <Transport T>
-void LiveBackend<T>::reserve(const program::Extent& largest, std::int64_t memory_bytes, bool verify) {
-  const auto needed = largest.send_bytes + largest.receive_bytes;
-  if (needed > memory_bytes || needed < 0) {
-    throw UsageError("a rank needs buffers of " + std::to_string(needed) + " bytes, more than the limit of " +
-                     std::to_string(memory_bytes) + "; raise --memory, or lower --size");
-  }
-  if (!T::is_synchronised) return;  // nothing is moved: nothing is needed
-  send_ = transport_.allocate(static_cast<std::size_t>(largest.send_bytes) + 64);
-  receive_ = transport_.allocate(static_cast<std::size_t>(largest.receive_bytes) + 64);
-  apart_ = Memory();
-  apart_limit_ = verify ? static_cast<std::size_t>(memory_bytes - needed) : 0;
-}
-
-template <Transport T>
-std::vector<Schedule> LiveBackend<T>::make_schedules(const Task& task) {
-  std::vector<Schedule> schedules;
-  std::size_t apart = 0;
-  for (auto phase = task.block.phase_first; phase < task.block.phase_end; ++phase) {
-    schedules.push_back(
-        make_schedule(*task.pattern, context_.rank, context_.ranks, task.bytes, phase, task.lost));
-    if (task.verify) apart = std::max(apart, bytes_apart(schedules.back()));
-  }
-  if (!T::is_synchronised) {
-    for (auto& schedule : schedules) schedule.data.resize(schedule.ops.size());
-    return schedules;
-  }
-  if (apart > apart_limit_) {
-    throw UsageError("verifying needs " + std::to_string(apart) +
-                     " bytes more on a rank, to keep the receives of " +
-                     "a phase apart; raise --memory, or lower --size");
-  }
-  if (apart > apart_.span().size()) apart_ = transport_.allocate(apart);
-  const Buffers buffers{send_.span(), task.extent.one_buffer ? send_.span() : receive_.span(),
-                        task.verify ? apart_.span() : std::span<std::byte>{}};
-  for (auto& schedule : schedules) assign_memory(schedule, buffers);
-  return schedules;
-}
-
-template <Transport T>
-RankSamples LiveBackend<T>::run(const Task& task) {
-  const auto& block = task.block;
-  const auto phases = static_cast<std::size_t>(block.phase_end - block.phase_first);
-  const auto repetitions = static_cast<std::size_t>(block.repetition_end - block.repetition_first);
-  const auto slots = static_cast<std::size_t>(task.extent.slots);
-  constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
-  RankSamples samples;
-  samples.message_seconds.assign(repetitions * phases * slots, nothing);
-  samples.rank_seconds.assign(repetitions * phases, nothing);
-  samples.status.assign(repetitions * phases, store::Status::measured);
-  if (task.compute) samples.compute_fraction.assign(repetitions * phases, nothing);
-  if (T::is_lossy) samples.message_lost_bytes.assign(repetitions * phases * slots, 0);
-
-  const auto schedules = make_schedules(task);
-  std::size_t most_operations = 0;
-  for (const auto& schedule : schedules) most_operations = std::max(most_operations, schedule.ops.size());
-  times_.posted.resize(most_operations);
-  times_.done.resize(most_operations);
-  waiting_.reserve(most_operations);
-  completed_.reserve(most_operations);
-  const auto ids = connections_of(schedules);
-  transport_.connect(ids, task.epoch);
-  if (task.compute && !compute_) {
-    // All at the same time, as they will compute beside the pattern: ranks may share cores.
-    if (T::is_synchronised) context_.barrier.wait();
-    compute_.emplace();
-  }
-  // Everybody is connected before anybody listens no more.
-  if (T::is_synchronised) context_.barrier.wait();
-  context_.control_thread.listen(false);
-  if (task.compute) compute_->work(true);
-
-  // What computes beside the pattern moves nothing.
-  const auto whose = task.compute ? Processor::thread : Processor::process;
-  std::size_t cell = 0;
-  for (auto repetition = block.repetition_first; repetition < block.repetition_end; ++repetition) {
-    for (const auto& schedule : schedules) {
-      if (task.verify) fill(schedule, task, repetition);
-      if (task.barrier && T::is_synchronised) context_.barrier.wait();
-      const auto units = task.compute ? compute_->units() : 0;
-      // Before the phase starts by the clock, so no sample contains the reading.
-      const auto processor = T::is_synchronised ? processor_nanoseconds(whose) : 0;
-      run_phase(schedule, task.iterations);
-      if (T::is_synchronised) account(schedule, task, processor_nanoseconds(whose) - processor, samples);
-      record(schedule, task, cell, samples);
-      if (task.compute) {
-        const auto seconds = static_cast<double>(times_.end - times_.start) * 1e-9;
-        samples.compute_fraction[cell] =
-            static_cast<double>(compute_->units() - units) / (seconds * compute_->units_per_second_alone());
-      }
-      if (task.verify) check(schedule, task, repetition, samples);
-      ++cell;
-    }
-  }
-  if (task.compute) compute_->work(false);
-  context_.control_thread.listen(true);
-  return samples;
-}
-
-template <Transport T>
-void LiveBackend<T>::run_phase(const Schedule& schedule, std::int64_t iterations) {
-  transport_.start_phase(schedule.ops);
-  times_.start = transport_.now();
-  for (std::int64_t i = 0; i < iterations; ++i) {
-    const bool first = i == 0, last = i + 1 == iterations;
-    if (schedule.linear) {
-      run_linear(schedule, first, last);
-    } else {
-      run_overlapping(schedule, first, last);
-    }
-  }
-  times_.end = end_of(program::phase_start);
-  if constexpr (T::is_lossy) transport_.settle();
-}
-
-// When an operation that is complete now ended; phase_start: when the phase did.
-template <Transport T>
-std::int64_t LiveBackend<T>::end_of(program::OpIndex index) const {
-  if constexpr (T::is_lossy) return std::max(transport_.moved_at(index), times_.start);
-  return transport_.now();
-}
-
-template <Transport T>
-void LiveBackend<T>::run_linear(const Schedule& schedule, bool first, bool last) {
-  const auto count = schedule.ops.size();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
-    transport_.execute(schedule.ops[i], schedule.data[i]);
-    if (last && schedule.ops[i].slot >= 0) times_.done[i] = end_of(static_cast<program::OpIndex>(i));
-  }
-}
-
-template <Transport T>
-void LiveBackend<T>::start(const Schedule& schedule, program::OpIndex index, bool first) {
-  const auto i = static_cast<std::size_t>(index);
-  if (first && schedule.wants_posted[i] != 0) times_.posted[i] = transport_.now();
-  transport_.post(schedule.ops[i], index, schedule.data[i]);
-}
-
-template <Transport T>
-void LiveBackend<T>::run_overlapping(const Schedule& schedule, bool first, bool last) {
-  waiting_ = schedule.waits_for;
-  for (const auto root : schedule.roots) start(schedule, root, first);
-  for (std::size_t left = schedule.ops.size(); left > 0;) {
-    completed_.clear();
-    transport_.wait(completed_);
-    const auto now = last ? transport_.now() : 0;
-    left -= completed_.size();
-    for (const auto done : completed_) {
-      const auto i = static_cast<std::size_t>(done);
-      times_.done[i] = T::is_lossy && last ? end_of(done) : now;
-      const auto from = static_cast<std::size_t>(schedule.first_dependent[i]);
-      const auto to = static_cast<std::size_t>(schedule.first_dependent[i + 1]);
-      for (auto k = from; k < to; ++k) {
-        const auto next = schedule.dependents[k];
-        if (--waiting_[static_cast<std::size_t>(next)] == 0) start(schedule, next, first);
-      }
-    }
-  }
-}
-
-template <Transport T>
-void LiveBackend<T>::record(const Schedule& schedule, const Task& task, std::size_t cell,
-                            RankSamples& samples) const {
-  const auto iterations = static_cast<double>(task.iterations);
-  if (schedule.skipped) samples.status[cell] = store::Status::skipped;
-  if (schedule.ops.empty()) return;
-  samples.rank_seconds[cell] = static_cast<double>(times_.end - times_.start) * 1e-9 / iterations;
-  for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
-    const auto& op = schedule.ops[i];
-    if (op.slot < 0) continue;
-    const auto since =
-        op.since == program::phase_start ? times_.start : times_.posted[static_cast<std::size_t>(op.since)];
-    const auto at = cell * static_cast<std::size_t>(task.extent.slots) + static_cast<std::size_t>(op.slot);
-    samples.message_seconds[at] =
-        static_cast<double>(times_.done[i] - since) * 1e-9 / (op.divisor * iterations);
-    if (T::is_lossy) samples.message_lost_bytes[at] = transport_.lost_bytes(static_cast<program::OpIndex>(i));
-  }
-}
-
-template <Transport T>
-void LiveBackend<T>::account(const Schedule& schedule, const Task& task, std::int64_t processor,
-                             RankSamples& samples) const {
-  if (schedule.ops.empty()) return;
-  Effort effort{.processor_seconds = static_cast<double>(processor) * 1e-9,
-                .elapsed_seconds = static_cast<double>(times_.end - times_.start) * 1e-9};
-  for (const auto& op : schedule.ops)
-    (op.kind == program::Op::Kind::send ? effort.sent_bytes : effort.received_bytes) +=
-        op.bytes * task.iterations;
-  samples.effort.add(effort);
-}
-
-template <Transport T>
-void LiveBackend<T>::fill(const Schedule& schedule, const Task& task, std::int64_t repetition) {
-  std::int64_t from = std::numeric_limits<std::int64_t>::max(), to = 0;
-  for (const auto& op : schedule.ops) {
-    if (op.kind != program::Op::Kind::send || op.forwards >= 0) continue;
-    from = std::min(from, op.offset);
-    to = std::max(to, op.offset + op.bytes);
-  }
-  if (from >= to) return;
-  const auto key = payload_key(task.verify_seed, context_.rank, schedule.phase, repetition, task.bytes);
-  fill_payload(send_.span().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)), key,
-               from);
-}
-
-// True if bytes of a receive may be missing: lost here, or on the way to the rank that forwarded them.
-template <Transport T>
-bool LiveBackend<T>::may_be_incomplete(const T& transport, const Schedule& schedule, std::size_t i) {
-  const auto& op = schedule.ops[i];
-  const bool passed_on = op.origin >= 0 && op.origin != op.peer;
-  return passed_on || transport.lost_bytes(static_cast<program::OpIndex>(i)) > 0;
-}
-
-template <Transport T>
-void LiveBackend<T>::check(const Schedule& schedule, const Task& task, std::int64_t repetition,
-                           RankSamples& samples) const {
-  constexpr std::size_t most_reported = 16;
-  for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
-    const auto& op = schedule.ops[i];
-    if (op.kind != program::Op::Kind::receive || op.bytes == 0) continue;
-    if (T::is_lossy && may_be_incomplete(transport_, schedule, i)) continue;
-    const auto origin = op.origin >= 0 ? op.origin : op.peer;
-    const auto key = payload_key(task.verify_seed, origin, schedule.phase, repetition, task.bytes);
-    const auto began = op.origin_offset >= 0 ? op.origin_offset : op.offset;
-    const auto wrong =
-        check_payload(std::span(schedule.data[i], static_cast<std::size_t>(op.bytes)), key, began);
-    if (!wrong) continue;
-    ++samples.wrong_count;
-    if (samples.wrong.size() < most_reported) {
-      samples.wrong.push_back(
-          {op.peer, context_.rank, schedule.phase, task.bytes, wrong->offset, wrong->expected, wrong->found});
-    }
-  }
-}
 
 // Makes a live backend; it is what one registers as `make`.
 template <Transport T>

@@ -1,7 +1,6 @@
 // Chooses the core that each rank of a node runs on.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <vector>
 

@@ -7,12 +7,6 @@
 namespace crosscut::measure {
 namespace {
 
-std::vector<std::vector<program::Op>> emit_all(const program::Phase& phase, Rank ranks) {
-  std::vector<std::vector<program::Op>> all(static_cast<std::size_t>(ranks));
-  for (Rank rank = 0; rank < ranks; ++rank) phase.emit(rank, all[static_cast<std::size_t>(rank)]);
-  return all;
-}
-
 // Finds the operations that cannot run: the fixed point of "partner lost", "waits for one that cannot",
 // "matches one that cannot".
 class Casualties {
@@ -143,7 +137,8 @@ Schedule make_schedule(const program::Pattern& pattern, Rank rank, Rank ranks, s
   if (lost.empty()) {
     made->emit(rank, schedule.ops);
   } else {
-    auto all = emit_all(*made, ranks);
+    std::vector<std::vector<program::Op>> all(static_cast<std::size_t>(ranks));
+    for (Rank each = 0; each < ranks; ++each) made->emit(each, all[static_cast<std::size_t>(each)]);
     const Casualties casualties(all, lost);
     const auto& dead = casualties.of(rank);
     schedule.ops = std::move(all[static_cast<std::size_t>(rank)]);

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
