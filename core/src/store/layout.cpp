@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/json_members.hpp"
 
 namespace crosscut::store {
 namespace {
@@ -50,6 +51,27 @@ std::int64_t phases_summed_at_once(const Shape& shape) {
         std::to_string(largest_summed_bytes / 8 / samples) + " repetitions, or raise the raw budget");
   const auto phase_bytes = static_cast<std::int64_t>(sizeof(Summary)) * samples;
   return std::min(most, std::max<std::int64_t>(1, largest_chunk_bytes / phase_bytes));
+}
+
+constexpr std::array type_names{"uint8", "int32", "int64", "float64"};  // in the order of Element
+
+json::Value codec(const char* name, json::Object configuration) {
+  json::Object result{{"name", name}};
+  if (!configuration.empty()) result.emplace_back("configuration", std::move(configuration));
+  return result;
+}
+
+// Single bytes have no byte order: the codec takes no configuration for them.
+json::Value bytes_codec(Element element) {
+  return codec("bytes", element == Element::uint8 ? json::Object{} : json::Object{{"endian", "little"}});
+}
+
+json::Value codecs(const ArrayLayout& layout) {
+  if (!layout.sharded) return json::Array{bytes_codec(layout.element)};
+  return json::Array{codec("sharding_indexed", {{"chunk_shape", json::to_json(layout.inner)},
+                                                {"codecs", json::Array{bytes_codec(layout.element)}},
+                                                {"index_codecs", json::Array{bytes_codec(Element::int64)}},
+                                                {"index_location", "start"}})};
 }
 
 }  // namespace
@@ -177,6 +199,35 @@ std::vector<ArrayLayout> array_layouts(const Store::Options& options) {
     }
   }
   return layouts;
+}
+
+json::Value array_metadata(const ArrayLayout& layout) {
+  return json::Object{
+      {"zarr_format", 3},
+      {"node_type", "array"},
+      {"shape", json::to_json(layout.shape)},
+      {"dimension_names", json::to_json(layout.dimensions)},
+      {"data_type", type_names[static_cast<std::size_t>(layout.element)]},
+      {"chunk_grid", codec("regular", {{"chunk_shape", json::to_json(layout.chunk)}})},
+      {"chunk_key_encoding", codec("default", {{"separator", "/"}})},
+      {"fill_value", layout.fill},
+      {"codecs", codecs(layout)},
+      {"attributes", json::Object{}},
+      {"storage_transformers", json::Array{}},
+  };
+}
+
+json::Value group_metadata(std::span<const ArrayLayout> layouts, const json::Object& attributes) {
+  json::Object arrays;
+  for (const ArrayLayout& layout : layouts)
+    arrays.emplace_back(std::string(layout.name), array_metadata(layout));
+  return json::Object{
+      {"zarr_format", 3},
+      {"node_type", "group"},
+      {"attributes", attributes},
+      {"consolidated_metadata",
+       json::Object{{"kind", "inline"}, {"must_understand", false}, {"metadata", std::move(arrays)}}},
+  };
 }
 
 }  // namespace crosscut::store

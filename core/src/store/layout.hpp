@@ -1,4 +1,4 @@
-// Divides a run's arrays into files and chunks; a pure function of the shape.
+// Divides a run's arrays into files and chunks, and describes them: pure functions of the shape.
 #pragma once
 
 #include <array>
@@ -67,5 +67,17 @@ Kept kept_within(double budget_bytes, const Shape& shape, bool by_rank);
 
 // Returns every array of a run with these options, in the order of the metadata.
 std::vector<ArrayLayout> array_layouts(const Store::Options& options);
+
+// The zarr.json files of a run (Zarr core specification, version 3).
+inline constexpr std::string_view schema_name = "crosscut-run";
+inline constexpr std::int64_t schema_version = 2;
+// Returns the oldest version whose readers know all arrays. Version 2 added phase summaries; a run without
+// them is still of version 1.
+inline constexpr std::int64_t version_for(Kept kept) { return kept == Kept::phase_summaries ? 2 : 1; }
+
+json::Value array_metadata(const ArrayLayout& layout);
+// Returns the group's metadata with that of all arrays inline ("consolidated"), so that a reader opens one
+// file.
+json::Value group_metadata(std::span<const ArrayLayout> layouts, const json::Object& attributes);
 
 }  // namespace crosscut::store

@@ -4,23 +4,16 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "store/store_metadata.hpp"
 #include "store/zarr_store.hpp"
 
 namespace crosscut::store {
 namespace {
-
-constexpr std::size_t most_open_shards = 16;
 
 std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 template <typename T>
 std::span<const std::byte> bytes_of(const std::vector<T>& values) {
   return std::as_bytes(std::span(values));
-}
-
-std::int64_t cells_of(const Block& block) {
-  return (block.repetition_end - block.repetition_first) * (block.phase_end - block.phase_first);
 }
 
 bool all_done(std::span<const Status> status) {
@@ -34,34 +27,6 @@ void check_count(std::string_view what, std::size_t found, std::int64_t expected
 }
 
 }  // namespace
-
-Shards::Shards(std::filesystem::path directory, const std::vector<ArrayLayout>& layouts)
-    : directory_(std::move(directory)), layouts_(layouts) {}
-
-const ArrayLayout& Shards::layout(std::string_view array) const {
-  return *std::ranges::find(layouts_, array, &ArrayLayout::name);
-}
-
-Shard& Shards::get(std::string_view array, std::int32_t size_index) {
-  if (Shard* shard = find(array, size_index)) return *shard;
-  const ArrayLayout& made = layout(array);
-  Shard::create(chunk_path(directory_, made, size_index), ShardPlan(made));
-  return *find(array, size_index);
-}
-
-Shard* Shards::find(std::string_view array, std::int32_t size_index) {
-  if (const auto found = open_.find({array, size_index}); found != open_.end()) {
-    found->second.second = ++uses_;
-    return &found->second.first;
-  }
-  const ArrayLayout& wanted = layout(array);
-  const auto path = chunk_path(directory_, wanted, size_index);
-  if (!std::filesystem::exists(path)) return nullptr;
-  if (open_.size() >= most_open_shards)
-    open_.erase(std::ranges::min_element(open_, {}, [](const auto& entry) { return entry.second.second; }));
-  const Key key{wanted.name, size_index};
-  return &open_.emplace(key, std::pair(Shard(path, ShardPlan(wanted)), ++uses_)).first->second.first;
-}
 
 ZarrStore::ZarrStore(File lock, Options options, json::Object attributes)
     : lock_(std::move(lock)),
@@ -93,7 +58,7 @@ void ZarrStore::check_block(const Block& block) const {
 void ZarrStore::check(const BlockData& data) const {
   const Block& block = data.block;
   check_block(block);
-  const std::int64_t cells = cells_of(block) * options_.shape.ranks;
+  const std::int64_t cells = block.cells() * options_.shape.ranks;
   check_count("message_seconds", data.message_seconds.size(), cells * options_.shape.slots);
   check_count("rank_seconds", data.rank_seconds.size(), cells);
   check_count("status", data.status.size(), cells);
@@ -116,7 +81,7 @@ void ZarrStore::commit(const BlockData& data) {
 
 void ZarrStore::commit_phases(const BlockData& data) {
   check_block(data.block);
-  check_count("phase summaries", data.phases.size(), cells_of(data.block));
+  check_count("phase summaries", data.phases.size(), data.block.cells());
   const auto column = [&data]<typename T>(T PhaseSummary::*member) {
     std::vector<T> values;
     for (const PhaseSummary& phase : data.phases) values.push_back(phase.*member);
@@ -156,7 +121,8 @@ void ZarrStore::commit_summed(const BlockData& data) {
 
 void ZarrStore::flush_summaries() {
   if (summaries_.empty()) return;
-  const std::vector<Summary> messages = summaries_.messages(), ranks = summaries_.ranks();
+  const auto messages = summaries_.summarised(&BlockData::message_seconds, options_.shape.slots);
+  const auto ranks = summaries_.summarised(&BlockData::rank_seconds, 1);
   Block all = summaries_.extent();
   all.repetition_end = 1;  // these arrays have no repetitions
   std::vector<Piece> pieces{{"message_summary", all, bytes_of(messages)},
@@ -175,7 +141,7 @@ void ZarrStore::flush_summaries() {
 }
 
 std::vector<Status> ZarrStore::read_status(const Block& block) const {
-  std::vector<Status> status(index(cells_of(block) * status_cells_));
+  std::vector<Status> status(index(block.cells() * status_cells_));
   if (const Shard* shard = shards_.find(status_array_, block.size_index))
     shard->read(block, std::as_writable_bytes(std::span(status)));
   return status;
@@ -228,7 +194,7 @@ std::vector<double> ZarrStore::read_rank_seconds(const Block& block) const {
   check_size(block.size_index);
   constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
   if (options_.kept == Kept::phase_summaries) {
-    std::vector<Summary> summaries(index(cells_of(block)));
+    std::vector<Summary> summaries(index(block.cells()));
     for (Summary& summary : summaries) summary.fill(nothing);
     if (const Shard* shard = shards_.find("phase_rank_summary", block.size_index))
       shard->read(block, std::as_writable_bytes(std::span(summaries)));
@@ -236,7 +202,7 @@ std::vector<double> ZarrStore::read_rank_seconds(const Block& block) const {
     for (const Summary& summary : summaries) slowest.push_back(summary.back());
     return slowest;
   }
-  std::vector<double> seconds(index(cells_of(block) * options_.shape.ranks), nothing);
+  std::vector<double> seconds(index(block.cells() * options_.shape.ranks), nothing);
   if (options_.kept == Kept::summaries) return seconds;
   if (const Shard* shard = shards_.find("rank_seconds", block.size_index))
     shard->read(block, std::as_writable_bytes(std::span(seconds)));

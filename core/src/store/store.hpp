@@ -42,6 +42,10 @@ struct Block {
   std::int32_t size_index = 0;
   std::int64_t phase_first = 0, phase_end = 0;
   std::int64_t repetition_first = 0, repetition_end = 0;
+
+  std::int64_t phases() const { return phase_end - phase_first; }
+  std::int64_t repetitions() const { return repetition_end - repetition_first; }
+  std::int64_t cells() const { return phases() * repetitions(); }
 };
 
 struct Shape {

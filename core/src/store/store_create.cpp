@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <ctime>
 
 #include "base/error.hpp"
-#include "store/store_metadata.hpp"
 #include "store/zarr_store.hpp"
 
 namespace crosscut::store {
@@ -14,7 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::span<const std::byte> text_bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+void write_json(const fs::path& path, const json::Value& value) {
+  const std::string text = json::write(value, 2) + "\n";
+  replace_file(path, std::as_bytes(std::span(text)));
+}
 
 // Arrays of one chunk, which `create` writes before the group's zarr.json.
 constexpr auto whole_names = std::to_array<std::string_view>(
@@ -104,8 +105,7 @@ void write_whole_arrays(const fs::path& directory, const Store::Options& options
   for (const ArrayLayout& layout : layouts) {
     const fs::path folder = directory / layout.name;
     make_directories(folder);
-    const std::string metadata = json::write(array_metadata(layout), 2) + "\n";
-    replace_file(folder / "zarr.json", text_bytes(metadata));
+    write_json(folder / "zarr.json", array_metadata(layout));
     if (layout.sharded) continue;
     const fs::path chunk = chunk_path(directory, layout);
     make_directories(chunk.parent_path());
@@ -169,8 +169,7 @@ void for_each_piece(const Store::Options& options, std::string_view name,
 }
 
 void write_group(const fs::path& directory, const json::Value& metadata) {
-  const std::string text = json::write(metadata, 2) + "\n";
-  replace_file(directory / "zarr.json", text_bytes(text));
+  write_json(directory / "zarr.json", metadata);
 }
 
 std::unique_ptr<Store> Store::create(const fs::path& directory, Options options) {

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "store/store_metadata.hpp"
 #include "store/zarr_store.hpp"
 
 namespace crosscut::store {
@@ -37,6 +36,18 @@ constexpr std::array settings = {
     Setting{"cadence", "", true},      Setting{"tcp", "", true},
     Setting{"network", "", true},      Setting{"faults", "", true},
 };
+
+// True if equal except for the order of members, which has no meaning and which other programs change.
+bool same(const Value& a, const Value& b) {
+  if (a.is_object() && b.is_object())
+    return a.object().size() == b.object().size() && std::ranges::all_of(a.object(), [&](const auto& member) {
+             const Value* other = b.find(member.first);
+             return other != nullptr && same(member.second, *other);
+           });
+  if (a.is_array() && b.is_array()) return std::ranges::equal(a.array(), b.array(), same);
+  if (a.is_number() && b.is_number() && a.is_integer() != b.is_integer()) return a.number() == b.number();
+  return a == b;
+}
 
 Value load(const fs::path& directory) {
   const fs::path path = directory / "zarr.json";

@@ -108,22 +108,14 @@ bool SummaryBuffer::holds(std::int32_t size_index, std::int64_t phase, std::int6
          held.repetition_first <= repetition && repetition < held.repetition_end;
 }
 
-void SummaryBuffer::add(BlockData data) { blocks_.push_back(std::move(data)); }
-
 Block SummaryBuffer::extent() const {
   Block all = blocks_.front().block;
   all.repetition_end = blocks_.back().block.repetition_end;
   return all;
 }
 
-std::vector<Summary> SummaryBuffer::messages() const {
-  return summarise_all(&BlockData::message_seconds, shape_.slots);
-}
-
-std::vector<Summary> SummaryBuffer::ranks() const { return summarise_all(&BlockData::rank_seconds, 1); }
-
-std::vector<Summary> SummaryBuffer::summarise_all(std::vector<double> BlockData::*values,
-                                                  std::int64_t per_rank) const {
+std::vector<Summary> SummaryBuffer::summarised(std::vector<double> BlockData::*values,
+                                               std::int64_t per_rank) const {
   const Block all = extent();
   const std::int64_t cells = (all.phase_end - all.phase_first) * shape_.ranks;
   std::vector<Summary> result;

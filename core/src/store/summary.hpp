@@ -1,13 +1,10 @@
 // Summaries that replace raw samples if those would be too many: five exact numbers a cell.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "store/layout.hpp"
 #include "store/store.hpp"
 
 namespace crosscut::store {
@@ -35,18 +32,16 @@ class SummaryBuffer {
   // True if a block continues the held ones: the same phases, later repetitions.
   bool continues(const Block& block) const;
   bool holds(std::int32_t size_index, std::int64_t phase, std::int64_t repetition) const;
-  void add(BlockData data);
+  void add(BlockData data) { blocks_.push_back(std::move(data)); }
   const std::vector<BlockData>& blocks() const { return blocks_; }
   // Returns the phases held and all repetitions held.
   Block extent() const;
-  std::vector<Summary> messages() const;  // [phase, rank, slot]
-  std::vector<Summary> ranks() const;     // [phase, rank]
+  // Summarises an array of the blocks, with `per_rank` samples for each rank of a phase: [phase, rank,
+  // sample].
+  std::vector<Summary> summarised(std::vector<double> BlockData::*values, std::int64_t per_rank) const;
   void clear() { blocks_.clear(); }
 
  private:
-  // `values` selects an array of a block, with `per_rank` samples for each rank of a phase.
-  std::vector<Summary> summarise_all(std::vector<double> BlockData::*values, std::int64_t per_rank) const;
-
   Shape shape_;
   std::vector<BlockData> blocks_;
 };

@@ -2,8 +2,8 @@
 // files.
 #pragma once
 
+#include <algorithm>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,14 +29,35 @@ void write_group(const std::filesystem::path& directory, const json::Value& meta
 // The open shards, few at a time: a run of many sizes must not use up the descriptors that sockets need.
 class Shards {
  public:
-  Shards(std::filesystem::path directory, const std::vector<ArrayLayout>& layouts);
+  Shards(std::filesystem::path directory, const std::vector<ArrayLayout>& layouts)
+      : directory_(std::move(directory)), layouts_(layouts) {}
   // Creates the file if there is none.
-  Shard& get(std::string_view array, std::int32_t size_index);
+  Shard& get(std::string_view array, std::int32_t size_index) {
+    if (Shard* shard = find(array, size_index)) return *shard;
+    const ArrayLayout& made = layout(array);
+    Shard::create(chunk_path(directory_, made, size_index), ShardPlan(made));
+    return *find(array, size_index);
+  }
   // Returns nullptr if nothing was ever written there.
-  Shard* find(std::string_view array, std::int32_t size_index);
-  const ArrayLayout& layout(std::string_view array) const;
+  Shard* find(std::string_view array, std::int32_t size_index) {
+    if (const auto found = open_.find({array, size_index}); found != open_.end()) {
+      found->second.second = ++uses_;
+      return &found->second.first;
+    }
+    const ArrayLayout& wanted = layout(array);
+    const auto path = chunk_path(directory_, wanted, size_index);
+    if (!std::filesystem::exists(path)) return nullptr;
+    if (open_.size() >= most_open_shards)
+      open_.erase(std::ranges::min_element(open_, {}, [](const auto& entry) { return entry.second.second; }));
+    const Key key{wanted.name, size_index};
+    return &open_.emplace(key, std::pair(Shard(path, ShardPlan(wanted)), ++uses_)).first->second.first;
+  }
+  const ArrayLayout& layout(std::string_view array) const {
+    return *std::ranges::find(layouts_, array, &ArrayLayout::name);
+  }
 
  private:
+  static constexpr std::size_t most_open_shards = 16;
   using Key = std::pair<std::string_view, std::int32_t>;
 
   std::filesystem::path directory_;
