@@ -1,6 +1,6 @@
 // All lines that a session hears before and beside its jobs: its configuration, where rank 0 is, and reports
 // of other nodes. The first byte says which.
-#include "conduct/requests.hpp"
+#include "conduct/session_lines.hpp"
 #include "launch/node_report.hpp"
 #include "session/resolve_interface.hpp"
 #include "session/session_config.hpp"

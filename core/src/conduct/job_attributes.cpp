@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/error.hpp"
+#include "base/json_members.hpp"
 #include "base/version.hpp"
 #include "conduct/job_run.hpp"
 #include "store/layout.hpp"
@@ -17,12 +18,6 @@ constexpr auto short_preparation = std::chrono::seconds(1);
 
 // The value in `bytes` that means: the sample has the message size asked for.
 constexpr std::int64_t as_size = -1;
-
-json::Value described(const program::Parameters& parameters) {
-  json::Object values;
-  for (const auto& [name, value] : parameters.all()) values.emplace_back(name, value);
-  return values;
-}
 
 }  // namespace
 
@@ -160,19 +155,14 @@ store::Store::Options JobRun::store_options(const json::Object& begun) {
                                {"findings", info_.findings},
                                {"latency", info_.latency},
                                {"source", info_.source},
-                               {"parameters", described(pattern_values)}}},
-      {"backend", json::Object{{"name", backend_.name}, {"parameters", described(backend_values)}}},
+                               {"parameters", json::to_json(pattern_values.all())}}},
+      {"backend", json::Object{{"name", backend_.name}, {"parameters", json::to_json(backend_values.all())}}},
       {"place", place_},
       {"cadence", job_.sync == "barrier" ? "phases behind a barrier" : "streaming"},
   };
   for (auto& [key, value] : group_.attributes()) {
-    if (key == "sync") {
-      auto sync = value;
-      sync.set("policy", job_.sync);
-      attributes.emplace_back(key, std::move(sync));
-    } else {
-      attributes.emplace_back(key, value);
-    }
+    if (key == "sync") value.set("policy", job_.sync);
+    attributes.emplace_back(key, std::move(value));
   }
   for (const auto& member : begun) attributes.push_back(member);
   for (const auto& [key, value] : job_.metadata.object()) {

@@ -49,29 +49,24 @@ bool JobQueue::stop_asked() {
   return requests_.take_stop() || requests_.ended() || interrupts_ > 0 || events_.broken();
 }
 
-bool JobQueue::do_next(session::RankGroup& group) {
+bool JobQueue::do_next(session::RankGroup& group) try {
   if (requests_.empty()) return false;
-  do_request(requests_.take(), group);
-  return true;
-}
-
-void JobQueue::do_request(const std::string& line, session::RankGroup& group) {
-  try {
-    const auto request = json::parse(line);
-    // Slurm copies our input to every node; this line is for the nodes without rank 0.
-    if (request.find("do") == nullptr && request.find("conductor") != nullptr) return;
-    const auto& word = request.at("do").string();
-    if (word == "end") {
-      end_ = true;
-    } else if (word == "run") {
-      run_job(request.at("job"), group);
-    } else if (word != "stop") {  // nothing is in work: nothing to stop
-      throw UsageError("unknown request '" + word.substr(0, 40) + "'; known are run, stop, end");
-    }
-  } catch (const UsageError& error) {
-    events_.error(error.what(), true);
-    note_status(2);
+  const auto request = json::parse(requests_.take());
+  // Slurm copies our input to every node; this line is for the nodes without rank 0.
+  if (request.find("do") == nullptr && request.find("conductor") != nullptr) return true;
+  const auto& word = request.at("do").string();
+  if (word == "end") {
+    end_ = true;
+  } else if (word == "run") {
+    run_job(request.at("job"), group);
+  } else if (word != "stop") {  // nothing is in work: nothing to stop
+    throw UsageError("unknown request '" + word.substr(0, 40) + "'; known are run, stop, end");
   }
+  return true;
+} catch (const UsageError& error) {
+  events_.error(error.what(), true);
+  note_status(2);
+  return true;
 }
 
 void JobQueue::run_job(const json::Value& value, session::RankGroup& group) {

@@ -6,8 +6,7 @@
 #include <string>
 
 #include "base/fd.hpp"
-#include "conduct/events.hpp"
-#include "conduct/requests.hpp"
+#include "conduct/session_lines.hpp"
 #include "session/rank_group.hpp"
 
 namespace crosscut::conduct {
@@ -44,7 +43,6 @@ class JobQueue {
   int exit_status() const { return exit_status_; }
 
  private:
-  void do_request(const std::string& line, session::RankGroup& group);
   void run_job(const json::Value& job, session::RankGroup& group);
 
   Events events_;

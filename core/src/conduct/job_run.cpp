@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include "base/error.hpp"
 #include "conduct/block_plan.hpp"
@@ -26,10 +25,6 @@ constexpr double shortest_sample = 100e-6;
 constexpr double shortest_sample_beside_computing = 50e-3;
 constexpr std::int64_t most_iterations = 1'000'000;
 constexpr std::int64_t most_wrong_reported = 100;
-
-double seconds_since(Deadline start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Ranks per core on the most crowded node, at least 1.
 double ranks_on_a_core(const session::RankGroup& group) {
@@ -133,8 +128,7 @@ session::BlockOutcome JobRun::run_block(std::int32_t size_index, const store::Bl
   auto outcome = group_.run(request);
   outcome.data.block = block;
   if (request.summarise && outcome.data.phases.empty()) keep_summaries_only(size_index, outcome.data);
-  const auto cells = (block.phase_end - block.phase_first) * (block.repetition_end - block.repetition_first);
-  phase_seconds_ = seconds_since(before) / static_cast<double>(cells);
+  phase_seconds_ = seconds_since(before) / static_cast<double>(block.cells());
   report_wrong(outcome);
   return outcome;
 }
@@ -309,7 +303,7 @@ void JobRun::report_wrong(const session::BlockOutcome& outcome) {
   wrong_total_ += outcome.wrong_count - static_cast<std::int64_t>(outcome.wrong.size());
 }
 
-std::string JobRun::run() {
+void JobRun::run() {
   started_ = std::chrono::steady_clock::now();
   const auto begun = group_.begin(job_);
   open_store(begun);
@@ -330,7 +324,6 @@ std::string JobRun::run() {
     store_->finish(state, ended);
     events_.say(json::Object{
         {"event", "finished"}, {"out", job_.out}, {"state", state}, {"elapsed", seconds_since(started_)}});
-    return state;
   } catch (const std::exception& error) {
     try {
       store_->finish("failed", {{"failed_ranks", session::to_json(group_.lost())}, {"error", error.what()}});

@@ -5,14 +5,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
-#include "conduct/events.hpp"
 #include "conduct/job.hpp"
+#include "conduct/session_lines.hpp"
 #include "program/registry.hpp"
 #include "session/rank_group.hpp"
 #include "store/store.hpp"
@@ -28,8 +27,8 @@ class JobRun {
   // Checks the job against the pattern and the ranks before anything starts; throws UsageError.
   JobRun(Job job, session::RankGroup& group, Events& events, std::function<bool()> stop_asked,
          std::string place);
-  // Returns the run's state, "complete" or "stopped". Throws RunError after closing the run as "failed".
-  std::string run();
+  // Throws RunError after closing the run as "failed".
+  void run();
   // True if no wrong byte was found; meaningful with `verify`.
   bool all_bytes_right() const { return wrong_total_ == 0; }
 

@@ -7,8 +7,7 @@
 #include <iostream>
 
 #include "base/error.hpp"
-#include "base/json.hpp"
-#include "launch/node.hpp"
+#include "conduct/session_lines.hpp"
 #include "program/registry.hpp"
 
 namespace crosscut::launch {
@@ -62,9 +61,9 @@ session::SessionConfig read_configuration() {
 int refuse(const std::exception& error, bool is_usage, bool tell_event) {
   std::cerr << "crosscut-core node: " << error.what() << std::endl;
   if (tell_event) {
-    const json::Value event =
-        json::Object{{"event", "error"}, {"message", error.what()}, {"kind", is_usage ? "usage" : "run"}};
-    std::cout << json::write(event) << "\n{\"event\": \"ended\"}" << std::endl;
+    conduct::Events events(STDOUT_FILENO);
+    events.error(error.what(), is_usage);
+    events.ended();
   }
   if (is_usage) return 2;
   return tell_event ? 1 : node_broke;
@@ -79,7 +78,7 @@ int launch(const session::SessionConfig& config, const LaunchStreams& streams, c
     throw UsageError(
         "`network` and `ranks_per_host` are for simulated sessions (backend sim), not for backend " +
         config.backend);
-  return Node(config, streams, body).run();
+  return run_node(config, streams, body);
 }
 
 int node_main_with(int argc, char** argv, const RankBody& body) {

@@ -19,6 +19,9 @@ struct LaunchStreams {
 // must have a single thread. Throws UsageError and RunError only before anything is started.
 int launch(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body);
 
+// Does so for a session that has ranks: defined in node.cpp.
+int run_node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body);
+
 // Runs `crosscut-core node` with `body` for each rank; reads the configuration from standard input. argv[0]
 // is the command's name.
 int node_main_with(int argc, char** argv, const RankBody& body);

@@ -1,6 +1,4 @@
-#include "launch/node.hpp"
-
-#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -11,9 +9,16 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "base/error.hpp"
-#include "base/fd.hpp"
+#include "base/line_buffer.hpp"
+#include "conduct/session_lines.hpp"
+#include "launch/launch.hpp"
+#include "launch/spawn_tree.hpp"
 #include "measure/machine.hpp"
 #include "measure/pinning.hpp"
 #include "session/resolve_interface.hpp"
@@ -45,258 +50,352 @@ std::string interface_of(const session::SessionConfig& config) {
                                     towards);
 }
 
-}  // namespace
-
-Node::Node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body)
-    : config_(config), streams_(streams), body_(body), is_root_(config.has_conductor()) {
-  interface_ = interface_of(config_);
-  const std::vector<int> allowed = measure::allowed_cores();
-  cores_ = measure::plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
-  oversubscribed_ = config_.oversubscribed.value_or(static_cast<std::size_t>(config_.count) > allowed.size());
-  raise_descriptor_limit();
-  sigset_t handled;
-  ::sigemptyset(&handled);
-  for (const int number : handled_signals) ::sigaddset(&handled, number);
-  ::signal(SIGPIPE, SIG_IGN);
-  if (::sigprocmask(SIG_BLOCK, &handled, &outer_signals_) != 0) throw_errno("blocking signals");
-  signals_.reset(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_) throw_errno("making a descriptor of signals");
-}
-
-Node::~Node() {
-  kill_ranks();  // only after an exception are any left
-  for (const auto& [pid, child] : ranks_) ::waitpid(pid, nullptr, 0);
-  ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
-}
-
-session::RankSetup Node::setup_of(Rank rank) const {
-  session::RankSetup setup;
-  setup.rank = rank;
-  setup.ranks = config_.ranks;
-  setup.local_ranks = config_.count;
-  setup.host = config_.host;
-  setup.secret = session::bytes_of_secret(config_.secret);
-  setup.conductor = config_.conductor;
-  setup.interface = interface_;
-  setup.backend = config_.backend;
-  setup.place = config_.place;
-  setup.timeout_seconds = config_.timeout_seconds;
-  setup.oversubscribed = oversubscribed_;
-  return setup;
-}
-
-void Node::start_rank(const session::RankSetup& setup) {
-  std::vector<int> closed{signals_.get()};
-  for (const Fd* fd : {&address_, &reports_})
-    if (*fd) closed.push_back(fd->get());
-  if (setup.rank != 0)
-    for (const int fd : {streams_.requests_fd, streams_.events_fd})
-      if (fd > STDERR_FILENO) closed.push_back(fd);
-  LastWords words;
-  RankProcess process{
-      .setup = setup, .core = {}, .closed = closed, .signals = outer_signals_, .last_words = words};
-  if (!cores_.empty()) process.core = cores_[static_cast<std::size_t>(setup.rank - config_.first_rank)];
-  const pid_t pid = fork_rank(process, body_);
-  ranks_.emplace(pid, Child{setup.rank, std::move(words)});
-}
-
-void Node::start_rank_0() {
-  Pipe address = make_pipe(), reports = make_pipe();
-  make_non_blocking(address.read);
-  make_non_blocking(reports.write);
-  address_ = std::move(address.read);
-  reports_ = std::move(reports.write);
-  session::RankSetup setup = setup_of(0);
-  setup.requests_fd = streams_.requests_fd;
-  setup.events_fd = streams_.events_fd;
-  setup.address_fd = address.write.get();
-  setup.reports_fd = reports.read.get();
-  start_rank(setup);
-  address_deadline_ = after_seconds(config_.timeout_seconds);
-}
-
-void Node::read_address() {
-  if (!address_) return;
-  const std::vector<std::string> lines = address_lines_.read(address_.get());
-  if (!lines.empty()) {
-    config_.conductor = lines.front();
-    address_.reset();
-    address_deadline_.reset();
-    start_others();
-  } else if (address_lines_.ended()) {
-    address_.reset();  // rank 0 has ended; SIGCHLD reports its end
+// The parent process of a node's ranks: one loop over their ends, signals, and the nodes behind this one.
+class Node {
+ public:
+  Node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body)
+      : config_(config), streams_(streams), body_(body), is_root_(config.has_conductor()) {
+    interface_ = interface_of(config_);
+    const std::vector<int> allowed = measure::allowed_cores();
+    cores_ = measure::plan_cores(config_.pin, config_.pin_cores, allowed, config_.count);
+    oversubscribed_ =
+        config_.oversubscribed.value_or(static_cast<std::size_t>(config_.count) > allowed.size());
+    raise_descriptor_limit();
+    sigset_t handled;
+    ::sigemptyset(&handled);
+    for (const int number : handled_signals) ::sigaddset(&handled, number);
+    ::signal(SIGPIPE, SIG_IGN);
+    if (::sigprocmask(SIG_BLOCK, &handled, &outer_signals_) != 0) throw_errno("blocking signals");
+    signals_.reset(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!signals_) throw_errno("making a descriptor of signals");
   }
-}
 
-void Node::start_others() {
-  // Sent first: all ranks may have joined, and the session may be ready, before a later report came through
-  // ssh.
-  take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
-  for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
-    start_rank(setup_of(rank));
-  if (!config_.tree) return;
-  tree_ = std::make_unique<SpawnTree>(config_, [this](const NodeReport& report) { take_report(report); });
-  tree_->start();
-}
-
-std::vector<pollfd> Node::polled() const {
-  std::vector<pollfd> all{{signals_.get(), POLLIN, 0}};
-  if (address_) all.push_back({address_.get(), POLLIN, 0});
-  if (!is_root_ && streams_.lifeline_fd >= 0) all.push_back({streams_.lifeline_fd, POLLIN, 0});
-  if (tree_) tree_->add_to(all);
-  return all;
-}
-
-std::optional<Deadline> Node::next_deadline() const {
-  std::optional<Deadline> next = tree_ ? tree_->next_deadline() : std::nullopt;
-  for (const std::optional<Deadline>& deadline :
-       {address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_, halt_deadline_})
-    if (deadline && (!next || *deadline < *next)) next = deadline;
-  return next;
-}
-
-int Node::run() {
-  if (is_root_)
-    start_rank_0();
-  else
-    start_others();
-  while (!ranks_.empty() || (tree_ && !tree_->empty())) {
-    std::vector<pollfd> all = polled();
-    const std::optional<Deadline> deadline = next_deadline();
-    // Add a millisecond: a deadline that rounds down to now must have passed when poll returns.
-    const int patience = deadline ? milliseconds_left(*deadline) + 1 : -1;
-    if (::poll(all.data(), all.size(), patience) < 0 && errno != EINTR) throw_errno("waiting for ranks");
-    read_address();
-    read_lifeline();
-    if (tree_) tree_->serve();
-    read_signals();
-    check_deadlines();
+  ~Node() {
+    kill_ranks();  // only after an exception are any left
+    for (const auto& [pid, child] : ranks_) ::waitpid(pid, nullptr, 0);
+    ::sigprocmask(SIG_SETMASK, &outer_signals_, nullptr);
   }
-  return status_ != 0 ? status_ : failed_ ? 1 : 0;
-}
 
-void Node::read_signals() {
-  signalfd_siginfo info{};
-  bool child_ended = false;
-  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    if (info.ssi_signo == SIGCHLD)
-      child_ended = true;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  int run() {
+    if (is_root_)
+      start_rank_0();
     else
-      take_signal(static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL);
+      start_others();
+    while (!ranks_.empty() || (tree_ && !tree_->empty())) {
+      std::vector<pollfd> all = polled();
+      const std::optional<Deadline> deadline = next_deadline();
+      // Add a millisecond: a deadline that rounds down to now must have passed when poll returns.
+      const int patience = deadline ? milliseconds_left(*deadline) + 1 : -1;
+      if (::poll(all.data(), all.size(), patience) < 0 && errno != EINTR) throw_errno("waiting for ranks");
+      read_address();
+      read_lifeline();
+      if (tree_) tree_->serve();
+      read_signals();
+      check_deadlines();
+    }
+    return status_ != 0 ? status_ : failed_ ? 1 : 0;
   }
-  if (child_ended) reap();
-}
 
-void Node::take_signal(int number, bool from_terminal) {
-  ++signals_taken_;
-  if (!is_root_) {
-    // Rank 0 ends the session; if it does not receive the signal, the ranks here must still end.
-    end_ranks_within(signals_taken_ == 1 ? config_.timeout_seconds : 0);
-    return;
+ private:
+  struct Child {
+    Rank rank;
+    LastWords last_words;
+  };
+
+  session::RankSetup setup_of(Rank rank) const {
+    session::RankSetup setup;
+    setup.rank = rank;
+    setup.ranks = config_.ranks;
+    setup.local_ranks = config_.count;
+    setup.host = config_.host;
+    setup.secret = session::bytes_of_secret(config_.secret);
+    setup.conductor = config_.conductor;
+    setup.interface = interface_;
+    setup.backend = config_.backend;
+    setup.place = config_.place;
+    setup.timeout_seconds = config_.timeout_seconds;
+    setup.oversubscribed = oversubscribed_;
+    return setup;
   }
-  const auto rank_0 = std::ranges::find(ranks_, 0, [](const auto& one) { return one.second.rank; });
-  if (signals_taken_ > 2 || rank_0 == ranks_.end()) return end_ranks_within(0);
-  // A terminal signals its whole foreground group, which includes rank 0 if that reads the terminal.
-  if (!from_terminal || ::isatty(streams_.requests_fd) == 0)
-    ::kill(rank_0->first, number == SIGHUP ? SIGTERM : number);
-}
 
-void Node::reap() {
-  int wait_status = 0;
-  for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
-    const auto found = ranks_.find(pid);
-    if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
-      if (found != ranks_.end()) rank_halted(found->second.rank, WIFSTOPPED(wait_status));
-    } else if (found != ranks_.end()) {
-      const Child child = std::move(found->second);
-      ranks_.erase(found);
-      rank_ended(child.rank, wait_status, child.last_words.heard());
-    } else if (tree_) {
-      tree_->reaped(pid, wait_status);
+  void start_rank(const session::RankSetup& setup) {
+    std::vector<int> closed{signals_.get()};
+    for (const Fd* fd : {&address_, &reports_})
+      if (*fd) closed.push_back(fd->get());
+    if (setup.rank != 0)
+      for (const int fd : {streams_.requests_fd, streams_.events_fd})
+        if (fd > STDERR_FILENO) closed.push_back(fd);
+    LastWords words;
+    RankProcess process{
+        .setup = setup, .core = {}, .closed = closed, .signals = outer_signals_, .last_words = words};
+    if (!cores_.empty()) process.core = cores_[static_cast<std::size_t>(setup.rank - config_.first_rank)];
+    const pid_t pid = fork_rank(process, body_);
+    ranks_.emplace(pid, Child{setup.rank, std::move(words)});
+  }
+
+  void start_rank_0() {
+    Pipe address = make_pipe(), reports = make_pipe();
+    make_non_blocking(address.read);
+    make_non_blocking(reports.write);
+    address_ = std::move(address.read);
+    reports_ = std::move(reports.write);
+    session::RankSetup setup = setup_of(0);
+    setup.requests_fd = streams_.requests_fd;
+    setup.events_fd = streams_.events_fd;
+    setup.address_fd = address.write.get();
+    setup.reports_fd = reports.read.get();
+    start_rank(setup);
+    address_deadline_ = after_seconds(config_.timeout_seconds);
+  }
+
+  void read_address() {
+    if (!address_) return;
+    const std::vector<std::string> lines = address_lines_.read(address_.get());
+    if (!lines.empty()) {
+      config_.conductor = lines.front();
+      address_.reset();
+      address_deadline_.reset();
+      start_others();
+    } else if (address_lines_.ended()) {
+      address_.reset();  // rank 0 has ended; SIGCHLD reports its end
     }
   }
-}
 
-// Rank 0 detects silent ranks; only its own silence must be detected here.
-void Node::rank_halted(Rank rank, bool is_halted) {
-  if (rank != 0) return;
-  halt_deadline_.reset();
-  if (is_halted) halt_deadline_ = after_seconds(2 * config_.timeout_seconds);
-}
+  void start_others() {
+    // Sent first: all ranks may have joined, and the session may be ready, before a later report came through
+    // ssh.
+    take_report({NodeReport::Kind::up, config_.host, config_.first_rank, config_.count, {}});
+    for (Rank rank = std::max(config_.first_rank, 1); rank < config_.first_rank + config_.count; ++rank)
+      start_rank(setup_of(rank));
+    if (!config_.tree) return;
+    tree_ = std::make_unique<SpawnTree>(config_, [this](const NodeReport& report) { take_report(report); });
+    tree_->start();
+  }
 
-void Node::rank_ended(Rank rank, int wait_status, const std::string& last_words) {
-  if (rank != 0) {
-    if (ended_well(wait_status) || is_ending_) return;
-    const std::string why = describe_end(wait_status) + (last_words.empty() ? "" : ": " + last_words);
-    return take_report({NodeReport::Kind::failed_rank, config_.host, rank, 1, why});
+  std::vector<pollfd> polled() const {
+    std::vector<pollfd> all{{signals_.get(), POLLIN, 0}};
+    if (address_) all.push_back({address_.get(), POLLIN, 0});
+    if (!is_root_ && streams_.lifeline_fd >= 0) all.push_back({streams_.lifeline_fd, POLLIN, 0});
+    if (tree_) tree_->add_to(all);
+    return all;
   }
-  address_deadline_.reset();
-  start_deadline_.reset();
-  status_ = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1;
-  if (!unreachable_.empty()) {
-    tell_unreachable();
-    status_ = 1;
-  } else if (WIFSIGNALED(wait_status) && !is_ending_) {
-    say("rank 0 " + describe_end(wait_status) + "; it conducted the session");
-  }
-  if (WIFSIGNALED(wait_status)) kill_ranks();  // nobody is left to tell them to end
-  end_ranks_within(rank_end_seconds);
-  end_tree();
-}
 
-// The life-line carries nothing that this node needs (a parallel launcher sends every node the requests).
-void Node::read_lifeline() {
-  if (is_root_ || streams_.lifeline_fd < 0) return;
-  pollfd waiting{streams_.lifeline_fd, POLLIN, 0};
-  if (::poll(&waiting, 1, 0) <= 0) return;
-  std::array<char, 4096> ignored;
-  const ssize_t got = ::read(streams_.lifeline_fd, ignored.data(), ignored.size());
-  if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN))) return;
-  streams_.lifeline_fd = -1;
-  end_ranks_within(rank_end_seconds);
-  end_tree();
-}
+  std::optional<Deadline> next_deadline() const {
+    std::optional<Deadline> next = tree_ ? tree_->next_deadline() : std::nullopt;
+    for (const std::optional<Deadline>& deadline :
+         {address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_, halt_deadline_})
+      if (deadline && (!next || *deadline < *next)) next = deadline;
+    return next;
+  }
 
-void Node::check_deadlines() {
-  const auto passed = [](std::optional<Deadline>& deadline) {
-    if (!deadline || milliseconds_left(*deadline) > 0) return false;
-    deadline.reset();
-    return true;
-  };
-  if (passed(address_deadline_)) {
-    say("rank 0 did not open its port within the time-out");
-    failed_ = true;
-    kill_ranks();
+  void read_signals() {
+    signalfd_siginfo info{};
+    bool child_ended = false;
+    while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      if (info.ssi_signo == SIGCHLD)
+        child_ended = true;
+      else
+        take_signal(static_cast<int>(info.ssi_signo), info.ssi_code == SI_KERNEL);
+    }
+    if (child_ended) reap();
   }
-  if (passed(halt_deadline_)) {
-    say("rank 0 on node " + measure::host_name() + " was stopped by a signal and has not gone on for " +
-        std::to_string(std::lround(2 * config_.timeout_seconds)) + " s; it conducted the session");
-    failed_ = true;
-    kill_ranks();
+
+  void take_signal(int number, bool from_terminal) {
+    ++signals_taken_;
+    if (!is_root_) {
+      // Rank 0 ends the session; if it does not receive the signal, the ranks here must still end.
+      end_ranks_within(signals_taken_ == 1 ? config_.timeout_seconds : 0);
+      return;
+    }
+    const auto rank_0 = std::ranges::find(ranks_, 0, [](const auto& one) { return one.second.rank; });
+    if (signals_taken_ > 2 || rank_0 == ranks_.end()) return end_ranks_within(0);
+    // A terminal signals its whole foreground group, which includes rank 0 if that reads the terminal.
+    if (!from_terminal || ::isatty(streams_.requests_fd) == 0)
+      ::kill(rank_0->first, number == SIGHUP ? SIGTERM : number);
   }
-  if (passed(start_deadline_)) kill_ranks();  // rank 0's end then reports why
-  if (passed(ranks_deadline_)) {
-    kill_ranks();
+
+  void reap() {
+    int wait_status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &wait_status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;) {
+      const auto found = ranks_.find(pid);
+      if (WIFSTOPPED(wait_status) || WIFCONTINUED(wait_status)) {
+        if (found != ranks_.end()) rank_halted(found->second.rank, WIFSTOPPED(wait_status));
+      } else if (found != ranks_.end()) {
+        const Child child = std::move(found->second);
+        ranks_.erase(found);
+        rank_ended(child.rank, wait_status, child.last_words.heard());
+      } else if (tree_) {
+        tree_->reaped(pid, wait_status);
+      }
+    }
+  }
+
+  // Rank 0 detects silent ranks; only its own silence must be detected here.
+  void rank_halted(Rank rank, bool is_halted) {
+    if (rank != 0) return;
+    halt_deadline_.reset();
+    if (is_halted) halt_deadline_ = after_seconds(2 * config_.timeout_seconds);
+  }
+
+  void rank_ended(Rank rank, int wait_status, const std::string& last_words) {
+    if (rank != 0) {
+      if (ended_well(wait_status) || is_ending_) return;
+      const std::string why = describe_end(wait_status) + (last_words.empty() ? "" : ": " + last_words);
+      return take_report({NodeReport::Kind::failed_rank, config_.host, rank, 1, why});
+    }
+    address_deadline_.reset();
+    start_deadline_.reset();
+    status_ = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 1;
+    if (!unreachable_.empty()) {
+      tell_unreachable();
+      status_ = 1;
+    } else if (WIFSIGNALED(wait_status) && !is_ending_) {
+      say("rank 0 " + describe_end(wait_status) + "; it conducted the session");
+    }
+    if (WIFSIGNALED(wait_status)) kill_ranks();  // nobody is left to tell them to end
+    end_ranks_within(rank_end_seconds);
     end_tree();
   }
-  if (passed(tree_deadline_) && tree_) tree_->kill();
-}
 
-void Node::end_ranks_within(double seconds) {
-  const Deadline deadline = after_seconds(seconds);
-  if (!ranks_deadline_ || deadline < *ranks_deadline_) ranks_deadline_ = deadline;
-  is_ending_ = true;
-}
+  // The life-line carries nothing that this node needs (a parallel launcher sends every node the requests).
+  void read_lifeline() {
+    if (is_root_ || streams_.lifeline_fd < 0) return;
+    pollfd waiting{streams_.lifeline_fd, POLLIN, 0};
+    if (::poll(&waiting, 1, 0) <= 0) return;
+    std::array<char, 4096> ignored;
+    const ssize_t got = ::read(streams_.lifeline_fd, ignored.data(), ignored.size());
+    if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN))) return;
+    streams_.lifeline_fd = -1;
+    end_ranks_within(rank_end_seconds);
+    end_tree();
+  }
 
-void Node::end_tree() {
-  if (!tree_ || tree_deadline_) return;
-  tree_->close();
-  tree_deadline_ = after_seconds(tree_end_seconds);
-}
+  void check_deadlines() {
+    const auto passed = [](std::optional<Deadline>& deadline) {
+      if (!deadline || milliseconds_left(*deadline) > 0) return false;
+      deadline.reset();
+      return true;
+    };
+    const auto give_up = [&](const std::string& why) {
+      say(why);
+      failed_ = true;
+      kill_ranks();
+    };
+    if (passed(address_deadline_)) give_up("rank 0 did not open its port within the time-out");
+    if (passed(halt_deadline_))
+      give_up("rank 0 on node " + measure::host_name() + " was stopped by a signal and has not gone on for " +
+              std::to_string(std::lround(2 * config_.timeout_seconds)) + " s; it conducted the session");
+    if (passed(start_deadline_)) kill_ranks();  // rank 0's end then reports why
+    if (passed(ranks_deadline_)) {
+      kill_ranks();
+      end_tree();
+    }
+    if (passed(tree_deadline_) && tree_) tree_->kill();
+  }
 
-void Node::kill_ranks() {
-  is_ending_ = true;
-  for (const auto& [pid, child] : ranks_) ::kill(pid, SIGKILL);
+  // Reports on nodes and ranks are passed up the tree; at the root, rank 0 and the user are told.
+  void say(const std::string& text) const { write_once(STDERR_FILENO, "crosscut-core: " + text + "\n"); }
+
+  void take_report(const NodeReport& report) {
+    if (is_root_) return take_report_at_root(report);
+    if (report.kind != NodeReport::Kind::up) failed_ = true;
+    if (config_.reports)
+      write_once(streams_.events_fd, to_line(report));
+    else if (report.kind != NodeReport::Kind::up)
+      say(describe(report));
+  }
+
+  void take_report_at_root(const NodeReport& report) {
+    using enum NodeReport::Kind;
+    if (report.kind == up) {
+      ranks_up_ += report.count;
+    } else if (report.kind == unreachable) {
+      unreachable_.push_back(report);
+      ranks_unreachable_ += report.count;
+      // The session cannot begin. Wait for the rest of the tree, so that all such hosts are named at once.
+      if (!start_deadline_) start_deadline_ = after_seconds(config_.timeout_seconds);
+    } else {
+      failed_ = true;
+      // A rank that exits has reported the reason itself; after a signal or the loss of a node nobody else
+      // does.
+      if (report.kind == lost || report.reason.starts_with("was killed")) say(describe(report));
+      tell_rank_0(report);
+    }
+    check_start_up();
+  }
+
+  void tell_rank_0(const NodeReport& report) {
+    for (Rank rank = report.first_rank; reports_ && rank < report.first_rank + report.count; ++rank)
+      write_once(reports_.get(),
+                 to_line({NodeReport::Kind::failed_rank, report.node, rank, 1, report.reason}));
+  }
+
+  void check_start_up() {
+    if (unreachable_.empty() || ranks_up_ + ranks_unreachable_ < config_.ranks) return;
+    start_deadline_.reset();
+    kill_ranks();  // rank 0's end then reports why (tell_unreachable)
+  }
+
+  // Called after rank 0 has ended: its stream is free, and it cannot have started a job.
+  void tell_unreachable() {
+    std::string text = std::to_string(unreachable_.size()) + " of the hosts could not be started:";
+    if (unreachable_.size() == 1) text = "a host could not be started:";
+    for (const NodeReport& report : unreachable_) {
+      text += (&report == unreachable_.data() ? " " : "; ") + report.node + ": " + report.reason;
+      say(describe(report));
+    }
+    conduct::Events events(streams_.events_fd);
+    events.error(text, false);
+    events.ended();
+  }
+
+  void end_ranks_within(double seconds) {
+    const Deadline deadline = after_seconds(seconds);
+    if (!ranks_deadline_ || deadline < *ranks_deadline_) ranks_deadline_ = deadline;
+    is_ending_ = true;
+  }
+
+  void end_tree() {
+    if (!tree_ || tree_deadline_) return;
+    tree_->close();
+    tree_deadline_ = after_seconds(tree_end_seconds);
+  }
+
+  void kill_ranks() {
+    is_ending_ = true;
+    for (const auto& [pid, child] : ranks_) ::kill(pid, SIGKILL);
+  }
+
+  session::SessionConfig config_;
+  LaunchStreams streams_;
+  const RankBody& body_;
+  bool is_root_;
+  std::string interface_;
+  std::vector<int> cores_;  // of each local rank; empty: not pinned
+  bool oversubscribed_ = false;
+  sigset_t outer_signals_{};
+  Fd signals_;
+  Fd address_, reports_;  // pipes of rank 0: its address is read, reports to it are written
+  LineBuffer address_lines_;
+  std::map<pid_t, Child> ranks_;
+  std::unique_ptr<SpawnTree> tree_;
+  std::optional<Deadline> address_deadline_, start_deadline_, ranks_deadline_, tree_deadline_, halt_deadline_;
+  Rank ranks_up_ = 0;                    // root: ranks on nodes that are up
+  std::vector<NodeReport> unreachable_;  // root: found while starting
+  Rank ranks_unreachable_ = 0;
+  int signals_taken_ = 0;
+  bool is_ending_ = false;  // true: ranks are expected to end
+  bool failed_ = false;     // true: a rank other than 0, or a node, failed
+  int status_ = 0;          // rank 0's, once it has ended
+};
+
+}  // namespace
+
+int run_node(const session::SessionConfig& config, const LaunchStreams& streams, const RankBody& body) {
+  return Node(config, streams, body).run();
 }
 
 }  // namespace crosscut::launch

@@ -2,15 +2,17 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
-#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "base/utf8.hpp"
 #include "measure/pinning.hpp"
-#include "session/socket.hpp"
 
 namespace crosscut::launch {
 namespace {
@@ -48,6 +50,34 @@ int run_child(const RankProcess& process, const RankBody& body) {
 }
 
 }  // namespace
+
+LastWords::LastWords() {
+  void* at = ::mmap(nullptr, bytes_max, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) throw_errno("taking a page of memory for a rank's last words");
+  page_.reset(static_cast<char*>(at), [](char* page) { ::munmap(page, bytes_max); });
+}
+
+void LastWords::say(std::string_view text) const {
+  const auto said = text.substr(0, bytes_max);
+  std::fill(std::ranges::copy(said, page_.get()).out, page_.get() + bytes_max, '\0');
+}
+
+// The rank may have failed in any way: unprintable bytes are left out.
+std::string LastWords::heard() const {
+  const std::string_view page(page_.get(), bytes_max);
+  std::string_view rest = page.substr(0, page.find('\0'));
+  std::string text;
+  while (!rest.empty()) {
+    const std::size_t length = utf8_length(rest);
+    const bool is_blank = length == 1 && static_cast<unsigned char>(rest.front()) < ' ';
+    if (is_blank)
+      text += ' ';
+    else
+      text += rest.substr(0, length);
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return text;
+}
 
 void die_with(pid_t parent) {
   // The parent may have ended between fork and prctl; then no signal would ever come.

@@ -1,16 +1,13 @@
 #include "launch/spawn_tree.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
-#include "base/error.hpp"
 #include "base/fd.hpp"
 #include "launch/rank_process.hpp"
 
@@ -155,14 +152,13 @@ void SpawnTree::receive(Branch& branch) {
   if (branch.output_lines.ended()) branch.output.reset();
 }
 
-bool SpawnTree::reaped(pid_t pid, int wait_status) {
+void SpawnTree::reaped(pid_t pid, int wait_status) {
   const auto found = std::ranges::find(branches_, pid, &Branch::pid);
-  if (found == branches_.end()) return false;
+  if (found == branches_.end()) return;
   receive(*found);  // its last words
   Branch branch = std::move(*found);
   branches_.erase(found);
   if (!closed_) judge(branch, wait_status);
-  return true;
 }
 
 // Judges the end of a branch. A node that was up ends by itself with status 0 or 1 and has then reported

@@ -17,7 +17,6 @@
 #include "base/line_buffer.hpp"
 #include "launch/node_report.hpp"
 #include "session/session_config.hpp"
-#include "session/socket.hpp"
 
 namespace crosscut::launch {
 
@@ -37,7 +36,7 @@ class SpawnTree {
   void start();
   void add_to(std::vector<pollfd>& polled) const;
   void serve();                             // after poll: moves available bytes, ends overdue branches
-  bool reaped(pid_t pid, int wait_status);  // false: not a child of this tree
+  void reaped(pid_t pid, int wait_status);  // does nothing unless it is a child of this tree
   void close();                             // closes the life-lines: the nodes behind end
   void kill();                              // at once, without waiting for them
   bool empty() const { return branches_.empty(); }

@@ -102,10 +102,7 @@ class Pattern {
   virtual std::vector<std::int64_t> default_sizes() const { return {1'000'000}; }
   // Returns why the pattern cannot run on so many ranks ("pairs names rank 9, but there are 8 ranks"); empty
   // if it can.
-  virtual std::string refuse(Rank ranks) const {
-    (void)ranks;
-    return {};
-  }
+  virtual std::string refuse(Rank /*ranks*/) const { return {}; }
 };
 
 }  // namespace crosscut::program

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "program/parameters.hpp"
 #include "program/program.hpp"

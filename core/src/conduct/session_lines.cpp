@@ -1,4 +1,4 @@
-#include "conduct/requests.hpp"
+#include "conduct/session_lines.hpp"
 
 #include <poll.h>
 #include <unistd.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string_view>
 
 #include "base/error.hpp"
 
@@ -60,6 +61,22 @@ bool Requests::take_stop() {
   if (stop == lines_.end()) return false;
   lines_.erase(stop);
   return true;
+}
+
+void Events::say(const json::Value& event) {
+  const auto line = json::write(event) + "\n";
+  std::string_view left = line;
+  while (!left.empty() && !broken_) {
+    const auto written = ::write(fd_, left.data(), left.size());
+    if (written >= 0) {
+      left.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      pollfd waiting{fd_, POLLOUT, 0};
+      ::poll(&waiting, 1, 1000);
+    } else if (errno != EINTR) {
+      broken_ = true;
+    }
+  }
 }
 
 }  // namespace crosscut::conduct
