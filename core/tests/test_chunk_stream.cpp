@@ -138,9 +138,9 @@ TEST(all_chunks_arrive_and_what_is_right_already_is_not_sent) {
     const auto own = std::span(bytes).subspan(static_cast<std::size_t>(chunk * chunk_bytes),
                                               static_cast<std::size_t>(target.map.size(chunk)));
     target.image.write_at(own, chunk * chunk_bytes);
-    target.map.suggest(chunk, xxh64(own));
+    target.map.note(chunk, xxh64(own));
   }
-  target.map.suggest(3, 42);  // something else lies there
+  target.map.note(3, 42);  // something else lies there
   Pair pair;
   CHECK_EQ(received(source, target, pair.a, pair.b), "");
   CHECK(content(target.image) == bytes);

@@ -22,10 +22,4 @@ inline std::int64_t processor_nanoseconds(Processor of) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-struct ClockQuality {
-  double resolution_seconds = 0;  // smallest step seen between two readings
-  double cost_seconds = 0;        // cost of one reading
-};
-ClockQuality measure_clock();
-
 }  // namespace crosscut

@@ -2,6 +2,7 @@
 // share it.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -15,34 +16,66 @@ using Chunk = std::int64_t;
 
 class ChunkMap {
  public:
-  enum class Owner : std::uint8_t {
-    source,
-    target
-  };  // a source has all chunks; checksums follow as they are read
-  ChunkMap(std::int64_t bytes, std::int64_t chunk_bytes, Owner owner);
+  // A source has all chunks; checksums follow as they are read.
+  enum class Owner : std::uint8_t { source, target };
+  ChunkMap(std::int64_t bytes, std::int64_t chunk_bytes, Owner owner)
+      : bytes_(bytes),
+        chunk_bytes_(chunk_bytes),
+        entries_(static_cast<std::size_t>((bytes + chunk_bytes - 1) / chunk_bytes)) {
+    for (Entry& entry : entries_) entry.is_held = owner == Owner::source;
+  }
 
   Chunk chunks() const { return static_cast<Chunk>(entries_.size()); }
   std::int64_t offset(Chunk chunk) const { return chunk * chunk_bytes_; }
-  std::int64_t size(Chunk chunk) const;  // the last may be smaller
+  // The last may be smaller.
+  std::int64_t size(Chunk chunk) const { return std::min(chunk_bytes_, bytes_ - offset(chunk)); }
 
-  // Records the checksum of a target's present content. Only the rank before this one knows if it is right.
-  void suggest(Chunk chunk, std::uint64_t checksum);
   // Records that a chunk is right: it was received, or its old content is kept.
   enum class Origin : std::uint8_t { received, kept };
-  void hold(Chunk chunk, std::uint64_t checksum, Origin origin);
-  // Records the checksum of a chunk of the source, once it has been read.
-  void note(Chunk chunk, std::uint64_t checksum);
+  void hold(Chunk chunk, std::uint64_t checksum, Origin origin) {
+    {
+      const std::lock_guard lock(mutex_);
+      entries_[static_cast<std::size_t>(chunk)] = {checksum, true, true};
+      (origin == Origin::received ? counts_.received_bytes : counts_.kept_bytes) += size(chunk);
+    }
+    changed_.notify_all();
+  }
+  // Records the checksum of a chunk's present content, once it has been read. Only the rank before a target
+  // knows if it is right.
+  void note(Chunk chunk, std::uint64_t checksum) {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = entries_[static_cast<std::size_t>(chunk)];
+    entry.checksum = checksum;
+    entry.is_read = true;
+  }
 
   // Waits until this rank has the chunk; returns false if asked to stop.
-  bool await(Chunk chunk, const std::stop_token& stop);
-  std::optional<std::uint64_t> checksum(Chunk chunk) const;  // of the present content, right or not
+  bool await(Chunk chunk, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait(lock, stop, [&] { return entries_[static_cast<std::size_t>(chunk)].is_held; });
+  }
+  // Returns the checksum of the present content, right or not.
+  std::optional<std::uint64_t> checksum(Chunk chunk) const {
+    const std::lock_guard lock(mutex_);
+    const Entry& entry = entries_[static_cast<std::size_t>(chunk)];
+    return entry.is_read ? std::optional(entry.checksum) : std::nullopt;
+  }
   // Returns the missing chunks with chunk % rails == rail, in order.
-  std::vector<Chunk> missing(std::int32_t rail, std::int32_t rails) const;
+  std::vector<Chunk> missing(std::int32_t rail, std::int32_t rails) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Chunk> found;
+    for (Chunk chunk = rail; chunk < chunks(); chunk += rails)
+      if (!entries_[static_cast<std::size_t>(chunk)].is_held) found.push_back(chunk);
+    return found;
+  }
 
   struct Counts {
     std::int64_t received_bytes = 0, kept_bytes = 0;
   };
-  Counts counts() const;
+  Counts counts() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
 
  private:
   struct Entry {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
-#include "base/memory.hpp"
 #include "base/xxh64.hpp"
 #include "session/socket.hpp"
 #include "session/wire.hpp"
@@ -26,21 +24,19 @@ struct Needed {
 enum class Kind : std::uint64_t { bytes = 1, right_already };
 using Head = std::array<std::uint64_t, 4>;  // chunk, kind, bytes that follow, checksum
 
-Needed needed(const ChunkStore& store, const RailConnection& connection) {
+// Asks the rank before for the chunks that are missing, and returns them.
+std::vector<Chunk> ask_for_missing(const ChunkStore& store, const RailConnection& connection) {
   Needed list{.chunks = store.map.missing(connection.rail, connection.rails), .is_read = {}, .checksums = {}};
   for (const Chunk chunk : list.chunks) {
     const auto checksum = store.map.checksum(chunk);
     list.is_read.push_back(checksum ? 1 : 0);
     list.checksums.push_back(checksum.value_or(0));
   }
-  return list;
-}
-
-void send_needed(const Needed& list, const RailConnection& connection) {
   session::Writer writer;
   writer.add(list.chunks).add(list.is_read).add(list.checksums);
   session::send_frame(connection.fd, session::FrameType::ready, writer.bytes(),
                       after_seconds(connection.patience_seconds));
+  return list.chunks;
 }
 
 Needed receive_needed(const ChunkStore& store, const RailConnection& connection) {
@@ -73,11 +69,6 @@ void receive_bytes(const RailConnection& connection, std::span<std::byte> bytes)
                          after_seconds(connection.patience_seconds));
 }
 
-void send_head(const RailConnection& connection, const Head& head) {
-  session::send_all(connection.fd, std::as_bytes(std::span(head)),
-                    after_seconds(connection.patience_seconds));
-}
-
 // Sends a chunk or the word that it is right. `theirs`: checksum of the receiver's present content; null:
 // none.
 void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
@@ -96,12 +87,13 @@ void send_chunk(const ChunkStore& store, const RailConnection& connection, Chunk
     is_right = theirs != nullptr && mine == *theirs;
   }
   const auto kind = static_cast<std::uint64_t>(is_right ? Kind::right_already : Kind::bytes);
-  send_head(connection, {static_cast<std::uint64_t>(chunk), kind, is_right ? 0 : bytes.size(), mine});
+  const Head head{static_cast<std::uint64_t>(chunk), kind, is_right ? 0 : bytes.size(), mine};
+  send_bytes(connection, std::as_bytes(std::span(head)));
   if (!is_right) send_bytes(connection, bytes);
 }
 
-// Returns false if the chunk arrived damaged.
-bool receive_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
+// A chunk that arrives damaged stays missing.
+void receive_chunk(const ChunkStore& store, const RailConnection& connection, Chunk chunk,
                    std::span<std::byte> buffer) {
   Head head;
   session::receive_all(connection.fd, std::as_writable_bytes(std::span(head)), after_seconds(for_ever));
@@ -113,24 +105,22 @@ bool receive_chunk(const ChunkStore& store, const RailConnection& connection, Ch
     throw RunError("the rank before sent another chunk than was asked for");
   if (is_right) {
     if (store.map.checksum(chunk) != head[3]) throw RunError("the rank before takes a wrong chunk for right");
-    store.map.hold(chunk, head[3], ChunkMap::Origin::kept);
-    return true;
+    return store.map.hold(chunk, head[3], ChunkMap::Origin::kept);
   }
   const auto bytes = buffer.first(static_cast<std::size_t>(size));
   receive_bytes(connection, bytes);
-  if (xxh64(bytes) != head[3]) return false;
+  if (xxh64(bytes) != head[3]) return;
   const std::int64_t offset = store.map.offset(chunk);
   store.image.write_at(bytes, offset);
   store.image.begin_writing_back(offset, static_cast<std::int64_t>(size));
   store.map.hold(chunk, head[3], ChunkMap::Origin::received);
-  return true;
-}
-
-Memory chunk_memory(const ChunkStore& store) {
-  return Memory(store.map.chunks() == 0 ? 0 : static_cast<std::size_t>(store.map.size(0)));
 }
 
 }  // namespace
+
+Memory chunk_memory(const ChunkMap& map) {
+  return Memory(map.chunks() == 0 ? 0 : static_cast<std::size_t>(map.size(0)));
+}
 
 std::uint64_t read_chunk(const ChunkStore& store, Chunk chunk, std::span<std::byte> buffer) {
   const auto bytes = buffer.first(static_cast<std::size_t>(store.map.size(chunk)));
@@ -139,7 +129,7 @@ std::uint64_t read_chunk(const ChunkStore& store, Chunk chunk, std::span<std::by
 }
 
 void send_chunks(const ChunkStore& store, const RailConnection& connection, const std::stop_token& stop) {
-  const Memory memory = chunk_memory(store);
+  const Memory memory = chunk_memory(store.map);
   while (true) {
     const Needed list = receive_needed(store, connection);
     if (list.chunks.empty()) return;
@@ -153,16 +143,15 @@ void send_chunks(const ChunkStore& store, const RailConnection& connection, cons
 }
 
 void receive_chunks(const ChunkStore& store, const RailConnection& connection) {
-  const Memory memory = chunk_memory(store);
+  const Memory memory = chunk_memory(store.map);
   for (int round = 0;; ++round) {
-    const Needed list = needed(store, connection);
-    send_needed(list, connection);
-    if (list.chunks.empty()) return;
+    const std::vector<Chunk> missing = ask_for_missing(store, connection);
+    if (missing.empty()) return;
     if (round == most_rounds)
-      throw session::ConnectionLost("bytes from " + std::to_string(store.map.offset(list.chunks.front())) +
+      throw session::ConnectionLost("bytes from " + std::to_string(store.map.offset(missing.front())) +
                                     " on arrived damaged " + std::to_string(most_rounds) + " times on rail " +
                                     std::to_string(connection.rail));
-    for (const Chunk chunk : list.chunks) {
+    for (const Chunk chunk : missing) {
       receive_chunk(store, connection, chunk, memory.span());
       store.moved();
     }

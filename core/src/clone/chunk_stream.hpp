@@ -6,10 +6,10 @@
 // So beginning, resuming, and continuing with another predecessor are the same.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <stop_token>
 
+#include "base/memory.hpp"
 #include "clone/chunk_map.hpp"
 #include "clone/image.hpp"
 
@@ -32,6 +32,8 @@ struct RailConnection {
 void send_chunks(const ChunkStore& store, const RailConnection& connection, const std::stop_token& stop);
 void receive_chunks(const ChunkStore& store, const RailConnection& connection);
 
+// Returns memory for the largest chunk.
+Memory chunk_memory(const ChunkMap& map);
 // Reads one chunk into `buffer` and returns the checksum of its present content.
 std::uint64_t read_chunk(const ChunkStore& store, Chunk chunk, std::span<std::byte> buffer);
 

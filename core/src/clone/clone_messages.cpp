@@ -13,20 +13,8 @@ constexpr std::int64_t most_ranks = 1 << 20;
 // Largest image; two such sizes can be added without overflow.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 62;
 
-// A NUL would silently cut a path short on its way into the operating system.
-std::string text(const json::Value& value) {
-  if (value.string().find('\0') != std::string::npos) throw UsageError("text with a NUL character");
-  return value.string();
-}
-
-std::vector<Rank> ranks(const json::Value& value) {
-  std::vector<Rank> list;
-  for (const json::Value& rank : value.array())
-    list.push_back(static_cast<Rank>(json::integer_within(rank, 0, most_ranks)));
-  return list;
-}
-
 using json::member;
+const auto text = json::plain_text;
 const auto bytes = json::within(0, most_bytes), permissions = json::within(0, 0777);
 
 const json::Members<CloneJob> job_members{
@@ -40,7 +28,7 @@ const json::Members<CloneJob> job_members{
 };
 const json::Members<Chain> chain_members{
     member("epoch", &Chain::epoch, json::within(0, 1 << 30)),
-    member("living", &Chain::living, ranks),
+    member("living", &Chain::living, json::list_within<Rank>(0, most_ranks)),
 };
 const json::Members<Prepared> prepared_members{
     member("bytes", &Prepared::bytes, bytes), member("permissions", &Prepared::permissions, permissions),

@@ -2,7 +2,6 @@
 // all external input.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

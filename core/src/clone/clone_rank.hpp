@@ -4,10 +4,15 @@
 #pragma once
 
 #include "session/rank.hpp"
+#include "session/socket.hpp"
 
 namespace crosscut::clone {
 
 // Returns the exit status, or throws what this rank could not do.
 int run_clone_rank(const session::RankSetup& setup);
+
+// Works in the chain (clone_worker.cpp) until the session ends. Throws ConnectionLost if the conductor is
+// gone.
+void work_on_copy(const session::RankSetup& setup, const session::Address& conductor);
 
 }  // namespace crosscut::clone

@@ -1,6 +1,9 @@
 // The conductor's knowledge of every rank that takes part in a copy, and its report on them at the end.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +33,9 @@ struct CloneMember {
   bool is_settled() const { return state != State::unfinished && state != State::complete; }
 };
 
+// In the order of CloneMember::State.
+inline constexpr std::array state_names{"unfinished", "unfinished", "verified", "differs", "lost"};
+
 class CloneRoster {
  public:
   explicit CloneRoster(std::size_t ranks) : members_(ranks) {}
@@ -37,16 +43,64 @@ class CloneRoster {
   CloneMember& of(Rank rank) { return members_[static_cast<std::size_t>(rank)]; }
   const CloneMember& of(Rank rank) const { return members_[static_cast<std::size_t>(rank)]; }
   Rank ranks() const { return static_cast<Rank>(members_.size()); }
-  std::vector<Rank> living() const;
-  bool all_settled() const;  // targets only
-  bool all_verified() const;
+  std::string name(Rank rank) const { return "rank " + std::to_string(rank) + " on " + of(rank).node; }
+  std::vector<Rank> living() const {
+    std::vector<Rank> list;
+    for (Rank rank = 0; rank < ranks(); ++rank)
+      if (!of(rank).is_gone) list.push_back(rank);
+    return list;
+  }
+  // Targets only.
+  bool all_settled() const {
+    return std::all_of(members_.begin() + 1, members_.end(),
+                       [](const auto& one) { return one.is_settled(); });
+  }
+  bool all_verified() const {
+    return std::all_of(members_.begin() + 1, members_.end(),
+                       [](const auto& one) { return one.state == CloneMember::State::verified; });
+  }
   // Describes two ranks that would write to the same file or device, or one that would overwrite the source;
   // empty: none.
-  std::string collision() const;
+  std::string collision() const {
+    std::map<std::pair<std::int32_t, std::string>, Rank> written;
+    for (Rank rank = 1; rank < ranks(); ++rank) {
+      const CloneMember& member = of(rank);
+      if (member.machine == of(0).machine && member.prepared.place == of(0).prepared.identity)
+        return name(rank) + " would write over the source, " + member.prepared.path;
+      const auto [at, is_new] = written.emplace(std::pair(member.machine, member.prepared.path), rank);
+      if (!is_new)
+        return name(rank) + " and " + name(at->second) + " would both write " + member.prepared.path +
+               "; put {rank} or {host} into the target's name";
+    }
+    return {};
+  }
 
   // Returns the living target with the fewest bytes.
-  Rank slowest() const;
-  json::Array outcome() const;
+  Rank slowest() const {
+    Rank slowest = -1;
+    const auto done = [](const CloneMember& one) { return one.held_bytes() + one.standing.checked_bytes; };
+    for (const Rank rank : living())
+      if (rank > 0 && !of(rank).is_settled() && (slowest < 0 || done(of(rank)) < done(of(slowest))))
+        slowest = rank;
+    return slowest;
+  }
+  json::Array outcome() const {
+    json::Array nodes;
+    for (Rank rank = 1; rank < ranks(); ++rank) {
+      const CloneMember& member = of(rank);
+      nodes.emplace_back(json::Object{{"rank", rank},
+                                      {"node", member.node},
+                                      {"target", member.prepared.path},
+                                      {"state", state_names[static_cast<std::size_t>(member.state)]},
+                                      {"held_bytes", member.held_bytes()},
+                                      {"received_bytes", member.standing.received_bytes},
+                                      {"kept_bytes", member.standing.kept_bytes},
+                                      {"seconds", member.seconds},
+                                      {"sha256", member.standing.sha256},
+                                      {"reason", member.reason}});
+    }
+    return nodes;
+  }
 
  private:
   std::vector<CloneMember> members_;

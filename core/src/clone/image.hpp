@@ -54,4 +54,9 @@ std::string identity_of(const struct stat& status);
 // Throws RunError.
 std::int64_t device_bytes(int fd, const std::string& path);
 
+// Explains to people why a block device must not be written: "mounted on /data", "its
+// partition sdb1 is swap", "dm-0 is built on it"; empty: no use is known. The decision itself is the
+// kernel's: O_EXCL fails on a device that is mounted, swapped to or held by another one.
+std::string device_use(dev_t device);
+
 }  // namespace crosscut::clone

@@ -9,13 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "base/error.hpp"
 #include "base/file.hpp"
-#include "clone/device_use.hpp"
 
 namespace crosscut::clone {
 namespace {
@@ -76,21 +74,21 @@ std::string expand_path(const std::string& pattern, std::int32_t rank, const std
   return path;
 }
 
-Target::Target(const TargetOrder& order)
-    : path_(order.path), permissions_(order.permissions), overwrite_(order.overwrite) {
+Target::Target(const CloneJob& job, std::string path)
+    : path_(std::move(path)), permissions_(static_cast<mode_t>(job.permissions)), overwrite_(job.overwrite) {
   const std::optional<struct stat> status = look(path_);
   if (status) place_identity_ = identity_of(*status);
   if (status && S_ISDIR(status->st_mode)) refuse(path_, "a directory; name the file in it");
   if (status && S_ISBLK(status->st_mode)) {
-    open_device(order);
+    open_device(job);
   } else if (status && !S_ISREG(status->st_mode)) {
     refuse(path_, "neither a regular file nor a block device");
   } else {
-    open_file(order, status.has_value());
+    open_file(job, status.has_value());
   }
 }
 
-void Target::open_device(const TargetOrder& order) {
+void Target::open_device(const CloneJob& job) {
   is_in_place_ = true;
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) refuse(path_, std::strerror(errno));
@@ -106,42 +104,41 @@ void Target::open_device(const TargetOrder& order) {
   if (::ioctl(fd.get(), BLKROGET, &is_read_only) == 0 && is_read_only != 0)
     refuse(path_, "the device is read-only");
   const std::int64_t room = device_bytes(fd.get(), path_);
-  if (room < order.bytes)
+  if (room < job.bytes)
     refuse(path_,
-           "the device has " + std::to_string(room) + " bytes, the source " + std::to_string(order.bytes));
-  if (!order.overwrite)
-    refuse(path_, "a block device, and all on it would be lost; --yes says that it may be");
-  image_.emplace(std::move(fd), path_, order.bytes);
-  if (order.resume) resumable_bytes_ = order.bytes;
+           "the device has " + std::to_string(room) + " bytes, the source " + std::to_string(job.bytes));
+  if (!job.overwrite) refuse(path_, "a block device, and all on it would be lost; --yes says that it may be");
+  image_.emplace(std::move(fd), path_, job.bytes);
+  if (job.resume) resumable_bytes_ = job.bytes;
 }
 
-void Target::open_file(const TargetOrder& order, bool exists) {
+void Target::open_file(const CloneJob& job, bool exists) {
   const std::string name = path_ + std::string(unfinished_suffix);
-  if (exists && order.resume && open_whole(order, name)) return;
-  if (exists && !order.overwrite) refuse(path_, "the file exists; --yes says that it may be replaced");
+  if (exists && job.resume && open_whole(job, name)) return;
+  if (exists && !job.overwrite) refuse(path_, "the file exists; --yes says that it may be replaced");
   struct stat status {};
   is_new_ = ::lstat(name.c_str(), &status) != 0;
   Fd fd(::open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!fd) refuse(path_, "cannot write " + name + ": " + std::strerror(errno));
-  take_unfinished(order, name, std::move(fd));
+  take_unfinished(job, name, std::move(fd));
 }
 
 // Returns false if the copy is not in its place yet, or another file is.
-bool Target::open_whole(const TargetOrder& order, const std::string& unfinished) {
+bool Target::open_whole(const CloneJob& job, const std::string& unfinished) {
   struct stat status {};
   if (::lstat(unfinished.c_str(), &status) == 0) return false;
   Fd fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != order.bytes)
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size != job.bytes)
     return false;
   is_in_place_ = true;
-  image_.emplace(std::move(fd), path_, order.bytes);
+  image_.emplace(std::move(fd), path_, job.bytes);
   image_->forbid_writing("target " + path_ +
                          " exists and is no copy of the source; --yes without --resume replaces it");
-  resumable_bytes_ = order.bytes;
+  resumable_bytes_ = job.bytes;
   return true;
 }
 
-void Target::take_unfinished(const TargetOrder& order, const std::string& name, Fd fd) {
+void Target::take_unfinished(const CloneJob& job, const std::string& name, Fd fd) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) throw_errno("looking at " + name);
   // The file's owner could write to it unnoticed, and a second hard link shows it elsewhere.
@@ -155,25 +152,25 @@ void Target::take_unfinished(const TargetOrder& order, const std::string& name, 
   struct stat named {};
   if (::stat(name.c_str(), &named) != 0 || named.st_ino != status.st_ino || named.st_dev != status.st_dev)
     refuse(path_, "another copy has just ended there; look at it, and try again");
-  image_.emplace(std::move(fd), name, order.bytes);
+  image_.emplace(std::move(fd), name, job.bytes);
   try {
-    check_space(order, status);
+    check_space(job, status);
   } catch (...) {
     if (is_new_) ::unlink(name.c_str());
     throw;
   }
-  if (order.resume) resumable_bytes_ = std::min<std::int64_t>(status.st_size, order.bytes);
+  if (job.resume) resumable_bytes_ = std::min<std::int64_t>(status.st_size, job.bytes);
 }
 
-void Target::check_space(const TargetOrder& order, const struct stat& status) const {
+void Target::check_space(const CloneJob& job, const struct stat& status) const {
   struct statvfs space {};
   if (::fstatvfs(image_->fd(), &space) != 0) return;  // writing will report it
   const auto unit = static_cast<std::int64_t>(space.f_frsize);
   const std::int64_t free_bytes =
       static_cast<std::int64_t>(space.f_bavail) * unit + std::int64_t{status.st_blocks} * 512;
-  if (free_bytes < order.bytes)
+  if (free_bytes < job.bytes)
     refuse(path_, "there are " + std::to_string(free_bytes) + " bytes free, and " +
-                      std::to_string(order.bytes) + " are needed");
+                      std::to_string(job.bytes) + " are needed");
 }
 
 // A file that was opened and never written to leaves no trace.

@@ -8,26 +8,19 @@
 #include <optional>
 #include <string>
 
+#include "clone/clone_messages.hpp"
 #include "clone/image.hpp"
 
 namespace crosscut::clone {
-
-struct TargetOrder {
-  std::string path;
-  std::int64_t bytes = 0;
-  mode_t permissions = 0644;
-  bool overwrite = false;  // allow replacing an existing file or a device
-  bool resume = false;     // existing content may be kept where it is right
-};
 
 // Fills in `{rank}` and `{host}`. Throws UsageError for other braces.
 std::string expand_path(const std::string& pattern, std::int32_t rank, const std::string& host);
 
 class Target {
  public:
-  // Opens the target without changing anything that exists. Throws UsageError that says what is in the way
-  // and what to do.
-  explicit Target(const TargetOrder& order);
+  // Opens the target of a job, at `path`, without changing anything that exists. Throws UsageError that says
+  // what is in the way and what to do.
+  Target(const CloneJob& job, std::string path);
   ~Target();
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
@@ -47,11 +40,11 @@ class Target {
   const std::string& place_identity() const { return place_identity_; }
 
  private:
-  void open_file(const TargetOrder& order, bool exists);
-  bool open_whole(const TargetOrder& order, const std::string& unfinished);
-  void take_unfinished(const TargetOrder& order, const std::string& name, Fd fd);
-  void open_device(const TargetOrder& order);
-  void check_space(const TargetOrder& order, const struct stat& status) const;
+  void open_file(const CloneJob& job, bool exists);
+  bool open_whole(const CloneJob& job, const std::string& unfinished);
+  void take_unfinished(const CloneJob& job, const std::string& name, Fd fd);
+  void open_device(const CloneJob& job);
+  void check_space(const CloneJob& job, const struct stat& status) const;
 
   std::string path_, place_identity_;
   std::optional<Image> image_;

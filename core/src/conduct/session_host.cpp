@@ -14,6 +14,7 @@ namespace {
 // A cause that keeps one rank from joining keeps others too, at about the same time.
 constexpr double other_losses_seconds = 0.5;
 constexpr std::size_t most_named = 4;
+constexpr int cause_tries = 20;
 
 std::string could_not_join(const std::vector<launch::NodeReport>& losses) {
   if (losses.size() == 1) return launch::describe(losses.front());
@@ -45,7 +46,7 @@ void SessionHost::run() {
   }
   server_.broadcast(session::FrameType::end, {});
   if (jobs_.interrupted()) jobs_.note_status(130);
-  events().say(json::Object{{"event", "ended"}});
+  events().ended();
 }
 
 void SessionHost::announce() {
@@ -118,14 +119,18 @@ void SessionHost::receive_reports() {
   }
 }
 
-std::string SessionHost::cause(Rank rank) {
-  if (rank == 0) {
-    const std::lock_guard lock(mutex_);
-    if (!rank_zero_reason_.empty()) return rank_zero_reason_;
+std::string SessionHost::cause(Rank rank, bool wait) {
+  for (int tries = wait ? cause_tries : 1; tries > 0; --tries) {
+    if (rank == 0) {
+      const std::lock_guard lock(mutex_);
+      if (!rank_zero_reason_.empty()) return rank_zero_reason_;
+    }
+    receive_reports();
+    const auto known = std::ranges::find(losses_, rank, &launch::NodeReport::first_rank);
+    if (known != losses_.end()) return known->reason;
+    if (wait) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  receive_reports();
-  const auto known = std::ranges::find(losses_, rank, &launch::NodeReport::first_rank);
-  return known == losses_.end() ? "" : known->reason;
+  return {};
 }
 
 void SessionHost::rank_zero_failed(const std::string& reason) {

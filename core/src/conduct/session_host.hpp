@@ -24,7 +24,6 @@ class SessionHost {
   SessionHost& operator=(const SessionHost&) = delete;
   session::Address address() const { return server_.address(); }
   Events& events() { return jobs_.events(); }
-  session::ControlServer& server() { return server_; }
 
   // Announces the conductor's address, conducts the session, and sends the ranks home. Never throws.
   void run();
@@ -40,7 +39,8 @@ class SessionHost {
   void receive_input(int fd);
 
   // Returns why a rank ended, from its own message or the launcher's report; empty if neither has arrived.
-  std::string cause(Rank rank);
+  // With `wait`, gives them a moment: they may be later than the end of a connection.
+  std::string cause(Rank rank, bool wait);
   // True if the launcher reports the ends of ranks.
   bool has_reports() const { return setup_.reports_fd >= 0; }
   // Called by rank 0's other thread with the reason why it cannot continue.

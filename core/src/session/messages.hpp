@@ -117,6 +117,11 @@ std::vector<std::byte> pack(const Message& message) {
   return {writer.bytes().begin(), writer.bytes().end()};
 }
 
+// Returns the JSON that a frame carries as text.
+inline json::Value unpack_json(const Frame& frame) {
+  return json::parse(Reader(frame.payload).get<std::string>());
+}
+
 // RunError when the payload does not hold exactly one message.
 template <class Message>
 Message unpack(std::span<const std::byte> payload) {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <thread>
 
 #include "base/clock.hpp"
-#include "conduct/conductor.hpp"
 #include "conduct/job.hpp"
 #include "measure/machine.hpp"
 #include "program/registry.hpp"
@@ -17,24 +17,36 @@
 #include "session/control_thread.hpp"
 #include "session/join.hpp"
 #include "session/messages.hpp"
+#include "session/remote_ranks.hpp"
 
 namespace crosscut::session {
 namespace {
 
 constexpr int trial_barriers = 30;
 
-// The conductor pings every half time-out, but between blocks it may be handling a loss or waiting for its
-// disk.
-double silence_seconds(double timeout_seconds) { return 2 * timeout_seconds + 5; }
+// Measures the clock: the smallest step between two readings, and the cost of one.
+json::Object clock_facts() {
+  constexpr int readings = 10'000;
+  std::int64_t step = std::numeric_limits<std::int64_t>::max();
+  const auto first = monotonic_nanoseconds();
+  auto last = first;
+  for (int i = 0; i < readings; ++i) {
+    const auto now = monotonic_nanoseconds();
+    if (now > last) step = std::min(step, now - last);
+    last = now;
+  }
+  return {{"name", "CLOCK_MONOTONIC"},
+          {"resolution_seconds", static_cast<double>(step) * 1e-9},
+          {"cost_seconds", static_cast<double>(last - first) * 1e-9 / readings}};
+}
 
 // The measuring thread of one rank: receives the conductor's orders and carries them out.
 class RankLoop {
  public:
-  RankLoop(const RankSetup& setup, Fd control, std::vector<Acceptor> acceptors,
-           std::vector<Address> interfaces)
+  RankLoop(const RankSetup& setup, Membership member)
       : setup_(setup),
-        interfaces_(std::move(interfaces)),
-        control_thread_(std::move(control), std::move(acceptors), silence_seconds(setup.timeout_seconds)),
+        interfaces_(std::move(member.interfaces)),
+        control_thread_(std::move(member.control), std::move(member.acceptors), setup.silence_seconds()),
         context_{.rank = setup.rank,
                  .ranks = setup.ranks,
                  .secret = setup_.secret,
@@ -125,12 +137,7 @@ class RankLoop {
       barrier_.wait();
       ready.exits.push_back(monotonic_nanoseconds());
     }
-    if (setup_.rank == 0) {
-      const auto clock = measure_clock();
-      ready.facts = json::write(json::Object{{"name", "CLOCK_MONOTONIC"},
-                                             {"resolution_seconds", clock.resolution_seconds},
-                                             {"cost_seconds", clock.cost_seconds}});
-    }
+    if (setup_.rank == 0) ready.facts = json::write(clock_facts());
     control_thread_.send(FrameType::ready, pack(ready));
   }
 
@@ -243,26 +250,19 @@ class RankLoop {
 };
 
 void measure(const RankSetup& setup, const Address& conductor) {
-  Membership member = join(setup, conductor);
-  RankLoop(setup, std::move(member.control), std::move(member.acceptors), std::move(member.interfaces))
-      .serve();
+  RankLoop(setup, join(setup, conductor)).serve();
 }
 
-// Other ranks wait for the address; an empty one tells them that there will be none.
-std::unique_ptr<conduct::Conductor> make_conductor(const RankSetup& setup) {
-  std::unique_ptr<conduct::Conductor> conductor;
+int conduct_and_measure(const RankSetup& setup) {
+  std::unique_ptr<conduct::SessionHost> conductor;
   try {
-    conductor = std::make_unique<conduct::Conductor>(setup, interfaces_of(setup).front());
+    conductor = make_conductor(setup, interfaces_of(setup).front());
   } catch (const std::exception&) {
+    // Other ranks wait for the address; an empty one tells them that there will be none.
     if (setup.announce) setup.announce("");
     throw;
   }
   if (setup.announce) setup.announce(conductor->address().text());
-  return conductor;
-}
-
-int conduct_and_measure(const RankSetup& setup) {
-  const auto conductor = make_conductor(setup);
   return conduct::conduct_beside(*conductor, [&](const Address& address) { measure(setup, address); });
 }
 

@@ -21,6 +21,9 @@ struct RankSetup {
   std::string backend = "tcp";
   std::string place = "local";
   double timeout_seconds = 30;  // a silent rank is reported within about twice this
+  // The conductor pings every half time-out, but between blocks it may be handling a loss or waiting for its
+  // disk.
+  double silence_seconds() const { return 2 * timeout_seconds + 5; }
   bool oversubscribed = false;  // more ranks than cores on this node: waits block
   // Rank 0 only. Reads requests from `requests_fd` and writes events to `events_fd` (session protocol).
   // Writes the conductor's address to `address_fd` as one line, unless it is -1.

@@ -1,12 +1,11 @@
 #include "session/remote_ranks.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <limits>
-#include <thread>
 
 #include "measure/machine.hpp"
+#include "session/messages.hpp"
+#include "session/rank_group.hpp"
 
 namespace crosscut::session {
 namespace {
@@ -30,323 +29,350 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
+// The living ranks behind control connections, and rank 0's second task, which gives them blocks and writes
+// the run: agrees on epochs, gathers results, and recovers when a rank is lost. It has its own thread, which
+// sleeps while a timed section runs.
+class RemoteRanks final : public conduct::SessionHost, public RankGroup {
+ public:
+  using SessionHost::SessionHost;
+
+  Rank ranks() const override { return server_.ranks(); }
+  std::vector<std::int32_t> nodes() const override { return node_; }
+  const std::vector<LostRank>& lost() const override { return lost_; }
+  bool real_time() const override { return real_time_; }
+
+  json::Object attributes() const override {
+    return {
+        {"nodes", json::Array(node_facts_.begin(), node_facts_.end())}, {"sync", sync_}, {"clock", clock_}};
+  }
+
+  json::Object begin(const conduct::Job& job) override {
+    pattern_ = conduct::make_pattern(job);
+    const auto& backend = program::find_backend(job.backend);
+    tolerant_ = job.tolerate_failures && backend.tolerates_failure;
+    real_time_ = backend.live;
+    if (lost_.size() > lost_handled_) recover();
+    server_.broadcast(FrameType::job, pack(json::write(conduct::to_json(job))));
+    json::Object before;
+    try {
+      for (const auto& said : collect_facts()) {
+        if (const auto* counters = said.find("counters"))
+          before.emplace_back(said.at("node").string(), *counters);
+        if (const auto* wait = said.find("wait"); wait != nullptr && sync_.size() == 4)
+          sync_.emplace_back("wait", *wait);
+      }
+    } catch (const Failure&) {
+      give_up();
+    }
+    json::Object attributes{{"counters_before", std::move(before)}, {"tcp", measure::tcp_settings()}};
+    if (sync_.size() > 4) attributes.emplace_back("wait", sync_.back().second);
+    return attributes;
+  }
+
+  BlockOutcome run(const BlockRequest& request) override {
+    while (true) {
+      const RunOrder order{epoch_, request, ranks_of(lost_)};
+      server_.broadcast(FrameType::run, pack(order));
+      try {
+        const auto frames = collect(FrameType::result);
+        BlockOutcome outcome;
+        auto& data = outcome.data;
+        data.block = request.block;
+        const auto slots = static_cast<std::size_t>(pattern_->extent(ranks(), request.bytes).slots);
+        const auto cells = static_cast<std::size_t>(request.block.cells() * ranks());
+        constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
+        data.rank_seconds.assign(cells, nothing);
+        data.status.assign(cells, store::Status::failed);
+        data.message_seconds.assign(cells * slots, nothing);
+        outcome.effort.resize(static_cast<std::size_t>(ranks()));
+        for (Rank rank = 0; rank < ranks(); ++rank) {
+          if (!server_.living(rank)) continue;
+          const auto samples = unpack<measure::RankSamples>(frames[static_cast<std::size_t>(rank)].payload);
+          if (!samples.compute_fraction.empty()) data.compute_fraction.resize(cells, nothing);
+          if (!samples.message_lost_bytes.empty())
+            data.message_lost_bytes.resize(data.message_seconds.size());
+          merge(rank, samples, outcome);
+        }
+        return outcome;
+      } catch (const Failure&) {
+        if (!tolerant_ || !server_.living(0)) give_up();
+        recover();
+      }
+    }
+  }
+
+  json::Object end() override {
+    server_.broadcast(FrameType::end_job, {});
+    json::Object after;
+    json::Array losses;
+    json::Value facts;
+    try {
+      for (const auto& said : collect_facts()) {
+        if (const auto* counters = said.find("counters"))
+          after.emplace_back(said.at("node").string(), *counters);
+        if (const auto* backend = said.find("backend"); backend != nullptr && facts.is_null())
+          facts = *backend;
+        if (const auto* its = said.find("losses")) losses.push_back(*its);
+      }
+    } catch (const Failure&) {
+      events().warn("a rank was lost after the last block; the counters after the run are incomplete");
+    }
+    json::Object attributes{{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
+    if (!losses.empty()) attributes.emplace_back("retransmissions", std::move(losses));
+    return attributes;
+  }
+
+  // For failures with all ranks alive: has them get ready for the next job.
+  void reset() override {
+    pattern_.reset();
+    if (server_.all_living().size() == static_cast<std::size_t>(ranks())) recover();
+  }
+
+ private:
+  struct Failure {};  // a rank was lost while something was awaited
+
+  void conduct() override {
+    assemble();
+    watch_inputs();
+    while (!jobs_.over())
+      if (!jobs_.do_next(*this)) hear(3600, false);  // also notices ranks lost between jobs
+  }
+
+  void assemble() {
+    auto gathered = gather();
+    node_facts_ = std::move(gathered.facts);
+    node_ = gathered.welcome.node;
+    gathered.welcome.epoch = epoch_;
+    server_.broadcast(FrameType::welcome, pack(gathered.welcome));
+    try {
+      estimate_skew(collect(FrameType::ready));
+    } catch (const Failure&) {
+      give_up();
+    }
+    json::Array nodes;
+    for (std::size_t i = 0; i < node_facts_.size(); ++i) {
+      json::Array on_it;
+      for (std::size_t rank = 0; rank < node_.size(); ++rank) {
+        if (node_[rank] == static_cast<std::int32_t>(i)) on_it.emplace_back(static_cast<std::int64_t>(rank));
+      }
+      nodes.emplace_back(json::Object{{"name", node_facts_[i].at("name")}, {"ranks", std::move(on_it)}});
+    }
+    events().say(json::Object{{"event", "ready"}, {"ranks", ranks()}, {"nodes", std::move(nodes)}});
+  }
+
+  // Estimates the skew: the spread of the times at which ranks leave trial barriers, on the root's clock.
+  void estimate_skew(const std::vector<Frame>& ready) {
+    std::vector<double> first, last;
+    double uncertainty = 0;
+    for (const auto& frame : ready) {
+      if (frame.payload.empty()) continue;
+      const auto said = unpack<Ready>(frame.payload);
+      uncertainty = std::max(uncertainty, said.offset.uncertainty_seconds);
+      first.resize(said.exits.size(), std::numeric_limits<double>::infinity());
+      last.resize(said.exits.size(), -std::numeric_limits<double>::infinity());
+      for (std::size_t i = 0; i < said.exits.size(); ++i) {
+        const auto at = static_cast<double>(said.exits[i]) * 1e-9 - said.offset.seconds;
+        first[i] = std::min(first[i], at);
+        last[i] = std::max(last[i], at);
+      }
+      if (clock_.empty() && !said.facts.empty()) clock_ = json::parse(said.facts).object();
+    }
+    std::vector<double> skews;
+    for (std::size_t i = 0; i < first.size(); ++i) skews.push_back(last[i] - first[i]);
+    const auto largest = skews.empty() ? 0.0 : *std::max_element(skews.begin(), skews.end());
+    sync_ = {{"skew_median_seconds", median(skews)},
+             {"skew_largest_seconds", largest},
+             {"skew_uncertainty_seconds", uncertainty},
+             {"trial_barriers", static_cast<std::int64_t>(skews.size())}};
+  }
+
+  void note_loss(Rank rank, const std::string& reason) {
+    const auto known =
+        std::any_of(lost_.begin(), lost_.end(), [&](const auto& one) { return one.rank == rank; });
+    if (known) return;
+    // MPI's launcher makes no reports and kills this rank, too: report the loss at once.
+    const std::string known_cause = cause(rank, has_reports());
+    lost_.push_back({rank, node_name(rank), known_cause.empty() ? reason : known_cause});
+    server_.drop(rank);
+    events().say(json::Object{{"event", "failed-rank"},
+                              {"rank", rank},
+                              {"node", lost_.back().node},
+                              {"reason", lost_.back().reason}});
+  }
+
+  [[noreturn]] void give_up() {
+    const auto& first = lost_.front();
+    throw RunError("rank " + std::to_string(first.rank) + " on node " + first.node +
+                   " was lost: " + first.reason);
+  }
+
+  // Handles a rank's report that it lost its connection to another. Usually the other is dead, and its
+  // control connection fails in a moment.
+  void handle_complaint(Rank from, const Complaint& complaint) {
+    if (complaint.peer >= 0 && complaint.peer < ranks() && !server_.living(complaint.peer)) return;
+    const auto deadline = after_seconds(2);
+    while (milliseconds_left(deadline) > 0) {
+      if (hear(0.1, false).what == What::lost) return;
+      if (!lost_.empty() && lost_.size() > lost_handled_) return;
+    }
+    const bool names_peer = complaint.peer >= 0 && complaint.peer < ranks();
+    std::string reason = "rank " + std::to_string(from) + " on node " + node_name(from);
+    if (names_peer)
+      reason += " lost rank " + std::to_string(complaint.peer) + " on node " + node_name(complaint.peer);
+    reason += ": " + complaint.reason;
+    if (tolerant_ && names_peer && complaint.peer > 0) {
+      note_loss(complaint.peer, reason);
+      return;
+    }
+    throw RunError(reason);
+  }
+
+  // Asks the ranks still at work what they wait for. Ranks inside a library that cannot be interrupted do not
+  // answer.
+  std::string describe_stall(const std::vector<bool>& done) {
+    server_.broadcast(FrameType::abort_block, {});
+    std::string waits, names;
+    const auto deadline = after_seconds(stall_answers_seconds);
+    auto answers = server_.all_living().size();
+    while (answers > 0 && milliseconds_left(deadline) > 0) {
+      const auto heard = hear(stall_answers_seconds / 4, false);
+      if (heard.what != What::frame || heard.frame.type != FrameType::aborted) continue;
+      --answers;
+      const auto waited_for = unpack<Complaint>(heard.frame.payload);
+      if (waited_for.peer < 0 || waited_for.peer >= ranks() || waits.size() > longest_list) continue;
+      waits += "\n  rank " + std::to_string(heard.rank) + " on " + node_name(heard.rank) + " was " +
+               waited_for.reason + " on " + node_name(waited_for.peer);
+    }
+    for (const auto rank : server_.all_living()) {
+      if (!done[static_cast<std::size_t>(rank)] && names.size() < longest_list)
+        names += " " + std::to_string(rank);
+    }
+    const std::string what = "all ranks are alive, but nothing moves any more; ";
+    return waits.empty() ? what + "still at work:" + names : what + "what waits:" + waits;
+  }
+
+  // Waits as the server does; also serves inputs and notes losses.
+  ControlServer::Heard hear(double seconds, bool expecting) {
+    auto heard = server_.hear(seconds, expecting);
+    if (heard.what == What::input) receive_input(heard.fd);
+    if (heard.what == What::lost) note_loss(heard.rank, heard.reason);
+    return heard;
+  }
+
+  // Collects one frame of the wanted type from every living rank, in order of rank; lost ranks have an empty
+  // frame. Throws Failure if a rank is lost meanwhile. Ranks answer in order, so frames of an earlier epoch
+  // can be skipped.
+  std::vector<Frame> collect(FrameType wanted) {
+    std::vector<Frame> frames(static_cast<std::size_t>(ranks()));
+    std::vector<bool> got(frames.size());
+    auto missing = server_.all_living().size();
+    while (missing > 0) {
+      auto heard = hear(1, true);
+      if (heard.what == What::lost) throw Failure{};
+      if (heard.what == What::stalled) throw RunError(describe_stall(got));
+      if (heard.what != What::frame) continue;
+      if (heard.frame.type == FrameType::complaint) {
+        if (wanted == FrameType::aborted) continue;  // concerns the block being abandoned
+        handle_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
+        throw Failure{};
+      }
+      if (heard.frame.type == FrameType::refused && wanted != FrameType::aborted) {
+        const auto refusal = unpack<Refusal>(heard.frame.payload);
+        if (refusal.usage) throw UsageError(refusal.message);
+        throw RunError("rank " + std::to_string(heard.rank) + " on node " + node_name(heard.rank) + ": " +
+                       refusal.message);
+      }
+      const auto at = static_cast<std::size_t>(heard.rank);
+      if (heard.frame.type != wanted || got[at]) continue;
+      got[at] = true;
+      frames[at] = std::move(heard.frame);
+      --missing;
+    }
+    return frames;
+  }
+
+  // Collects what ranks report once they are ready: of their nodes, of the backend, of messages sent again.
+  std::vector<json::Value> collect_facts() {
+    std::vector<json::Value> all;
+    for (const auto& frame : collect(FrameType::ready)) {
+      if (frame.payload.empty()) continue;
+      const auto facts = unpack<Ready>(frame.payload).facts;
+      if (!facts.empty()) all.push_back(json::parse(facts));
+    }
+    return all;
+  }
+
+  void merge(Rank rank, const measure::RankSamples& samples, BlockOutcome& outcome) const {
+    auto& data = outcome.data;
+    const auto cells = data.status.size() / static_cast<std::size_t>(ranks());
+    const auto slots = data.message_seconds.size() / data.status.size();
+    if (samples.rank_seconds.size() != cells || samples.status.size() != cells ||
+        samples.message_seconds.size() % cells != 0 || samples.message_seconds.size() / cells > slots) {
+      throw RunError("rank " + std::to_string(rank) + " sent samples of another block");
+    }
+    const auto its_slots = samples.message_seconds.size() / cells;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      const auto at = cell * static_cast<std::size_t>(ranks()) + static_cast<std::size_t>(rank);
+      data.rank_seconds[at] = samples.rank_seconds[cell];
+      data.status[at] = samples.status[cell];
+      if (!samples.compute_fraction.empty()) data.compute_fraction[at] = samples.compute_fraction.at(cell);
+      for (std::size_t slot = 0; slot < its_slots; ++slot) {
+        data.message_seconds[at * slots + slot] = samples.message_seconds[cell * its_slots + slot];
+        if (!samples.message_lost_bytes.empty()) {
+          data.message_lost_bytes[at * slots + slot] = samples.message_lost_bytes.at(cell * its_slots + slot);
+        }
+      }
+    }
+    outcome.wrong.insert(outcome.wrong.end(), samples.wrong.begin(), samples.wrong.end());
+    outcome.wrong_count += samples.wrong_count;
+    outcome.effort[static_cast<std::size_t>(rank)] = samples.effort;
+  }
+
+  // Makes all ranks abandon the block, then rebuilds the barrier without the lost ranks. More ranks may be
+  // lost meanwhile.
+  void recover() {
+    while (true) {
+      const auto aftermath = after_seconds(aftermath_seconds);
+      while (milliseconds_left(aftermath) > 0) hear(aftermath_seconds / 4, false);
+      lost_handled_ = lost_.size();
+      ++epoch_;
+      if (server_.all_living().size() < 2) throw RunError("fewer than two ranks are left");
+      server_.broadcast(FrameType::abort_block, {});
+      try {
+        collect(FrameType::aborted);
+        Welcome rebuild;
+        rebuild.epoch = epoch_;
+        rebuild.living = server_.all_living();
+        server_.broadcast(FrameType::rebuild, pack(rebuild));
+        estimate_skew(collect(FrameType::ready));
+        return;
+      } catch (const Failure&) {
+        continue;
+      }
+    }
+  }
+
+  std::string node_name(Rank rank) const {
+    if (node_.empty()) return "?";
+    const auto& facts = node_facts_[static_cast<std::size_t>(node_[static_cast<std::size_t>(rank)])];
+    const auto* name = facts.find("name");
+    return name != nullptr && name->is_string() ? name->string() : "?";
+  }
+
+  std::uint32_t epoch_ = 1;
+  std::vector<std::int32_t> node_;
+  std::vector<json::Value> node_facts_;
+  json::Object sync_, clock_;
+  std::vector<LostRank> lost_;
+  std::size_t lost_handled_ = 0;  // entries of lost_ that the rebuilt barrier leaves out
+  bool tolerant_ = false, real_time_ = true;
+  std::unique_ptr<program::Pattern> pattern_;
+};
+
 }  // namespace
 
-std::string RemoteRanks::node_name(Rank rank) const {
-  if (node_.empty()) return "?";
-  const auto& facts = node_facts_[static_cast<std::size_t>(node_[static_cast<std::size_t>(rank)])];
-  const auto* name = facts.find("name");
-  return name != nullptr && name->is_string() ? name->string() : "?";
+std::unique_ptr<conduct::SessionHost> make_conductor(const RankSetup& setup, const Address& interface) {
+  return std::make_unique<RemoteRanks>(setup, interface);
 }
-
-void RemoteRanks::assemble() {
-  auto gathered = host_.gather();
-  node_facts_ = std::move(gathered.facts);
-  node_ = gathered.welcome.node;
-  gathered.welcome.epoch = epoch_;
-  server_.broadcast(FrameType::welcome, pack(gathered.welcome));
-  try {
-    estimate_skew(collect(FrameType::ready));
-  } catch (const Failure&) {
-    give_up();
-  }
-}
-
-// Estimates the skew: the spread of the times at which ranks leave trial barriers, on the root's clock.
-void RemoteRanks::estimate_skew(const std::vector<Frame>& ready) {
-  std::vector<double> first, last;
-  double uncertainty = 0;
-  for (const auto& frame : ready) {
-    if (frame.payload.empty()) continue;
-    const auto said = unpack<Ready>(frame.payload);
-    uncertainty = std::max(uncertainty, said.offset.uncertainty_seconds);
-    first.resize(said.exits.size(), std::numeric_limits<double>::infinity());
-    last.resize(said.exits.size(), -std::numeric_limits<double>::infinity());
-    for (std::size_t i = 0; i < said.exits.size(); ++i) {
-      const auto at = static_cast<double>(said.exits[i]) * 1e-9 - said.offset.seconds;
-      first[i] = std::min(first[i], at);
-      last[i] = std::max(last[i], at);
-    }
-    if (clock_.empty() && !said.facts.empty()) clock_ = json::parse(said.facts).object();
-  }
-  std::vector<double> skews;
-  for (std::size_t i = 0; i < first.size(); ++i) skews.push_back(last[i] - first[i]);
-  const auto largest = skews.empty() ? 0.0 : *std::max_element(skews.begin(), skews.end());
-  sync_ = {{"skew_median_seconds", median(skews)},
-           {"skew_largest_seconds", largest},
-           {"skew_uncertainty_seconds", uncertainty},
-           {"trial_barriers", static_cast<std::int64_t>(skews.size())}};
-}
-
-json::Object RemoteRanks::attributes() const {
-  return {{"nodes", json::Array(node_facts_.begin(), node_facts_.end())}, {"sync", sync_}, {"clock", clock_}};
-}
-
-json::Value RemoteRanks::ready_event() const {
-  json::Array nodes;
-  for (std::size_t i = 0; i < node_facts_.size(); ++i) {
-    json::Array on_it;
-    for (std::size_t rank = 0; rank < node_.size(); ++rank) {
-      if (node_[rank] == static_cast<std::int32_t>(i)) on_it.emplace_back(static_cast<std::int64_t>(rank));
-    }
-    nodes.emplace_back(json::Object{{"name", node_facts_[i].at("name")}, {"ranks", std::move(on_it)}});
-  }
-  return json::Object{
-      {"event", "ready"}, {"ranks", static_cast<std::int64_t>(ranks())}, {"nodes", std::move(nodes)}};
-}
-
-void RemoteRanks::note_loss(Rank rank, const std::string& reason) {
-  const auto known =
-      std::any_of(lost_.begin(), lost_.end(), [&](const auto& one) { return one.rank == rank; });
-  if (known) return;
-  std::string cause;
-  // The launcher's report may arrive a moment after the connection ends.
-  for (int i = 0; i < 20 && cause.empty(); ++i) {
-    cause = host_.cause(rank);
-    if (!host_.has_reports()) break;  // MPI's launcher kills this rank, too: report the loss at once
-    if (cause.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  lost_.push_back({rank, node_name(rank), cause.empty() ? reason : cause});
-  server_.drop(rank);
-  host_.events().say(json::Object{{"event", "failed-rank"},
-                                  {"rank", rank},
-                                  {"node", lost_.back().node},
-                                  {"reason", lost_.back().reason}});
-}
-
-void RemoteRanks::give_up() {
-  const auto& first = lost_.front();
-  throw RunError("rank " + std::to_string(first.rank) + " on node " + first.node +
-                 " was lost: " + first.reason);
-}
-
-// Handles a rank's report that it lost its connection to another. Usually the other is dead, and its control
-// connection fails in a moment.
-void RemoteRanks::handle_complaint(Rank from, const Complaint& complaint) {
-  if (complaint.peer >= 0 && complaint.peer < ranks() && !server_.living(complaint.peer)) return;
-  const auto deadline = after_seconds(2);
-  while (milliseconds_left(deadline) > 0) {
-    if (hear(0.1, false).what == What::lost) return;
-    if (!lost_.empty() && lost_.size() > lost_handled_) return;
-  }
-  const bool names_peer = complaint.peer >= 0 && complaint.peer < ranks();
-  std::string reason = "rank " + std::to_string(from) + " on node " + node_name(from);
-  if (names_peer)
-    reason += " lost rank " + std::to_string(complaint.peer) + " on node " + node_name(complaint.peer);
-  reason += ": " + complaint.reason;
-  if (tolerant_ && names_peer && complaint.peer > 0) {
-    note_loss(complaint.peer, reason);
-    return;
-  }
-  throw RunError(reason);
-}
-
-// Asks the ranks still at work what they wait for. Ranks inside a library that cannot be interrupted do not
-// answer.
-std::string RemoteRanks::describe_stall(const std::vector<bool>& done) {
-  server_.broadcast(FrameType::abort_block, {});
-  std::string waits, names;
-  const auto deadline = after_seconds(stall_answers_seconds);
-  auto answers = server_.all_living().size();
-  while (answers > 0 && milliseconds_left(deadline) > 0) {
-    const auto heard = hear(stall_answers_seconds / 4, false);
-    if (heard.what != What::frame || heard.frame.type != FrameType::aborted) continue;
-    --answers;
-    const auto waited_for = unpack<Complaint>(heard.frame.payload);
-    if (waited_for.peer < 0 || waited_for.peer >= ranks() || waits.size() > longest_list) continue;
-    waits += "\n  rank " + std::to_string(heard.rank) + " on " + node_name(heard.rank) + " was " +
-             waited_for.reason + " on " + node_name(waited_for.peer);
-  }
-  for (const auto rank : server_.all_living()) {
-    if (!done[static_cast<std::size_t>(rank)] && names.size() < longest_list)
-      names += " " + std::to_string(rank);
-  }
-  const std::string what = "all ranks are alive, but nothing moves any more; ";
-  return waits.empty() ? what + "still at work:" + names : what + "what waits:" + waits;
-}
-
-// Waits as the server does; also serves inputs and notes losses.
-ControlServer::Heard RemoteRanks::hear(double seconds, bool expecting) {
-  auto heard = server_.hear(seconds, expecting);
-  if (heard.what == What::input) host_.receive_input(heard.fd);
-  if (heard.what == What::lost) note_loss(heard.rank, heard.reason);
-  return heard;
-}
-
-// Collects one frame of the wanted type from every living rank, in order of rank; lost ranks have an empty
-// frame. Throws Failure if a rank is lost meanwhile. Ranks answer in order, so frames of an earlier epoch can
-// be skipped.
-std::vector<Frame> RemoteRanks::collect(FrameType wanted) {
-  std::vector<Frame> frames(static_cast<std::size_t>(ranks()));
-  std::vector<bool> got(frames.size());
-  auto missing = server_.all_living().size();
-  while (missing > 0) {
-    auto heard = hear(1, true);
-    if (heard.what == What::lost) throw Failure{};
-    if (heard.what == What::stalled) throw RunError(describe_stall(got));
-    if (heard.what != What::frame) continue;
-    if (heard.frame.type == FrameType::complaint) {
-      if (wanted == FrameType::aborted) continue;  // concerns the block being abandoned
-      handle_complaint(heard.rank, unpack<Complaint>(heard.frame.payload));
-      throw Failure{};
-    }
-    if (heard.frame.type == FrameType::refused && wanted != FrameType::aborted) {
-      const auto refusal = unpack<Refusal>(heard.frame.payload);
-      if (refusal.usage) throw UsageError(refusal.message);
-      throw RunError("rank " + std::to_string(heard.rank) + " on node " + node_name(heard.rank) + ": " +
-                     refusal.message);
-    }
-    const auto at = static_cast<std::size_t>(heard.rank);
-    if (heard.frame.type != wanted || got[at]) continue;
-    got[at] = true;
-    frames[at] = std::move(heard.frame);
-    --missing;
-  }
-  return frames;
-}
-
-// Collects what ranks report once they are ready: of their nodes, of the backend, of messages sent again.
-std::vector<json::Value> RemoteRanks::collect_facts() {
-  std::vector<json::Value> all;
-  for (const auto& frame : collect(FrameType::ready)) {
-    if (frame.payload.empty()) continue;
-    const auto facts = unpack<Ready>(frame.payload).facts;
-    if (!facts.empty()) all.push_back(json::parse(facts));
-  }
-  return all;
-}
-
-json::Object RemoteRanks::begin(const conduct::Job& job) {
-  pattern_ = conduct::make_pattern(job);
-  const auto& backend = program::find_backend(job.backend);
-  tolerant_ = job.tolerate_failures && backend.tolerates_failure;
-  real_time_ = backend.live;
-  if (lost_.size() > lost_handled_) recover();
-  server_.broadcast(FrameType::job, Writer().add(json::write(conduct::to_json(job))).bytes());
-  json::Object before;
-  try {
-    for (const auto& said : collect_facts()) {
-      if (const auto* counters = said.find("counters"))
-        before.emplace_back(said.at("node").string(), *counters);
-      if (const auto* wait = said.find("wait"); wait != nullptr && sync_.size() == 4)
-        sync_.emplace_back("wait", *wait);
-    }
-  } catch (const Failure&) {
-    give_up();
-  }
-  json::Object attributes{{"counters_before", std::move(before)}, {"tcp", measure::tcp_settings()}};
-  if (sync_.size() > 4) attributes.emplace_back("wait", sync_.back().second);
-  return attributes;
-}
-
-void RemoteRanks::merge(Rank rank, const measure::RankSamples& samples, BlockOutcome& outcome) const {
-  auto& data = outcome.data;
-  const auto cells = data.status.size() / static_cast<std::size_t>(ranks());
-  const auto slots = static_cast<std::size_t>(slots_);
-  if (samples.rank_seconds.size() != cells || samples.status.size() != cells ||
-      samples.message_seconds.size() % cells != 0 || samples.message_seconds.size() / cells > slots) {
-    throw RunError("rank " + std::to_string(rank) + " sent samples of another block");
-  }
-  const auto its_slots = samples.message_seconds.size() / cells;
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    const auto at = cell * static_cast<std::size_t>(ranks()) + static_cast<std::size_t>(rank);
-    data.rank_seconds[at] = samples.rank_seconds[cell];
-    data.status[at] = samples.status[cell];
-    if (!samples.compute_fraction.empty()) data.compute_fraction[at] = samples.compute_fraction.at(cell);
-    for (std::size_t slot = 0; slot < its_slots; ++slot) {
-      data.message_seconds[at * slots + slot] = samples.message_seconds[cell * its_slots + slot];
-      if (!samples.message_lost_bytes.empty()) {
-        data.message_lost_bytes[at * slots + slot] = samples.message_lost_bytes.at(cell * its_slots + slot);
-      }
-    }
-  }
-  outcome.wrong.insert(outcome.wrong.end(), samples.wrong.begin(), samples.wrong.end());
-  outcome.wrong_count += samples.wrong_count;
-  outcome.effort[static_cast<std::size_t>(rank)] = samples.effort;
-}
-
-BlockOutcome RemoteRanks::run(const BlockRequest& request) {
-  while (true) {
-    const RunOrder order{epoch_, request, ranks_of(lost_)};
-    server_.broadcast(FrameType::run, pack(order));
-    try {
-      const auto frames = collect(FrameType::result);
-      BlockOutcome outcome;
-      auto& data = outcome.data;
-      data.block = request.block;
-      slots_ = pattern_->extent(ranks(), request.bytes).slots;
-      const auto cells =
-          static_cast<std::size_t>((request.block.phase_end - request.block.phase_first) *
-                                   (request.block.repetition_end - request.block.repetition_first) * ranks());
-      constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
-      data.rank_seconds.assign(cells, nothing);
-      data.status.assign(cells, store::Status::failed);
-      data.message_seconds.assign(cells * static_cast<std::size_t>(slots_), nothing);
-      outcome.effort.resize(static_cast<std::size_t>(ranks()));
-      for (Rank rank = 0; rank < ranks(); ++rank) {
-        if (!server_.living(rank)) continue;
-        const auto samples = unpack<measure::RankSamples>(frames[static_cast<std::size_t>(rank)].payload);
-        if (!samples.compute_fraction.empty()) data.compute_fraction.resize(cells, nothing);
-        if (!samples.message_lost_bytes.empty()) data.message_lost_bytes.resize(data.message_seconds.size());
-        merge(rank, samples, outcome);
-      }
-      return outcome;
-    } catch (const Failure&) {
-      if (!tolerant_ || !server_.living(0)) give_up();
-      recover();
-    }
-  }
-}
-
-// Makes all ranks abandon the block, then rebuilds the barrier without the lost ranks. More ranks may be lost
-// meanwhile.
-void RemoteRanks::recover() {
-  while (true) {
-    const auto aftermath = after_seconds(aftermath_seconds);
-    while (milliseconds_left(aftermath) > 0) hear(aftermath_seconds / 4, false);
-    lost_handled_ = lost_.size();
-    ++epoch_;
-    if (server_.all_living().size() < 2) throw RunError("fewer than two ranks are left");
-    server_.broadcast(FrameType::abort_block, {});
-    try {
-      collect(FrameType::aborted);
-      Welcome rebuild;
-      rebuild.epoch = epoch_;
-      rebuild.living = server_.all_living();
-      server_.broadcast(FrameType::rebuild, pack(rebuild));
-      estimate_skew(collect(FrameType::ready));
-      return;
-    } catch (const Failure&) {
-      continue;
-    }
-  }
-}
-
-json::Object RemoteRanks::end() {
-  server_.broadcast(FrameType::end_job, {});
-  json::Object after;
-  json::Array losses;
-  json::Value facts;
-  try {
-    for (const auto& said : collect_facts()) {
-      if (const auto* counters = said.find("counters"))
-        after.emplace_back(said.at("node").string(), *counters);
-      if (const auto* backend = said.find("backend"); backend != nullptr && facts.is_null()) facts = *backend;
-      if (const auto* its = said.find("losses")) losses.push_back(*its);
-    }
-  } catch (const Failure&) {
-    host_.events().warn("a rank was lost after the last block; the counters after the run are incomplete");
-  }
-  json::Object attributes{{"counters_after", std::move(after)}, {"backend_facts", std::move(facts)}};
-  if (!losses.empty()) attributes.emplace_back("retransmissions", std::move(losses));
-  return attributes;
-}
-
-void RemoteRanks::reset() {
-  pattern_.reset();
-  if (server_.all_living().size() == static_cast<std::size_t>(ranks())) recover();
-}
-
-void RemoteRanks::idle(double seconds) { hear(seconds, false); }
 
 }  // namespace crosscut::session

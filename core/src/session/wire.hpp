@@ -52,20 +52,21 @@ Frame receive_frame(int fd, Deadline deadline, std::uint32_t limit = most_frame_
 template <class T>
 concept Plain = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
+// A text or a list of such values: its length, then its bytes.
+template <class C>
+concept PlainList = Plain<typename C::value_type> && requires(C list) {
+  list.data();
+};
+
 class Writer {
  public:
   template <Plain T>
   Writer& add(T value) {
     return raw(std::as_bytes(std::span(&value, 1)));
   }
-  template <Plain T>
-  Writer& add(const std::vector<T>& values) {
-    add(static_cast<std::uint64_t>(values.size()));
-    return raw(std::as_bytes(std::span(values)));
-  }
-  Writer& add(const std::string& text) {
-    add(static_cast<std::uint64_t>(text.size()));
-    return raw(std::as_bytes(std::span(text)));
+  Writer& add(const PlainList auto& list) {
+    add(static_cast<std::uint64_t>(list.size()));
+    return raw(std::as_bytes(std::span(list)));
   }
   std::span<const std::byte> bytes() const { return bytes_; }
 
@@ -89,14 +90,9 @@ class Reader {
       copy(std::as_writable_bytes(std::span(&value, 1)));
     }
   }
-  template <Plain T>
-  void get(std::vector<T>& values) {
-    values.resize(count(sizeof(T)));
-    copy(std::as_writable_bytes(std::span(values)));
-  }
-  void get(std::string& text) {
-    text.resize(count(1));
-    copy(std::as_writable_bytes(std::span(text)));
+  void get(PlainList auto& list) {
+    list.resize(count(sizeof list[0]));
+    copy(std::as_writable_bytes(std::span(list)));
   }
   template <class T>
   T get() {
