@@ -1,10 +1,8 @@
 // The commands of the core. People use `crosscut` (Python), which calls these.
 #include <signal.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
-#include <string>
 #include <string_view>
 
 #include "backends/mpi/mpi.hpp"

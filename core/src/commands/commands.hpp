@@ -1,7 +1,7 @@
 // The commands behind main(): argv[0] is the command's name. Each returns the exit status or throws.
 #pragma once
 
-#include "session/session_config.hpp"
+#include <string_view>
 
 namespace crosscut::commands {
 
@@ -15,8 +15,5 @@ int replay_main(int argc, char** argv);
 // Prints `help` and returns true if a word asks for it.
 bool print_help(int argc, char** argv, std::string_view help);
 void print(std::string_view text);  // to standard output
-
-// Runs a session of ranks on this machine through run_rank, for `crosscut-core run`.
-int launch_local(session::SessionConfig config, int requests_fd, int events_fd);
 
 }  // namespace crosscut::commands

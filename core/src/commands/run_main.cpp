@@ -11,7 +11,6 @@
 #include "commands/commands.hpp"
 #include "conduct/job.hpp"
 #include "launch/launch.hpp"
-#include "measure/machine.hpp"
 #include "program/registry.hpp"
 
 namespace crosscut::commands {
@@ -157,6 +156,7 @@ Asked parse(int argc, char** argv) {
   if (asked.session.ranks == 0 && asked.session.network.empty()) throw UsageError("run needs -n RANKS");
   if (asked.job.find("out") == nullptr) throw UsageError("run needs --out DIR, the directory of the run");
   asked.session.count = asked.session.ranks;
+  asked.session.secret = session::random_secret();
   json::Array words;
   words.emplace_back("crosscut-core");
   for (int i = 0; i < argc; ++i) words.emplace_back(argv[i]);
@@ -175,7 +175,7 @@ int run_main(int argc, char** argv) {
   if (lines.size() > 60'000) throw UsageError("the command line is too long for a job; use crosscut run");
   if (::write(requests.write.get(), lines.data(), lines.size()) != static_cast<ssize_t>(lines.size()))
     throw_errno("writing the job");
-  return launch_local(asked.session, requests.read.get(), STDOUT_FILENO);
+  return launch::launch(asked.session, {requests.read.get(), STDOUT_FILENO, -1}, session::run_rank);
 }
 
 }  // namespace crosscut::commands

@@ -36,13 +36,13 @@ void keep_alive(int fd, double timeout_seconds) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof interval);
 }
 
-std::string missing_ranks(const std::vector<bool>& joined) {
+std::string missing_ranks(const ControlServer& server) {
   std::vector<std::string> names;
-  for (std::size_t rank = 0; rank < joined.size(); ++rank)
-    if (!joined[rank]) names.push_back(std::to_string(rank));
+  for (Rank rank = 0; rank < server.ranks(); ++rank)
+    if (!server.living(rank)) names.push_back(std::to_string(rank));
   const std::size_t more = names.size() > most_named ? names.size() - most_named : 0;
   names.resize(names.size() - more);
-  return crosscut::joined(names) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+  return joined(names) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
 }  // namespace
@@ -56,8 +56,7 @@ ControlServer::ControlServer(const Address& interface, std::string secret, Rank 
 }
 
 std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::function<void()>& idle) {
-  std::vector<Frame> joined(members_.size());
-  std::vector<bool> here(members_.size());
+  std::vector<Frame> frames(members_.size());
   std::size_t missing = members_.size();
   const auto deadline = after_seconds(patience_seconds);
   while (missing > 0) {
@@ -67,27 +66,27 @@ std::vector<Frame> ControlServer::await_all(double patience_seconds, const std::
     acceptor_.service([&](Acceptor::Accepted connection) {
       const auto rank = connection.hello.rank;
       if (connection.hello.purpose != Purpose::control || rank < 0 || rank >= ranks()) return;
-      const auto at = static_cast<std::size_t>(rank);
-      if (here[at])
+      auto& member = members_[static_cast<std::size_t>(rank)];
+      if (member.alive)
         throw RunError("rank " + std::to_string(rank) +
                        " joined twice: more processes than ranks were started");
-      auto& member = members_[at];
       member.fd = std::move(connection.fd);
       keep_alive(member.fd.get(), timeout_seconds_);
-      joined[at] = receive_frame(member.fd.get(), after_seconds(frame_patience_seconds));
-      member.alive = here[at] = true;
+      frames[static_cast<std::size_t>(rank)] =
+          receive_frame(member.fd.get(), after_seconds(frame_patience_seconds));
+      member.alive = true;
       --missing;
     });
     if (missing > 0 && milliseconds_left(deadline) == 0) {
       throw RunError("only " + std::to_string(members_.size() - missing) + " of " +
                      std::to_string(members_.size()) + " ranks joined within " +
-                     std::to_string(std::lround(patience_seconds)) + " s; missing: " + missing_ranks(here));
+                     std::to_string(std::lround(patience_seconds)) + " s; missing: " + missing_ranks(*this));
     }
   }
   for (std::size_t rank = 0; rank < members_.size(); ++rank)
     add_to(epoll_.get(), members_[rank].fd.get(), rank);
   next_question_ = after_seconds(timeout_seconds_ / 2);
-  return joined;
+  return frames;
 }
 
 void ControlServer::send(Rank rank, FrameType type, std::span<const std::byte> payload) {

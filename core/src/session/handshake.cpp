@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/error.hpp"
-
 namespace crosscut::session {
 namespace {
 
@@ -16,14 +14,6 @@ constexpr std::size_t challenge_bytes = magic.size() + 32;
 constexpr std::size_t hello_bytes = 20;
 constexpr std::size_t proof_bytes = hello_bytes + 32 + 32;
 static_assert(sizeof(Hello) == hello_bytes);
-
-std::span<const std::uint8_t> octets(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
-}
-
-std::span<const std::uint8_t> octets(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 Digest code(std::string_view secret, std::string_view role, const Digest& listener_nonce,
             std::span<const std::byte> hello_and_nonce) {

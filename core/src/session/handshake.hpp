@@ -12,7 +12,6 @@
 #include <list>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/sha256.hpp"
 #include "program/program.hpp"

@@ -1,16 +1,17 @@
 #include "session/session_config.hpp"
 
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstdlib>
 
 #include "base/error.hpp"
 #include "base/json_members.hpp"
+#include "base/sha256.hpp"
 #include "base/words.hpp"
 #include "program/parameters.hpp"
 
@@ -20,6 +21,11 @@ namespace {
 constexpr Rank ranks_max = 1 << 20;
 constexpr int fanout_max = 1024;
 constexpr std::size_t path_bytes_max = 4096;
+constexpr std::size_t secret_bytes = 32;
+
+bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+int value_of(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
 // Returns a host's name. It becomes a word of a command line, so it must not look like an option or contain
 // characters special to a shell.
@@ -58,13 +64,6 @@ json::Value write_pin(const SessionConfig& config) {
   std::vector<std::string> cores;
   for (const int core : config.pin_cores) cores.push_back(std::to_string(core));
   return joined(cores, ",");
-}
-
-std::vector<Rank> layout_of(const json::Value& value) {
-  std::vector<Rank> layout;
-  for (const json::Value& count : value.array())
-    layout.push_back(static_cast<Rank>(json::integer_within(count, 1, ranks_max)));
-  return layout;
 }
 
 int fanout_of(const json::Value& value) {
@@ -128,7 +127,7 @@ const json::Members<SessionConfig> members{
     member("timeout_seconds", &SessionConfig::timeout_seconds, timeout_of),
     {"pin", read_pin, write_pin},
     member("oversubscribed", &SessionConfig::oversubscribed, json::from_json<bool>),
-    member("layout", &SessionConfig::layout, layout_of),
+    member("layout", &SessionConfig::layout, json::list_within<Rank>(1, ranks_max)),
     member("launcher", &SessionConfig::launcher),
     member("network", &SessionConfig::network, network_name),
     member("ranks_per_host", &SessionConfig::ranks_per_host, within(1, ranks_max)),
@@ -176,25 +175,42 @@ void check_layout(const SessionConfig& config) {
   if (config.launcher.empty()) throw UsageError("`layout` needs `launcher`, such as \"slurm\"");
 }
 
-// The environment variables that hold the index of this process, the number of processes, and the name of
-// this node.
-struct Launcher {
-  std::string_view name;
-  const char* index;
-  const char* processes;
-  const char* host;
-};
-constexpr Launcher launchers[] = {{"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURMD_NODENAME"}};
-
-std::int64_t number_in_environment(const char* name, std::string_view launcher) {
+std::int64_t number_of_slurm(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr)
-    throw UsageError(std::string(name) + " is not set: this process was not started by " +
-                     std::string(launcher));
+    throw UsageError(std::string(name) + " is not set: this process was not started by slurm");
   return program::parse_integer(text);
 }
 
 }  // namespace
+
+std::string checked_secret(const std::string& hex) {
+  if (hex.size() != 2 * secret_bytes || !std::ranges::all_of(hex, is_hex))
+    throw UsageError("`secret` must be 64 hex digits");
+  return hex;
+}
+
+std::string secret_from_environment() {
+  char* text = std::getenv("CROSSCUT_SECRET");
+  if (text == nullptr) return {};
+  const std::string secret = checked_secret(text);
+  ::explicit_bzero(text, secret.size());  // /proc/PID/environ shows this memory
+  ::unsetenv("CROSSCUT_SECRET");
+  return secret;
+}
+
+std::string random_secret() {
+  std::array<std::uint8_t, secret_bytes> bytes{};
+  fill_random(bytes);
+  return hex(bytes);
+}
+
+std::string bytes_of_secret(std::string_view hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes.push_back(static_cast<char>(value_of(hex[i]) * 16 + value_of(hex[i + 1])));
+  return bytes;
+}
 
 SessionConfig parse_session(std::string_view line) {
   const json::Value value = json::parse(line, {.bytes = configuration_bytes_max, .depth = 8});
@@ -221,21 +237,20 @@ json::Value to_json(const SessionConfig& config) {
 
 void apply_layout(SessionConfig& config) {
   if (config.layout.empty()) return;
-  const auto launcher = std::ranges::find(launchers, config.launcher, &Launcher::name);
-  if (launcher == std::end(launchers))
+  if (config.launcher != "slurm")
     throw UsageError("there is no launcher '" + config.launcher + "'; known: slurm");
-  const std::int64_t processes = number_in_environment(launcher->processes, launcher->name);
-  const std::int64_t index = number_in_environment(launcher->index, launcher->name);
+  const std::int64_t processes = number_of_slurm("SLURM_NTASKS");
+  const std::int64_t index = number_of_slurm("SLURM_PROCID");
   const auto nodes = static_cast<std::int64_t>(config.layout.size());
   if (processes != nodes || index < 0 || index >= nodes)
-    throw UsageError("this is process " + std::to_string(index) + " of " + std::to_string(processes) + " (" +
-                     launcher->index + ", " + launcher->processes + "), but the layout has " +
-                     std::to_string(nodes) + " nodes; start one process a node");
+    throw UsageError("this is process " + std::to_string(index) + " of " + std::to_string(processes) +
+                     " (SLURM_PROCID, SLURM_NTASKS), but the layout has " + std::to_string(nodes) +
+                     " nodes; start one process a node");
   config.first_rank = 0;
   for (std::int64_t node = 0; node < index; ++node)
     config.first_rank += config.layout[static_cast<std::size_t>(node)];
   config.count = config.layout[static_cast<std::size_t>(index)];
-  if (const char* host = std::getenv(launcher->host)) config.host = host_name(json::Value(host));
+  if (const char* host = std::getenv("SLURMD_NODENAME")) config.host = host_name(json::Value(host));
 }
 
 std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline deadline) {

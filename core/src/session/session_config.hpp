@@ -73,7 +73,7 @@ std::optional<std::string> read_line(int fd, std::size_t bytes_max, Deadline dea
 // Parses the line that tells a node without rank 0 where rank 0 is: {"conductor": "10.0.0.1:40123"}.
 std::string parse_conductor_line(std::string_view line);
 
-// Defined in secret.cpp. Returns the 64 hex digits; throws UsageError that does not repeat them.
+// Returns the 64 hex digits of a secret; throws UsageError that does not repeat them.
 std::string checked_secret(const std::string& hex);
 // Takes the secret from the environment (CROSSCUT_SECRET) and removes it there; for launchers without
 // standard input.

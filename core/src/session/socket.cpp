@@ -5,7 +5,6 @@
 #include <ifaddrs.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
