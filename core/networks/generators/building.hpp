@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -133,6 +135,31 @@ inline void count_adapters(Graph& graph) {
         static_cast<std::uint16_t>(std::ranges::lower_bound(kinds, adapters) - kinds.begin()));
 }
 
+// Puts the hosts into groups of `size`; switches that are added later have a group too.
+inline void group_hosts(Graph& graph, std::string word, std::int64_t size) {
+  graph.group_word = std::move(word);
+  for (Vertex host = 0; host < graph.hosts; ++host)
+    graph.group.push_back(static_cast<std::int32_t>(host / size));
+}
+
+// Adds the next switch. Every level is a class of its own, in the order of add_switch_class.
+inline void add_switch(Graph& graph, std::string name, std::int32_t group = -1, std::int8_t level = 0) {
+  ++graph.switches;
+  graph.switch_names.push_back(std::move(name));
+  graph.switch_class.push_back(static_cast<std::uint16_t>(level));
+  graph.level.push_back(level);
+  if (!graph.group.empty()) graph.group.push_back(group);
+}
+
+// "switch1.0.3": a switch of a grid by its coordinates.
+template <typename Dimensions>
+std::string grid_name(const Dimensions& dimensions, std::int32_t at) {
+  std::string text;
+  for (const auto& dimension : dimensions)
+    text += (text.empty() ? "switch" : ".") + std::to_string(at / dimension.stride % dimension.size);
+  return text;
+}
+
 // Hosts 0 .. hosts - 1 on switches of `hosts_per_switch` each, one link a host: edges 0 .. hosts - 1.
 inline void wire_hosts(Graph& graph, std::int32_t hosts_per_switch, std::uint16_t link_class) {
   for (Vertex host = 0; host < graph.hosts; ++host)
@@ -165,6 +192,21 @@ class Chooser {
   bool by_destination_;
   std::uint32_t destination_;
   Random stream_;
+};
+
+// A router that computes ways from where the network's vertices and edges stand.
+template <typename Numbers>
+class ArithmeticRouter : public Router {
+ public:
+  ArithmeticRouter(Numbers numbers, const Network& network)
+      : numbers_(std::move(numbers)), spread_(network.spread), seed_(network.seed) {}
+
+ protected:
+  Chooser chooser(const RouteRequest& request) const { return {request, spread_, seed_}; }
+
+  Numbers numbers_;
+  Spread spread_;
+  std::uint64_t seed_;
 };
 
 inline Lane lane_up(std::int64_t edge) { return static_cast<Lane>(2 * edge); }        // a -> b

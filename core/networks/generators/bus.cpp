@@ -11,12 +11,10 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   check_room(given.real("hosts"), 1, given.real("hosts"), vertices_max);
   const double rate = given.real("rate");
   graph.hosts = count(given, "hosts");
-  graph.switches = 1;
   add_switch_class(graph, "medium", rate, Bounds::through);
   // A station on the medium hears or speaks; it cannot do both.
   const std::uint16_t tap = add_link_class(graph, "tap", rate, 1, true);
-  graph.switch_names = {"medium"};
-  graph.level = {0};
+  add_switch(graph, "medium");
   wire_hosts(graph, graph.hosts, tap);
   count_adapters(graph);
   network.forms.bisection = rate / 2;

@@ -1,7 +1,7 @@
 // All hosts on one switch that passes whatever its links carry: what every other network is held against.
 #include <array>
 
-#include "networks/generator.hpp"
+#include "networks/generators/building.hpp"
 
 namespace crosscut::networks::generators {
 namespace {
@@ -13,12 +13,7 @@ const std::array parameters = {
                        .initial = "16",
                        .help = "hosts on the switch",
                        .minimum = 1},
-    program::Parameter{.name = always_written,
-                       .kind = program::Parameter::Kind::rate,
-                       .unit = "bit/s",
-                       .initial = "",
-                       .help = "rate of each link, in each direction",
-                       .minimum = 1},
+    rate_parameter(always_written, "", "rate of each link, in each direction"),
 };
 
 void make(const program::Parameters& given, std::int64_t vertices_max, Network& network) {
@@ -28,14 +23,12 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   check_room(static_cast<double>(hosts), 1, static_cast<double>(hosts) * adapters, vertices_max);
   const double rate = given.real("rate");
   graph.hosts = static_cast<Vertex>(hosts);
-  graph.switches = 1;
-  graph.switch_classes = {SwitchClass{}};
-  graph.link_classes = {LinkClass{.rate = rate, .back_rate = rate}};
-  graph.switch_names = {"switch"};
-  graph.level = {0};
+  add_switch_class(graph, "switch");
+  add_switch(graph, "switch");
+  const std::uint16_t link = add_link_class(graph, "link", rate);
   graph.edges.reserve(static_cast<std::size_t>(hosts) * static_cast<std::size_t>(adapters));
   for (Vertex host = 0; host < graph.hosts; ++host)
-    for (int adapter = 0; adapter < adapters; ++adapter) graph.edges.push_back({host, graph.hosts, 0});
+    for (int adapter = 0; adapter < adapters; ++adapter) graph.edges.push_back({host, graph.hosts, link});
   // Each host of one half sends to one of the other: its links are all that bounds it.
   const auto hosts_of_half = hosts / 2;
   network.forms.bisection = static_cast<double>(hosts_of_half) * adapters * rate;

@@ -1,10 +1,96 @@
 // Groups of routers that are all wired to each other; groups all wired to each other by long cables.
-#include "networks/generators/dragonfly.hpp"
-
 #include <array>
+
+#include "networks/generators/building.hpp"
 
 namespace crosscut::networks::generators {
 namespace {
+
+// Kim, Dally, Scott and Abts, Technology-Driven, Highly-Scalable Dragonfly Topology (ISCA 2008), with their
+// letters: p hosts, a routers in a group, h global links of a router, g groups.
+//
+// Which router has which global link: group i counts the other groups i + 1, i + 2, .. (modulo g), and its
+// global ports c = 0, 1, .. reach them in this order, again and again while a whole round is left; port c
+// belongs to router c / h. Camarero, Vallejo and Beivide (ACM TACO 2014) call it the palmtree arrangement,
+// counted upwards.
+struct DragonflyNumbers {
+  std::int32_t p = 1, a = 1, h = 1, g = 1;
+  std::int32_t copies() const { return g > 1 ? a * h / (g - 1) : 0; }  // global links of two groups
+  std::int32_t hosts() const { return p * a * g; }
+  // The router, within group `from`, that has copy `copy` of the links to group `to`.
+  std::int32_t router_to(std::int32_t from, std::int32_t to, std::int32_t copy) const {
+    const std::int32_t offset = to > from ? to - from : to - from + g;
+    return (offset - 1 + (g - 1) * copy) / h;
+  }
+  std::int64_t local_edge(std::int32_t group, std::int32_t i, std::int32_t j) const {
+    return hosts() + group * (static_cast<std::int64_t>(a) * (a - 1) / 2) + pair_index(i, j, a);
+  }
+  std::int64_t global_edge(std::int32_t i, std::int32_t j, std::int32_t copy) const {
+    return hosts() + g * (static_cast<std::int64_t>(a) * (a - 1) / 2) + pair_index(i, j, g) * copies() + copy;
+  }
+};
+
+// Minimal routing (Kim et al. 2008, section 4.1): at most one link within the source's group, one global
+// link, one link within the destination's group.
+class DragonflyRouter final : public ArithmeticRouter<DragonflyNumbers> {
+ public:
+  using ArithmeticRouter::ArithmeticRouter;
+
+  void route(const RouteRequest& request, std::vector<Lane>& lanes) const override {
+    const Place from = place(request.source), to = place(request.destination);
+    lanes.push_back(lane_up(request.source));
+    if (from.group == to.group) {
+      add_local(from.group, from.router, to.router, lanes);
+    } else {
+      const std::int32_t copy = choose_copy(request, from, to);
+      const std::int32_t leaves_by = numbers_.router_to(from.group, to.group, copy);
+      const std::int32_t enters_by = numbers_.router_to(to.group, from.group, copy);
+      add_local(from.group, from.router, leaves_by, lanes);
+      const auto [low, high] = std::minmax(from.group, to.group);
+      const std::int64_t edge = numbers_.global_edge(low, high, copy);
+      lanes.push_back(from.group == low ? lane_up(edge) : lane_down(edge));
+      add_local(to.group, enters_by, to.router, lanes);
+    }
+    lanes.push_back(lane_down(request.destination));
+  }
+
+ private:
+  struct Place {
+    std::int32_t group, router;
+  };
+  Place place(Vertex host) const {
+    const std::int32_t router = host / numbers_.p;
+    return {router / numbers_.a, router % numbers_.a};
+  }
+
+  void add_local(std::int32_t group, std::int32_t i, std::int32_t j, std::vector<Lane>& lanes) const {
+    if (i == j) return;
+    const std::int64_t edge = numbers_.local_edge(group, std::min(i, j), std::max(i, j));
+    lanes.push_back(i < j ? lane_up(edge) : lane_down(edge));
+  }
+
+  // Of the global links that two groups share, one with the fewest local links before and after.
+  std::int32_t choose_copy(const RouteRequest& request, Place from, Place to) const {
+    const std::int32_t copies = numbers_.copies();
+    if (copies == 1) return 0;
+    const auto local_links = [&](std::int32_t copy) {
+      return (numbers_.router_to(from.group, to.group, copy) != from.router ? 1 : 0) +
+             (numbers_.router_to(to.group, from.group, copy) != to.router ? 1 : 0);
+    };
+    int fewest = 2;
+    std::uint32_t equal = 0;
+    for (std::int32_t copy = 0; copy < copies; ++copy) {
+      const int links = local_links(copy);
+      if (links < fewest) equal = 0;
+      fewest = std::min(fewest, links);
+      if (links == fewest) ++equal;
+    }
+    std::uint32_t left = chooser(request).choose(equal);
+    for (std::int32_t copy = 0; copy < copies; ++copy)
+      if (local_links(copy) == fewest && left-- == 0) return copy;
+    return 0;  // not reached: `equal` of them have the fewest
+  }
+};
 
 // Balanced, as section 3.1 of the paper has it: a = 2 p = 2 h, and as many groups as a group has global
 // links.
@@ -40,23 +126,17 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   const double rate = given.real("rate"), local_rate = rate_or(given, "local_rate", rate);
   Graph& graph = network.graph;
   graph.hosts = numbers.hosts();
-  graph.switches = numbers.routers();
   add_switch_class(graph, "router");
   wire_hosts(graph, numbers.p, add_link_class(graph, "host-link", rate));
   const std::uint16_t local = add_link_class(graph, "local-link", local_rate);
   add_edges(numbers, local, add_link_class(graph, "global-link", rate_or(given, "global_rate", local_rate)),
             graph);
-  graph.group_word = "group";
-  for (Vertex host = 0; host < graph.hosts; ++host) graph.group.push_back(host / (numbers.p * numbers.a));
-  for (std::int32_t router = 0; router < graph.switches; ++router) {
-    const std::int32_t group = router / numbers.a;
-    graph.group.push_back(group);
-    graph.switch_names.push_back("group" + std::to_string(group) + ".router" +
-                                 std::to_string(router % numbers.a));
-  }
-  graph.level.assign(static_cast<std::size_t>(graph.switches), 0);
+  group_hosts(graph, "group", numbers.p * numbers.a);
+  for (std::int32_t group = 0; group < numbers.g; ++group)
+    for (std::int32_t router = 0; router < numbers.a; ++router)
+      add_switch(graph, "group" + std::to_string(group) + ".router" + std::to_string(router), group);
   count_adapters(graph);
-  network.router = make_dragonfly_router(numbers, network.spread, network.seed);
+  network.router = std::make_unique<DragonflyRouter>(numbers, network);
 }
 
 const std::array parameters = {

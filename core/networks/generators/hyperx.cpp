@@ -1,10 +1,88 @@
 // Switches on a grid; in every dimension each is wired to all others of its line.
-#include "networks/generators/hyperx.hpp"
-
 #include <array>
+
+#include "networks/generators/building.hpp"
 
 namespace crosscut::networks::generators {
 namespace {
+
+struct HyperxShape {
+  std::vector<std::int32_t> sizes;
+  std::int32_t hosts_per_switch = 1;
+  double host_rate = 0, trunk_rate = 0;  // bits/s; of all cables of a trunk
+  bool any_order = false;
+};
+
+struct HyperxDimension {
+  std::int32_t size = 0, stride = 0;
+  std::int64_t first_edge = 0;
+  // The edge between two switches of a line, i < j being their coordinates, `of` either of them.
+  std::int64_t edge(std::int32_t of, std::int32_t i, std::int32_t j) const {
+    const std::int64_t line = static_cast<std::int64_t>(of / stride / size) * stride + of % stride;
+    return first_edge + line * (static_cast<std::int64_t>(size) * (size - 1) / 2) + pair_index(i, j, size);
+  }
+};
+
+struct HyperxNumbers {
+  explicit HyperxNumbers(const HyperxShape& shape)
+      : hosts_per_switch(shape.hosts_per_switch), any_order(shape.any_order) {
+    for (const std::int32_t size : shape.sizes) {
+      dimensions.push_back({size, switches, 0});
+      switches *= size;
+    }
+    std::int64_t edge = static_cast<std::int64_t>(switches) * shape.hosts_per_switch;
+    for (HyperxDimension& dimension : dimensions) {
+      dimension.first_edge = edge;
+      edge += static_cast<std::int64_t>(switches) * (dimension.size - 1) / 2;
+    }
+  }
+  std::vector<HyperxDimension> dimensions;
+  std::int32_t switches = 1, hosts_per_switch;
+  bool any_order;
+};
+
+constexpr std::size_t dimensions_max = 24;  // as many as numbers() reads
+
+// One step in each dimension in which source and destination differ.
+class HyperxRouter final : public ArithmeticRouter<HyperxNumbers> {
+ public:
+  using ArithmeticRouter::ArithmeticRouter;
+
+  void route(const RouteRequest& request, std::vector<Lane>& lanes) const override {
+    lanes.push_back(lane_up(request.source));
+    std::int32_t at = request.source / numbers_.hosts_per_switch;
+    const std::int32_t destination = request.destination / numbers_.hosts_per_switch;
+    std::array<std::uint8_t, dimensions_max> order{};
+    std::size_t steps = 0;
+    for (std::size_t d = 0; d < numbers_.dimensions.size(); ++d)
+      if (coordinate(at, d) != coordinate(destination, d)) order[steps++] = static_cast<std::uint8_t>(d);
+    if (numbers_.any_order) shuffle(std::span(order).first(steps), request);
+    for (const std::uint8_t d : std::span(order).first(steps)) {
+      const HyperxDimension& dimension = numbers_.dimensions[d];
+      const std::int32_t from = coordinate(at, d), to = coordinate(destination, d);
+      const std::int64_t edge = dimension.edge(at, std::min(from, to), std::max(from, to));
+      lanes.push_back(from < to ? lane_up(edge) : lane_down(edge));
+      at += (to - from) * dimension.stride;
+    }
+    lanes.push_back(lane_down(request.destination));
+  }
+
+ private:
+  std::int32_t coordinate(std::int32_t at, std::size_t d) const {
+    return at / numbers_.dimensions[d].stride % numbers_.dimensions[d].size;
+  }
+
+  void shuffle(std::span<std::uint8_t> order, const RouteRequest& request) const {
+    Chooser choices = chooser(request);
+    std::uint32_t chosen_before = 1;
+    for (std::size_t left = order.size(); left > 1; --left) {
+      const auto ways = static_cast<std::uint32_t>(left);
+      std::swap(order[left - 1], order[choices.choose(ways, chosen_before)]);
+      // Beyond some dimensions the number of orders exceeds that of destinations.
+      chosen_before = chosen_before < (1U << 26) ? chosen_before * ways : chosen_before;
+    }
+  }
+};
 
 void check_hyperx(const HyperxShape& shape, std::int64_t vertices_max) {
   double switches = 1, links = 0;
@@ -44,8 +122,7 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
 
   const HyperxNumbers numbers(shape);
   Graph& graph = network.graph;
-  graph.switches = numbers.switches;
-  graph.hosts = graph.switches * shape.hosts_per_switch;
+  graph.hosts = numbers.switches * shape.hosts_per_switch;
   add_switch_class(graph, "switch");
   wire_hosts(graph, shape.hosts_per_switch, add_link_class(graph, "host-link", shape.host_rate));
   const std::uint16_t trunk = add_link_class(graph, "trunk", shape.trunk_rate, cables);
@@ -57,10 +134,9 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
         for (std::int32_t j = i + 1; j < dimension.size; ++j)
           graph.edges.push_back({first + i * dimension.stride, first + j * dimension.stride, trunk});
     }
-  for (std::int32_t at = 0; at < numbers.switches; ++at) graph.switch_names.push_back(numbers.name(at));
-  graph.level.assign(static_cast<std::size_t>(graph.switches), 0);
+  for (std::int32_t at = 0; at < numbers.switches; ++at) add_switch(graph, grid_name(numbers.dimensions, at));
   count_adapters(graph);
-  network.router = make_hyperx_router(numbers, shape, network.spread, network.seed);
+  network.router = std::make_unique<HyperxRouter>(numbers, network);
   network.forms.hosts_alike = true;
   bisect(shape, numbers.switches, network.forms);
 }

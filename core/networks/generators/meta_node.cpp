@@ -104,18 +104,12 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   const double rate = given.real("rate"), wire_rate = rate_or(given, "wire_rate", rate);
   Graph& graph = network.graph;
   graph.hosts = net.hosts();
-  graph.switches = net.meta_nodes;
   add_switch_class(graph, "switch");
   wire_hosts(graph, net.ports, add_link_class(graph, "host-link", rate));
   const std::uint16_t wire = add_link_class(graph, "wire", wire_rate);
   if (net.meta_nodes > 1) add_wires(net, wire, graph);
-  graph.group_word = "meta-node";
-  for (Vertex host = 0; host < graph.hosts; ++host) graph.group.push_back(host / net.ports);
-  for (std::int32_t at = 0; at < net.meta_nodes; ++at) {
-    graph.group.push_back(at);
-    graph.switch_names.push_back("switch" + std::to_string(at));
-  }
-  graph.level.assign(static_cast<std::size_t>(graph.switches), 0);
+  group_hosts(graph, "meta-node", net.ports);
+  for (std::int32_t at = 0; at < net.meta_nodes; ++at) add_switch(graph, "switch" + std::to_string(at), at);
   if (graph.host_classes.front().forwards == Forwarding::no)
     graph.host_classes.front().forwards = Forwarding::ip;
   count_adapters(graph);

@@ -45,24 +45,17 @@ Chassis read(const program::Parameters& given, std::int64_t vertices_max) {
 }
 
 void add_switches(const Chassis& chassis, Graph& graph) {
-  const std::uint16_t asic = add_switch_class(graph, "asic", chassis.asic_capacity);
-  const std::uint16_t module = add_switch_class(graph, "module");
-  const auto add = [&](std::string name, std::uint16_t its_class, std::int8_t level, std::int32_t group) {
-    graph.switch_names.push_back(std::move(name));
-    graph.switch_class.push_back(its_class);
-    graph.level.push_back(level);
-    graph.group.push_back(group);
-  };
-  graph.group_word = "module";
-  for (Vertex host = 0; host < graph.hosts; ++host)
-    graph.group.push_back(host / chassis.hosts_per_asic / chassis.asics);
-  for (std::int32_t at = 0; at < chassis.modules * chassis.asics; ++at)
-    add("module" + std::to_string(at / chassis.asics) + ".asic" + std::to_string(at % chassis.asics), asic, 0,
-        at / chassis.asics);
-  for (std::int32_t at = 0; at < chassis.modules; ++at) add("module" + std::to_string(at), module, 1, at);
-  if (!chassis.is_mesh)
-    add("backplane", add_switch_class(graph, "backplane", chassis.backplane_rate, Bounds::through), 2, -1);
-  graph.switches = static_cast<Vertex>(graph.switch_names.size());
+  add_switch_class(graph, "asic", chassis.asic_capacity);
+  add_switch_class(graph, "module");
+  group_hosts(graph, "module", std::int64_t{chassis.hosts_per_asic} * chassis.asics);
+  for (std::int32_t module = 0; module < chassis.modules; ++module)
+    for (std::int32_t asic = 0; asic < chassis.asics; ++asic)
+      add_switch(graph, "module" + std::to_string(module) + ".asic" + std::to_string(asic), module);
+  for (std::int32_t module = 0; module < chassis.modules; ++module)
+    add_switch(graph, "module" + std::to_string(module), module, 1);
+  if (chassis.is_mesh) return;
+  add_switch_class(graph, "backplane", chassis.backplane_rate, Bounds::through);
+  add_switch(graph, "backplane", -1, 2);
 }
 
 void add_edges(const Chassis& chassis, Graph& graph) {

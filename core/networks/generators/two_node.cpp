@@ -13,12 +13,10 @@ void make(const program::Parameters& given, std::int64_t vertices_max, Network& 
   const double rate = given.real("rate");
   check_room(2, cable ? 0 : 1, adapters * (cable ? 1.0 : 2.0), vertices_max);
   graph.hosts = 2;
-  graph.switches = cable ? 0 : 1;
   const std::uint16_t link = add_link_class(graph, "link", rate);
   if (!cable) {
     add_switch_class(graph, "switch");
-    graph.switch_names = {"switch"};
-    graph.level = {0};
+    add_switch(graph, "switch");
   }
   for (int adapter = 0; adapter < adapters; ++adapter) {
     graph.edges.push_back({0, cable ? 1 : 2, link});
