@@ -162,24 +162,13 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{.name = "form",
-              .kind = Parameter::Kind::choice,
-              .initial = "serial",
-              .help = "serial: one pair at a time; parallel: a round-robin tournament of disjoint pairs",
-              .choices = {"serial", "parallel"}},
-    Parameter{.name = "mode",
-              .kind = Parameter::Kind::choice,
-              .initial = "pingpong",
-              .help =
-                  "pingpong: half a round trip; transfer: one message, acknowledged (serial), or one each "
-                  "way at once (parallel)",
-              .choices = {"pingpong", "transfer"}},
-    Parameter{.name = "round-trips",
-              .kind = Parameter::Kind::integer,
-              .initial = "1",
-              .help = "Ping-pongs, or acknowledged messages, that make one sample",
-              .minimum = 1,
-              .maximum = 10'000},
+    choice_parameter("form", {"serial", "parallel"},
+                     "serial: one pair at a time; parallel: a round-robin tournament of disjoint pairs"),
+    choice_parameter("mode", {"pingpong", "transfer"},
+                     "pingpong: half a round trip; transfer: one message, acknowledged (serial), or one each "
+                     "way at once (parallel)"),
+    integer_parameter("round-trips", "", "1", 10'000,
+                      "Ping-pongs, or acknowledged messages, that make one sample"),
 };
 
 }  // namespace

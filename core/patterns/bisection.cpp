@@ -56,21 +56,11 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{.name = "half",
-              .kind = Parameter::Kind::ranks,
-              .unit = "ranks",
-              .help = "The ranks on one side of the cut; without it each phase draws a random half"},
-    Parameter{.name = "cuts",
-              .kind = Parameter::Kind::integer,
-              .unit = "phases",
-              .initial = "10",
-              .help = "How many halves, or pairings across the given half, are measured",
-              .minimum = 1,
-              .maximum = 1e9},
-    Parameter{.name = "seed",
-              .kind = Parameter::Kind::integer,
-              .initial = "1",
-              .help = "Same seed, same halves, on every machine"},
+    list_parameter("half", Parameter::Kind::ranks,
+                   "The ranks on one side of the cut; without it each phase draws a random half"),
+    integer_parameter("cuts", "phases", "10", 1e9,
+                      "How many halves, or pairings across the given half, are measured"),
+    seed_parameter("Same seed, same halves, on every machine"),
 };
 
 }  // namespace

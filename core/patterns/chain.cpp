@@ -136,28 +136,14 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{.name = "segment",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "128KiB",
-              .help = "Size of the pieces that are passed on; the message size is the total",
-              .minimum = 1,
-              .maximum = 1e12},
-    Parameter{.name = "rails",
-              .kind = Parameter::Kind::integer,
-              .unit = "interfaces",
-              .initial = "1",
-              .help = "Interfaces over which the segments are striped in turn",
-              .minimum = 1,
-              .maximum = 64},
-    Parameter{.name = "order",
-              .kind = Parameter::Kind::ranks,
-              .unit = "ranks",
-              .help = "The ranks along the chain, first to last; without it all, in their order"},
-    Parameter{.name = "lengths",
-              .kind = Parameter::Kind::ranks,
-              .unit = "ranks",
-              .help = "How many of them are in the chain, as 2,4,8 or 2-16, each a phase; without it all"},
+    bytes_parameter("segment", "128KiB", 1, 1e12,
+                    "Size of the pieces that are passed on; the message size is the total"),
+    integer_parameter("rails", "interfaces", "1", 64,
+                      "Interfaces over which the segments are striped in turn"),
+    list_parameter("order", Parameter::Kind::ranks,
+                   "The ranks along the chain, first to last; without it all, in their order"),
+    list_parameter("lengths", Parameter::Kind::ranks,
+                   "How many of them are in the chain, as 2,4,8 or 2-16, each a phase; without it all"),
 };
 
 }  // namespace

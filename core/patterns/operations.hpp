@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "program/parameters.hpp"
 #include "program/program.hpp"
 
 namespace crosscut::patterns {
@@ -110,6 +111,49 @@ inline std::vector<Rank> peers_of_phases(const program::Pattern& pattern, Rank s
     peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
   }
   return peers;
+}
+
+// Parameters, each with what it is counted in, its default and its bounds; the help is one sentence.
+inline program::Parameter integer_parameter(std::string_view name, std::string_view unit,
+                                            std::string_view initial, double maximum, std::string_view help) {
+  return {.name = name,
+          .kind = program::Parameter::Kind::integer,
+          .unit = unit,
+          .initial = initial,
+          .help = help,
+          .choices = {},
+          .minimum = 1,
+          .maximum = maximum};
+}
+
+inline program::Parameter bytes_parameter(std::string_view name, std::string_view initial, double minimum,
+                                          double maximum, std::string_view help) {
+  program::Parameter made = integer_parameter(name, "bytes", initial, maximum, help);
+  made.kind = program::Parameter::Kind::bytes;
+  made.minimum = minimum;
+  return made;
+}
+
+inline program::Parameter seed_parameter(std::string_view help) {
+  return {
+      .name = "seed", .kind = program::Parameter::Kind::integer, .initial = "1", .help = help, .choices = {}};
+}
+
+// The first choice is the default.
+inline program::Parameter choice_parameter(std::string_view name, std::vector<std::string_view> choices,
+                                           std::string_view help) {
+  return {.name = name,
+          .kind = program::Parameter::Kind::choice,
+          .initial = choices.front(),
+          .help = help,
+          .choices = choices};
+}
+
+// Ranks, pairs, or a list that the pattern reads by itself.
+inline program::Parameter list_parameter(std::string_view name, program::Parameter::Kind kind,
+                                         std::string_view help, std::string_view unit = "ranks",
+                                         std::string_view initial = "") {
+  return {.name = name, .kind = kind, .unit = unit, .initial = initial, .help = help, .choices = {}};
 }
 
 // "3, 8 and 12 more"

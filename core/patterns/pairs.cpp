@@ -134,11 +134,9 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{.name = "pairs",
-              .kind = Parameter::Kind::pairs,
-              .unit = "ranks",
-              .help = "Who exchanges with whom, as 0-24,1-25 or 0..23-24..47, or @FILE; without it 0-1,2-3 "
-                      "and so on"},
+    list_parameter("pairs", Parameter::Kind::pairs,
+                   "Who exchanges with whom, as 0-24,1-25 or 0..23-24..47, or @FILE; without it 0-1,2-3 "
+                   "and so on"),
     Parameter{.name = "cumulative",
               .kind = Parameter::Kind::boolean,
               .initial = "false",

@@ -87,12 +87,9 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{.name = "stride",
-              .kind = Parameter::Kind::ranks,
-              .unit = "ranks",
-              .help =
-                  "Distance between partners: one, a list or a range, as 1, 1,24,48 or 1-32, each a phase; "
-                  "without it 1 to n/2"},
+    list_parameter("stride", Parameter::Kind::ranks,
+                   "Distance between partners: one, a list or a range, as 1, 1,24,48 or 1-32, each a phase; "
+                   "without it 1 to n/2"),
 };
 
 }  // namespace

@@ -159,44 +159,20 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{.name = "pairs",
-              .kind = Parameter::Kind::text,
-              .unit = "ranks",
-              .initial = "0-1",
-              .help =
-                  "Pairs measured one after the other, as 0-1,0-8 or 0..3-4..7 or @FILE, or all; the first "
-                  "rank of each times"},
-    Parameter{.name = "mode",
-              .kind = Parameter::Kind::choice,
-              .initial = "pingpong",
-              .help = "pingpong: half a round trip; stream: messages one way, one behind the other; "
-                      "bidirectional: one each way at once",
-              .choices = {"pingpong", "stream", "bidirectional"}},
-    Parameter{.name = "count",
-              .kind = Parameter::Kind::integer,
-              .unit = "messages",
-              .initial = "16",
-              .help = "Messages of a stream before it is acknowledged",
-              .minimum = 1,
-              .maximum = 1e5},
-    Parameter{.name = "buffers",
-              .kind = Parameter::Kind::choice,
-              .initial = "two",
-              .help = "two: one to send from, one to receive into; one: a message goes back from where it "
-                      "arrived, as in NetPIPE, so that it comes from the cache",
-              .choices = {"two", "one"}},
-    Parameter{.name = "perturbation",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "3",
-              .help = "When no sizes are named: measured this much below and above each as well; 0 for none"},
-    Parameter{.name = "maximum",
-              .kind = Parameter::Kind::bytes,
-              .unit = "bytes",
-              .initial = "4MiB",
-              .help = "When no sizes are named: sizes grow from 1 byte up to this",
-              .minimum = 1,
-              .maximum = 1e12},
+    list_parameter("pairs", Parameter::Kind::text,
+                   "Pairs measured one after the other, as 0-1,0-8 or 0..3-4..7 or @FILE, or all; the first "
+                   "rank of each times",
+                   "ranks", "0-1"),
+    choice_parameter("mode", {"pingpong", "stream", "bidirectional"},
+                     "pingpong: half a round trip; stream: messages one way, one behind the other; "
+                     "bidirectional: one each way at once"),
+    integer_parameter("count", "messages", "16", 1e5, "Messages of a stream before it is acknowledged"),
+    choice_parameter("buffers", {"two", "one"},
+                     "two: one to send from, one to receive into; one: a message goes back from where it "
+                     "arrived, as in NetPIPE, so that it comes from the cache"),
+    bytes_parameter("perturbation", "3", 0, 9.0e15,
+                    "When no sizes are named: measured this much below and above each as well; 0 for none"),
+    bytes_parameter("maximum", "4MiB", 1, 1e12, "When no sizes are named: sizes grow from 1 byte up to this"),
 };
 
 }  // namespace

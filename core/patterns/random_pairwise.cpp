@@ -52,17 +52,8 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{.name = "random-phases",
-              .kind = Parameter::Kind::integer,
-              .unit = "phases",
-              .initial = "10",
-              .help = "How many random pairings are measured",
-              .minimum = 1,
-              .maximum = 1e9},
-    Parameter{.name = "seed",
-              .kind = Parameter::Kind::integer,
-              .initial = "1",
-              .help = "Same seed, same pairs, on every machine"},
+    integer_parameter("random-phases", "phases", "10", 1e9, "How many random pairings are measured"),
+    seed_parameter("Same seed, same pairs, on every machine"),
 };
 
 }  // namespace

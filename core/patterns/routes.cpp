@@ -116,12 +116,9 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{.name = "routes",
-              .kind = Parameter::Kind::text,
-              .unit = "ranks",
-              .help =
-                  "Who sends to whom, as 0-3,1-2 (rank 0 to rank 3, rank 1 to rank 2), a semicolon between "
-                  "phases, or @FILE; without it all to the next rank, then to the one before"},
+    list_parameter("routes", Parameter::Kind::text,
+                   "Who sends to whom, as 0-3,1-2 (rank 0 to rank 3, rank 1 to rank 2), a semicolon between "
+                   "phases, or @FILE; without it all to the next rank, then to the one before"),
 };
 
 }  // namespace

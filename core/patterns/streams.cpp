@@ -202,30 +202,17 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    Parameter{
-        .name = "senders",
-        .kind = Parameter::Kind::ranks,
-        .unit = "ranks",
-        .help = "How many ranks send, as 4, 1,2,4 or 1-8, each a phase; without it all that do not receive"},
-    Parameter{.name = "streams",
-              .kind = Parameter::Kind::ranks,
-              .unit = "streams",
-              .initial = "1",
-              .help = "Streams of each sender, one number or a list, each a phase"},
-    Parameter{.name = "receivers",
-              .kind = Parameter::Kind::ranks,
-              .unit = "ranks",
-              .help = "How many ranks receive, one number or a list, each a phase; without it 1, or all of "
-                      "receiver-ranks"},
-    Parameter{.name = "receiver-ranks",
-              .kind = Parameter::Kind::ranks,
-              .unit = "ranks",
-              .help = "Which ranks receive; without it the first"},
-    Parameter{.name = "direction",
-              .kind = Parameter::Kind::choice,
-              .initial = "in",
-              .help = "in: to the receivers; out: from them; both at once; all three, each a phase",
-              .choices = {"in", "out", "both", "all"}},
+    list_parameter(
+        "senders", Parameter::Kind::ranks,
+        "How many ranks send, as 4, 1,2,4 or 1-8, each a phase; without it all that do not receive"),
+    list_parameter("streams", Parameter::Kind::ranks,
+                   "Streams of each sender, one number or a list, each a phase", "streams", "1"),
+    list_parameter("receivers", Parameter::Kind::ranks,
+                   "How many ranks receive, one number or a list, each a phase; without it 1, or all of "
+                   "receiver-ranks"),
+    list_parameter("receiver-ranks", Parameter::Kind::ranks, "Which ranks receive; without it the first"),
+    choice_parameter("direction", {"in", "out", "both", "all"},
+                     "in: to the receivers; out: from them; both at once; all three, each a phase"),
 };
 
 }  // namespace
