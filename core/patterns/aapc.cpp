@@ -9,25 +9,6 @@ using namespace program;
 
 namespace {
 
-class AapcPhase final : public Phase {
- public:
-  AapcPhase(Rank ranks, std::int64_t bytes, std::int64_t distance)
-      : ranks_(ranks), bytes_(bytes), distance_(distance) {}
-
-  void emit(Rank rank, std::vector<Op>& ops) const override {
-    Op receive = receive_from(wrapped(rank - distance_, ranks_), bytes_);
-    receive.slot = 0;
-    add(ops, receive);
-    add(ops, send_to(wrapped(rank + distance_, ranks_), bytes_));
-  }
-  double credited_bytes(Rank) const override { return 2.0 * static_cast<double>(bytes_); }
-  std::string label() const override { return "distance " + std::to_string(distance_); }
-
- private:
-  Rank ranks_;
-  std::int64_t bytes_, distance_;
-};
-
 class Aapc final : public Pattern {
  public:
   Extent extent(Rank ranks, std::int64_t bytes) const override {
@@ -35,7 +16,15 @@ class Aapc final : public Pattern {
   }
   std::vector<Rank> peers(Rank self, Rank ranks) const override { return all_but(self, ranks); }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
-    return std::make_unique<AapcPhase>(ranks, bytes, index + 1);
+    const std::int64_t distance = index + 1;
+    const auto emit = [=](Rank rank, std::vector<Op>& ops) {
+      Op receive = receive_from(wrapped(rank - distance, ranks), bytes);
+      receive.slot = 0;
+      add(ops, receive);
+      add(ops, send_to(wrapped(rank + distance, ranks), bytes));
+    };
+    return std::make_unique<UniformPhase>(emit, most_credited_bytes(ranks, bytes, index),
+                                          "distance " + std::to_string(distance));
   }
   double most_credited_bytes(Rank, std::int64_t bytes, std::int64_t) const override {
     return 2.0 * static_cast<double>(bytes);

@@ -9,30 +9,6 @@ using namespace program;
 
 namespace {
 
-class BurstPhase final : public Phase {
- public:
-  BurstPhase(Rank ranks, std::int64_t bytes) : ranks_(ranks), bytes_(bytes) {}
-
-  void emit(Rank rank, std::vector<Op>& ops) const override {
-    for (Rank distance = 1; distance < ranks_; ++distance) {
-      Op receive = receive_from(wrapped(rank - distance, ranks_), bytes_, place(distance));
-      receive.slot = distance - 1;
-      add(ops, receive);
-    }
-    for (Rank distance = 1; distance < ranks_; ++distance)
-      add(ops, send_to(wrapped(rank + distance, ranks_), bytes_, place(distance)));
-  }
-  double credited_bytes(Rank) const override {
-    return static_cast<double>(ranks_ - 1) * static_cast<double>(bytes_);
-  }
-
- private:
-  std::int64_t place(Rank distance) const { return (distance - 1) * bytes_; }
-
-  Rank ranks_;
-  std::int64_t bytes_;
-};
-
 class AapcBurst final : public Pattern {
  public:
   Extent extent(Rank ranks, std::int64_t bytes) const override {
@@ -41,7 +17,16 @@ class AapcBurst final : public Pattern {
   }
   std::vector<Rank> peers(Rank self, Rank ranks) const override { return all_but(self, ranks); }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t) const override {
-    return std::make_unique<BurstPhase>(ranks, bytes);
+    const auto emit = [=](Rank rank, std::vector<Op>& ops) {
+      for (Rank distance = 1; distance < ranks; ++distance) {
+        Op receive = receive_from(wrapped(rank - distance, ranks), bytes, (distance - 1) * bytes);
+        receive.slot = distance - 1;
+        add(ops, receive);
+      }
+      for (Rank distance = 1; distance < ranks; ++distance)
+        add(ops, send_to(wrapped(rank + distance, ranks), bytes, (distance - 1) * bytes));
+    };
+    return std::make_unique<UniformPhase>(emit, static_cast<double>(ranks - 1) * static_cast<double>(bytes));
   }
 };
 

@@ -114,18 +114,6 @@ class ParallelPingpongPhase final : public Phase {
   std::int64_t round_;
 };
 
-class ParallelTransferPhase final : public ExchangePhase {
- public:
-  ParallelTransferPhase(Rank ranks, std::int64_t bytes, std::int64_t round)
-      : ExchangePhase(bytes, static_cast<double>(bytes)), ranks_(ranks), round_(round) {}
-  Rank partner(Rank rank) const override { return tournament_partner(rank, round_, ranks_); }
-  std::string label() const override { return "round " + std::to_string(round_ + 1); }
-
- private:
-  Rank ranks_;
-  std::int64_t round_;
-};
-
 class AllPairs final : public Pattern {
  public:
   AllPairs(bool serial, Mode mode, std::int64_t round_trips)
@@ -146,7 +134,9 @@ class AllPairs final : public Pattern {
     const Probe probe{mode_, bytes, round_trips_, serial_ ? bytes : 0};
     if (serial_) return std::make_unique<SerialPhase>(ranks, probe, index + 1);
     if (mode_ == Mode::pingpong) return std::make_unique<ParallelPingpongPhase>(ranks, probe, index);
-    return std::make_unique<ParallelTransferPhase>(ranks, bytes, index);
+    const auto partner = [=](Rank rank) { return tournament_partner(rank, index, ranks); };
+    return std::make_unique<ExchangePhase>(bytes, static_cast<double>(bytes), partner,
+                                           "round " + std::to_string(index + 1));
   }
 
  private:

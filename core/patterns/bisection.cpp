@@ -10,16 +10,13 @@ using namespace program;
 
 namespace {
 
-class Bisection final : public Pattern {
+class Bisection final : public PhasedPattern {
  public:
   Bisection(RankList half, std::int64_t phases, std::uint64_t seed)
       : half_(std::move(half)), phases_(phases), seed_(seed) {}
 
   Extent extent(Rank, std::int64_t bytes) const override {
     return {.phases = phases_, .send_bytes = bytes, .receive_bytes = bytes};
-  }
-  std::vector<Rank> peers(Rank self, Rank ranks) const override {
-    return peers_of_phases(*this, self, ranks);
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     Random random = random_stream(seed_, static_cast<std::uint64_t>(index));
@@ -33,10 +30,8 @@ class Bisection final : public Pattern {
           order.begin(), order.end(), [&](Rank rank) { return inside[static_cast<std::size_t>(rank)]; });
       cut = static_cast<std::size_t>(end - order.begin());
     }
-    std::vector<Rank> partners = paired(std::span(order).first(cut), std::span(order).subspan(cut), ranks);
-    std::string label = idle_label(partners);
-    return std::make_unique<TablePhase>(bytes, static_cast<double>(bytes), std::move(partners),
-                                        std::move(label));
+    return table_phase(bytes, static_cast<double>(bytes),
+                       paired(std::span(order).first(cut), std::span(order).subspan(cut), ranks));
   }
   std::string refuse(Rank ranks) const override {
     std::string absent = absent_rank("half", half_, ranks);

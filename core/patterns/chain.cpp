@@ -92,7 +92,7 @@ class ChainPhase final : public Phase {
   std::vector<Rank> chain_;
 };
 
-class Chain final : public Pattern {
+class Chain final : public PhasedPattern {
  public:
   explicit Chain(Settings settings) : settings_(std::move(settings)) {}
 
@@ -104,9 +104,6 @@ class Chain final : public Pattern {
             .send_bytes = bytes,
             .receive_bytes = bytes,
             .iterable = false};
-  }
-  std::vector<Rank> peers(Rank self, Rank ranks) const override {
-    return peers_of_phases(*this, self, ranks);
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     return std::make_unique<ChainPhase>(ranks, bytes, settings_, index);
@@ -136,8 +133,8 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    bytes_parameter("segment", "128KiB", 1, 1e12,
-                    "Size of the pieces that are passed on; the message size is the total"),
+    bytes_parameter("segment", "128KiB",
+                    "Size of the pieces that are passed on; the message size is the total", 1, 1e12),
     integer_parameter("rails", "interfaces", "1", 64,
                       "Interfaces over which the segments are striped in turn"),
     list_parameter("order", Parameter::Kind::ranks,

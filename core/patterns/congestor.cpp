@@ -105,7 +105,7 @@ class CongestedPhase final : public Phase {
   std::size_t kind_;
 };
 
-class Congestor final : public Pattern {
+class Congestor final : public PhasedPattern {
  public:
   explicit Congestor(Settings settings) : settings_(std::move(settings)) {}
 
@@ -119,9 +119,6 @@ class Congestor final : public Pattern {
             .send_bytes = buffer_bytes,
             .receive_bytes = buffer_bytes,
             .iterable = false};
-  }
-  std::vector<Rank> peers(Rank self, Rank ranks) const override {
-    return peers_of_phases(*this, self, ranks);
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     return std::make_unique<CongestedPhase>(make_roles(settings_, ranks), settings_, bytes,
@@ -166,9 +163,10 @@ const std::array parameters = {
     integer_parameter("pings", "messages", "50", 100'000, "Ping-pongs of 8 bytes of each pair of victims"),
     integer_parameter("messages", "messages", "20", 100'000,
                       "Exchanges of the message size of each pair of victims"),
-    bytes_parameter("load", "64MB", 1, 1e12,
-                    "What each congestor sends in a phase; too little if congestors finish before victims"),
-    bytes_parameter("chunk", "256KiB", 1024, 1e9, "Size of a congestor's messages"),
+    bytes_parameter("load", "64MB",
+                    "What each congestor sends in a phase; too little if congestors finish before victims", 1,
+                    1e12),
+    bytes_parameter("chunk", "256KiB", "Size of a congestor's messages", 1024, 1e9),
     integer_parameter("fan-in", "ranks", "64", 100'000,
                       "Congestors that flood one sink in the incast; with more, there are several sinks"),
     seed_parameter("Same seed, same victims and congestors, on every machine"),

@@ -8,18 +8,6 @@ using namespace program;
 
 namespace {
 
-class NeighboursPhase final : public ExchangePhase {
- public:
-  NeighboursPhase(std::int64_t bytes, std::int64_t pairs)
-      : ExchangePhase(bytes, 2.0 * static_cast<double>(bytes)), pairs_(pairs) {}
-
-  Rank partner(Rank rank) const override { return rank / 2 < pairs_ ? rank ^ 1 : nobody; }
-  std::string label() const override { return std::to_string(pairs_) + (pairs_ == 1 ? " pair" : " pairs"); }
-
- private:
-  std::int64_t pairs_;
-};
-
 class CumulativePairwise final : public Pattern {
  public:
   Extent extent(Rank ranks, std::int64_t bytes) const override {
@@ -30,7 +18,9 @@ class CumulativePairwise final : public Pattern {
     return partner < ranks ? std::vector{partner} : std::vector<Rank>{};
   }
   std::unique_ptr<Phase> phase(Rank, std::int64_t bytes, std::int64_t index) const override {
-    return std::make_unique<NeighboursPhase>(bytes, index + 1);
+    const auto partner = [pairs = index + 1](Rank rank) { return rank / 2 < pairs ? rank ^ 1 : nobody; };
+    return std::make_unique<ExchangePhase>(bytes, 2.0 * static_cast<double>(bytes), partner,
+                                           counted(index + 1, "pair"));
   }
 };
 

@@ -95,8 +95,7 @@ class LoadedPingpong final : public Pattern {
     std::vector<Rank> peers;
     for (std::int64_t round = 0; round < settings_.messages; ++round)
       if (const Rank peer = matching.partner(self, round); peer != nobody) peers.push_back(peer);
-    std::sort(peers.begin(), peers.end());
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    sort_once(peers);
     return peers;
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t) const override {
@@ -185,7 +184,7 @@ const std::array parameters = {
                    "Partners for partners pairs, as 0-4,1-5 or 0..3-4..7, or @FILE"),
     integer_parameter("messages", "messages", "250", 100'000,
                       "Ping-pongs that each rank times; Salmon's 9,000 of 36 processes are 250"),
-    bytes_parameter("minimum", "1", 0, 9.0e15,
+    bytes_parameter("minimum", "1",
                     "The smallest message; the largest is the message size, each doubling as likely"),
     list_parameter("mix", Parameter::Kind::text,
                    "In place of the range: these sizes, each as likely, as 64,1KB,64KB", "bytes"),

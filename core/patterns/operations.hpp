@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "program/parameters.hpp"
@@ -81,6 +83,12 @@ class Stream {
   std::int64_t count_ = 0;
 };
 
+// Sorted, each once.
+inline void sort_once(auto& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
 // Modulo that is never negative.
 inline Rank wrapped(std::int64_t rank, std::int64_t ranks) {
   return static_cast<Rank>(((rank % ranks) + ranks) % ranks);
@@ -94,23 +102,47 @@ inline std::vector<Rank> all_but(Rank self, Rank ranks) {
   return others;
 }
 
-// Whom the operations of all phases name. For patterns whose programs are short; with very many phases all
-// others are named, which is allowed.
-inline std::vector<Rank> peers_of_phases(const program::Pattern& pattern, Rank self, Rank ranks) {
-  constexpr std::int64_t bytes = 1;
-  constexpr std::int64_t most_phases = 10'000;
-  std::vector<Rank> peers;
-  std::vector<program::Op> ops;
-  const std::int64_t phases = pattern.extent(ranks, bytes).phases;
-  if (phases > most_phases) return all_but(self, ranks);
-  for (std::int64_t index = 0; index < phases; ++index) {
-    ops.clear();
-    pattern.phase(ranks, bytes, index)->emit(self, ops);
-    for (const program::Op& op : ops) peers.push_back(op.peer);
-    std::sort(peers.begin(), peers.end());
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+// A pattern whose programs are short: its peers are whom the operations of all phases name. With very many
+// phases all others are named, which is allowed.
+class PhasedPattern : public program::Pattern {
+ public:
+  std::vector<Rank> peers(Rank self, Rank ranks) const override {
+    constexpr std::int64_t bytes = 1;
+    constexpr std::int64_t most_phases = 10'000;
+    std::vector<Rank> peers;
+    std::vector<program::Op> ops;
+    const std::int64_t phases = extent(ranks, bytes).phases;
+    if (phases > most_phases) return all_but(self, ranks);
+    for (std::int64_t index = 0; index < phases; ++index) {
+      ops.clear();
+      phase(ranks, bytes, index)->emit(self, ops);
+      for (const program::Op& op : ops) peers.push_back(op.peer);
+      sort_once(peers);
+    }
+    return peers;
   }
-  return peers;
+};
+
+// A phase in which every rank does the like, and is credited the same.
+class UniformPhase final : public program::Phase {
+ public:
+  using Emit = std::function<void(Rank rank, std::vector<program::Op>& ops)>;
+
+  UniformPhase(Emit emit, double credited_bytes, std::string label = {})
+      : emit_(std::move(emit)), credited_bytes_(credited_bytes), label_(std::move(label)) {}
+  void emit(Rank rank, std::vector<program::Op>& ops) const override { emit_(rank, ops); }
+  double credited_bytes(Rank) const override { return credited_bytes_; }
+  std::string label() const override { return label_; }
+
+ private:
+  Emit emit_;
+  double credited_bytes_;
+  std::string label_;
+};
+
+// "1 pair", "3 pairs"
+inline std::string counted(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 // Parameters, each with what it is counted in, its default and its bounds; the help is one sentence.
@@ -126,8 +158,9 @@ inline program::Parameter integer_parameter(std::string_view name, std::string_v
           .maximum = maximum};
 }
 
-inline program::Parameter bytes_parameter(std::string_view name, std::string_view initial, double minimum,
-                                          double maximum, std::string_view help) {
+inline program::Parameter bytes_parameter(std::string_view name, std::string_view initial,
+                                          std::string_view help, double minimum = 0,
+                                          double maximum = program::Parameter().maximum) {
   program::Parameter made = integer_parameter(name, "bytes", initial, maximum, help);
   made.kind = program::Parameter::Kind::bytes;
   made.minimum = minimum;

@@ -1,6 +1,8 @@
 // Phases in which ranks pair off, and each pair exchanges one message in each direction at once.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,33 +11,27 @@
 
 namespace crosscut::patterns {
 
-class ExchangePhase : public program::Phase {
+class ExchangePhase final : public program::Phase {
  public:
-  // `credited_bytes`: what a rank that has a partner is credited.
-  ExchangePhase(std::int64_t bytes, double credited_bytes) : bytes_(bytes), credited_bytes_(credited_bytes) {}
-  virtual Rank partner(Rank rank) const = 0;  // or `nobody`
+  using Partner = std::function<Rank(Rank rank)>;  // or `nobody`
 
-  void emit(Rank rank, std::vector<program::Op>& ops) const final {
-    const Rank peer = partner(rank);
+  // `credited_bytes`: what a rank that has a partner is credited.
+  ExchangePhase(std::int64_t bytes, double credited_bytes, Partner partner, std::string label)
+      : bytes_(bytes),
+        credited_bytes_(credited_bytes),
+        partner_(std::move(partner)),
+        label_(std::move(label)) {}
+  void emit(Rank rank, std::vector<program::Op>& ops) const override {
+    const Rank peer = partner_(rank);
     if (peer != nobody) add_exchange(ops, peer, bytes_);
   }
-  double credited_bytes(Rank rank) const final { return partner(rank) == nobody ? 0 : credited_bytes_; }
+  double credited_bytes(Rank rank) const override { return partner_(rank) == nobody ? 0 : credited_bytes_; }
+  std::string label() const override { return label_; }
 
  private:
   std::int64_t bytes_;
   double credited_bytes_;
-};
-
-// Partners from a table made once for the phase.
-class TablePhase final : public ExchangePhase {
- public:
-  TablePhase(std::int64_t bytes, double credited_bytes, std::vector<Rank> partners, std::string label)
-      : ExchangePhase(bytes, credited_bytes), partners_(std::move(partners)), label_(std::move(label)) {}
-  Rank partner(Rank rank) const override { return partners_[static_cast<std::size_t>(rank)]; }
-  std::string label() const override { return label_; }
-
- private:
-  std::vector<Rank> partners_;
+  Partner partner_;
   std::string label_;
 };
 
@@ -54,6 +50,16 @@ inline std::string idle_label(std::span<const Rank> partners) {
   for (std::size_t rank = 0; rank < partners.size(); ++rank)
     if (partners[rank] == nobody) idle.push_back(static_cast<Rank>(rank));
   return idle.empty() ? std::string() : "idle: " + listed(idle);
+}
+
+// Partners from a table made once for the phase; its label says who is idle.
+inline std::unique_ptr<program::Phase> table_phase(std::int64_t bytes, double credited_bytes,
+                                                   std::vector<Rank> partners) {
+  std::string label = idle_label(partners);
+  return std::make_unique<ExchangePhase>(
+      bytes, credited_bytes,
+      [partners = std::move(partners)](Rank rank) { return partners[static_cast<std::size_t>(rank)]; },
+      std::move(label));
 }
 
 // Round-robin tournament (the circle method: Kirkman 1847): in `tournament_rounds` rounds every rank meets

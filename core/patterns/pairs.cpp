@@ -66,7 +66,7 @@ class PairsPhase final : public Phase {
       if (end.pair < pairs_) bytes += static_cast<double>(bytes_);
     return bytes;
   }
-  std::string label() const override { return std::to_string(pairs_) + (pairs_ == 1 ? " pair" : " pairs"); }
+  std::string label() const override { return counted(pairs_, "pair"); }
 
  private:
   Table table_;

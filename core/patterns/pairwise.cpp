@@ -23,37 +23,26 @@ std::int64_t inverse_modulo(std::int64_t a, std::int64_t m) {
   return wrapped(x, m);
 }
 
-class StridePhase final : public ExchangePhase {
- public:
-  StridePhase(Rank ranks, std::int64_t bytes, Rank stride)
-      : ExchangePhase(bytes, static_cast<double>(bytes)),
-        ranks_(ranks),
-        stride_(stride),
-        cycles_(std::gcd(ranks, stride)),
-        length_(ranks / cycles_),
-        inverse_(inverse_modulo(stride / cycles_, length_)) {}
-
-  Rank partner(Rank rank) const override {
-    const std::int64_t step = (rank / cycles_) * inverse_ % length_;  // along the cycle, from its lowest
-    if (step % 2 == 1) return wrapped(std::int64_t{rank} - stride_, ranks_);
-    return step == length_ - 1 ? nobody : wrapped(std::int64_t{rank} + stride_, ranks_);
-  }
-  std::string label() const override {
-    std::string text = "stride " + std::to_string(stride_);
-    if (length_ % 2 == 0) return text;
+std::unique_ptr<Phase> stride_phase(Rank ranks, std::int64_t bytes, Rank stride) {
+  const Rank cycles = std::gcd(ranks, stride), length = ranks / cycles;
+  const std::int64_t inverse = inverse_modulo(stride / cycles, length);
+  const auto partner = [=](Rank rank) {
+    const std::int64_t step = (rank / cycles) * inverse % length;  // along the cycle, from its lowest
+    if (step % 2 == 1) return wrapped(std::int64_t{rank} - stride, ranks);
+    return step == length - 1 ? nobody : wrapped(std::int64_t{rank} + stride, ranks);
+  };
+  std::string label = "stride " + std::to_string(stride);
+  if (length % 2 != 0) {
     std::vector<Rank> idle;
-    for (Rank lowest = 0; lowest < cycles_; ++lowest)
-      idle.push_back(wrapped(std::int64_t{lowest} - stride_, ranks_));
+    for (Rank lowest = 0; lowest < cycles; ++lowest)
+      idle.push_back(wrapped(std::int64_t{lowest} - stride, ranks));
     std::sort(idle.begin(), idle.end());
-    return text + ", idle: " + listed(idle);
+    label += ", idle: " + listed(idle);
   }
+  return std::make_unique<ExchangePhase>(bytes, static_cast<double>(bytes), partner, std::move(label));
+}
 
- private:
-  Rank ranks_, stride_, cycles_, length_;
-  std::int64_t inverse_;
-};
-
-class Pairwise final : public Pattern {
+class Pairwise final : public PhasedPattern {
  public:
   explicit Pairwise(RankList strides) : strides_(std::move(strides)) {}
 
@@ -61,13 +50,10 @@ class Pairwise final : public Pattern {
     const std::int64_t phases = strides_.empty() ? ranks / 2 : static_cast<std::int64_t>(strides_.size());
     return {.phases = phases, .send_bytes = bytes, .receive_bytes = bytes};
   }
-  std::vector<Rank> peers(Rank self, Rank ranks) const override {
-    return peers_of_phases(*this, self, ranks);
-  }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     const Rank stride =
         strides_.empty() ? static_cast<Rank>(index) + 1 : strides_[static_cast<std::size_t>(index)];
-    return std::make_unique<StridePhase>(ranks, bytes, stride);
+    return stride_phase(ranks, bytes, stride);
   }
   std::string refuse(Rank ranks) const override {
     for (const Rank stride : strides_) {

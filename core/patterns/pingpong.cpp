@@ -85,8 +85,7 @@ std::vector<std::int64_t> netpipe_sizes(std::int64_t maximum, std::int64_t pertu
     if (perturbation > 0 && step > perturbation + 1)
       sizes.insert(sizes.end(), {size - perturbation, size + perturbation});
   }
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  sort_once(sizes);
   return sizes;
 }
 
@@ -96,7 +95,7 @@ std::pair<Rank, Rank> nth_of_all(Rank ranks, std::int64_t index) {
   return {first, first + 1 + static_cast<Rank>(index)};
 }
 
-class Pingpong final : public Pattern {
+class Pingpong final : public PhasedPattern {
  public:
   explicit Pingpong(Settings settings) : settings_(std::move(settings)) {}
 
@@ -110,7 +109,7 @@ class Pingpong final : public Pattern {
   }
   std::vector<Rank> peers(Rank self, Rank ranks) const override {
     if (settings_.pairs.empty()) return all_but(self, ranks);
-    return peers_of_phases(*this, self, ranks);
+    return PhasedPattern::peers(self, ranks);
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     const auto [first, second] =
@@ -170,9 +169,9 @@ const std::array parameters = {
     choice_parameter("buffers", {"two", "one"},
                      "two: one to send from, one to receive into; one: a message goes back from where it "
                      "arrived, as in NetPIPE, so that it comes from the cache"),
-    bytes_parameter("perturbation", "3", 0, 9.0e15,
+    bytes_parameter("perturbation", "3",
                     "When no sizes are named: measured this much below and above each as well; 0 for none"),
-    bytes_parameter("maximum", "4MiB", 1, 1e12, "When no sizes are named: sizes grow from 1 byte up to this"),
+    bytes_parameter("maximum", "4MiB", "When no sizes are named: sizes grow from 1 byte up to this", 1, 1e12),
 };
 
 }  // namespace

@@ -10,28 +10,19 @@ using namespace program;
 
 namespace {
 
-std::vector<Rank> shuffled_pairs(Rank ranks, std::uint64_t seed, std::int64_t index) {
-  std::vector<Rank> order = all_but(nobody, ranks);
-  random_stream(seed, static_cast<std::uint64_t>(index)).shuffle(order);
-  const std::size_t half = order.size() / 2;
-  return paired(std::span(order).first(half), std::span(order).subspan(half), ranks);
-}
-
-class RandomPairwise final : public Pattern {
+class RandomPairwise final : public PhasedPattern {
  public:
   RandomPairwise(std::int64_t phases, std::uint64_t seed) : phases_(phases), seed_(seed) {}
 
   Extent extent(Rank, std::int64_t bytes) const override {
     return {.phases = phases_, .send_bytes = bytes, .receive_bytes = bytes};
   }
-  std::vector<Rank> peers(Rank self, Rank ranks) const override {
-    return peers_of_phases(*this, self, ranks);
-  }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
-    std::vector<Rank> partners = shuffled_pairs(ranks, seed_, index);
-    std::string label = idle_label(partners);
-    return std::make_unique<TablePhase>(bytes, 2.0 * static_cast<double>(bytes), std::move(partners),
-                                        std::move(label));
+    std::vector<Rank> order = all_but(nobody, ranks);
+    random_stream(seed_, static_cast<std::uint64_t>(index)).shuffle(order);
+    const std::size_t half = order.size() / 2;
+    return table_phase(bytes, most_credited_bytes(ranks, bytes, index),
+                       paired(std::span(order).first(half), std::span(order).subspan(half), ranks));
   }
   // Who is idle is all that a label says, and with an even number of ranks nobody is.
   std::string label(Rank ranks, std::int64_t bytes, std::int64_t index) const override {

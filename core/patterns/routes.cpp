@@ -44,7 +44,7 @@ class RoutesPhase final : public Phase {
     const Ends& ends = ends_[static_cast<std::size_t>(rank)];
     return static_cast<double>(bytes_) * static_cast<double>(std::max(ends.to.size(), ends.from.size()));
   }
-  std::string label() const override { return std::to_string(count_) + (count_ == 1 ? " route" : " routes"); }
+  std::string label() const override { return counted(static_cast<std::int64_t>(count_), "route"); }
 
  private:
   std::vector<Ends> ends_;
@@ -52,7 +52,7 @@ class RoutesPhase final : public Phase {
   std::size_t count_;
 };
 
-class Routes final : public Pattern {
+class Routes final : public PhasedPattern {
  public:
   explicit Routes(RoutePhases phases) : phases_(std::move(phases)) {}
 
@@ -69,9 +69,6 @@ class Routes final : public Pattern {
             .slots = slots,
             .send_bytes = bytes,
             .receive_bytes = slots * bytes};
-  }
-  std::vector<Rank> peers(Rank self, Rank ranks) const override {
-    return peers_of_phases(*this, self, ranks);
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     if (phases_.empty()) return std::make_unique<RoutesPhase>(neighbours(ranks, index), ranks, bytes);

@@ -9,32 +9,6 @@ using namespace program;
 
 namespace {
 
-class BothSidesPhase final : public Phase {
- public:
-  BothSidesPhase(Rank ranks, std::int64_t bytes, std::int64_t distance)
-      : ranks_(ranks), bytes_(bytes), distance_(distance) {}
-
-  void emit(Rank rank, std::vector<Op>& ops) const override {
-    const Rank above = wrapped(rank + distance_, ranks_);
-    const Rank below = wrapped(rank - distance_, ranks_);
-    // What one sends up, the other receives from below: both first, which matters where above is below.
-    Op from_below = receive_from(below, bytes_, 0);
-    Op from_above = receive_from(above, bytes_, bytes_);
-    from_below.slot = 0;
-    from_above.slot = 1;
-    add(ops, from_below);
-    add(ops, from_above);
-    add(ops, send_to(above, bytes_, 0));
-    add(ops, send_to(below, bytes_, bytes_));
-  }
-  double credited_bytes(Rank) const override { return 4.0 * static_cast<double>(bytes_); }
-  std::string label() const override { return "distance " + std::to_string(distance_); }
-
- private:
-  Rank ranks_;
-  std::int64_t bytes_, distance_;
-};
-
 class SimplePairwise final : public Pattern {
  public:
   Extent extent(Rank ranks, std::int64_t bytes) const override {
@@ -42,7 +16,20 @@ class SimplePairwise final : public Pattern {
   }
   std::vector<Rank> peers(Rank self, Rank ranks) const override { return all_but(self, ranks); }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
-    return std::make_unique<BothSidesPhase>(ranks, bytes, index + 1);
+    const std::int64_t distance = index + 1;
+    const auto emit = [=](Rank rank, std::vector<Op>& ops) {
+      const Rank above = wrapped(rank + distance, ranks), below = wrapped(rank - distance, ranks);
+      // What one sends up, the other receives from below: both first, which matters where above is below.
+      Op from_below = receive_from(below, bytes, 0), from_above = receive_from(above, bytes, bytes);
+      from_below.slot = 0;
+      from_above.slot = 1;
+      add(ops, from_below);
+      add(ops, from_above);
+      add(ops, send_to(above, bytes, 0));
+      add(ops, send_to(below, bytes, bytes));
+    };
+    return std::make_unique<UniformPhase>(emit, 4.0 * static_cast<double>(bytes),
+                                          "distance " + std::to_string(distance));
   }
 };
 

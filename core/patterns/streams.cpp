@@ -85,7 +85,7 @@ struct Settings {
   std::vector<Direction> directions;
 };
 
-class Streams final : public Pattern {
+class Streams final : public PhasedPattern {
  public:
   explicit Streams(Settings settings) : settings_(std::move(settings)) {}
 
@@ -103,9 +103,6 @@ class Streams final : public Pattern {
             .channels = static_cast<std::int32_t>(channels),
             .send_bytes = places * bytes,
             .receive_bytes = places * bytes};
-  }
-  std::vector<Rank> peers(Rank self, Rank ranks) const override {
-    return peers_of_phases(*this, self, ranks);
   }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     return std::make_unique<StreamsPhase>(make_cast(ranks, index), bytes);
