@@ -55,37 +55,25 @@ struct Probe {
   }
 };
 
-class SerialPhase final : public Phase {
- public:
-  SerialPhase(Rank ranks, Probe probe, std::int64_t distance)
-      : ranks_(ranks), probe_(probe), distance_(distance) {}
-
-  void emit(Rank rank, std::vector<Op>& ops) const override {
-    probe_.add_helping(ops, wrapped(rank - distance_, ranks_));
+std::unique_ptr<Phase> serial_phase(Rank ranks, const Probe& probe, std::int64_t distance) {
+  const auto emit = [=](Rank rank, std::vector<Op>& ops) {
+    const auto passed_turn = [](Op op) {
+      op.channel = 2;
+      return op;
+    };
+    probe.add_helping(ops, wrapped(rank - distance, ranks));
     After turn = from_start;
     if (rank > 0) turn = {add(ops, passed_turn(receive_from(rank - 1, 0))), phase_start};
-    const After measured = probe_.add_measuring(ops, wrapped(rank + distance_, ranks_), turn);
-    if (rank + 1 == ranks_) return;
+    const After measured = probe.add_measuring(ops, wrapped(rank + distance, ranks), turn);
+    if (rank + 1 == ranks) return;
     Op pass = passed_turn(send_to(rank + 1, 0));
     pass.after = measured;
     add(ops, pass);
-  }
-  double credited_bytes(Rank) const override {
-    return static_cast<double>(probe_.bytes + probe_.answer_bytes()) *
-           static_cast<double>(probe_.round_trips);
-  }
-  std::string label() const override { return "distance " + std::to_string(distance_); }
-
- private:
-  static Op passed_turn(Op op) {
-    op.channel = 2;
-    return op;
-  }
-
-  Rank ranks_;
-  Probe probe_;
-  std::int64_t distance_;
-};
+  };
+  const double credited_bytes =
+      static_cast<double>(probe.bytes + probe.answer_bytes()) * static_cast<double>(probe.round_trips);
+  return std::make_unique<UniformPhase>(emit, credited_bytes, "distance " + std::to_string(distance));
+}
 
 // Ping-pongs of disjoint pairs at once, the lower rank timing.
 class ParallelPingpongPhase final : public Phase {
@@ -132,7 +120,7 @@ class AllPairs final : public Pattern {
   std::vector<Rank> peers(Rank self, Rank ranks) const override { return all_but(self, ranks); }
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     const Probe probe{mode_, bytes, round_trips_, serial_ ? bytes : 0};
-    if (serial_) return std::make_unique<SerialPhase>(ranks, probe, index + 1);
+    if (serial_) return serial_phase(ranks, probe, index + 1);
     if (mode_ == Mode::pingpong) return std::make_unique<ParallelPingpongPhase>(ranks, probe, index);
     const auto partner = [=](Rank rank) { return tournament_partner(rank, index, ranks); };
     return std::make_unique<ExchangePhase>(bytes, static_cast<double>(bytes), partner,

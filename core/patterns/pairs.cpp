@@ -26,10 +26,9 @@ struct Table {
 
 std::int32_t first_free_place(const std::vector<End>& a, const std::vector<End>& b) {
   std::vector<bool> taken(a.size() + b.size() + 1);
-  for (const End& end : a)
-    if (static_cast<std::size_t>(end.place) < taken.size()) taken[static_cast<std::size_t>(end.place)] = true;
-  for (const End& end : b)
-    if (static_cast<std::size_t>(end.place) < taken.size()) taken[static_cast<std::size_t>(end.place)] = true;
+  for (const auto* ends : {&a, &b})
+    for (const End& end : *ends)
+      if (const auto place = static_cast<std::size_t>(end.place); place < taken.size()) taken[place] = true;
   return static_cast<std::int32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
 }
 
