@@ -28,12 +28,6 @@ bool reached(double position, double goal) { return position + 1e-6 + 1e-12 * po
 
 }  // namespace
 
-bool Replay::Event::operator<(const Event& other) const {  // for a heap with the earliest on top
-  if (time != other.time) return time > other.time;
-  if (kind != other.kind) return kind > other.kind;
-  return order > other.order;
-}
-
 Replay::Replay(const ReplayTrace& trace, const backends::sim::Paths& paths, const ReplayModel& model)
     : trace_(trace),
       paths_(paths),
@@ -97,17 +91,15 @@ ReplayTimes Replay::run() {
 }
 
 void Replay::at(double time, Kind kind, std::int32_t number, std::uint32_t version) {
-  events_.push_back({time, kind, number, version, told_++});
-  std::push_heap(events_.begin(), events_.end());
+  events_.push({time, kind, number, version, told_++});
 }
 
 // All that happens in one moment, then the rates that follow from it.
 void Replay::take_events() {
-  const auto end = events_.front().time * (1 + moment);
-  while (!events_.empty() && events_.front().time <= end) {
-    const auto event = events_.front();
-    std::pop_heap(events_.begin(), events_.end());
-    events_.pop_back();
+  const auto end = events_.top().time * (1 + moment);
+  while (!events_.empty() && events_.top().time <= end) {
+    const auto event = events_.top();
+    events_.pop();
     if (event.kind == Kind::drained && event.version != connections_[index(event.number)].version) continue;
     now_ = std::max(now_, event.time);
     take(event);
@@ -188,15 +180,13 @@ bool Replay::blocking(Rank rank, RankState& state, const Action& action) {
 bool Replay::start_message(Rank rank, RankState& state, const Action& action) {
   const bool sends = action.kind == Action::Kind::start_send;
   if (sends && !pay(rank, state, send_overhead(rank))) return false;
-  const auto name = sends ? key(rank, action.peer, action.tag) : key(action.peer, rank, action.tag);
-  state.open.push_back({match(rank, action, sends), name, sends});
+  state.open.push_back({match(rank, action, sends), key(rank, action, sends), sends});
   return true;
 }
 
 bool Replay::wait(Rank rank, RankState& state, const Action& action) {
   if (state.message < 0) {
-    const auto name =
-        action.of_send ? key(rank, action.peer, action.tag) : key(action.peer, rank, action.tag);
+    const auto name = key(rank, action, action.of_send);
     const auto found = std::find_if(state.open.begin(), state.open.end(),
                                     [&](const Request& one) { return one.key == name; });
     if (found == state.open.end())
@@ -242,8 +232,7 @@ double Replay::received_seconds(Rank rank, RankState& state) const {
 
 // The n-th send of a pair and tag meets the n-th receive; whichever is posted first waits here.
 Replay::MessageNumber Replay::match(Rank rank, const Action& action, bool of_send) {
-  const auto source = of_send ? rank : action.peer, destination = of_send ? action.peer : rank;
-  const auto name = key(source, destination, action.tag);
+  const auto name = key(rank, action, of_send);
   const auto half = half_.find(name);
   const bool meets = half != half_.end() && messages_[index(half->second.front())].has_send != of_send;
   MessageNumber number = 0;
@@ -263,7 +252,7 @@ Replay::MessageNumber Replay::match(Rank rank, const Action& action, bool of_sen
     message.has_send = true;
     message.bytes = action.amount;
     message.posted = now_;
-    message.connection = connection_of_.at(key(source, destination, 0));
+    message.connection = connection_of_.at(key(rank, action.peer, 0));
   } else {
     message.has_receive = true;
   }

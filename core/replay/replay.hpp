@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <queue>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -61,10 +63,12 @@ class Replay {
   struct Event {
     double time = 0;
     Kind kind = Kind::resume;
-    std::int32_t number = 0;    // of a connection (drained), a message, or a rank (resume)
-    std::uint32_t version = 0;  // drained: of the connection's rate
-    std::uint64_t order = 0;    // those of one time and kind as they were told
-    bool operator<(const Event& other) const;
+    std::int32_t number = 0;                    // of a connection (drained), a message, or a rank (resume)
+    std::uint32_t version = 0;                  // drained: of the connection's rate
+    std::uint64_t order = 0;                    // those of one time and kind as they were told
+    bool operator<(const Event& other) const {  // the earliest is on top
+      return std::tie(time, kind, order) > std::tie(other.time, other.kind, other.order);
+    }
   };
   struct Message {
     ConnectionNumber connection = 0;
@@ -103,6 +107,9 @@ class Replay {
   void make_connections();
   void weigh();
   std::uint64_t key(Rank source, Rank destination, std::int32_t tag) const;
+  std::uint64_t key(Rank rank, const Action& action, bool of_send) const {
+    return of_send ? key(rank, action.peer, action.tag) : key(action.peer, rank, action.tag);
+  }
   void at(double time, Kind kind, std::int32_t number, std::uint32_t version = 0);
   void take_events();
   void take(const Event& event);
@@ -143,7 +150,7 @@ class Replay {
   std::vector<Message> messages_;
   std::unordered_map<std::uint64_t, std::deque<MessageNumber>> half_;  // messages with one end posted, by key
   std::vector<RankState> ranks_;
-  std::vector<Event> events_;  // heap
+  std::priority_queue<Event> events_;
   std::uint64_t told_ = 0;
   double now_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
@@ -16,52 +17,41 @@ namespace crosscut::replay {
 namespace {
 
 constexpr std::size_t ranks_max = 1 << 16;
-// Rank, name, and the three numbers of a message.
-constexpr std::size_t words_max = 5;
-
 struct Line {
   const std::filesystem::path& file;
   std::uint32_t number = 0;
-  std::array<std::string_view, words_max> words{};
-  std::size_t count = 0;
-  bool too_many = false;
+  std::vector<std::string_view> words{};
 
   [[noreturn]] void fail(const std::string& why) const {
     throw UsageError(file.string() + ":" + std::to_string(number) + ": " + why);
   }
   void split(std::string_view text) {
-    count = 0;
-    too_many = false;
+    words.clear();
     constexpr std::string_view blanks = " \t\r";
     for (auto at = text.find_first_not_of(blanks); at != text.npos; at = text.find_first_not_of(blanks, at)) {
-      if (count == words_max) {
-        too_many = true;
-        return;
-      }
       const auto end = std::min(text.find_first_of(blanks, at), text.size());
-      words[count++] = text.substr(at, end - at);
+      words.push_back(text.substr(at, end - at));
       at = end;
     }
   }
+  // -1: there is no such word, or it is no number.
+  template <typename Number>
+  Number number_at(std::size_t at) const {
+    const auto word = at < words.size() ? words[at] : std::string_view();
+    Number value = -1;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return error == std::errc() && stop == word.data() + word.size() ? value : -1;
+  }
   std::int32_t whole(std::size_t at, std::int64_t end) const {
-    std::int64_t value = -1;
-    if (at < count) {
-      const auto word = words[at];
-      const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (error != std::errc() || stop != word.data() + word.size()) value = -1;
-    }
+    const auto value = number_at<std::int64_t>(at);
     if (value < 0 || value >= end)
       fail("word " + std::to_string(at + 1) + " is no number from 0 to " + std::to_string(end - 1));
     return static_cast<std::int32_t>(value);
   }
   double amount() const {
-    double value = -1;
-    if (count == 3) {
-      const auto word = words[2];
-      const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-      if (error != std::errc() || stop != word.data() + word.size()) value = -1;
-    }
-    if (!(value >= 0 && value <= std::numeric_limits<double>::max())) fail("needs one amount from 0 on");
+    const auto value = number_at<double>(2);
+    if (words.size() != 3 || !(value >= 0 && value <= std::numeric_limits<double>::max()))
+      fail("needs one amount from 0 on");
     return value;
   }
 };
@@ -69,8 +59,7 @@ struct Line {
 constexpr std::int64_t int_end = std::numeric_limits<std::int32_t>::max();
 
 Action message(const Line& line, Action::Kind kind, Rank rank, Rank ranks) {
-  if (line.count != 5 || line.too_many)
-    line.fail("a message needs the other rank, a tag and a count of bytes");
+  if (line.words.size() != 5) line.fail("a message needs the other rank, a tag and a count of bytes");
   Action action{
       .kind = kind, .peer = line.whole(2, ranks), .tag = line.whole(3, int_end), .line = line.number};
   if (action.peer == rank) line.fail("a message of a rank to itself");
@@ -79,7 +68,7 @@ Action message(const Line& line, Action::Kind kind, Rank rank, Rank ranks) {
 }
 
 Action wait(const Line& line, Rank rank, Rank ranks) {
-  if (line.count != 5 || line.too_many) line.fail("wait needs source, destination and tag");
+  if (line.words.size() != 5) line.fail("wait needs source, destination and tag");
   const auto source = line.whole(2, ranks), destination = line.whole(3, ranks);
   if ((source == rank) == (destination == rank)) line.fail("waits for a message that is none of this rank's");
   return {.kind = Action::Kind::wait,
@@ -122,8 +111,8 @@ std::vector<Action> read_rank(const std::filesystem::path& file, Rank rank, Rank
   for (std::string text; std::getline(stream, text);) {
     ++line.number;
     line.split(text);
-    if (line.count == 0 || line.words[0].starts_with("#")) continue;
-    if (line.count < 2 || line.whole(0, ranks) != rank)
+    if (line.words.empty() || line.words[0].starts_with("#")) continue;
+    if (line.words.size() < 2 || line.whole(0, ranks) != rank)
       line.fail("no action of rank " + std::to_string(rank) + ": " + shown(text));
     if (auto action = parse(line, rank, ranks)) actions.push_back(*action);
   }
