@@ -208,7 +208,7 @@ class Description {
         auto routes = read_routes();
         if (mistakes_.none()) network_->router = static_routes(n.graph, std::move(routes), n.spread, n.seed);
       } else if (routing_ == "shortest" || !network_->router) {
-        network_->router = shortest_paths(n.graph, n.spread, n.seed);
+        network_->router = std::make_unique<ShortestPaths>(n.graph, n.spread, n.seed);
       }
     });
   }

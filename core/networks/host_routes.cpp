@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "base/error.hpp"
-#include "networks/shortest_paths.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut::networks {
 namespace {
@@ -20,22 +20,22 @@ constexpr Cost no_way{ShortestPaths::unreachable, 0, 0, 0};
 
 }  // namespace
 
-HostRoutes::HostRoutes(const Graph& graph, std::uint64_t seed) : graph_(&graph) {
+HostRoutes::HostRoutes(const Graph& graph, std::uint64_t seed)
+    : graph_(&graph), within_(graph, Spread::ecmp, seed, ShortestPaths::Hosts::never_pass) {
   if (graph.hosts > most_hosts)
     throw UsageError("routing tables are made for " + std::to_string(most_hosts) +
                      " hosts at most, not for " + std::to_string(graph.hosts));
-  auto within = std::make_unique<ShortestPaths>(graph, Spread::ecmp, seed, ShortestPaths::Hosts::never_pass);
   // Hosts of each switch, to find neighbours without trying all pairs.
   std::vector<std::vector<NextHop>> on_switch(static_cast<std::size_t>(graph.switches));
   for (Vertex host = 0; host < graph.hosts; ++host)
-    for (const Lane lane : within->adjacency().leaving(host))
+    for (const Lane lane : within_.adjacency().leaving(host))
       if (!graph.is_host(graph.head(lane)))
         on_switch[static_cast<std::size_t>(graph.head(lane) - graph.hosts)].push_back({host, -1, lane ^ 1});
   neighbours_.resize(static_cast<std::size_t>(graph.hosts));
   double steps = 0;
   for (Vertex host = 0; host < graph.hosts; ++host) {
     auto& its = neighbours_[static_cast<std::size_t>(host)];
-    for (const Lane lane : within->adjacency().leaving(host)) {
+    for (const Lane lane : within_.adjacency().leaving(host)) {
       const Vertex next = graph.head(lane);
       if (graph.is_host(next)) {
         its.push_back({next, lane, lane, 1});
@@ -44,7 +44,7 @@ HostRoutes::HostRoutes(const Graph& graph, std::uint64_t seed) : graph_(&graph) 
       for (Vertex other = graph.hosts; other < graph.vertices(); ++other) {
         const auto& there = on_switch[static_cast<std::size_t>(other - graph.hosts)];
         if (there.empty()) continue;
-        const int links = within->distance(next, other);
+        const int links = within_.distance(next, other);
         if (links >= ShortestPaths::unreachable) continue;
         for (const NextHop& hop : there)
           if (hop.host != host) its.push_back({hop.host, lane, hop.entering, links + 2});
@@ -53,13 +53,10 @@ HostRoutes::HostRoutes(const Graph& graph, std::uint64_t seed) : graph_(&graph) 
     steps += static_cast<double>(its.size()) * graph.hosts;
     if (steps > most_steps) throw UsageError("there are too many neighbours of hosts for routing tables");
   }
-  within_ = std::move(within);
   const auto hosts = static_cast<std::size_t>(graph.hosts);
   table_.resize(hosts * hosts);
   for (Vertex destination = 0; destination < graph.hosts; ++destination) fill(destination);
 }
-
-HostRoutes::~HostRoutes() = default;
 
 // Fills the tables of all hosts for one destination.
 void HostRoutes::fill(Vertex destination) {
@@ -133,12 +130,12 @@ void HostRoutes::walk_all(Vertex destination, const std::vector<Cost>& cost) con
 }
 
 void HostRoutes::route(const RouteRequest& request, std::vector<Lane>& lanes) const {
-  PathChooser chooser(request, within_->spread(), within_->seed());
+  PathChooser chooser(request, within_.spread(), within_.seed());
   for (Vertex at = request.source; at != request.destination;) {
     const auto& hop = next_hop(at, request.destination);
     lanes.push_back(hop.lane);
     if (hop.lane != hop.entering) {
-      within_->walk(graph_->head(hop.lane), graph_->tail(hop.entering), chooser, lanes);
+      within_.walk(graph_->head(hop.lane), graph_->tail(hop.entering), chooser, lanes);
       lanes.push_back(hop.entering);
     }
     at = hop.host;

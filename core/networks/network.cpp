@@ -54,7 +54,7 @@ std::string Graph::name(Vertex v) const {
 
 void Network::finish() {
   if (graph.hosts < 1) throw UsageError("there is no host");
-  if (!router) router = shortest_paths(graph, spread, seed);
+  if (!router) router = std::make_unique<ShortestPaths>(graph, spread, seed);
   const auto lanes = 2 * graph.edges.size();
   const auto memories =
       std::ranges::any_of(graph.host_classes, [](const HostClass& c) { return c.memory_rate > 0; });

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/random.hpp"
 #include "networks/network.hpp"
 
 namespace crosscut::networks {
@@ -29,11 +31,65 @@ class Adjacency {
 
 // Routers keep a reference to the graph, which must outlive them and stay as it is.
 
+// Chooses among equal paths, hop by hop, always the same for the same flow.
+class PathChooser {
+ public:
+  PathChooser(const RouteRequest& request, Spread spread, std::uint64_t seed);
+  std::size_t pick(std::size_t count);
+
+ private:
+  Spread spread_;
+  std::uint64_t digits_;  // unused digits of the destination's number
+  Random random_;
+};
+
 // Routes with the fewest links, through switches and hosts that forward. Distances to each switch (or
 // forwarding host) are computed on first use and kept. Throws UsageError if there are too many such vertices.
 // A requested adapter is ignored if no path leads through it, or if the host forwards: there the routing
 // chooses the interface. route() throws UsageError if there is no path at all.
-std::unique_ptr<Router> shortest_paths(const Graph& graph, Spread spread, std::uint64_t seed);
+class ShortestPaths : public Router {
+ public:
+  static constexpr std::uint16_t unreachable = 0xffff;
+  enum class Hosts : std::uint8_t { pass_on, never_pass };  // forwarding hosts: passed, or not
+
+  ShortestPaths(const Graph& graph, Spread spread, std::uint64_t seed, Hosts hosts = Hosts::pass_on);
+
+  void route(const RouteRequest& request, std::vector<Lane>& lanes) const override;
+
+  bool passes(Vertex v) const { return index_[static_cast<std::size_t>(v)] >= 0; }
+  // Returns the number of links between two forwarding vertices.
+  int distance(Vertex from, Vertex to) const {
+    return table(to)[static_cast<std::size_t>(index_[static_cast<std::size_t>(from)])];
+  }
+  // Appends one of the shortest paths between them.
+  void walk(Vertex from, Vertex to, PathChooser& chooser, std::vector<Lane>& lanes) const;
+  // Returns the number of links from any vertex to a host; `unreachable` or more: no path.
+  int distance_to_host(Vertex from, Vertex host) const;
+  // Appends the lanes at `from` that begin a shortest path to a host.
+  void first_lanes(Vertex from, Vertex host, std::vector<Lane>& lanes) const;
+
+  const Adjacency& adjacency() const { return adjacency_; }
+  Spread spread() const { return spread_; }
+  std::uint64_t seed() const { return seed_; }
+
+ private:
+  struct Ends {
+    std::span<const Lane> first, last;  // both leave their end, so `last` must be reversed
+  };
+  bool route_between(const Ends& ends, const RouteRequest& request, std::vector<Lane>& lanes) const;
+  int length(Lane first, Lane last, Vertex destination) const;
+  std::span<const std::uint16_t> table(Vertex to) const;
+
+  const Graph* graph_;
+  Spread spread_;
+  std::uint64_t seed_;
+  Adjacency adjacency_;
+  std::vector<std::int32_t> index_;  // [vertex]; number among forwarding vertices, or -1
+  std::vector<Vertex> passing_;
+  // Links, [index of the destination][index]. Each table is written once, under its flag.
+  std::unique_ptr<std::once_flag[]> made_;
+  mutable std::vector<std::vector<std::uint16_t>> tables_;
+};
 
 // Tables written by a person: at a vertex, towards a destination, the neighbour. Where they have no entry,
 // fewest links. Throws UsageError that names the first loop.
@@ -47,7 +103,6 @@ std::unique_ptr<Router> static_routes(const Graph& graph, std::vector<StaticRout
 // fewest hosts, then the fewest wires between hosts, then the fewest links. Among equal paths, those that
 // enter the destination by its own wire are preferred to those through its switch. If several gateways
 // remain, the hosts of a switch take turns, so that each gateway serves equally many.
-class ShortestPaths;
 class HostRoutes : public Router {
  public:
   struct NextHop {
@@ -63,7 +118,6 @@ class HostRoutes : public Router {
 
   // Throws UsageError if there are too many hosts, or if one cannot reach another.
   HostRoutes(const Graph& graph, std::uint64_t seed);
-  ~HostRoutes() override;
   void route(const RouteRequest& request, std::vector<Lane>& lanes) const override;
   const NextHop& next_hop(Vertex host, Vertex destination) const {
     return table_[static_cast<std::size_t>(host) * static_cast<std::size_t>(graph_->hosts) +
@@ -77,7 +131,7 @@ class HostRoutes : public Router {
   void walk_all(Vertex destination, const std::vector<Cost>& cost) const;
 
   const Graph* graph_;
-  std::unique_ptr<ShortestPaths> within_;         // paths through switches only
+  ShortestPaths within_;                          // paths through switches only
   std::vector<std::vector<NextHop>> neighbours_;  // [host]
   std::vector<NextHop> table_;                    // [host][destination]
 };

@@ -1,9 +1,7 @@
-#include "networks/shortest_paths.hpp"
-
 #include <algorithm>
-#include <limits>
 
 #include "base/error.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut::networks {
 namespace {
@@ -194,10 +192,6 @@ void ShortestPaths::first_lanes(Vertex from, Vertex host, std::vector<Lane>& lan
     const Vertex next = graph_->head(lane);
     if (next == host || (passes(next) && distance_to_host(next, host) == links - 1)) lanes.push_back(lane);
   }
-}
-
-std::unique_ptr<Router> shortest_paths(const Graph& graph, Spread spread, std::uint64_t seed) {
-  return std::make_unique<ShortestPaths>(graph, spread, seed);
 }
 
 }  // namespace crosscut::networks

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "networks/shortest_paths.hpp"
+#include "networks/routers.hpp"
 
 namespace crosscut::networks {
 namespace {
