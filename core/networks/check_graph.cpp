@@ -1,10 +1,10 @@
-#include "networks/check_graph.hpp"
-
+// Checks that every network must pass.
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "base/words.hpp"
+#include "networks/explicit_graph.hpp"
 #include "networks/routers.hpp"
 
 namespace crosscut::networks {

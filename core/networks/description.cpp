@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/words.hpp"
-#include "networks/check_graph.hpp"
 #include "networks/class_keys.hpp"
 #include "networks/explicit_graph.hpp"
 #include "networks/generator.hpp"

@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/words.hpp"
 #include "networks/class_keys.hpp"
-#include "networks/name_ranges.hpp"
 
 namespace crosscut::networks {
 namespace {
@@ -226,7 +225,7 @@ class ExplicitReader {
     for (std::size_t end = 0; end < 2; ++end) {
       TomlNode holder;
       holder.line = table.line();
-      holder.members.emplace_back("between", between->items[end]);
+      holder.members.push_back({"between", between->items[end]});
       TableReader reader(holder, table.where(), mistakes_);
       found[end] = names.of(reader, "between", names_missing_);
       if (found[end].empty()) return {};

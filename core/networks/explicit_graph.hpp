@@ -1,4 +1,4 @@
-// Reads hosts, switches and links that a file lists one by one or by ranges of names.
+// Reads hosts, switches and links that a file lists one by one or by ranges of names, and checks any network.
 #pragma once
 
 #include <string>
@@ -33,8 +33,19 @@ struct Lines {
   }
 };
 
+// Expands ranges of names, "n[000-015,020]", as Slurm and pdsh write them.
+//
+// Appends the names in order. Several brackets multiply, the last one varying fastest. Leading zeros are
+// kept. Throws UsageError if `text` is not a list of names, and before it would make more than `most` names
+// in all.
+void expand_names(std::string_view text, std::size_t most, std::vector<std::string>& names);
+
 // Reads [[hosts]], [[switches]], [[links]] with the defaults of [host], [switch], [link].
 void read_explicit(const TomlNode& root, std::int64_t vertices_max, Graph& graph, Lines& lines,
                    Mistakes& mistakes);
+
+// Checks that every network, listed or generated, must pass before it is used. Adds a mistake for each host
+// without a link, each host that cannot reach another, and each switch with more links than ports.
+void check_graph(const Graph& graph, const Lines& lines, Mistakes& mistakes);
 
 }  // namespace crosscut::networks

@@ -1,11 +1,11 @@
-#include "networks/name_ranges.hpp"
-
+// Expands ranges of names.
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
+#include "networks/explicit_graph.hpp"
 #include "program/parameters.hpp"
 
 namespace crosscut::networks {

@@ -1,11 +1,12 @@
-#include "networks/paths_report.hpp"
-
+// Describes a network for building an emulated cluster: all properties of links and switches, and all
+// forwarding.
 #include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "networks/network_report.hpp"
 #include "networks/routers.hpp"
 
 namespace crosscut::networks {

@@ -97,45 +97,43 @@ void TableReader::read_fraction(std::string_view key, double& value) {
   value = given;
 }
 
-void TableReader::read_rate(std::string_view key, double& bits_per_second) {
-  const auto* found = ask(key, TomlNode::Kind::text, "\"100 Mbit/s\", with its unit");
+template <typename Parse>
+void TableReader::read_parsed(std::string_view key, std::string_view example, const Parse& parse) {
+  const auto* found = ask(key, TomlNode::Kind::text, example);
   if (found == nullptr) return;
   try {
-    const double given = program::parse_rate(found->text);
-    if (!(given > 0 && given <= fastest))
-      return mistake(key, shown(found->text) + " is out of range; a rate is above 0 and at most 10^18 bit/s");
-    bits_per_second = given;
+    parse(*found);
   } catch (const UsageError& error) {
     mistake(key, error.what());
   }
+}
+
+void TableReader::read_rate(std::string_view key, double& bits_per_second) {
+  read_parsed(key, "\"100 Mbit/s\", with its unit", [&](const TomlNode& found) {
+    const double given = program::parse_rate(found.text);
+    if (!(given > 0 && given <= fastest))
+      throw UsageError(shown(found.text) + " is out of range; a rate is above 0 and at most 10^18 bit/s");
+    bits_per_second = given;
+  });
 }
 
 void TableReader::read_seconds(std::string_view key, double& seconds) {
-  const auto* found = ask(key, TomlNode::Kind::text, "\"30 us\", with its unit");
-  if (found == nullptr) return;
-  try {
-    const double given = program::parse_seconds(found->text);
-    if (given != 0 && (found->text.empty() || found->text.find_first_of("smh") == std::string::npos))
-      return mistake(key,
-                     shown(found->text) + " has no unit; write \"30 us\"; units are ns, us, ms, s, min, h");
-    if (given > longest) return mistake(key, shown(found->text) + " is longer than an hour");
+  read_parsed(key, "\"30 us\", with its unit", [&](const TomlNode& found) {
+    const double given = program::parse_seconds(found.text);
+    if (given != 0 && (found.text.empty() || found.text.find_first_of("smh") == std::string::npos))
+      throw UsageError(shown(found.text) + " has no unit; write \"30 us\"; units are ns, us, ms, s, min, h");
+    if (given > longest) throw UsageError(shown(found.text) + " is longer than an hour");
     seconds = given;
-  } catch (const UsageError& error) {
-    mistake(key, error.what());
-  }
+  });
 }
 
 void TableReader::read_price(std::string_view key, Price& price) {
-  const auto* found = ask(key, TomlNode::Kind::text, "\"818 USD\", with its currency");
-  if (found == nullptr) return;
-  try {
-    auto [amount, currency] = program::parse_price(found->text);
-    if (amount > most_expensive) return mistake(key, shown(found->text) + " is out of range");
-    mistakes_->check_currency(found->line, currency);
+  read_parsed(key, "\"818 USD\", with its currency", [&](const TomlNode& found) {
+    auto [amount, currency] = program::parse_price(found.text);
+    if (amount > most_expensive) throw UsageError(shown(found.text) + " is out of range");
+    mistakes_->check_currency(found.line, currency);
     price = {amount, std::move(currency)};
-  } catch (const UsageError& error) {
-    mistake(key, error.what());
-  }
+  });
 }
 
 void TableReader::read_choice(std::string_view key, std::span<const std::string_view> words,

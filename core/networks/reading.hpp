@@ -69,6 +69,9 @@ class TableReader {
 
  private:
   const TomlNode* ask(std::string_view key, TomlNode::Kind wanted, std::string_view example);
+  // Hands a text over; a UsageError that `parse` throws is a mistake of the key.
+  template <typename Parse>
+  void read_parsed(std::string_view key, std::string_view example, const Parse& parse);
 
   const TomlNode* table_;
   std::string where_;

@@ -1,6 +1,7 @@
 #include "networks/toml_tree.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.hpp"
 #include "base/utf8.hpp"
@@ -103,7 +104,7 @@ TomlNode converted(const toml::node& node, const std::string& path, int depth) {
            "tables and arrays are nested deeper than anything here is");
   if (const auto* table = node.as_table()) {
     for (const auto& [key, value] : *table) {
-      result.members.emplace_back(std::string(key.str()), converted(value, path, depth + 1));
+      result.members.push_back({std::string(key.str()), converted(value, path, depth + 1)});
       // A value has its own position; people look for the key's.
       if (!value.is_table() && !value.is_array())
         result.members.back().value.line = std::max(1, static_cast<int>(key.source().begin.line));
@@ -139,23 +140,9 @@ const TomlNode* TomlNode::find(std::string_view key) const {
 }
 
 std::string_view kind_word(TomlNode::Kind kind) {
-  switch (kind) {
-    case TomlNode::Kind::boolean:
-      return "true or false";
-    case TomlNode::Kind::integer:
-      return "a whole number";
-    case TomlNode::Kind::real:
-      return "a number";
-    case TomlNode::Kind::text:
-      return "text";
-    case TomlNode::Kind::array:
-      return "a list";
-    case TomlNode::Kind::table:
-      return "a table";
-    case TomlNode::Kind::date:
-      return "a date";
-  }
-  return "a value";
+  static constexpr std::array<std::string_view, 7> words{
+      "true or false", "a whole number", "a number", "text", "a list", "a table", "a date"};
+  return words[static_cast<std::size_t>(kind)];
 }
 
 TomlNode read_toml(std::string_view text, const std::string& path) {

@@ -29,8 +29,6 @@ struct TomlNode {
 };
 
 struct TomlMember {
-  TomlMember(std::string its_key, TomlNode its_value)
-      : key(std::move(its_key)), value(std::move(its_value)) {}
   std::string key;
   TomlNode value;
 };

@@ -11,7 +11,6 @@
 #include "base/words.hpp"
 #include "commands/commands.hpp"
 #include "networks/network_report.hpp"
-#include "networks/paths_report.hpp"
 #include "program/parameters.hpp"
 #include "smpi/smpi_options.hpp"
 
