@@ -1,13 +1,9 @@
 #include "networks/class_keys.hpp"
 
-#include <array>
-
 #include "base/words.hpp"
 
 namespace crosscut::networks {
 namespace {
-
-using namespace std::string_view_literals;
 
 constexpr int most_of_a_host = 4096;  // processors, ranks, adapters
 
@@ -57,10 +53,7 @@ void read_host_keys(TableReader& table, HostClass& host) {
   table.read_seconds("memory_latency", host.memory_latency);
   table.read_seconds("send_overhead", host.send_overhead);
   table.read_seconds("receive_overhead", host.receive_overhead);
-  static constexpr std::array words = {"no"sv, "ip"sv, "hardware"sv};
-  auto forwards = static_cast<std::size_t>(host.forwards);
-  table.read_choice("forwards", words, forwards);
-  host.forwards = static_cast<Forwarding>(forwards);
+  table.read_choice("forwards", forwarding_words, host.forwards);
   table.read_seconds("forward_latency", host.forward_latency);
   table.read_price("price", host.price);
   table.read_price("adapter_price", host.adapter_price);
@@ -73,10 +66,7 @@ void read_switch_keys(TableReader& table, SwitchClass& its, bool generated) {
   table.read_price("port_price", its.port_price);
   if (generated) return;
   table.read_rate("capacity", its.capacity);
-  static constexpr std::array words = {"host-facing"sv, "through"sv};
-  auto bounds = static_cast<std::size_t>(its.bounds);
-  table.read_choice("bounds", words, bounds);
-  its.bounds = static_cast<Bounds>(bounds);
+  table.read_choice("bounds", bounds_words, its.bounds);
 }
 
 void read_link_keys(TableReader& table, LinkClass& its, bool generated) {

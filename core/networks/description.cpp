@@ -118,14 +118,15 @@ class Description {
     if (found == nullptr || !found->is_table()) return;
     static constexpr std::array kinds = {"shortest"sv, "static"sv, "hosts"sv};
     static constexpr std::array spreads = {"ecmp"sv, "destination-modulo"sv};
+    Spread spread = Spread::ecmp;
     TableReader table(*found, "[routing]", mistakes_);
-    std::size_t kind = kinds.size(), spread = 0;
+    std::size_t kind = kinds.size();
     const auto mistakes_before = mistakes_.count();
     table.read_choice("kind", kinds, kind);
     if (kind < kinds.size()) routing_ = kinds[kind];
     routing_read_ = mistakes_.count() == mistakes_before;
     table.read_choice("spread", spreads, spread);
-    network_->spread = spread_.value_or(static_cast<Spread>(spread));
+    network_->spread = spread_.value_or(spread);
     int seed = static_cast<int>(network_->seed);
     table.read("seed", seed, 0, 2'147'483'647);
     network_->seed = static_cast<std::uint64_t>(seed);

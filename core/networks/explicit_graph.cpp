@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <tuple>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
@@ -243,9 +242,7 @@ class ExplicitReader {
 
   // Equal links share one class, however many entries list them.
   std::uint16_t class_number(TableReader& table, const LinkClass& its) {
-    const auto key = std::tuple(its.name, its.rate, its.back_rate, its.latency, its.cables, its.half_duplex,
-                                its.price.amount, its.price.currency);
-    const auto found = classes_.find(key);
+    const auto found = classes_.find(its);
     if (found != classes_.end()) return found->second;
     if (graph_.link_classes.size() >= most_classes) {
       table.mistake("between", "more than 65535 kinds of links");
@@ -253,7 +250,7 @@ class ExplicitReader {
     }
     graph_.link_classes.push_back(its);
     const auto number = static_cast<std::uint16_t>(graph_.link_classes.size() - 1);
-    classes_.emplace(key, number);
+    classes_.emplace(its, number);
     return number;
   }
 
@@ -264,8 +261,7 @@ class ExplicitReader {
   Mistakes& mistakes_;
   std::unordered_map<std::string, int> named_;  // line of each name
   bool names_missing_ = false;                  // true: some could not be read
-  std::map<std::tuple<std::string, double, double, double, int, bool, double, std::string>, std::uint16_t>
-      classes_;
+  std::map<LinkClass, std::uint16_t> classes_;
 };
 
 }  // namespace

@@ -216,26 +216,10 @@ void FlowSet::fill_found() {
     shared.uses = shared.active;
     if (shared.uses > 0) least = std::min(least, share_of(shared));
   }
-  queue_.start(RadixQueue::key_of(least));
-  for (const auto local : search_) {
-    const auto& shared = shared_[static_cast<std::size_t>(local)];
-    if (shared.uses > 0) queue_.push({RadixQueue::key_of(share_of(shared)), local});
-  }
-  const auto refresh = [&](Local local, std::uint64_t key) {
-    const auto& shared = shared_[static_cast<std::size_t>(local)];
-    if (shared.uses == 0) return RadixQueue::dropped;
-    const auto share = share_of(shared);
-    return share > RadixQueue::value_of(key) ? RadixQueue::key_of(share) : key;
-  };
-  for (RadixQueue::Entry entry; queue_.pop(entry, refresh);) {
-    const auto key = refresh(entry.item, entry.key);
-    if (key == RadixQueue::dropped) continue;
-    if (key == entry.key) {
-      fix(entry.item, RadixQueue::value_of(key));
-    } else {
-      queue_.push({key, entry.item});
-    }
-  }
+  queue_.fill(
+      search_, least, [&](Local local) { return shared_[static_cast<std::size_t>(local)].uses; },
+      [&](Local local) { return share_of(shared_[static_cast<std::size_t>(local)]); },
+      [&](Local full, double share) { fix(full, share); });
 }
 
 void FlowSet::fix(Local full, double share) {

@@ -99,10 +99,9 @@ void HostRoutes::fill(Vertex destination) {
     if (ways.empty())
       throw UsageError("there is no way from " + graph_->name(static_cast<Vertex>(host)) + " to " +
                        graph_->name(destination));
+    std::ranges::sort(ways, {}, [](const NextHop& way) { return std::pair(way.host, way.entering); });
     std::vector<std::pair<Vertex, Lane>> gateways;
     for (const NextHop& way : ways) gateways.emplace_back(way.host, way.entering);
-    std::ranges::sort(ways, {}, [](const NextHop& way) { return std::pair(way.host, way.entering); });
-    std::ranges::sort(gateways);
     const auto turn = turns[std::move(gateways)]++;
     table_[host * hosts + static_cast<std::size_t>(destination)] = ways[turn % ways.size()];
   }

@@ -32,23 +32,14 @@ std::int64_t number(std::string_view digits, std::string_view text) {
 
 std::vector<Range> ranges_of(std::string_view inside, std::string_view text) {
   std::vector<Range> ranges;
-  for (std::size_t start = 0; start <= inside.size();) {
-    const auto comma = std::min(inside.size(), inside.find(',', start));
-    const auto word = inside.substr(start, comma - start);
+  for (const auto word : split(inside, ',')) {
     const auto dash = word.find('-');
     const auto first = word.substr(0, dash);
     const auto last = dash == std::string_view::npos ? first : word.substr(dash + 1);
     ranges.push_back({number(first, text), number(last, text), first.size()});
     if (ranges.back().last < ranges.back().first) not_names(text, shown(word) + " runs backwards");
-    start = comma + 1;
   }
   return ranges;
-}
-
-std::string padded(std::int64_t value, std::size_t digits) {
-  auto text = std::to_string(value);
-  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
-  return text;
 }
 
 void check_plain(std::string_view part, std::string_view text) {
@@ -76,6 +67,12 @@ void multiply(std::vector<std::string>& names, const std::vector<Range>& ranges,
 }
 
 }  // namespace
+
+std::string padded(std::int64_t value, std::size_t digits) {
+  auto text = std::to_string(value);
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return text;
+}
 
 void expand_names(std::string_view text, std::size_t most, std::vector<std::string>& names) {
   if (text.empty() || text.size() > longest_name) not_names(text, "it is empty or too long");

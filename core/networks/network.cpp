@@ -1,8 +1,6 @@
 #include "networks/network.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <limits>
 
 #include "base/error.hpp"
@@ -13,19 +11,6 @@ namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
 constexpr double bits_per_byte = 8;
-
-std::string numbered(const char* word, std::int64_t number, int digits) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%s%0*lld", word, digits, static_cast<long long>(number));
-  return text.data();
-}
-
-// Names of equal length sort in numerical order, even in programs that sort as text.
-int digits_of(Vertex count) {
-  int digits = 1;
-  for (Vertex largest = count - 1; largest >= 10; largest /= 10) ++digits;
-  return digits;
-}
 
 // Ranks of one host divide its adapters among themselves; if there are too few, ranks share an adapter.
 int adapters_of_a_rank(int adapters, int ranks_on_host) {
@@ -42,14 +27,13 @@ double payload(double bits_per_second, const LinkClass& link, double efficiency)
 }  // namespace
 
 std::string Graph::name(Vertex v) const {
-  constexpr int fewest_digits = 4;
-  if (is_host(v)) {
-    const auto at = static_cast<std::size_t>(v);
-    return at < host_names.size() ? host_names[at]
-                                  : numbered("n", v, std::max(fewest_digits, digits_of(hosts)));
-  }
-  const auto at = static_cast<std::size_t>(v - hosts);
-  return at < switch_names.size() ? switch_names[at] : numbered("switch", v - hosts, digits_of(switches));
+  constexpr std::size_t fewest_digits = 4;
+  // Names of equal length sort in numerical order, even in programs that sort as text.
+  const auto digits = [](Vertex count) { return std::to_string(count - 1).size(); };
+  const auto at = static_cast<std::size_t>(is_host(v) ? v : v - hosts);
+  if (const auto& names = is_host(v) ? host_names : switch_names; at < names.size()) return names[at];
+  return is_host(v) ? "n" + padded(v, std::max(fewest_digits, digits(hosts)))
+                    : "switch" + padded(v - hosts, digits(switches));
 }
 
 void Network::finish() {

@@ -7,11 +7,13 @@
 // Hosts are vertices 0 .. hosts - 1; switches follow.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@ using CapacityIndex = std::int32_t;
 struct Price {
   double amount = 0;
   std::string currency{};  // "USD"; empty: no price is known
+  auto operator<=>(const Price&) const = default;
 };
 
 enum class Forwarding : std::uint8_t {
@@ -34,6 +37,8 @@ enum class Forwarding : std::uint8_t {
   ip,
   hardware
 };  // hardware: an adapter that passes messages on (SCI)
+
+inline constexpr std::array<std::string_view, 3> forwarding_words{"no", "ip", "hardware"};
 
 struct HostClass {
   std::string name = "host";
@@ -55,6 +60,8 @@ enum class Bounds : std::uint8_t {
   through,      // every message once, whatever its ports (a backplane, a shared medium)
 };
 
+inline constexpr std::array<std::string_view, 2> bounds_words{"host-facing", "through"};
+
 struct SwitchClass {
   std::string name = "switch";
   double capacity = 0;  // bits/s; 0: only its links bound it
@@ -72,6 +79,7 @@ struct LinkClass {
   bool half_duplex = false;        // both directions share `rate`
   bool one_way = false;            // from a to b only; back_rate is 0
   Price price{};                   // price of one cable
+  auto operator<=>(const LinkClass&) const = default;
 };
 
 struct Edge {
@@ -118,6 +126,9 @@ struct Graph {
   }
   std::string name(Vertex v) const;
 };
+
+// A number with at least so many digits.
+std::string padded(std::int64_t value, std::size_t digits);
 
 // The flow whose route is wanted. Flows that differ only in `key` may take different routes.
 struct RouteRequest {

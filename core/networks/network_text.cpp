@@ -22,12 +22,7 @@ constexpr std::array times = {Scale{1, "s"}, Scale{1e-3, "ms"}, Scale{1e-6, "us"
 // Four significant digits, no more: the figures of a description are not known better.
 std::string digits(double value) {
   std::array<char, 40> text{};
-  const double size = std::fabs(value);
-  if (size >= 1000) {
-    std::snprintf(text.data(), text.size(), "%.0f", value);
-  } else {
-    std::snprintf(text.data(), text.size(), "%.4g", value);
-  }
+  std::snprintf(text.data(), text.size(), std::fabs(value) >= 1000 ? "%.0f" : "%.4g", value);
   return text.data();
 }
 

@@ -37,24 +37,13 @@ class Tables {
   }
 
   json::Value routes() const {
-    json::Array list;
-    for (const auto& [to, hops] : routes_) {
-      json::Array at;
-      for (const auto& [host, hop] : hops)
-        at.emplace_back(json::Array{host, hop.lane, hop.next, hop.entering});
-      list.emplace_back(json::Object{{"host", to.first}, {"adapter", to.second}, {"at", std::move(at)}});
-    }
-    return list;
+    return listed(routes_, [](Vertex host, const Hop& hop) {
+      return json::Array{host, hop.lane, hop.next, hop.entering};
+    });
   }
 
   json::Value segments() const {
-    json::Array list;
-    for (const auto& [to, lanes] : segments_) {
-      json::Array at;
-      for (const auto& [vertex, lane] : lanes) at.emplace_back(json::Array{vertex, lane});
-      list.emplace_back(json::Object{{"host", to.first}, {"adapter", to.second}, {"at", std::move(at)}});
-    }
-    return list;
+    return listed(segments_, [](Vertex vertex, Lane lane) { return json::Array{vertex, lane}; });
   }
 
   // Includes links that lead one way, to the host.
@@ -70,6 +59,17 @@ class Tables {
     Vertex next = -1;
     int entering = -1;
   };
+
+  template <typename Entry, typename Write>
+  static json::Value listed(const std::map<Endpoint, std::map<Vertex, Entry>>& tables, const Write& write) {
+    json::Array list;
+    for (const auto& [to, entries] : tables) {
+      json::Array at;
+      for (const auto& [vertex, entry] : entries) at.emplace_back(write(vertex, entry));
+      list.emplace_back(json::Object{{"host", to.first}, {"adapter", to.second}, {"at", std::move(at)}});
+    }
+    return list;
+  }
 
   int adapter_count(Vertex host) const { return static_cast<int>(wired_.leaving(host).size()); }
 
@@ -132,7 +132,6 @@ bool has_equal_paths(const Network& network) {
 }
 
 json::Value hosts_of(const Network& network, const Tables& tables) {
-  static constexpr const char* forwards[] = {"no", "ip", "hardware"};
   const Graph& graph = network.graph;
   json::Array list;
   for (Vertex v = 0; v < graph.hosts; ++v) {
@@ -143,7 +142,7 @@ json::Value hosts_of(const Network& network, const Tables& tables) {
                                    {"ranks", its.ranks},
                                    {"memory_bits_per_second", rate(its.memory_rate)},
                                    {"overhead_seconds", its.send_overhead + its.receive_overhead},
-                                   {"forwards", forwards[static_cast<std::size_t>(its.forwards)]},
+                                   {"forwards", forwarding_words[static_cast<std::size_t>(its.forwards)]},
                                    {"forward_latency_seconds", its.forward_latency}});
   }
   return list;
@@ -155,7 +154,7 @@ json::Value switches_of(const Graph& graph) {
     const auto& its = graph.switch_of(v);
     list.emplace_back(json::Object{{"name", graph.name(v)},
                                    {"capacity_bits_per_second", rate(its.capacity)},
-                                   {"bounds", its.bounds == Bounds::through ? "through" : "host-facing"},
+                                   {"bounds", bounds_words[static_cast<std::size_t>(its.bounds)]},
                                    {"latency_seconds", its.latency}});
   }
   return list;

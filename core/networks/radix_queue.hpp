@@ -12,12 +12,39 @@
 
 namespace crosscut::networks {
 
+// Progressive filling with such a queue of capacities.
 class RadixQueue {
  public:
+  // Calls `fix(item, share)` for each of the items with uses, the least share first, and as long as it has
+  // uses. `least`: the least of their shares. Rounding may leave slightly less than promised; shares do not
+  // fall.
+  template <typename Items, typename Uses, typename Share, typename Fix>
+  void fill(const Items& items, double least, const Uses& uses, const Share& share_of, const Fix& fix) {
+    start(key_of(least));
+    for (const std::int32_t item : items)
+      if (uses(item) > 0) push({key_of(share_of(item)), item});
+    const auto refresh = [&](std::int32_t item, std::uint64_t key) {
+      if (uses(item) == 0) return dropped;
+      const double share = share_of(item);
+      return share > value_of(key) ? key_of(share) : key;
+    };
+    for (Entry entry; pop(entry, refresh);) {
+      const auto key = refresh(entry.item, entry.key);
+      if (key == dropped) continue;
+      if (key == entry.key) {
+        fix(entry.item, value_of(key));
+      } else {
+        push({key, entry.item});
+      }
+    }
+  }
+
+ private:
   struct Entry {
     std::uint64_t key = 0;
     std::int32_t item = 0;
   };
+  static constexpr std::uint64_t dropped = ~std::uint64_t{0};
 
   // Non-negative doubles have the same order as their bits.
   static std::uint64_t key_of(double value) { return std::bit_cast<std::uint64_t>(value); }
@@ -38,7 +65,6 @@ class RadixQueue {
 
   // Takes an entry with the smallest key; returns false if none is left. `refresh(item, key)` returns an
   // item's current key (at least `key`), or `dropped`; it is called whenever an entry would be moved.
-  static constexpr std::uint64_t dropped = ~std::uint64_t{0};
   template <typename Refresh>
   bool pop(Entry& taken, const Refresh& refresh) {
     while (buckets_[0].empty()) {
@@ -50,7 +76,6 @@ class RadixQueue {
     return true;
   }
 
- private:
   // Returns 0 for the last key taken, else one more than the highest bit in which the key differs from it.
   std::size_t bucket_of(std::uint64_t key) const {
     return 64u - static_cast<unsigned>(std::countl_zero(key ^ last_));

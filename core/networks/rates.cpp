@@ -1,7 +1,7 @@
 #include "networks/rates.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <ranges>
 #include <string>
 
 #include "base/error.hpp"
@@ -132,26 +132,11 @@ void MaxMin::fill(std::span<double> rates) {
   for (std::size_t local = 0; local < filling_.size(); ++local)
     if (filling_[local].uses > 0) least = std::min(least, share_of<weighted>(local));
   if (least == unbounded) return;
-  queue_.start(RadixQueue::key_of(least));
-  for (std::size_t local = 0; local < filling_.size(); ++local) {
-    if (filling_[local].uses > 0)
-      queue_.push({RadixQueue::key_of(share_of<weighted>(local)), static_cast<Local>(local)});
-  }
-  const auto refresh = [&](Local local, std::uint64_t key) {
-    if (filling_[static_cast<std::size_t>(local)].uses == 0) return RadixQueue::dropped;
-    // Rounding may leave slightly less than promised; shares do not fall.
-    const auto share = share_of<weighted>(static_cast<std::size_t>(local));
-    return share > RadixQueue::value_of(key) ? RadixQueue::key_of(share) : key;
-  };
-  for (RadixQueue::Entry entry; queue_.pop(entry, refresh);) {
-    const auto key = refresh(entry.item, entry.key);
-    if (key == RadixQueue::dropped) continue;
-    if (key == entry.key) {
-      fix<weighted>(entry.item, RadixQueue::value_of(key), rates);
-    } else {
-      queue_.push({key, entry.item});
-    }
-  }
+  queue_.fill(
+      std::views::iota(Local{0}, static_cast<Local>(filling_.size())), least,
+      [&](Local local) { return filling_[static_cast<std::size_t>(local)].uses; },
+      [&](Local local) { return share_of<weighted>(static_cast<std::size_t>(local)); },
+      [&](Local full, double share) { fix<weighted>(full, share, rates); });
 }
 
 template <bool weighted>

@@ -58,8 +58,14 @@ class TableReader {
   void read_rate(std::string_view key, double& bits_per_second);
   void read_seconds(std::string_view key, double& seconds);
   void read_price(std::string_view key, Price& price);
-  // Reads one of these words and sets `place` to its index.
+  // Reads one of these words: sets `place` to its index, or `value` to the enumerator of that number.
   void read_choice(std::string_view key, std::span<const std::string_view> words, std::size_t& place);
+  template <typename Enumeration>
+  void read_choice(std::string_view key, std::span<const std::string_view> words, Enumeration& value) {
+    auto place = static_cast<std::size_t>(value);
+    read_choice(key, words, place);
+    value = static_cast<Enumeration>(place);
+  }
   // Reads a text or a list of texts.
   std::vector<std::string> read_texts(std::string_view key);
   // Declares a key that is read elsewhere.
