@@ -31,8 +31,6 @@ class Aapc final : public Pattern {
   }
 };
 
-std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<Aapc>(); }
-
 }  // namespace
 }  // namespace crosscut::patterns
 
@@ -47,4 +45,4 @@ CROSSCUT_DEFINE_PATTERN(
      .latency = true,
      .evaluation = Evaluation::at_shared_sizes,
      .parameters = {},
-     .make = make})
+     .make = made<Aapc>})

@@ -30,8 +30,6 @@ class AapcBurst final : public Pattern {
   }
 };
 
-std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<AapcBurst>(); }
-
 }  // namespace
 }  // namespace crosscut::patterns
 
@@ -45,4 +43,4 @@ CROSSCUT_DEFINE_PATTERN(
      .formula_per = "rank",
      .evaluation = Evaluation::at_shared_sizes,
      .parameters = {},
-     .make = make})
+     .make = made<AapcBurst>})

@@ -104,8 +104,10 @@ class ParallelPingpongPhase final : public Phase {
 
 class AllPairs final : public Pattern {
  public:
-  AllPairs(bool serial, Mode mode, std::int64_t round_trips)
-      : serial_(serial), mode_(mode), round_trips_(round_trips) {}
+  explicit AllPairs(const Parameters& given)
+      : serial_(given.text("form") == "serial"),
+        mode_(given.text("mode") == "pingpong" ? Mode::pingpong : Mode::transfer),
+        round_trips_(given.integer("round-trips")) {}
 
   Extent extent(Rank ranks, std::int64_t bytes) const override {
     // Repeated back to back, the first rank would begin again while the last is still measuring.
@@ -133,12 +135,6 @@ class AllPairs final : public Pattern {
   std::int64_t round_trips_;
 };
 
-std::unique_ptr<Pattern> make(const Parameters& parameters) {
-  const Mode mode = parameters.text("mode") == "pingpong" ? Mode::pingpong : Mode::transfer;
-  return std::make_unique<AllPairs>(parameters.text("form") == "serial", mode,
-                                    parameters.integer("round-trips"));
-}
-
 const std::array parameters = {
     choice_parameter("form", {"serial", "parallel"},
                      "serial: one pair at a time; parallel: a round-robin tournament of disjoint pairs"),
@@ -161,4 +157,4 @@ CROSSCUT_DEFINE_PATTERN(
                 .formula_per = "phase",
                 .latency = true,
                 .parameters = parameters,
-                .make = make})
+                .make = made<AllPairs>})

@@ -12,8 +12,10 @@ namespace {
 
 class Bisection final : public PhasedPattern {
  public:
-  Bisection(RankList half, std::int64_t phases, std::uint64_t seed)
-      : half_(std::move(half)), phases_(phases), seed_(seed) {}
+  explicit Bisection(const Parameters& given)
+      : half_(given.ranks("half")),
+        phases_(given.integer("cuts")),
+        seed_(static_cast<std::uint64_t>(given.integer("seed"))) {}
 
   Extent extent(Rank, std::int64_t bytes) const override {
     return {.phases = phases_, .send_bytes = bytes, .receive_bytes = bytes};
@@ -45,11 +47,6 @@ class Bisection final : public PhasedPattern {
   std::uint64_t seed_;
 };
 
-std::unique_ptr<Pattern> make(const Parameters& parameters) {
-  return std::make_unique<Bisection>(parameters.ranks("half"), parameters.integer("cuts"),
-                                     static_cast<std::uint64_t>(parameters.integer("seed")));
-}
-
 const std::array parameters = {
     list_parameter("half", Parameter::Kind::ranks,
                    "The ranks on one side of the cut; without it each phase draws a random half"),
@@ -72,4 +69,4 @@ CROSSCUT_DEFINE_PATTERN(
      .formula_per = "phase",
      .evaluation = Evaluation::at_own_sizes,
      .parameters = parameters,
-     .make = make})
+     .make = made<Bisection>})

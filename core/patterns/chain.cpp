@@ -94,7 +94,11 @@ class ChainPhase final : public Phase {
 
 class Chain final : public PhasedPattern {
  public:
-  explicit Chain(Settings settings) : settings_(std::move(settings)) {}
+  explicit Chain(const Parameters& given)
+      : settings_{.segment_bytes = given.integer("segment"),
+                  .rails = static_cast<std::int32_t>(given.integer("rails")),
+                  .order = given.ranks("order"),
+                  .lengths = given.ranks("lengths")} {}
 
   Extent extent(Rank, std::int64_t bytes) const override {
     static_cast<void>(segments(bytes, settings_.segment_bytes));
@@ -125,13 +129,6 @@ class Chain final : public PhasedPattern {
   Settings settings_;
 };
 
-std::unique_ptr<Pattern> make(const Parameters& parameters) {
-  return std::make_unique<Chain>(Settings{.segment_bytes = parameters.integer("segment"),
-                                          .rails = static_cast<std::int32_t>(parameters.integer("rails")),
-                                          .order = parameters.ranks("order"),
-                                          .lengths = parameters.ranks("lengths")});
-}
-
 const std::array parameters = {
     bytes_parameter("segment", "128KiB",
                     "Size of the pieces that are passed on; the message size is the total", 1, 1e12),
@@ -156,4 +153,4 @@ CROSSCUT_DEFINE_PATTERN(
             .findings = false,
             .evaluation = Evaluation::at_own_sizes,
             .parameters = parameters,
-            .make = make})
+            .make = made<Chain>})

@@ -107,7 +107,15 @@ class CongestedPhase final : public Phase {
 
 class Congestor final : public PhasedPattern {
  public:
-  explicit Congestor(Settings settings) : settings_(std::move(settings)) {}
+  explicit Congestor(const Parameters& given)
+      : settings_{.victims = given.ranks("victims"),
+                  .share_percent = given.integer("share"),
+                  .pings = given.integer("pings"),
+                  .messages = given.integer("messages"),
+                  .load_bytes = given.integer("load"),
+                  .chunk_bytes = given.integer("chunk"),
+                  .fan_in = given.integer("fan-in"),
+                  .seed = static_cast<std::uint64_t>(given.integer("seed"))} {}
 
   Extent extent(Rank ranks, std::int64_t bytes) const override {
     const Congestion largest(Congestion::Kind::incast, ranks, settings_.load_bytes, settings_.chunk_bytes,
@@ -144,18 +152,6 @@ class Congestor final : public PhasedPattern {
   Settings settings_;
 };
 
-std::unique_ptr<Pattern> make(const Parameters& parameters) {
-  return std::make_unique<Congestor>(
-      Settings{.victims = parameters.ranks("victims"),
-               .share_percent = parameters.integer("share"),
-               .pings = parameters.integer("pings"),
-               .messages = parameters.integer("messages"),
-               .load_bytes = parameters.integer("load"),
-               .chunk_bytes = parameters.integer("chunk"),
-               .fan_in = parameters.integer("fan-in"),
-               .seed = static_cast<std::uint64_t>(parameters.integer("seed"))});
-}
-
 const std::array parameters = {
     list_parameter("victims", Parameter::Kind::ranks,
                    "The ranks that measure; without it a share of all, drawn at random"),
@@ -187,4 +183,4 @@ CROSSCUT_DEFINE_PATTERN(
      .findings = false,
      .evaluation = Evaluation::at_own_sizes,
      .parameters = parameters,
-     .make = make})
+     .make = made<Congestor>})

@@ -24,8 +24,6 @@ class CumulativePairwise final : public Pattern {
   }
 };
 
-std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<CumulativePairwise>(); }
-
 }  // namespace
 }  // namespace crosscut::patterns
 
@@ -39,4 +37,4 @@ CROSSCUT_DEFINE_PATTERN(
      .formula_per = "rank",
      .evaluation = Evaluation::at_shared_sizes,
      .parameters = {},
-     .make = make})
+     .make = made<CumulativePairwise>})

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/error.hpp"
+#include "base/words.hpp"
 #include "patterns/matching.hpp"
 #include "program/registry.hpp"
 
@@ -123,14 +124,12 @@ class LoadedPingpong final : public Pattern {
 
 std::vector<std::vector<Rank>> parse_groups(std::string_view text) {
   std::vector<std::vector<Rank>> groups;
-  for (std::size_t start = 0; start <= text.size();) {
-    const auto slash = std::min(text.size(), text.find('/', start));
+  for (const auto group : split(text, '/')) {
     try {
-      groups.push_back(parse_ranks(text.substr(start, slash - start)));
+      groups.push_back(parse_ranks(group));
     } catch (const UsageError& error) {
       wrong(std::string("--groups: ") + error.what() + "; groups are written 0-3/4-7");
     }
-    start = slash + 1;
   }
   return groups;
 }

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -122,6 +124,16 @@ class PhasedPattern : public program::Pattern {
     return peers;
   }
 };
+
+// A pattern from its parameters, as PatternInfo::make.
+template <typename Made>
+std::unique_ptr<program::Pattern> made(const program::Parameters& given) {
+  if constexpr (std::is_constructible_v<Made, const program::Parameters&>) {
+    return std::make_unique<Made>(given);
+  } else {
+    return std::make_unique<Made>();
+  }
+}
 
 // A phase in which every rank does the like, and is credited the same.
 class UniformPhase final : public program::Phase {

@@ -74,7 +74,8 @@ class PairsPhase final : public Phase {
 
 class Pairs final : public Pattern {
  public:
-  Pairs(PairList pairs, bool cumulative) : pairs_(std::move(pairs)), cumulative_(cumulative) {
+  explicit Pairs(const Parameters& given)
+      : pairs_(given.pairs("pairs")), cumulative_(given.boolean("cumulative")) {
     PairList sorted = pairs_;
     for (auto& [a, b] : sorted)
       if (a > b) std::swap(a, b);
@@ -128,10 +129,6 @@ class Pairs final : public Pattern {
   bool cumulative_;
 };
 
-std::unique_ptr<Pattern> make(const Parameters& parameters) {
-  return std::make_unique<Pairs>(parameters.pairs("pairs"), parameters.boolean("cumulative"));
-}
-
 const std::array parameters = {
     list_parameter("pairs", Parameter::Kind::pairs,
                    "Who exchanges with whom, as 0-24,1-25 or 0..23-24..47, or @FILE; without it 0-1,2-3 "
@@ -153,4 +150,4 @@ CROSSCUT_DEFINE_PATTERN(pairs, {.name = "pairs",
                                 .formula_per = "rank",
                                 .latency = true,
                                 .parameters = parameters,
-                                .make = make})
+                                .make = made<Pairs>})

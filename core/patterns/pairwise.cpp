@@ -44,7 +44,7 @@ std::unique_ptr<Phase> stride_phase(Rank ranks, std::int64_t bytes, Rank stride)
 
 class Pairwise final : public PhasedPattern {
  public:
-  explicit Pairwise(RankList strides) : strides_(std::move(strides)) {}
+  explicit Pairwise(const Parameters& given) : strides_(given.ranks("stride")) {}
 
   Extent extent(Rank ranks, std::int64_t bytes) const override {
     const std::int64_t phases = strides_.empty() ? ranks / 2 : static_cast<std::int64_t>(strides_.size());
@@ -68,10 +68,6 @@ class Pairwise final : public PhasedPattern {
   RankList strides_;  // empty: 1 to n/2
 };
 
-std::unique_ptr<Pattern> make(const Parameters& parameters) {
-  return std::make_unique<Pairwise>(parameters.ranks("stride"));
-}
-
 const std::array parameters = {
     list_parameter("stride", Parameter::Kind::ranks,
                    "Distance between partners: one, a list or a range, as 1, 1,24,48 or 1-32, each a phase; "
@@ -92,4 +88,4 @@ CROSSCUT_DEFINE_PATTERN(
      .latency = true,
      .evaluation = Evaluation::at_shared_sizes,
      .parameters = parameters,
-     .make = make})
+     .make = made<Pairwise>})

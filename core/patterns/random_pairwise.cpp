@@ -12,7 +12,8 @@ namespace {
 
 class RandomPairwise final : public PhasedPattern {
  public:
-  RandomPairwise(std::int64_t phases, std::uint64_t seed) : phases_(phases), seed_(seed) {}
+  explicit RandomPairwise(const Parameters& given)
+      : phases_(given.integer("random-phases")), seed_(static_cast<std::uint64_t>(given.integer("seed"))) {}
 
   Extent extent(Rank, std::int64_t bytes) const override {
     return {.phases = phases_, .send_bytes = bytes, .receive_bytes = bytes};
@@ -37,11 +38,6 @@ class RandomPairwise final : public PhasedPattern {
   std::uint64_t seed_;
 };
 
-std::unique_ptr<Pattern> make(const Parameters& parameters) {
-  return std::make_unique<RandomPairwise>(parameters.integer("random-phases"),
-                                          static_cast<std::uint64_t>(parameters.integer("seed")));
-}
-
 const std::array parameters = {
     integer_parameter("random-phases", "phases", "10", 1e9, "How many random pairings are measured"),
     seed_parameter("Same seed, same pairs, on every machine"),
@@ -61,4 +57,4 @@ CROSSCUT_DEFINE_PATTERN(
      .latency = true,
      .evaluation = Evaluation::at_shared_sizes,
      .parameters = parameters,
-     .make = make})
+     .make = made<RandomPairwise>})

@@ -33,8 +33,6 @@ class SimplePairwise final : public Pattern {
   }
 };
 
-std::unique_ptr<Pattern> make(const Parameters&) { return std::make_unique<SimplePairwise>(); }
-
 }  // namespace
 }  // namespace crosscut::patterns
 
@@ -49,4 +47,4 @@ CROSSCUT_DEFINE_PATTERN(
      .latency = true,
      .evaluation = Evaluation::at_shared_sizes,
      .parameters = {},
-     .make = make})
+     .make = made<SimplePairwise>})
