@@ -275,11 +275,6 @@ VertexNames::VertexNames(const Graph& graph) {
   std::ranges::sort(near_);
 }
 
-Vertex VertexNames::find(const std::string& name) const {
-  const auto found = vertices_.find(name);
-  return found == vertices_.end() ? -1 : found->second;
-}
-
 std::vector<Vertex> VertexNames::of(TableReader& table, std::string_view key, bool incomplete) const {
   constexpr std::size_t most_beyond = 1000;  // then the first that is not there is named, not their number
   std::vector<std::string> names;
@@ -293,14 +288,14 @@ std::vector<Vertex> VertexNames::of(TableReader& table, std::string_view key, bo
   }
   std::vector<Vertex> vertices;
   for (const auto& name : names) {
-    const Vertex v = find(name);
-    if (v < 0) {
+    const auto found = vertices_.find(name);
+    if (found == vertices_.end()) {
       if (!incomplete)
         table.mistake(key, "there is no host or switch " + shown(name) +
                                (near_.empty() ? "" : suggestion(name, near_)));
       return {};
     }
-    vertices.push_back(v);
+    vertices.push_back(found->second);
   }
   return vertices;
 }

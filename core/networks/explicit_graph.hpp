@@ -14,7 +14,6 @@ namespace crosscut::networks {
 class VertexNames {
  public:
   explicit VertexNames(const Graph& graph);
-  Vertex find(const std::string& name) const;  // -1: none
   // Returns the vertices of a list of names and ranges, and adds a mistake for each unknown name.
   // `incomplete`: some names could not be read, so unknown ones are not reported again.
   std::vector<Vertex> of(TableReader& table, std::string_view key, bool incomplete = false) const;

@@ -32,10 +32,10 @@ class Congestion {
   }
 
  private:
-  void add_sending(std::vector<program::Op>& ops, std::int64_t peer, std::int64_t first_place) const {
+  // All chunks to or from one peer; `op` is the operation of one.
+  void add_all(std::vector<program::Op>& ops, const program::Op& op, std::int64_t first_place = 0) const {
     Stream stream;
-    for (std::int64_t i = 0; i < chunks_; ++i)
-      stream.add(ops, chunk(send_to(static_cast<Rank>(peer), chunk_), i, first_place + stream.place()));
+    for (std::int64_t i = 0; i < chunks_; ++i) stream.add(ops, chunk(op, i, first_place + stream.place()));
   }
   program::Op chunk(program::Op op, std::int64_t number, std::int64_t place) const {
     op.offset = place * chunk_;
@@ -48,7 +48,7 @@ class Congestion {
   // Every group of 1 + fan-in ranks has its first rank flooded by the others.
   void add_incast(std::vector<program::Op>& ops, std::int64_t index) const {
     const std::int64_t sink = index / (fan_in_ + 1) * (fan_in_ + 1);
-    if (index != sink) return add_sending(ops, sink, 2 * (index - sink - 1));
+    if (index != sink) return add_all(ops, send_to(static_cast<Rank>(sink), chunk_), 2 * (index - sink - 1));
     const std::int64_t sources = std::min(fan_in_, ranks_ - sink - 1);
     std::vector<Stream> streams(static_cast<std::size_t>(sources));
     for (std::int64_t i = 0; i < chunks_; ++i) {
@@ -72,11 +72,8 @@ class Congestion {
   // The lower half sends to the upper half, one way.
   void add_storm(std::vector<program::Op>& ops, std::int64_t index) const {
     const std::int64_t half = ranks_ / 2;
-    if (index < half) return add_sending(ops, index + half, 0);
-    if (index >= 2 * half) return;
-    Stream stream;
-    for (std::int64_t i = 0; i < chunks_; ++i)
-      stream.add(ops, chunk(receive_from(static_cast<Rank>(index - half), chunk_), i, stream.place()));
+    if (index < half) return add_all(ops, send_to(static_cast<Rank>(index + half), chunk_));
+    if (index < 2 * half) add_all(ops, receive_from(static_cast<Rank>(index - half), chunk_));
   }
 
   Kind kind_;

@@ -17,6 +17,9 @@ using namespace program;
 
 namespace {
 
+// Of Matching::Kind.
+constexpr std::array<std::string_view, 4> partner_words{"random", "within", "across", "pairs"};
+
 struct Settings {
   Matching::Kind partners = Matching::Kind::random;
   std::vector<std::vector<Rank>> groups;  // or pairs
@@ -24,6 +27,12 @@ struct Settings {
   std::vector<std::int64_t> sizes;  // empty: drawn from minimum to the message size
   std::uint64_t seed = 1;
 };
+
+std::vector<Rank> all_of(const std::vector<std::vector<Rank>>& groups) {
+  std::vector<Rank> all;
+  for (const std::vector<Rank>& group : groups) all.insert(all.end(), group.begin(), group.end());
+  return all;
+}
 
 std::int64_t random_size(const Settings& settings, std::int64_t largest, std::int64_t round, Rank rank) {
   constexpr std::uint64_t apart_from_partners = 0x5eed51235ull;
@@ -108,12 +117,9 @@ class LoadedPingpong final : public Pattern {
   }
   std::string refuse(Rank ranks) const override {
     const bool given = settings_.partners == Matching::Kind::given;
-    std::vector<Rank> named;
-    for (const std::vector<Rank>& group : settings_.groups)
-      named.insert(named.end(), group.begin(), group.end());
     return settings_.partners == Matching::Kind::random
                ? std::string()
-               : absent_rank(given ? "pairs" : "groups", named, ranks);
+               : absent_rank(given ? "pairs" : "groups", all_of(settings_.groups), ranks);
   }
 
  private:
@@ -135,8 +141,7 @@ std::vector<std::vector<Rank>> parse_groups(std::string_view text) {
 }
 
 void check_disjoint(const std::vector<std::vector<Rank>>& groups, const std::string& parameter) {
-  std::vector<Rank> all;
-  for (const std::vector<Rank>& group : groups) all.insert(all.end(), group.begin(), group.end());
+  std::vector<Rank> all = all_of(groups);
   std::sort(all.begin(), all.end());
   const auto twice = std::adjacent_find(all.begin(), all.end());
   if (twice != all.end()) wrong(parameter + " names rank " + std::to_string(*twice) + " twice");
@@ -162,10 +167,8 @@ std::vector<std::vector<Rank>> chosen_groups(const Parameters& parameters, Match
 
 std::unique_ptr<Pattern> make(const Parameters& parameters) {
   Settings settings;
-  const std::string& partners = parameters.text("partners");
-  if (partners == "within") settings.partners = Matching::Kind::within;
-  if (partners == "across") settings.partners = Matching::Kind::across;
-  if (partners == "pairs") settings.partners = Matching::Kind::given;
+  const auto partners = std::ranges::find(partner_words, parameters.text("partners"));
+  settings.partners = static_cast<Matching::Kind>(partners - partner_words.begin());
   settings.groups = chosen_groups(parameters, settings.partners);
   settings.messages = parameters.integer("messages");
   settings.minimum = parameters.integer("minimum");
@@ -175,7 +178,7 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
 }
 
 const std::array parameters = {
-    choice_parameter("partners", {"random", "within", "across", "pairs"},
+    choice_parameter("partners", {partner_words.begin(), partner_words.end()},
                      "random: anybody; within or across groups; pairs: those of the list, always"),
     list_parameter("groups", Parameter::Kind::text,
                    "Groups of ranks for partners within or across, as 0-3/4-7, or @FILE"),

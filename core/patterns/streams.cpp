@@ -107,7 +107,33 @@ class Streams final : public PhasedPattern {
   std::unique_ptr<Phase> phase(Rank ranks, std::int64_t bytes, std::int64_t index) const override {
     return std::make_unique<StreamsPhase>(make_cast(ranks, index), bytes);
   }
-  std::string refuse(Rank ranks) const override;
+  std::string refuse(Rank ranks) const override {
+    constexpr std::int64_t most_channels = 255, most_streams = 1'000'000;
+    std::string absent = absent_rank("receiver-ranks", settings_.receiver_ranks, ranks);
+    if (!absent.empty()) return absent;
+    for (const Rank receivers : settings_.receivers) {
+      if (!settings_.receiver_ranks.empty() && receivers > std::ssize(settings_.receiver_ranks))
+        return "--receivers " + std::to_string(receivers) + ", but --receiver-ranks names " +
+               std::to_string(settings_.receiver_ranks.size());
+      const std::int64_t there = settings_.receiver_ranks.empty() || receivers > 0
+                                     ? receivers
+                                     : std::ssize(settings_.receiver_ranks);
+      for (const Rank senders : settings_.senders) {
+        if (there + std::max(senders, 1) > ranks)
+          return std::to_string(there) + " receivers and " + std::to_string(std::max(senders, 1)) +
+                 " senders are more than " + std::to_string(ranks) + " ranks";
+      }
+      for (const Rank streams : settings_.streams) {
+        if (std::int64_t{streams} * ranks > most_streams)
+          return "--streams " + std::to_string(streams) + " of " + std::to_string(ranks) +
+                 " ranks are more than " + std::to_string(most_streams) + " streams in all";
+        if ((streams - 1) / there + 1 > most_channels)
+          return "--streams " + std::to_string(streams) + " with " + std::to_string(there) +
+                 " receivers are more than " + std::to_string(most_channels) + " between the same two ranks";
+      }
+    }
+    return {};
+  }
 
  private:
   std::int64_t phases() const {
@@ -142,33 +168,6 @@ class Streams final : public PhasedPattern {
   Settings settings_;
 };
 
-std::string Streams::refuse(Rank ranks) const {
-  constexpr std::int64_t most_channels = 255, most_streams = 1'000'000;
-  std::string absent = absent_rank("receiver-ranks", settings_.receiver_ranks, ranks);
-  if (!absent.empty()) return absent;
-  for (const Rank receivers : settings_.receivers) {
-    if (!settings_.receiver_ranks.empty() && receivers > std::ssize(settings_.receiver_ranks))
-      return "--receivers " + std::to_string(receivers) + ", but --receiver-ranks names " +
-             std::to_string(settings_.receiver_ranks.size());
-    const std::int64_t there =
-        settings_.receiver_ranks.empty() || receivers > 0 ? receivers : std::ssize(settings_.receiver_ranks);
-    for (const Rank senders : settings_.senders) {
-      if (there + std::max(senders, 1) > ranks)
-        return std::to_string(there) + " receivers and " + std::to_string(std::max(senders, 1)) +
-               " senders are more than " + std::to_string(ranks) + " ranks";
-    }
-    for (const Rank streams : settings_.streams) {
-      if (std::int64_t{streams} * ranks > most_streams)
-        return "--streams " + std::to_string(streams) + " of " + std::to_string(ranks) +
-               " ranks are more than " + std::to_string(most_streams) + " streams in all";
-      if ((streams - 1) / there + 1 > most_channels)
-        return "--streams " + std::to_string(streams) + " with " + std::to_string(there) +
-               " receivers are more than " + std::to_string(most_channels) + " between the same two ranks";
-    }
-  }
-  return {};
-}
-
 // A list of counts; `missing` where the user gave none.
 RankList counts(const Parameters& parameters, std::string_view name, Rank missing) {
   RankList list = parameters.ranks(name);
@@ -185,9 +184,9 @@ std::unique_ptr<Pattern> make(const Parameters& parameters) {
   settings.streams = counts(parameters, "streams", 1);
   settings.receivers = counts(parameters, "receivers", settings.receiver_ranks.empty() ? 1 : 0);
   const std::string& direction = parameters.text("direction");
-  if (direction == "in" || direction == "all") settings.directions.push_back(Direction::in);
-  if (direction == "out" || direction == "all") settings.directions.push_back(Direction::out);
-  if (direction == "both" || direction == "all") settings.directions.push_back(Direction::both);
+  for (const auto& [word, way] :
+       {std::pair("in", Direction::in), {"out", Direction::out}, {"both", Direction::both}})
+    if (direction == word || direction == "all") settings.directions.push_back(way);
   constexpr double most_phases = 10'000;
   const double phases = static_cast<double>(settings.senders.size()) *
                         static_cast<double>(settings.streams.size()) *

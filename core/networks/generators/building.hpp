@@ -60,14 +60,15 @@ inline double rate_or(const program::Parameters& parameters, std::string_view na
   return parameters.text(name).empty() ? otherwise : parameters.real(name);
 }
 
-// "8x8x4" or "8,8,4": each within 1 .. 10^9.
-inline std::vector<std::int32_t> numbers(const program::Parameters& parameters, std::string_view name,
-                                         std::size_t numbers_max = 24) {
-  const std::string& text = parameters.text(name);
+inline constexpr std::size_t numbers_max = 24;
+
+// "8x8x4" or "8,8,4": each within 1 .. 10^9, at most numbers_max.
+inline std::vector<std::int32_t> numbers(const program::Parameters& parameters, std::string_view name) {
+  std::string text = parameters.text(name);
   std::vector<std::int32_t> values;
-  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
-    const std::size_t end = std::min(text.find_first_of(",x", begin), text.size());
-    std::string_view word = std::string_view(text).substr(begin, end - begin);
+  if (text.empty()) return values;
+  std::ranges::replace(text, 'x', ',');
+  for (std::string_view word : split(text, ',')) {
     while (word.starts_with(' ')) word.remove_prefix(1);
     while (word.ends_with(' ')) word.remove_suffix(1);
     const std::int64_t value = program::parse_integer(word);
@@ -76,7 +77,6 @@ inline std::vector<std::int32_t> numbers(const program::Parameters& parameters, 
     if (values.size() == numbers_max)
       throw UsageError(std::string(name) + " has more than " + std::to_string(numbers_max) + " numbers");
     values.push_back(static_cast<std::int32_t>(value));
-    begin = end + 1;
   }
   return values;
 }

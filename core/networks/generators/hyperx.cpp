@@ -41,8 +41,6 @@ struct HyperxNumbers {
   bool any_order;
 };
 
-constexpr std::size_t dimensions_max = 24;  // as many as numbers() reads
-
 // One step in each dimension in which source and destination differ.
 class HyperxRouter final : public ArithmeticRouter<HyperxNumbers> {
  public:
@@ -52,7 +50,7 @@ class HyperxRouter final : public ArithmeticRouter<HyperxNumbers> {
     lanes.push_back(lane_up(request.source));
     std::int32_t at = request.source / numbers_.hosts_per_switch;
     const std::int32_t destination = request.destination / numbers_.hosts_per_switch;
-    std::array<std::uint8_t, dimensions_max> order{};
+    std::array<std::uint8_t, numbers_max> order{};
     std::size_t steps = 0;
     for (std::size_t d = 0; d < numbers_.dimensions.size(); ++d)
       if (coordinate(at, d) != coordinate(destination, d)) order[steps++] = static_cast<std::uint8_t>(d);
