@@ -1,5 +1,7 @@
 #include "networks/class_keys.hpp"
 
+#include <algorithm>
+
 #include "base/words.hpp"
 
 namespace crosscut::networks {
@@ -16,29 +18,24 @@ void apply(const TomlNode& root, std::string_view word, std::vector<Class>& clas
   std::vector<std::string_view> names;
   for (const auto& each : classes) names.push_back(each.name);
   TableReader common(*table, label, mistakes);
-  bool first = true;
   for (auto& each : classes) {
     // Report mistakes once, not for each class.
     Mistakes repeated("");
     TableReader again(*table, label, repeated);
-    read(first ? common : again, each);
-    first = false;
+    read(&each == &classes.front() ? common : again, each);
   }
   for (const auto& [key, value] : table->members) {
     if (!value.is_table()) continue;
     common.node(key);
-    bool is_known = false;
-    for (auto& each : classes) {
-      if (each.name != key) continue;
-      TableReader own(value, "[" + std::string(word) + "." + key + "]", mistakes);
-      if (is_known) continue;
-      read(own, each);
-      own.finish();
-      is_known = true;
-    }
-    if (!is_known)
+    const auto known = std::ranges::find(classes, key, &Class::name);
+    if (known == classes.end()) {
       mistakes.add(value.line,
                    "there is no class " + shown(key) + " of " + std::string(word) + suggestion(key, names));
+      continue;
+    }
+    TableReader own(value, "[" + std::string(word) + "." + key + "]", mistakes);
+    read(own, *known);
+    own.finish();
   }
   common.finish();
 }

@@ -119,11 +119,6 @@ std::vector<std::pair<Vertex, std::int64_t>> viewpoints(const Graph& graph, cons
   return points;
 }
 
-void thin_out(std::vector<std::pair<Vertex, std::int64_t>>& points, std::size_t kept) {
-  for (std::size_t i = 0; i < kept; ++i) points[i] = points[i * points.size() / kept];
-  points.resize(kept);
-}
-
 }  // namespace
 
 Distances distances(const Network& network) {
@@ -140,7 +135,8 @@ Distances distances(const Network& network) {
     const auto fits = static_cast<std::int64_t>(most_steps / steps);
     const auto kept = static_cast<std::size_t>(std::max(fits, smallest_sample));
     if (kept < points.size()) {
-      thin_out(points, kept);
+      for (std::size_t i = 0; i < kept; ++i) points[i] = points[i * points.size() / kept];
+      points.resize(kept);
       result.is_sample = true;
     }
   }
