@@ -7,90 +7,75 @@
 namespace crosscut::networks::generators {
 namespace {
 
-// Where everything stands, level by level (0: hosts).
-struct TreeNumbers {
-  explicit TreeNumbers(const TreeShape& shape) {
-    std::int64_t hosts = 1;
-    for (const TreeLevel& level : shape.levels) {
-      hosts *= level.down;
-      below.push_back(static_cast<std::int32_t>(hosts));
-      width.push_back(width.back() * level.up);
-    }
-    Vertex vertex = 0;
-    std::int64_t edge = 0;
-    for (std::size_t level = 0; level <= shape.levels.size(); ++level) {
-      first_vertex.push_back(vertex);
-      first_edge.push_back(edge);
-      vertex += switches(level);
-      if (level < shape.levels.size())
-        edge += static_cast<std::int64_t>(switches(level)) * shape.levels[level].up *
-                shape.levels[level].parallel;
-    }
-  }
-  std::vector<std::int32_t> below{1};    // hosts below a switch of the level; 1 for hosts
-  std::vector<std::int32_t> width{1};    // switches of the level with the same hosts below
-  std::vector<Vertex> first_vertex;      // [level]
-  std::vector<std::int64_t> first_edge;  // [level] of the links to the next level
-  // Vertices of a level, hosts included.
-  std::int32_t switches(std::size_t level) const { return below.back() / below[level] * width[level]; }
-};
-
-// The links between a level and the next.
-struct TreeLinks {
-  std::uint32_t below, width, parents, ports;
-  std::int64_t first_edge;
-  std::int64_t edge(std::uint32_t host, std::uint32_t index, std::uint32_t port) const {
+// Where the vertices of a level stand (0: hosts), and their links to the next level.
+struct TreeRow {
+  std::int32_t below = 1, width = 1;    // hosts below a switch; switches with the same hosts below
+  std::int32_t parents = 0, ports = 0;  // above a vertex, and edges to them
+  std::int32_t count = 0;               // vertices
+  Vertex first_vertex = 0;
+  std::int64_t first_edge = 0;
+  std::int64_t edge(Vertex host, std::int32_t index, std::int32_t port) const {
     return first_edge + (static_cast<std::int64_t>(host / below) * width + index) * ports + port;
   }
 };
 
-// Up to the lowest level that both hosts share, then down the only way.
-class TreeRouter final : public ArithmeticRouter<std::vector<TreeLinks>> {
- public:
-  TreeRouter(const TreeShape& shape, const TreeNumbers& numbers, const Network& network)
-      : ArithmeticRouter({}, network) {
-    for (std::size_t level = 0; level < shape.levels.size(); ++level) {
-      const TreeLevel& links = shape.levels[level];
-      numbers_.push_back({static_cast<std::uint32_t>(numbers.below[level]),
-                          static_cast<std::uint32_t>(numbers.width[level]),
-                          static_cast<std::uint32_t>(links.up),
-                          static_cast<std::uint32_t>(links.up * links.parallel), numbers.first_edge[level]});
-    }
+std::vector<TreeRow> rows_of(const TreeShape& shape) {
+  std::vector<TreeRow> rows(shape.levels.size() + 1);
+  for (std::size_t level = 0; level < shape.levels.size(); ++level) {
+    const TreeLevel& links = shape.levels[level];
+    rows[level].parents = links.up;
+    rows[level].ports = links.up * links.parallel;
+    rows[level + 1].below = rows[level].below * links.down;
+    rows[level + 1].width = rows[level].width * links.up;
   }
+  for (TreeRow& row : rows) row.count = rows.back().below / row.below * row.width;
+  for (std::size_t level = 1; level < rows.size(); ++level) {
+    const TreeRow& under = rows[level - 1];
+    rows[level].first_vertex = under.first_vertex + under.count;
+    rows[level].first_edge = under.first_edge + static_cast<std::int64_t>(under.count) * under.ports;
+  }
+  return rows;
+}
+
+// Up to the lowest level that both hosts share, then down the only way.
+class TreeRouter final : public ArithmeticRouter<std::vector<TreeRow>> {
+ public:
+  using ArithmeticRouter::ArithmeticRouter;
 
   // Zahavi 2010, section 4: the port up from a switch of level l is floor(d / (w_1 .. w_l)) mod (w_{l+1}
   // p_{l+1}); of the parallel cables down to d the same one is taken, whoever sends.
   void route(const RouteRequest& request, std::vector<Lane>& lanes) const override {
-    const auto source = static_cast<std::uint32_t>(request.source);
-    const auto destination = static_cast<std::uint32_t>(request.destination);
+    const Vertex source = request.source, destination = request.destination;
     Chooser choices = chooser(request);
     std::size_t top = 1;  // the lowest level with both hosts below one block
-    while (top < numbers_.size() && source / numbers_[top].below != destination / numbers_[top].below) ++top;
-    std::uint32_t index = 0;  // of the switch where the flow is, within its block
+    while (source / numbers_[top].below != destination / numbers_[top].below) ++top;
+    std::int32_t index = 0;  // of the switch where the flow is, within its block
     for (std::size_t level = 0; level < top; ++level) {
-      const TreeLinks& at = numbers_[level];
+      const TreeRow& at = numbers_[level];
       const bool asked = level == 0 && request.source_adapter >= 0;
-      const std::uint32_t port =
-          asked ? static_cast<std::uint32_t>(request.source_adapter) : choices.choose(at.ports, at.width);
+      const std::int32_t port = asked ? request.source_adapter : choose(choices, at.ports, at.width);
       lanes.push_back(lane_up(at.edge(source, index, port)));
       index += at.width * (port % at.parents);
     }
     for (std::size_t level = top; level-- > 0;) {
-      const TreeLinks& at = numbers_[level];
-      const std::uint32_t parent = index / at.width;
+      const TreeRow& at = numbers_[level];
+      const std::int32_t parent = index / at.width;
       index %= at.width;
       const bool asked = level == 0 && request.destination_adapter >= 0;
-      const std::uint32_t cable =
-          asked ? static_cast<std::uint32_t>(request.destination_adapter) : down_cable(at, choices);
+      const std::int32_t cable = asked ? request.destination_adapter : down_cable(at, choices);
       lanes.push_back(lane_down(at.edge(destination, index, parent + at.parents * cable)));
     }
   }
 
  private:
-  std::uint32_t down_cable(const TreeLinks& at, Chooser& choices) const {
+  static std::int32_t choose(Chooser& choices, std::int32_t ways, std::int32_t divisor) {
+    return static_cast<std::int32_t>(
+        choices.choose(static_cast<std::uint32_t>(ways), static_cast<std::uint32_t>(divisor)));
+  }
+  std::int32_t down_cable(const TreeRow& at, Chooser& choices) const {
     if (at.ports == at.parents) return 0;
-    if (spread_ == Spread::destination_modulo) return choices.choose(at.ports, at.width) / at.parents;
-    return choices.choose(at.ports / at.parents);
+    if (spread_ == Spread::destination_modulo) return choose(choices, at.ports, at.width) / at.parents;
+    return choose(choices, at.ports / at.parents, 1);
   }
 };
 
@@ -117,29 +102,23 @@ std::string class_name(const TreeShape& shape, std::size_t level) {
 }
 
 // Names, levels and groups of the switches of one level; classes as many as levels.
-void add_level(const TreeShape& shape, const TreeNumbers& numbers, std::size_t level, Graph& graph) {
-  const std::size_t top = shape.levels.size();
-  const std::int32_t switches = numbers.switches(level);
-  for (std::int32_t i = 0; i < switches; ++i) {
-    const std::int64_t first_host =
-        static_cast<std::int64_t>(i / numbers.width[level]) * numbers.below[level];
-    add_switch(graph, shape.words[level - 1] + (switches == 1 ? std::string() : std::to_string(i)),
-               level == top ? -1 : static_cast<std::int32_t>(first_host / numbers.below[top - 1]),
+void add_level(const std::string& word, const TreeRow& row, std::size_t level, std::int32_t hosts_of_group,
+               bool is_top, Graph& graph) {
+  for (std::int32_t i = 0; i < row.count; ++i) {
+    const std::int64_t first_host = static_cast<std::int64_t>(i / row.width) * row.below;
+    add_switch(graph, word + (row.count == 1 ? std::string() : std::to_string(i)),
+               is_top ? -1 : static_cast<std::int32_t>(first_host / hosts_of_group),
                static_cast<std::int8_t>(level - 1));
   }
 }
 
-void add_edges(const TreeShape& shape, const TreeNumbers& numbers, std::size_t level, Graph& graph) {
-  const TreeLevel& links = shape.levels[level];
-  const std::int32_t width = numbers.width[level];
-  const std::int32_t count = numbers.switches(level);
-  for (std::int32_t i = 0; i < count; ++i) {
-    const std::int32_t block = i / width / links.down, index = i % width;
-    const std::int32_t parents = numbers.width[level + 1];
-    for (std::int32_t port = 0; port < links.up * links.parallel; ++port) {
-      const std::int32_t parent = block * parents + index + width * (port % links.up);
-      graph.edges.push_back({numbers.first_vertex[level] + i, numbers.first_vertex[level + 1] + parent,
-                             static_cast<std::uint16_t>(level)});
+void add_edges(const TreeRow& row, const TreeRow& above, std::int32_t down, std::uint16_t link_class,
+               Graph& graph) {
+  for (std::int32_t i = 0; i < row.count; ++i) {
+    const std::int32_t block = i / row.width / down, index = i % row.width;
+    for (std::int32_t port = 0; port < row.ports; ++port) {
+      const std::int32_t parent = block * above.width + index + row.width * (port % row.parents);
+      graph.edges.push_back({row.first_vertex + i, above.first_vertex + parent, link_class});
     }
   }
 }
@@ -147,13 +126,13 @@ void add_edges(const TreeShape& shape, const TreeNumbers& numbers, std::size_t l
 // Half of the top's subtrees against the other half. What leaves a half passes every level on its way up, so
 // the narrowest decides. No other halves are narrower: a switch with hosts of both halves costs at least as
 // much as it saves (its share of the links below it), so some best cut splits no subtree.
-void bisect(const TreeShape& shape, const TreeNumbers& numbers, ClosedForms& forms) {
+void bisect(const TreeShape& shape, const std::vector<TreeRow>& rows, ClosedForms& forms) {
   if (shape.levels.back().down % 2 != 0) return;
   double narrowest = std::numeric_limits<double>::infinity();
   for (std::size_t level = 0; level < shape.levels.size(); ++level) {
     const TreeLevel& links = shape.levels[level];
-    narrowest = std::min(
-        narrowest, static_cast<double>(numbers.switches(level)) / 2 * links.up * links.parallel * links.rate);
+    narrowest = std::min(narrowest,
+                         static_cast<double>(rows[level].count) / 2 * links.up * links.parallel * links.rate);
   }
   forms.bisection = narrowest;
   forms.bisection_formula =
@@ -230,23 +209,27 @@ const std::array parameters = {
 
 void make_tree(const TreeShape& shape, std::int64_t vertices_max, Network& network) {
   check_tree(shape, vertices_max);
-  const TreeNumbers numbers(shape);
+  const std::vector<TreeRow> rows = rows_of(shape);
   const std::size_t top = shape.levels.size();
   Graph& graph = network.graph;
-  graph.hosts = numbers.switches(0);
+  graph.hosts = rows.front().count;
   for (std::size_t level = 0; level < top; ++level) {
     add_switch_class(graph, class_name(shape, level));
     add_link_class(graph, level == 0 ? "host-link" : class_name(shape, level - 1) + "-uplink",
                    shape.levels[level].rate, shape.levels[level].cables);
   }
-  group_hosts(graph, shape.group_word, numbers.below[top - 1]);
-  for (std::size_t level = 1; level <= top; ++level) add_level(shape, numbers, level, graph);
-  graph.edges.reserve(static_cast<std::size_t>(numbers.first_edge[top]));
-  for (std::size_t level = 0; level < top; ++level) add_edges(shape, numbers, level, graph);
+  const std::int32_t hosts_of_group = rows[top - 1].below;
+  group_hosts(graph, shape.group_word, hosts_of_group);
+  for (std::size_t level = 1; level <= top; ++level)
+    add_level(shape.words[level - 1], rows[level], level, hosts_of_group, level == top, graph);
+  graph.edges.reserve(static_cast<std::size_t>(rows.back().first_edge));
+  for (std::size_t level = 0; level < top; ++level)
+    add_edges(rows[level], rows[level + 1], shape.levels[level].down, static_cast<std::uint16_t>(level),
+              graph);
   count_adapters(graph);
-  network.router = std::make_unique<TreeRouter>(shape, numbers, network);
+  network.router = std::make_unique<TreeRouter>(rows, network);
   network.forms.hosts_alike = true;
-  bisect(shape, numbers, network.forms);
+  bisect(shape, rows, network.forms);
 }
 
 }  // namespace crosscut::networks::generators
