@@ -73,9 +73,7 @@ void check_reach(const Graph& graph, const Adjacency& adjacency, const Lines& li
   std::map<std::vector<Vertex>, Vertex> kinds;  // parts touched -> the first such host
   for (Vertex host = 0; host < graph.hosts && kinds.size() < most_compared; ++host) {
     auto touched = parts_of(graph, adjacency, host, parts);
-    if (touched.empty()) continue;  // no link: reported already
-    const auto known = kinds.find(touched);
-    if (known != kinds.end()) continue;
+    if (touched.empty() || kinds.contains(touched)) continue;  // no link: reported already
     for (const auto& [theirs, other] : kinds) {
       if (meet(theirs, touched)) continue;
       mistakes.add(lines.of(host), "there is no way from " + graph.name(other) + " to " + graph.name(host) +

@@ -50,7 +50,6 @@ class Description {
         mistakes_(path),
         vertices_max_(std::clamp<std::int64_t>(vertices_max, 1, 1 << 30)),
         spread_(spread) {
-    network_ = std::make_unique<Network>();
     network_->file = path;
     network_->spread = spread.value_or(network_->spread);
   }
@@ -60,9 +59,8 @@ class Description {
     read_routing();
     check_routes_are_meant();
     network_->protocol = read_protocol(root_, mistakes_);
-    const bool is_generated = root_.find("generator") != nullptr;
     network_->kind = "explicit";
-    if (is_generated) {
+    if (root_.find("generator") != nullptr) {
       generate();
     } else {
       read_explicit(root_, vertices_max_, network_->graph, lines_, mistakes_);
@@ -274,7 +272,7 @@ class Description {
   Mistakes mistakes_;
   std::int64_t vertices_max_;
   std::optional<Spread> spread_;  // overrides the file's
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<Network> network_ = std::make_unique<Network>();
   Lines lines_;
   std::string_view routing_;  // empty: the generator's choice
   bool routing_read_ = true;  // false: its value is a mistake

@@ -56,9 +56,9 @@ void line(std::string& text, const std::string& label, const std::string& value)
   text += padded + value + "\n";
 }
 
-std::string counted(const json::Value& counts, const char* key, const char* one, const char* several) {
+std::string counted(const json::Value& counts, const char* key, const char* one, const char* ending = "s") {
   const auto number = counts.at(key).integer();
-  return std::to_string(number) + " " + (number == 1 ? one : several);
+  return std::to_string(number) + " " + one + (number == 1 ? "" : ending);
 }
 
 void distances_text(const json::Value& far, std::string& text) {
@@ -118,13 +118,11 @@ std::string network_text(const json::Value& described) {
   if (const auto& source = described.at("source").string(); !source.empty()) line(text, "source", source);
   const auto& counts = described.at("counts");
   line(text, "hosts",
-       counted(counts, "hosts", "host", "hosts") + ", " +
-           counted(counts, "processors", "processor", "processors") + ", " +
-           counted(counts, "adapters", "adapter", "adapters"));
+       counted(counts, "hosts", "host") + ", " + counted(counts, "processors", "processor") + ", " +
+           counted(counts, "adapters", "adapter"));
   line(text, "switches",
-       counted(counts, "switches", "switch", "switches") + ", " +
-           counted(counts, "switch_ports", "port", "ports") + " wired; " +
-           counted(counts, "links", "link", "links") + ", " + counted(counts, "cables", "cable", "cables"));
+       counted(counts, "switches", "switch", "es") + ", " + counted(counts, "switch_ports", "port") +
+           " wired; " + counted(counts, "links", "link") + ", " + counted(counts, "cables", "cable"));
   distances_text(described.at("distances"), text);
   bisection_text(described.at("bisection"), text);
   price_text(described.at("price"), text);

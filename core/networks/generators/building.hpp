@@ -85,11 +85,7 @@ inline std::vector<std::int32_t> numbers(const program::Parameters& parameters, 
 // latencies.
 inline std::uint16_t add_switch_class(Graph& graph, std::string name, double capacity = 0,
                                       Bounds bounds = Bounds::host_facing) {
-  SwitchClass made;
-  made.name = std::move(name);
-  made.capacity = capacity;
-  made.bounds = bounds;
-  graph.switch_classes.push_back(std::move(made));
+  graph.switch_classes.push_back({.name = std::move(name), .capacity = capacity, .bounds = bounds});
   return static_cast<std::uint16_t>(graph.switch_classes.size() - 1);
 }
 
@@ -98,12 +94,11 @@ inline constexpr int no_cables = 0;  // wiring within one box: no cable to count
 // `rate`: bits/s of all `cables` together, the same both ways.
 inline std::uint16_t add_link_class(Graph& graph, std::string name, double rate, int cables = 1,
                                     bool half_duplex = false) {
-  LinkClass made;
-  made.name = std::move(name);
-  made.rate = made.back_rate = rate;
-  made.cables = cables;
-  made.half_duplex = half_duplex;
-  graph.link_classes.push_back(std::move(made));
+  graph.link_classes.push_back({.name = std::move(name),
+                                .rate = rate,
+                                .back_rate = rate,
+                                .cables = cables,
+                                .half_duplex = half_duplex});
   return static_cast<std::uint16_t>(graph.link_classes.size() - 1);
 }
 
