@@ -2,10 +2,8 @@
  * of it. Written through a buffer: what a killed program had not yet written is missing at the end. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "profile.h"
 
@@ -14,36 +12,17 @@
 
 bool trace_on;
 
-static int file = -1;
-static char buffer[BUFFER_BYTES];
-static size_t filled;
+static FILE* file;
 static uint64_t last_serial, left_ticks, computed_ticks;
 
-static void flush(void) {
-  size_t done = 0;
-  while (done < filled) {
-    const ssize_t wrote = write(file, buffer + done, filled - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) {
-      complain("the trace ends here: cannot write", strerror(errno));
-      trace_on = false;
-      break;
-    }
-    done += (size_t)wrote;
-  }
-  filled = 0;
+static void check(bool is_written) {
+  if (is_written) return;
+  complain("the trace ends here: cannot write", strerror(errno));
+  trace_on = false;
 }
 
 static void put(const void* data, size_t bytes) {
-  const char* from = data;
-  while (bytes > 0 && trace_on) {
-    const size_t now = bytes < BUFFER_BYTES - filled ? bytes : BUFFER_BYTES - filled;
-    memcpy(buffer + filled, from, now);
-    filled += now;
-    from += now;
-    bytes -= now;
-    if (filled == BUFFER_BYTES) flush();
-  }
+  if (trace_on) check(fwrite_unlocked(data, bytes, 1, file) == 1);
 }
 
 void trace_open(const char* folder, int rank, int ranks) {
@@ -55,11 +34,12 @@ void trace_open(const char* folder, int rank, int ranks) {
     return;
   }
   snprintf(path, sizeof path, "%s/rank-%06d.events", folder, rank);
-  file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) {
+  file = fopen(path, "wxe");
+  if (file == NULL) {
     complain("no trace: cannot make the file", path);
     return;
   }
+  setvbuf(file, NULL, _IOFBF, BUFFER_BYTES);
   struct trace_header header = {.version = PROFILE_VERSION, .record_bytes = sizeof(struct trace_record)};
   memcpy(header.magic, TRACE_MAGIC, sizeof header.magic);
   header.rank = (uint32_t)rank;
@@ -72,20 +52,19 @@ static void record(struct trace_record what, const uint64_t* numbers) {
   what.ticks = computed_ticks;
   computed_ticks = 0;
   put(&what, sizeof what);
-  if (what.extra > 0) put(numbers, what.extra * sizeof *numbers);
+  if (numbers != NULL) put(numbers, what.extra * sizeof *numbers);
 }
 
 void trace_close(bool complete) {
   if (!trace_on) return;
   record((struct trace_record){.kind = T_END, .peer = complete ? 1 : 0}, NULL);
-  flush();
-  close(file);
+  if (trace_on) check(fclose(file) == 0);
   trace_on = false;
 }
 
 /* A program that calls exit without MPI_Finalize leaves what there is. */
 __attribute__((destructor)) static void unloaded(void) {
-  if (trace_on) flush();
+  if (trace_on) check(fflush(file) == 0);
 }
 
 void trace_enter(uint64_t ticks) { computed_ticks += ticks - left_ticks; }
