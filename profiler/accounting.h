@@ -8,7 +8,7 @@
 
 /* Within a call of MPI: what its implementation, or a function of the program that it calls back, calls in
  * turn, is part of that call. */
-extern XC_LOCAL __thread int profile_depth __attribute__((tls_model("initial-exec")));
+XC_THREAD int profile_depth;
 
 static inline bool enter(void) {
   if (!profile_on || profile_depth != 0) return false;
@@ -38,12 +38,6 @@ static inline void leave(void) {
   if (trace_on) trace_leave(ticks_now()); /* what it took to trace the call was no computing */
   profile_depth = 0;
 }
-
-static inline uint64_t payload(int64_t count, MPI_Datatype type) {
-  return count > 0 ? (uint64_t)count * type_bytes(type) : 0;
-}
-
-static inline bool is_peer(const struct group* group, int peer) { return peer >= 0 && peer < group->peers; }
 
 /* MPI_PROC_NULL, and what MPI will refuse, is nobody. */
 static inline void names(struct frame* f, MPI_Comm comm, int peer, int tag, int64_t count,
@@ -87,39 +81,135 @@ static inline struct blocks even(int64_t count, MPI_Datatype type) {
 #define UNEVEN(counts, type) ((struct blocks){counts, sizeof *(counts) == 8, type_bytes(type), NULL, true})
 #define VARIED(counts, types) ((struct blocks){counts, sizeof *(counts) == 8, 0, types, true})
 
-/* accounting.c */
-XC_LOCAL void vector(struct frame* f, enum pattern pattern, MPI_Comm comm, int root, int64_t count,
-                     MPI_Datatype type);
-XC_LOCAL void commutes(struct frame* f, MPI_Op op);
-XC_LOCAL void gathers(struct frame* f, MPI_Comm comm, int root, const void* out, int64_t count,
-                      MPI_Datatype type, struct blocks in);
-XC_LOCAL void scatters(struct frame* f, MPI_Comm comm, int root, struct blocks out, const void* in,
-                       int64_t count, MPI_Datatype type);
-XC_LOCAL void gathers_all(struct frame* f, MPI_Comm comm, struct blocks in);
-XC_LOCAL void all_to(struct frame* f, MPI_Comm comm, const void* buffer, struct blocks out, struct blocks in);
-XC_LOCAL void reduces_scattered(struct frame* f, MPI_Comm comm, struct blocks in);
-XC_LOCAL void to_neighbours(struct frame* f, MPI_Comm comm, struct blocks out, struct blocks in);
-XC_LOCAL void counts(struct frame* f);
-XC_LOCAL void starts(struct frame* f, int count, const MPI_Request requests[]);
-XC_LOCAL void frees(struct frame* f, const MPI_Request* request);
-XC_LOCAL void planned(struct frame* f, enum request_kind kind, const MPI_Request* request);
-XC_LOCAL void planned_together(struct frame* f, const MPI_Request* request);
+static inline struct collective* fill(struct frame* f, enum pattern pattern, MPI_Comm comm, int root) {
+  f->collective =
+      (struct collective){.pattern = pattern, .group = group_of(comm), .root = root, .commutes = true};
+  return &f->collective;
+}
 
-/* following.c: of these the trace alone has use */
-XC_LOCAL void sent(struct frame* f);
-XC_LOCAL void received(struct frame* f, const MPI_Status* status);
-XC_LOCAL void exchanged(struct frame* f, const MPI_Status* status);
-XC_LOCAL void together(struct frame* f);
-XC_LOCAL void started(struct frame* f, enum request_kind kind, const MPI_Request* request);
-XC_LOCAL void started_exchange(struct frame* f, const MPI_Request* request);
-XC_LOCAL void started_together(struct frame* f, const MPI_Request* request);
-XC_LOCAL void matched(MPI_Comm comm, const MPI_Message* message, const MPI_Status* status);
-XC_LOCAL void receives_matched(struct frame* f, const MPI_Message* message, int64_t count, MPI_Datatype type);
-XC_LOCAL void watches(struct frame* f, int count, const MPI_Request requests[]);
-XC_LOCAL MPI_Status* statuses_for(int count, MPI_Status* statuses);
-XC_LOCAL void completed(int index, const MPI_Status* status);
-XC_LOCAL void completed_all(int count, const MPI_Status* statuses);
-XC_LOCAL void completed_any(int index, const MPI_Status* status);
-XC_LOCAL void completed_some(int count, const int indices[], const MPI_Status* statuses);
+static inline void vector(struct frame* f, enum pattern pattern, MPI_Comm comm, int root, int64_t count,
+                          MPI_Datatype type) {
+  struct collective* what = fill(f, pattern, comm, root);
+  /* Across an intercommunicator only the root and those it talks to have a buffer. */
+  if (!what->group->inter || root != MPI_PROC_NULL) what->bytes = payload(count, type);
+}
+
+static inline void commutes(struct frame* f, MPI_Op op) {
+  int yes = 1;
+  PMPI_Op_commutative(op, &yes);
+  f->collective.commutes = yes != 0;
+}
+
+/* MPI_ROOT and MPI_PROC_NULL stand for a root across an intercommunicator; neither hands anything in. */
+static inline bool is_root(const struct collective* what) {
+  return what->group->inter ? what->root == MPI_ROOT : what->root == what->group->rank;
+}
+
+static inline void gathers(struct frame* f, MPI_Comm comm, int root, const void* out, int64_t count,
+                           MPI_Datatype type, struct blocks in) {
+  struct collective* what = fill(f, GATHER, comm, root);
+  what->varied = in.varied;
+  if (what->group->inter && root < 0) return;
+  what->bytes = out == MPI_IN_PLACE ? block_bytes(&in, what->group->rank) : payload(count, type);
+  if (is_root(what)) what->receives = in;
+}
+
+static inline void scatters(struct frame* f, MPI_Comm comm, int root, struct blocks out, const void* in,
+                            int64_t count, MPI_Datatype type) {
+  struct collective* what = fill(f, SCATTER, comm, root);
+  what->varied = out.varied;
+  if (what->group->inter && root < 0) return;
+  what->bytes = in == MPI_IN_PLACE ? block_bytes(&out, what->group->rank) : payload(count, type);
+  if (is_root(what)) what->sends = out;
+}
+
+static inline void gathers_all(struct frame* f, MPI_Comm comm, struct blocks in) {
+  struct collective* what = fill(f, ALL_GATHER, comm, 0);
+  what->receives = in;
+  what->varied = in.varied;
+  what->bytes = what->group->inter || what->group->size == 0 ? 0 : block_bytes(&in, what->group->rank);
+}
+
+static inline void all_to(struct frame* f, MPI_Comm comm, const void* buffer, struct blocks out,
+                          struct blocks in) {
+  struct collective* what = fill(f, ALL_TO_ALL, comm, 0);
+  what->sends = buffer == MPI_IN_PLACE ? in : out;
+  what->receives = in;
+  what->varied = in.varied;
+  what->bytes = all_bytes(&what->sends, what->group->peers);
+}
+
+static inline void reduces_scattered(struct frame* f, MPI_Comm comm, struct blocks in) {
+  struct collective* what = fill(f, REDUCE_SCATTER, comm, 0);
+  what->sends = in;
+  what->bytes = all_bytes(&in, what->group->size);
+}
+
+static inline void to_neighbours(struct frame* f, MPI_Comm comm, struct blocks out, struct blocks in) {
+  struct collective* what = fill(f, NEIGHBOURS, comm, 0);
+  int topology = MPI_UNDEFINED;
+  PMPI_Topo_test(comm, &topology);
+  if (topology == MPI_CART) what->pattern = ON_GRID;
+  const struct neighbours* all = neighbours_of(comm, what->group);
+  what->sends = out;
+  what->receives = in;
+  for (int i = 0; i < all->destinations; i++)
+    if (all->ranks[all->sources + i] >= 0) what->bytes += block_bytes(&out, i);
+}
+
+struct counting {
+  int call;
+  const struct group* group;
+};
+
+static inline void count_step(void* context, int to, uint64_t sent_bytes, int from, uint64_t received_bytes) {
+  const struct counting* counting = context;
+  (void)from, (void)received_bytes;
+  if (to >= 0) count_message(counting->call, counting->group, to, sent_bytes, BY_COLLECTIVE, 1);
+}
+
+static inline void counts_as(int call, const struct collective* what) {
+  struct counting counting = {call, what->group};
+  count_collective(call, what->bytes);
+  if (!what->group->inter && what->group->size > 0 && what->root >= 0 && what->root < what->group->size)
+    decompose(what, count_step, &counting);
+}
+
+static inline void counts(struct frame* f) { counts_as(f->call, &f->collective); }
+
+static inline void planned(struct frame* f, enum request_kind kind, const MPI_Request* request) {
+  const struct request what = {.kind = kind, .persistent = true, .call = f->call, .message = f->message};
+  remember(request_handle(request), &what);
+}
+
+static inline void planned_together(struct frame* f, const MPI_Request* request) {
+  const struct request what = {
+      .kind = TOGETHER, .persistent = true, .call = f->call, .collective = f->collective};
+  remember(request_handle(request), &what);
+}
+
+static inline void starts(struct frame* f, int count, const MPI_Request requests[]) {
+  struct request what;
+  (void)f;
+  for (int i = 0; i < count; i++) {
+    const uint64_t handle = request_handle(&requests[i]);
+    if (!recall(handle, &what) || !what.persistent) continue;
+    if (what.kind == TOGETHER) {
+      counts_as(what.call, &what.collective);
+      continue;
+    }
+    const bool known = is_peer(what.message.group, what.message.peer), sending = what.kind == SENDING;
+    if (sending && known)
+      count_message(what.call, what.message.group, what.message.peer, what.message.bytes, BY_POINT, 1);
+    /* Of receives any source may be asked for: the trace has it from their end. */
+    if (trace_on && (known || (!sending && what.message.peer != MPI_PROC_NULL)))
+      restart(handle, trace_message(sending ? T_START_SEND : T_START_RECEIVE, what.call, &what.message));
+  }
+}
+
+static inline void frees(struct frame* f, const MPI_Request* request) {
+  (void)f;
+  forget(request_handle(request));
+}
 
 #endif

@@ -20,10 +20,7 @@ static struct profile_call* calls;
 static struct profile_peer* peers;
 static uint32_t peer_mask;
 
-static const struct {
-  const char* name;
-  uint32_t kind;
-} names[] = {
+static const struct profile_name names[] = {
 #define CALL_OWN(name, kind) {"MPI_" #name, kind},
 #define CALL(name, kind, parameters, arguments, before, after) {"MPI_" #name, kind},
 #define CALL_C CALL
@@ -217,11 +214,7 @@ void profile_open(int thread_level) {
   const struct profile_header header = layout(rank, ranks);
   char* at = map_file(folder, rank, header.file_bytes);
   if (at == NULL) return;
-  struct profile_name* table = (struct profile_name*)(void*)(at + header.names_offset);
-  for (int i = 0; i < CALL_COUNT; i++) {
-    snprintf(table[i].name, sizeof table[i].name, "%s", names[i].name);
-    table[i].kind = names[i].kind;
-  }
+  memcpy(at + header.names_offset, names, sizeof names);
   calls = (struct profile_call*)(void*)(at + header.calls_offset);
   peers = (struct profile_peer*)(void*)(at + header.peers_offset);
   peer_mask = header.peer_slots - 2;

@@ -2,7 +2,7 @@
  * wait that finds a request tells when it ended. */
 #include <stdlib.h>
 
-#include "accounting.h"
+#include "profile.h"
 
 #define NO_ONE (-1)
 #define CANCELLED (-2)
@@ -50,8 +50,7 @@ void started(struct frame* f, enum request_kind kind, const MPI_Request* request
 }
 
 void started_exchange(struct frame* f, const MPI_Request* request) {
-  struct request what = {
-      .kind = RECEIVING, .together = true, .call = f->call, .message = f->second, .second = f->message};
+  struct request what = {.kind = RECEIVING, .call = f->call, .message = f->second, .second = f->message};
   if (f->second.peer != MPI_PROC_NULL) what.serial = trace_message(T_START_RECEIVE, f->call, &f->second);
   if (is_peer(f->message.group, f->message.peer))
     what.second_serial = trace_message(T_START_SEND, f->call, &f->message);

@@ -7,6 +7,16 @@
 
 #define NOBODY (-1)
 
+uint64_t type_bytes(MPI_Datatype type) {
+  MPI_Count bytes = 0;
+#if MPI_VERSION >= 4
+  PMPI_Type_size_c(type, &bytes);
+#else
+  PMPI_Type_size_x(type, &bytes);
+#endif
+  return bytes > 0 ? (uint64_t)bytes : 0; /* MPI_UNDEFINED is negative */
+}
+
 static uint64_t count_at(const struct blocks* blocks, int index) {
   const int64_t count =
       blocks->wide ? ((const int64_t*)blocks->counts)[index] : ((const int32_t*)blocks->counts)[index];

@@ -18,7 +18,6 @@
 
 #include "profile_file.h"
 
-#define XC_LOCAL __attribute__((visibility("hidden")))
 /* Whoever is loaded by LD_PRELOAD has its thread-local variables in the static block: one instruction to
  * reach. */
 #define XC_THREAD static __thread __attribute__((tls_model("initial-exec")))
@@ -100,7 +99,6 @@ struct request {
   uint64_t serial; /* of the operation under way, in the trace */
   enum request_kind kind;
   bool persistent;
-  bool together; /* both halves of a send-receive: `second` counts */
   int call;
   struct message message;
   uint64_t second_serial;
@@ -118,41 +116,50 @@ struct frame {
   MPI_Status status;
 };
 
+/* Within the library. */
+#pragma GCC visibility push(hidden)
+
 /* counters.c */
-extern XC_LOCAL struct profile_header* profile_header;
-extern XC_LOCAL bool profile_on, profile_threaded, profile_tsc;
-XC_LOCAL void profile_begin(void);
-XC_LOCAL void profile_open(int thread_level);
-XC_LOCAL void profile_close(void);
-XC_LOCAL void profile_clock_pair(uint64_t* ticks, uint64_t* nanoseconds);
-XC_LOCAL struct profile_call* profile_call(int call);
-XC_LOCAL void count_message(int call, const struct group* group, int peer, uint64_t bytes,
-                            enum profile_way way, uint64_t times);
-XC_LOCAL void count_collective(int call, uint64_t bytes);
-XC_LOCAL void complain(const char* text, const char* detail);
+extern struct profile_header* profile_header;
+extern bool profile_on, profile_threaded, profile_tsc;
+void profile_begin(void);
+void profile_open(int thread_level);
+void profile_close(void);
+void profile_clock_pair(uint64_t* ticks, uint64_t* nanoseconds);
+struct profile_call* profile_call(int call);
+void count_message(int call, const struct group* group, int peer, uint64_t bytes, enum profile_way way,
+                   uint64_t times);
+void count_collective(int call, uint64_t bytes);
+void complain(const char* text, const char* detail);
 
 /* groups.c */
-XC_LOCAL void groups_open(void);
-XC_LOCAL const struct group* group_of(MPI_Comm comm);
-XC_LOCAL const struct group* group_of_window(MPI_Win window);
-XC_LOCAL const struct neighbours* neighbours_of(MPI_Comm comm, const struct group* group);
-XC_LOCAL void hold(const struct group* group);
-XC_LOCAL void let_go(const struct group* group);
+void groups_open(void);
+const struct group* group_of(MPI_Comm comm);
+const struct group* group_of_window(MPI_Win window);
+const struct neighbours* neighbours_of(MPI_Comm comm, const struct group* group);
+void hold(const struct group* group);
+void let_go(const struct group* group);
 static inline int world_rank(const struct group* group, int peer) {
   return group->world_rank != NULL ? group->world_rank[peer] : peer;
 }
 
 /* messages.c: the messages of a collective call. `to` and `from` are ranks of the group, -1: none. */
 typedef void step(void* context, int to, uint64_t sent_bytes, int from, uint64_t received_bytes);
-XC_LOCAL void decompose(const struct collective* collective, step* visit, void* context);
-XC_LOCAL uint64_t block_bytes(const struct blocks* blocks, int index);
-XC_LOCAL uint64_t all_bytes(const struct blocks* blocks, int count);
+void decompose(const struct collective* collective, step* visit, void* context);
+uint64_t block_bytes(const struct blocks* blocks, int index);
+uint64_t all_bytes(const struct blocks* blocks, int count);
+uint64_t type_bytes(MPI_Datatype type);
+static inline uint64_t payload(int64_t count, MPI_Datatype type) {
+  return count > 0 ? (uint64_t)count * type_bytes(type) : 0;
+}
+
+static inline bool is_peer(const struct group* group, int peer) { return peer >= 0 && peer < group->peers; }
 
 /* requests.c */
-XC_LOCAL void remember(uint64_t handle, const struct request* what);
-XC_LOCAL bool recall(uint64_t handle, struct request* found);
-XC_LOCAL void restart(uint64_t handle, uint64_t serial);
-XC_LOCAL void forget(uint64_t handle);
+void remember(uint64_t handle, const struct request* what);
+bool recall(uint64_t handle, struct request* found);
+void restart(uint64_t handle, uint64_t serial);
+void forget(uint64_t handle);
 static inline uint64_t request_handle(const MPI_Request* request) {
   uint64_t handle = 0;
   memcpy(&handle, request, sizeof *request);
@@ -162,23 +169,39 @@ static inline uint64_t request_handle(const MPI_Request* request) {
 /* loading.c */
 typedef void any_function(void);
 /* By name, of whatever MPI there is to the caller; ends the program where there is none. */
-XC_LOCAL any_function* function_of_mpi(const char* name, const void* caller);
-XC_LOCAL bool from_fortran(const void* caller);
-XC_LOCAL const char* library_of_mpi(void); /* its file; NULL: unknown */
-XC_LOCAL bool helpers_are_there(void);
+any_function* function_of_mpi(const char* name, const void* caller);
+bool from_fortran(const void* caller);
+const char* library_of_mpi(void); /* its file; NULL: unknown */
+bool helpers_are_there(void);
 
-/* accounting.c: what calls.def names */
-XC_LOCAL uint64_t type_bytes(MPI_Datatype type);
+/* following.c: of these the trace alone has use */
+void sent(struct frame* f);
+void received(struct frame* f, const MPI_Status* status);
+void exchanged(struct frame* f, const MPI_Status* status);
+void together(struct frame* f);
+void started(struct frame* f, enum request_kind kind, const MPI_Request* request);
+void started_exchange(struct frame* f, const MPI_Request* request);
+void started_together(struct frame* f, const MPI_Request* request);
+void matched(MPI_Comm comm, const MPI_Message* message, const MPI_Status* status);
+void receives_matched(struct frame* f, const MPI_Message* message, int64_t count, MPI_Datatype type);
+void watches(struct frame* f, int count, const MPI_Request requests[]);
+MPI_Status* statuses_for(int count, MPI_Status* statuses);
+void completed(int index, const MPI_Status* status);
+void completed_all(int count, const MPI_Status* statuses);
+void completed_any(int index, const MPI_Status* status);
+void completed_some(int count, const int indices[], const MPI_Status* statuses);
 
 /* trace.c */
-extern XC_LOCAL bool trace_on;
-XC_LOCAL void trace_open(const char* folder, int rank, int ranks);
-XC_LOCAL void trace_close(bool complete);
-XC_LOCAL void trace_enter(uint64_t ticks);
-XC_LOCAL void trace_leave(uint64_t ticks);
-XC_LOCAL uint64_t trace_message(enum trace_kind kind, int call, const struct message* message);
-XC_LOCAL void trace_complete(int call, uint64_t serial, int world, int tag);
-XC_LOCAL void trace_collective(int call, const struct collective* collective);
+extern bool trace_on;
+void trace_open(const char* folder, int rank, int ranks);
+void trace_close(bool complete);
+void trace_enter(uint64_t ticks);
+void trace_leave(uint64_t ticks);
+uint64_t trace_message(enum trace_kind kind, int call, const struct message* message);
+void trace_complete(int call, uint64_t serial, int world, int tag);
+void trace_collective(int call, const struct collective* collective);
+
+#pragma GCC visibility pop
 
 static inline uint64_t ticks_now(void) {
 #if defined(__x86_64__)
