@@ -26,7 +26,7 @@ static inline void begin(struct frame* f) {
 static inline void end(const struct frame* f) {
   const uint64_t now = ticks_now();
   const uint64_t taken = now - f->start_ticks;
-  struct profile_call* counters = profile_call(f->call);
+  struct profile_call* counters = &profile_calls[f->call];
   add(&counters->count, 1);
   add(&counters->ticks, taken);
   if (taken > counters->longest_ticks) counters->longest_ticks = taken;
@@ -105,22 +105,14 @@ static inline bool is_root(const struct collective* what) {
   return what->group->inter ? what->root == MPI_ROOT : what->root == what->group->rank;
 }
 
-static inline void gathers(struct frame* f, MPI_Comm comm, int root, const void* out, int64_t count,
-                           MPI_Datatype type, struct blocks in) {
-  struct collective* what = fill(f, GATHER, comm, root);
-  what->varied = in.varied;
+/* A gather or scatter; `own`, `count` and `type`: what this rank hands in, or gets. */
+static inline void rooted(struct frame* f, enum pattern pattern, MPI_Comm comm, int root, struct blocks whole,
+                          const void* own, int64_t count, MPI_Datatype type) {
+  struct collective* what = fill(f, pattern, comm, root);
+  what->varied = whole.varied;
   if (what->group->inter && root < 0) return;
-  what->bytes = out == MPI_IN_PLACE ? block_bytes(&in, what->group->rank) : payload(count, type);
-  if (is_root(what)) what->receives = in;
-}
-
-static inline void scatters(struct frame* f, MPI_Comm comm, int root, struct blocks out, const void* in,
-                            int64_t count, MPI_Datatype type) {
-  struct collective* what = fill(f, SCATTER, comm, root);
-  what->varied = out.varied;
-  if (what->group->inter && root < 0) return;
-  what->bytes = in == MPI_IN_PLACE ? block_bytes(&out, what->group->rank) : payload(count, type);
-  if (is_root(what)) what->sends = out;
+  what->bytes = own == MPI_IN_PLACE ? block_bytes(&whole, what->group->rank) : payload(count, type);
+  if (is_root(what)) *(pattern == GATHER ? &what->receives : &what->sends) = whole;
 }
 
 static inline void gathers_all(struct frame* f, MPI_Comm comm, struct blocks in) {

@@ -16,7 +16,7 @@
 struct profile_header* profile_header;
 bool profile_on, profile_threaded, profile_tsc;
 
-static struct profile_call* calls;
+struct profile_call* profile_calls;
 static struct profile_peer* peers;
 static uint32_t peer_mask;
 
@@ -29,10 +29,6 @@ static const struct profile_name names[] = {
 #undef CALL
 #undef CALL_C
 };
-
-struct profile_call* profile_call(int call) {
-  return &calls[call];
-}
 
 void complain(const char* text, const char* detail) {
   fprintf(stderr, "crosscut profile: %s%s%s\n", text, detail != NULL ? ": " : "",
@@ -77,14 +73,14 @@ static struct profile_peer* peer_slot(int rank) {
 void count_message(int call, const struct group* group, int peer, uint64_t bytes, enum profile_way way,
                    uint64_t times) {
   const unsigned decade = decade_of(bytes);
-  struct profile_call* counters = &calls[call];
+  struct profile_call* counters = &profile_calls[call];
   count_amount(way == BY_COLLECTIVE ? &counters->decomposed[decade] : &counters->as_called[decade], times,
                times * bytes);
   count_amount(&peer_slot(world_rank(group, peer))->by[way], times, times * bytes);
 }
 
 void count_collective(int call, uint64_t bytes) {
-  count_amount(&calls[call].as_called[decade_of(bytes)], 1, bytes);
+  count_amount(&profile_calls[call].as_called[decade_of(bytes)], 1, bytes);
 }
 
 /* The counter of the processor, where the kernel itself trusts it: it takes a third of clock_gettime's time.
@@ -215,7 +211,7 @@ void profile_open(int thread_level) {
   char* at = map_file(folder, rank, header.file_bytes);
   if (at == NULL) return;
   memcpy(at + header.names_offset, names, sizeof names);
-  calls = (struct profile_call*)(void*)(at + header.calls_offset);
+  profile_calls = (struct profile_call*)(void*)(at + header.calls_offset);
   peers = (struct profile_peer*)(void*)(at + header.peers_offset);
   peer_mask = header.peer_slots - 2;
   profile_header = (struct profile_header*)(void*)at;

@@ -135,10 +135,7 @@ void completed(int index, const MPI_Status* status) {
     forget(what->handle);
 }
 
-void completed_all(int count, const MPI_Status* statuses) {
-  for (int i = 0; i < count; i++)
-    completed(i, statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
-}
+void completed_all(int count, const MPI_Status* statuses) { completed_some(count, NULL, statuses); }
 
 void completed_any(int index, const MPI_Status* status) {
   if (index != MPI_UNDEFINED) completed(index, status);
@@ -147,5 +144,6 @@ void completed_any(int index, const MPI_Status* status) {
 void completed_some(int count, const int indices[], const MPI_Status* statuses) {
   if (count == MPI_UNDEFINED) return;
   for (int i = 0; i < count; i++)
-    completed(indices[i], statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
+    completed(indices != NULL ? indices[i] : i,
+              statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i]);
 }

@@ -50,8 +50,8 @@ bool from_fortran(const void* caller) {
   return false;
 }
 
-/* Among what the caller's library needs. What this library calls without replacing it (weak.h) is then to be
- * found as well: MPI becomes visible to all. */
+/* Among what the caller's library needs. What this library calls without replacing it (weak in profile.h) is
+ * then to be found as well: MPI becomes visible to all. */
 static void* found_beside(const void* caller, const char* name) {
   Dl_info info;
   if (dladdr(caller, &info) == 0 || info.dli_fname == NULL) return NULL;
@@ -80,7 +80,7 @@ const char* library_of_mpi(void) {
   return first_found != NULL && dladdr(first_found, &info) != 0 ? info.dli_fname : NULL;
 }
 
-/* Under LD_BIND_NOW what weak.h names was looked up, and not found, before MPI was there. */
+/* Under LD_BIND_NOW what is weak in profile.h was looked up, and not found, before MPI was there. */
 bool helpers_are_there(void) {
   const char* at_once = getenv("LD_BIND_NOW");
   return !came_late || at_once == NULL || at_once[0] == '\0';

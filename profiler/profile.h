@@ -11,12 +11,41 @@
 #include <string.h>
 #include <time.h>
 
-#include "weak.h" /* before what declares them */
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
 
 #include "profile_file.h"
+
+/* Functions of MPI that this library uses without replacing them. Weak, as those of calls.def: it is also
+ * loaded into launchers and shells, which have no MPI, and must not keep them from starting. */
+#pragma weak PMPI_Cart_shift
+#pragma weak PMPI_Cartdim_get
+#pragma weak PMPI_Comm_create_keyval
+#pragma weak PMPI_Comm_get_attr
+#pragma weak PMPI_Comm_group
+#pragma weak PMPI_Comm_rank
+#pragma weak PMPI_Comm_remote_group
+#pragma weak PMPI_Comm_set_attr
+#pragma weak PMPI_Comm_size
+#pragma weak PMPI_Comm_test_inter
+#pragma weak PMPI_Dist_graph_neighbors
+#pragma weak PMPI_Dist_graph_neighbors_count
+#pragma weak PMPI_Graph_neighbors
+#pragma weak PMPI_Graph_neighbors_count
+#pragma weak PMPI_Group_free
+#pragma weak PMPI_Group_rank
+#pragma weak PMPI_Group_size
+#pragma weak PMPI_Group_translate_ranks
+#pragma weak PMPI_Op_commutative
+#pragma weak PMPI_Test_cancelled
+#pragma weak PMPI_Topo_test
+#pragma weak PMPI_Type_size_c
+#pragma weak PMPI_Win_create_keyval
+#pragma weak PMPI_Win_get_attr
+#pragma weak PMPI_Win_get_group
+#pragma weak PMPI_Win_set_attr
+#pragma weak PMPI_Type_size_x
 
 /* Whoever is loaded by LD_PRELOAD has its thread-local variables in the static block: one instruction to
  * reach. */
@@ -126,7 +155,7 @@ void profile_begin(void);
 void profile_open(int thread_level);
 void profile_close(void);
 void profile_clock_pair(uint64_t* ticks, uint64_t* nanoseconds);
-struct profile_call* profile_call(int call);
+extern struct profile_call* profile_calls; /* [call] */
 void count_message(int call, const struct group* group, int peer, uint64_t bytes, enum profile_way way,
                    uint64_t times);
 void count_collective(int call, uint64_t bytes);
