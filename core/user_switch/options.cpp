@@ -1,8 +1,8 @@
 #include "user_switch/options.hpp"
 
-#include <array>
-#include <limits>
+#include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/words.hpp"
@@ -40,15 +40,13 @@ Exit status: 0 fine; 1 a TAP or the machine failed; 2 wrong usage.
 
 namespace {
 
-constexpr std::string_view names[] = {
-    "--taps",        "--faults", "--forwarding", "--queues",    "--buffer", "--buffer-frames",
-    "--framing",     "--mtu",    "--host-queue", "--checksums", "--spin",   "--quantum",
-    "--no-realtime", "--dilate", "--bundle",     "--seconds",   "--help",   "--version"};
+using program::parse_bytes, program::parse_integer;
 
-std::int64_t in_range(std::int64_t value, std::int64_t least, std::int64_t most) {
+template <class Number>
+void put(Number& to, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least || value > most)
     throw UsageError("from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  to = static_cast<Number>(value);
 }
 
 double time_up_to(std::string_view text, double most_seconds) {
@@ -70,34 +68,49 @@ bool second_of(std::string_view text, std::string_view first, std::string_view s
   return text == second;
 }
 
-void read_model(std::string_view name, std::string_view value, Options& options) {
-  constexpr std::int64_t most = std::int64_t{1} << 40;
-  auto& how = options.how;
-  if (name == "--forwarding") how.cut_through = second_of(value, "store", "cut");
-  if (name == "--queues") how.input_queued = second_of(value, "output", "input");
-  if (name == "--buffer") how.buffer.bytes_max = in_range(program::parse_bytes(value), 1, most);
-  if (name == "--buffer-frames") how.buffer.frames_max = in_range(program::parse_integer(value), 1, most);
-  if (name == "--framing") {
-    how.framing.added_bytes = in_range(program::parse_integer(value), 0, 1024);
-    options.framing_given = true;
-  }
-}
+struct Option {
+  std::string_view name;
+  void (*take)(std::string_view value, Options& options);
+  bool has_value = true;
+};
 
-void read_pace(std::string_view name, std::string_view value, Options& options) {
-  constexpr int mtu_least = 68, mtu_most = 65'521;  // RFC 791; TUN_MAX_MTU less the header
-  if (name == "--taps") options.taps = value;
-  if (name == "--faults") options.faults = value;
-  if (name == "--mtu")
-    options.tap.mtu = static_cast<int>(in_range(program::parse_bytes(value), mtu_least, mtu_most));
-  if (name == "--host-queue")
-    options.tap.queue_frames = static_cast<int>(in_range(program::parse_integer(value), 1, 100'000));
-  if (name == "--bundle")
-    options.pace.bundle_frames =
-        static_cast<int>(in_range(program::parse_integer(value), 1, bundle_frames_max));
-  if (name == "--spin") options.pace.spin_seconds = time_up_to(value, 0.01);
-  if (name == "--quantum") options.pace.quantum_seconds = time_up_to(value, 0.01);
-  if (name == "--dilate") options.dilation = dilation_of(value);
-  if (name == "--seconds") options.seconds = time_up_to(value, 1e7);
+constexpr std::int64_t huge = std::int64_t{1} << 40;
+constexpr int mtu_least = 68, mtu_most = 65'521;  // RFC 791; TUN_MAX_MTU less the header
+
+const Option table[] = {
+    {"--taps", [](auto value, auto& to) { to.taps = value; }},
+    {"--faults", [](auto value, auto& to) { to.faults = value; }},
+    {"--forwarding", [](auto value, auto& to) { to.how.cut_through = second_of(value, "store", "cut"); }},
+    {"--queues", [](auto value, auto& to) { to.how.input_queued = second_of(value, "output", "input"); }},
+    {"--buffer", [](auto value, auto& to) { put(to.how.buffer.bytes_max, parse_bytes(value), 1, huge); }},
+    {"--buffer-frames",
+     [](auto value, auto& to) { put(to.how.buffer.frames_max, parse_integer(value), 1, huge); }},
+    {"--framing",
+     [](auto value, auto& to) {
+       put(to.how.framing.added_bytes, parse_integer(value), 0, 1024);
+       to.framing_given = true;
+     }},
+    {"--mtu", [](auto value, auto& to) { put(to.tap.mtu, parse_bytes(value), mtu_least, mtu_most); }},
+    {"--host-queue",
+     [](auto value, auto& to) { put(to.tap.queue_frames, parse_integer(value), 1, 100'000); }},
+    {"--checksums", [](auto, auto& to) { to.tap.checksums = true; }, false},
+    {"--spin", [](auto value, auto& to) { to.pace.spin_seconds = time_up_to(value, 0.01); }},
+    {"--quantum", [](auto value, auto& to) { to.pace.quantum_seconds = time_up_to(value, 0.01); }},
+    {"--no-realtime", [](auto, auto& to) { to.pace.realtime = false; }, false},
+    {"--dilate", [](auto value, auto& to) { to.dilation = dilation_of(value); }},
+    {"--bundle",
+     [](auto value, auto& to) { put(to.pace.bundle_frames, parse_integer(value), 1, bundle_frames_max); }},
+    {"--seconds", [](auto value, auto& to) { to.seconds = time_up_to(value, 1e7); }},
+    {"--help", [](auto, auto& to) { to.help = true; }, false},
+    {"--version", [](auto, auto& to) { to.version = true; }, false},
+};
+
+const Option& option_named(std::string_view name) {
+  const auto found = std::ranges::find(table, name == "-h" ? "--help" : name, &Option::name);
+  if (found != std::end(table)) return *found;
+  std::vector<std::string_view> names;
+  for (const auto& option : table) names.push_back(option.name);
+  throw UsageError("there is no option " + shown(name) + suggestion(name, names));
 }
 
 }  // namespace
@@ -107,29 +120,18 @@ Options parse_options(int argc, char** argv) {
   options.tap.mtu = 0;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    if (name == "--help" || name == "-h") {
-      options.help = true;
-    } else if (name == "--version") {
-      options.version = true;
-    } else if (name == "--no-realtime") {
-      options.pace.realtime = false;
-    } else if (name == "--checksums") {
-      options.tap.checksums = true;
-    } else if (!name.starts_with("-") || name == "-") {
+    if (!name.starts_with("-") || name == "-") {
       if (!options.network.empty()) throw UsageError("one network, not also " + shown(name));
       options.network = name;
-    } else if (std::ranges::find(names, name) == std::end(names)) {
-      throw UsageError("there is no option " + shown(name) + suggestion(name, names));
-    } else if (i + 1 == argc) {
-      throw UsageError(std::string(name) + " needs a value");
-    } else {
-      const std::string_view value = argv[++i];
-      try {
-        read_model(name, value, options);
-        read_pace(name, value, options);
-      } catch (const UsageError& error) {
-        throw UsageError(std::string(name) + " " + shown(value) + ": " + error.what());
-      }
+      continue;
+    }
+    const auto& option = option_named(name);
+    if (option.has_value && i + 1 == argc) throw UsageError(std::string(name) + " needs a value");
+    const std::string_view value = option.has_value ? argv[++i] : "";
+    try {
+      option.take(value, options);
+    } catch (const UsageError& error) {
+      throw UsageError(std::string(name) + " " + shown(value) + ": " + error.what());
     }
   }
   if (options.help || options.version) return options;
