@@ -27,41 +27,32 @@ constexpr auto player_variable = "CROSSCUT_SMPI_PLAYER";
 constexpr std::size_t most_line_bytes = 1 << 16;
 constexpr int idle_milliseconds = 100;
 
-// What posix_spawn needs, freed at the end.
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    ::posix_spawn_file_actions_init(&files_);
-    ::posix_spawnattr_init(&attributes_);
-    // A group of its own, so that all of it can be ended at once, and Ctrl-C reaches crosscut alone.
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    sigset_t none, all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setflags(&attributes_,
-                               POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-  ~SpawnPlan() {
-    ::posix_spawn_file_actions_destroy(&files_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  void connect(int from, int to) { ::posix_spawn_file_actions_adddup2(&files_, from, to); }
-  // 0 or an error number.
-  int start(const std::vector<std::string>& words, pid_t& pid) {
-    std::vector<char*> arguments;
-    for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    return ::posix_spawnp(&pid, arguments.front(), &files_, &attributes_, arguments.data(), environ);
-  }
-
- private:
-  posix_spawn_file_actions_t files_{};
-  posix_spawnattr_t attributes_{};
-};
+// Starts a program with the socket as its input and the log as what it prints. 0 or an error number.
+int spawn(const std::vector<std::string>& words, const Fd& socket, const Fd& log, pid_t& pid) {
+  std::vector<char*> arguments;
+  for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, socket.get(), STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, log.get(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, log.get(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  // A group of its own, so that all of it can be ended at once, and Ctrl-C reaches crosscut alone.
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  sigset_t none, all;
+  ::sigemptyset(&none);
+  ::sigfillset(&all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int error = ::posix_spawnp(&pid, arguments.front(), &files, &attributes, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  ::posix_spawnattr_destroy(&attributes);
+  return error;
+}
 
 // The end of what was printed, in one line.
 std::string last_words(const std::filesystem::path& log) {
@@ -74,11 +65,6 @@ std::string last_words(const std::filesystem::path& log) {
     if (!line.empty()) text += (text.empty() ? "" : " | ") + line;
   }
   return text;
-}
-
-void append(std::vector<std::string>& words, std::string_view option, const std::filesystem::path& value) {
-  words.emplace_back(option);
-  words.push_back(value.string());
 }
 
 }  // namespace
@@ -105,10 +91,9 @@ SmpiProcess::SmpiProcess(Setup setup) : setup_(std::move(setup)) {
 }
 
 void SmpiProcess::start() {
-  std::vector<std::string> words{"smpirun", "-quiet", "-no-privatize", "-np", std::to_string(setup_.ranks)};
-  append(words, "-platform", setup_.platform);
-  append(words, "-hostfile", setup_.hosts);
-  words.emplace_back("--log=xbt_cfg.thresh:warning");
+  std::vector<std::string> words{
+      "smpirun",   "-quiet",        "-no-privatize", "-np",        std::to_string(setup_.ranks),
+      "-platform", setup_.platform, "-hostfile",     setup_.hosts, "--log=xbt_cfg.thresh:warning"};
   for (const auto& option : setup_.options) words.push_back("--cfg=" + option);
   words.push_back(find_smpi_player().string());
 
@@ -118,11 +103,7 @@ void SmpiProcess::start() {
   Fd ours(ends[0]), theirs(ends[1]);
   Fd log(::open(setup_.log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
   if (!log) throw_errno("writing " + setup_.log.string());
-  SpawnPlan plan;
-  plan.connect(theirs.get(), STDIN_FILENO);
-  plan.connect(log.get(), STDOUT_FILENO);
-  plan.connect(log.get(), STDERR_FILENO);
-  const int error = plan.start(words, group_.leader());
+  const int error = spawn(words, theirs, log, group_.leader());
   if (error == ENOENT)
     throw UsageError(
         "engine smpi: SimGrid is not installed (smpirun is not on PATH); apt install libsimgrid-dev, or "
@@ -151,19 +132,15 @@ void SmpiProcess::throw_ended() {
                  (words.empty() ? "" : "; it said: " + words));
 }
 
-void SmpiProcess::wait_readable() {
+std::size_t SmpiProcess::receive_some(std::span<std::byte> bytes) {
   pollfd waiting{socket_.get(), POLLIN, 0};
   while (true) {
     const int ready = ::poll(&waiting, 1, idle_milliseconds);
-    if (ready > 0) return;
     if (ready < 0 && errno != EINTR) throw_errno("waiting for the simulation");
-    setup_.idle();
-  }
-}
-
-std::size_t SmpiProcess::receive_some(std::span<std::byte> bytes) {
-  while (true) {
-    wait_readable();
+    if (ready <= 0) {
+      setup_.idle();
+      continue;
+    }
     const auto got = ::recv(socket_.get(), bytes.data(), bytes.size(), 0);
     if (got > 0) return static_cast<std::size_t>(got);
     if (got == 0 || errno == ECONNRESET) throw_ended();

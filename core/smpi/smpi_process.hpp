@@ -34,16 +34,14 @@ class SmpiProcess {
   };
   // Returns when the simulation is ready. Throws UsageError where SimGrid or the player is missing.
   explicit SmpiProcess(Setup setup);
-  SmpiProcess(const SmpiProcess&) = delete;
-  SmpiProcess& operator=(const SmpiProcess&) = delete;
 
   // Samples as SmpiBlock has them.
   std::vector<double> play(const SmpiBlock& block);
   const std::string& simgrid_version() const { return version_; }
+  const SmpiOptions& options() const { return setup_.options; }
 
  private:
   void start();
-  void wait_readable();
   std::size_t receive_some(std::span<std::byte> bytes);
   std::string receive_line();
   [[noreturn]] void throw_ended();

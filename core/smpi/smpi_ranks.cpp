@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
-
 #include "backends/sim/platform.hpp"
 #include "base/error.hpp"
 
@@ -42,29 +40,18 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-SmpiRanks::SmpiRanks(backends::sim::SimulatedRanks& max_min, const networks::Network& network,
-                     int ranks_per_host, std::function<void()> idle)
-    : max_min_(max_min),
-      network_(network),
-      ranks_per_host_(ranks_per_host > 0 ? ranks_per_host : std::max(1, network.graph.host(0).ranks)),
-      idle_(std::move(idle)) {}
-
 json::Object SmpiRanks::begin(const conduct::Job& job) {
-  max_min_.begin(job);  // refuses what no simulation can do
-  max_min_.reset();
+  reset();
+  SimulatedRanks::begin(job);  // refuses what no simulation can do
   const program::Parameters given(program::find_backend(job.backend).parameters, job.backend_parameters,
                                   "backend " + job.backend);
+  if (given.text("engine") != "smpi") return {};
   for (const auto* model : {"knee", "share-spread"}) {
     if (given.real(model) > 0)
       throw UsageError(std::string(model) +
                        " belongs to the engine max-min; the engine smpi shares as SimGrid does");
   }
-  const auto& info = program::find_pattern(job.pattern);
-  job_ = {};
-  job_.pattern = info.name;
-  job_.parameters = job.pattern_parameters;
-  job_.overheads = common_overheads(network_);
-  pattern_ = info.make(program::Parameters(info.parameters, job_.parameters, "pattern " + job.pattern));
+  const auto overheads = common_overheads(network());
   find_smpi_player();  // before a platform of a million ways is written
 
   auto simulation = std::make_unique<Simulation>();
@@ -73,21 +60,23 @@ json::Object SmpiRanks::begin(const conduct::Job& job) {
                            .log = simulation->folder.path() / "log",
                            .ranks = ranks(),
                            .options = smpi_player_options(given.integer("eager")),
-                           .idle = idle_};
-  backends::sim::write_platform(network_, ranks(), ranks_per_host_, setup.platform, setup.hosts);
-  simulation->options = setup.options;
+                           .idle = this->setup().idle};
+  backends::sim::write_platform(network(), ranks(), this->setup().ranks_per_host, setup.platform,
+                                setup.hosts);
   simulation->process = std::make_unique<SmpiProcess>(std::move(setup));
   simulation_ = std::move(simulation);
+  job_ = {.pattern = job.pattern, .parameters = job.pattern_parameters, .overheads = overheads};
   return {};
 }
 
 session::BlockOutcome SmpiRanks::run(const session::BlockRequest& request) {
+  if (!job_) return SimulatedRanks::run(request);
   if (!simulation_) throw RunError("the simulation under SMPI has ended");
-  auto block = job_;
+  auto block = *job_;
   block.bytes = request.bytes;
   block.phase_first = request.block.phase_first;
   block.phase_end = request.block.phase_end;
-  block.slots = pattern_->extent(ranks(), request.bytes).slots;
+  block.slots = pattern().extent(ranks(), request.bytes).slots;
   try {
     session::BlockOutcome outcome;
     outcome.data = arranged(request.block, simulation_->process->play(block), block.slots);
@@ -99,9 +88,10 @@ session::BlockOutcome SmpiRanks::run(const session::BlockRequest& request) {
 }
 
 json::Object SmpiRanks::end() {
+  if (!job_) return SimulatedRanks::end();
   json::Object facts{{"clock", "virtual"}, {"engine", "smpi"}};
   if (simulation_) {
-    const auto& options = simulation_->options;
+    const auto& options = simulation_->process->options();
     facts.emplace_back("simgrid", simulation_->process->simgrid_version());
     facts.emplace_back("options", json::Array(options.begin(), options.end()));
   }
@@ -110,8 +100,9 @@ json::Object SmpiRanks::end() {
 }
 
 void SmpiRanks::reset() {
+  job_.reset();
   simulation_.reset();
-  pattern_.reset();
+  SimulatedRanks::reset();
 }
 
 }  // namespace crosscut::smpi

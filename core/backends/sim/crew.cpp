@@ -2,32 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
+#include <semaphore>
 #include <thread>
 
 namespace crosscut::backends::sim {
 namespace {
 
 constexpr auto between_looks = std::chrono::milliseconds(20);
-
-// Counts those at work; one waits until all have left.
-class Presence {
- public:
-  explicit Presence(std::size_t count) : count_(count) {}
-  void leave() {
-    const std::lock_guard lock(mutex_);
-    if (--count_ == 0) empty_.notify_one();
-  }
-  bool wait() {
-    std::unique_lock lock(mutex_);
-    return empty_.wait_for(lock, between_looks, [this] { return count_ == 0; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable empty_;
-  std::size_t count_;
-};
 
 }  // namespace
 
@@ -37,13 +18,18 @@ SimCrew::SimCrew(const Paths& paths, const SimModel& model, std::size_t workers)
         std::make_unique<PhaseSimulation>(paths, model, [this] { return cancelled_.load(); }));
 }
 
+// Only the first failure is told: the others may follow from it.
+void SimCrew::fail() {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::current_exception();
+  cancelled_ = true;
+}
+
 void SimCrew::work(PhaseSimulation& simulation, std::int64_t end, const Each& each) {
   try {
     for (auto phase = next_++; phase < end && !cancelled_; phase = next_++) each(phase, simulation);
   } catch (...) {
-    const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::current_exception();
-    cancelled_ = true;
+    fail();
   }
 }
 
@@ -51,28 +37,28 @@ void SimCrew::run(std::int64_t first, std::int64_t end, const Each& each, const 
   next_ = first;
   cancelled_ = false;
   failure_ = nullptr;
-  const auto needed =
-      std::min(simulations_.size(), static_cast<std::size_t>(std::max<std::int64_t>(end - first, 0)));
-  Presence presence(needed);
-  std::exception_ptr interruption;
+  const auto needed = std::min(std::ssize(simulations_), std::max<std::int64_t>(end - first, 0));
+  std::counting_semaphore<> ended(0);
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < needed; ++i) {
+    for (std::int64_t i = 0; i < needed; ++i) {
       threads.emplace_back([&, i] {
-        work(*simulations_[i], end, each);
-        presence.leave();
+        work(*simulations_[static_cast<std::size_t>(i)], end, each);
+        ended.release();
       });
     }
-    while (needed > 0 && !presence.wait()) {
+    for (auto left = needed; left > 0;) {
+      if (ended.try_acquire_for(between_looks)) {
+        --left;
+        continue;
+      }
       try {
-        if (!interruption) idle();
+        if (!cancelled_) idle();
       } catch (...) {
-        interruption = std::current_exception();
-        cancelled_ = true;
+        fail();
       }
     }
   }
-  if (interruption) std::rethrow_exception(interruption);
   if (failure_) std::rethrow_exception(failure_);
 }
 

@@ -25,6 +25,7 @@ class SimCrew {
   std::size_t workers() const { return simulations_.size(); }
 
  private:
+  void fail();
   void work(PhaseSimulation& simulation, std::int64_t end, const Each& each);
 
   std::vector<std::unique_ptr<PhaseSimulation>> simulations_;  // [worker]

@@ -34,7 +34,6 @@ class EventRun {
   // `phase`: its number, which the spread of shares is drawn for. Throws RunError when something never ends,
   // or when cancelled.
   void run(const PhaseProgram& program, const SimRoutes& routes, std::int64_t phase, SimTimes& times);
-  std::int64_t solves() const { return flows_.solves(); }
 
  private:
   // In this order at the same time.

@@ -18,10 +18,7 @@ class PhaseSimulation {
   // Of the last run.
   const PhaseProgram& program() const { return program_; }
   const SimTimes& times() const { return times_; }
-  std::span<const double> rates() const { return rates_; }  // [message] where one solve was enough
   bool needed_one_solve() const { return one_solve_; }
-  // So far, where events were needed.
-  std::int64_t solves() const { return events_ ? events_->solves() : 0; }
   // message_seconds [rank, slot], rank_seconds [rank]; as LiveBackend takes them. NaN where there is none.
   void samples(std::int64_t slots, std::span<double> message_seconds, std::span<double> rank_seconds) const;
 

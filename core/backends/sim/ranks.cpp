@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "backends/sim/crew.hpp"
 #include "base/error.hpp"
 #include "measure/pinning.hpp"
 
@@ -12,6 +11,14 @@ namespace {
 
 constexpr networks::Vertex most_nodes_listed = 1024;
 constexpr auto nothing = std::numeric_limits<double>::quiet_NaN();
+
+// The simulator's settings, from the backend's parameters.
+SimModel sim_model(const program::Parameters& given) {
+  return {.eager_bytes = given.integer("eager"),
+          .knee = networks::Knee(given.real("knee"), given.real("knee-scale")),
+          .spread = networks::ShareSpread(given.real("share-spread"),
+                                          static_cast<std::uint64_t>(given.integer("spread-seed")))};
+}
 
 // Of the ranks asked for and those that the network has room for.
 SimulatedRanks::Setup fitted(SimulatedRanks::Setup setup, const networks::Network& network) {
@@ -49,18 +56,10 @@ void check_rails(const conduct::Job& job, const program::Pattern& pattern, const
 
 }  // namespace
 
-class SimulatedRanks::Crew : public SimCrew {
- public:
-  using SimCrew::SimCrew;
-  std::atomic<std::int64_t> at_once = 0, by_events = 0;
-};
-
 SimulatedRanks::SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup)
     : network_(std::move(network)),
       setup_(fitted(std::move(setup), *network_)),
       paths_(*network_, setup_.ranks_per_host) {}
-
-SimulatedRanks::~SimulatedRanks() = default;
 
 std::vector<std::int32_t> SimulatedRanks::nodes() const {
   std::vector<std::int32_t> nodes;
@@ -128,81 +127,60 @@ json::Object SimulatedRanks::begin(const conduct::Job& job) {
     throw UsageError("backend " + job.backend +
                      " computes every phase once: further iterations would be the same; "
                      "leave out --iterations");
-  const auto& info = program::find_pattern(job.pattern);
-  pattern_ =
-      info.make(program::Parameters(info.parameters, job.pattern_parameters, "pattern " + job.pattern));
+  pattern_ = conduct::make_pattern(job);
   check_rails(job, *pattern_, *network_, setup_);
   const program::Parameters given(backend.parameters, job.backend_parameters, "backend " + job.backend);
-  crew_ = std::make_unique<Crew>(paths_, sim_model(given), measure::allowed_cores().size());
+  crew_ = std::make_unique<SimCrew>(paths_, sim_model(given), measure::allowed_cores().size());
+  at_once_ = by_events_ = 0;
   return {};
 }
 
 session::BlockOutcome SimulatedRanks::run(const session::BlockRequest& request) {
   session::BlockOutcome outcome;
   auto& data = outcome.data;
-  data.block = request.block;
-  const auto phases = request.block.phase_end - request.block.phase_first;
-  const auto repetitions = request.block.repetition_end - request.block.repetition_first;
-  const std::int64_t slots = pattern_->extent(ranks(), request.bytes).slots;
-  const auto cells = static_cast<std::size_t>(phases * ranks());
-  if (request.summarise) {
-    summarise(request, slots, data);
-    return outcome;
-  }
-  data.rank_seconds.assign(cells * static_cast<std::size_t>(repetitions), nothing);
-  data.message_seconds.assign(data.rank_seconds.size() * static_cast<std::size_t>(slots), nothing);
-  data.status.assign(data.rank_seconds.size(), store::Status::measured);
+  const auto& block = data.block = request.block;
+  const auto phases = static_cast<std::size_t>(block.phase_end - block.phase_first);
+  const auto repetitions = static_cast<std::size_t>(block.repetition_end - block.repetition_first);
   if (repetitions == 0) return outcome;
-  compute(request, slots, data);
-  // A phase depends on nothing but its number: every repetition is the first.
-  const auto repeat = [repetitions](std::vector<double>& values) {
-    const auto one = static_cast<std::ptrdiff_t>(values.size()) / repetitions;
-    for (std::int64_t i = 1; i < repetitions; ++i)
-      std::copy_n(values.begin(), one, values.begin() + static_cast<std::ptrdiff_t>(i) * one);
+  const std::int64_t slots = pattern_->extent(ranks(), request.bytes).slots;
+  const auto width = static_cast<std::size_t>(ranks()), messages = width * static_cast<std::size_t>(slots);
+  // Summaries are made where the samples of a phase are: whole blocks of them would not fit into memory.
+  if (request.summarise) {
+    data.phases.resize(phases * repetitions);
+  } else {
+    data.rank_seconds.assign(phases * repetitions * width, nothing);
+    data.message_seconds.assign(phases * repetitions * messages, nothing);
+    data.status.assign(data.rank_seconds.size(), store::Status::measured);
+  }
+  const auto simulate = [&](std::int64_t index, PhaseSimulation& simulation) {
+    simulation.run(*pattern_->phase(ranks(), request.bytes, index), ranks(), index);
+    ++(simulation.needed_one_solve() ? at_once_ : by_events_);
+    const auto cell = static_cast<std::size_t>(index - block.phase_first);
+    if (request.summarise) {
+      data.phases[cell] = simulation.summary(slots);
+    } else {
+      simulation.samples(slots, std::span(data.message_seconds).subspan(cell * messages, messages),
+                         std::span(data.rank_seconds).subspan(cell * width, width));
+    }
   };
+  crew_->run(block.phase_first, block.phase_end, simulate, setup_.idle);
+  // A phase depends on nothing but its number: every repetition is the first.
+  const auto repeat = [repetitions](auto& values) {
+    const auto one = values.size() / repetitions;
+    for (std::size_t i = 1; i < repetitions; ++i)
+      std::ranges::copy(std::span(values).first(one), values.begin() + static_cast<std::ptrdiff_t>(i * one));
+  };
+  repeat(data.phases);
   repeat(data.rank_seconds);
   repeat(data.message_seconds);
   return outcome;
 }
 
-// Where the samples of a phase are: whole blocks of them would not fit into memory.
-void SimulatedRanks::summarise(const session::BlockRequest& request, std::int64_t slots,
-                               store::BlockData& data) {
-  const auto repetitions = request.block.repetition_end - request.block.repetition_first;
-  data.phases.resize(static_cast<std::size_t>(request.block.phase_end - request.block.phase_first));
-  const auto each = [&](std::int64_t index, PhaseSimulation& simulation) {
-    simulate(index, request.bytes, simulation);
-    data.phases[static_cast<std::size_t>(index - request.block.phase_first)] = simulation.summary(slots);
-  };
-  crew_->run(request.block.phase_first, request.block.phase_end, each, setup_.idle);
-  const auto first = data.phases;
-  for (std::int64_t i = 1; i < repetitions; ++i)
-    data.phases.insert(data.phases.end(), first.begin(), first.end());
-}
-
-void SimulatedRanks::simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation) {
-  simulation.run(*pattern_->phase(ranks(), bytes, index), ranks(), index);
-  ++(simulation.needed_one_solve() ? crew_->at_once : crew_->by_events);
-}
-
-void SimulatedRanks::compute(const session::BlockRequest& request, std::int64_t slots,
-                             store::BlockData& data) {
-  const auto width = static_cast<std::size_t>(ranks());
-  const auto messages = width * static_cast<std::size_t>(slots);
-  const auto each = [&](std::int64_t index, PhaseSimulation& simulation) {
-    simulate(index, request.bytes, simulation);
-    const auto cell = static_cast<std::size_t>(index - request.block.phase_first);
-    simulation.samples(slots, std::span(data.message_seconds).subspan(cell * messages, messages),
-                       std::span(data.rank_seconds).subspan(cell * width, width));
-  };
-  crew_->run(request.block.phase_first, request.block.phase_end, each, setup_.idle);
-}
-
 json::Object SimulatedRanks::end() {
   json::Object facts{{"clock", "virtual"},
                      {"threads", static_cast<std::int64_t>(crew_->workers())},
-                     {"phases_in_one_solve", crew_->at_once.load()},
-                     {"phases_by_events", crew_->by_events.load()}};
+                     {"phases_in_one_solve", at_once_.load()},
+                     {"phases_by_events", by_events_.load()}};
   reset();
   return {{"backend_facts", std::move(facts)}};
 }

@@ -4,15 +4,12 @@
 #include <functional>
 #include <memory>
 
-#include "backends/sim/phase.hpp"
+#include "backends/sim/crew.hpp"
 #include "session/rank_group.hpp"
 
 namespace crosscut::backends::sim {
 
-// The simulator's settings, from the backend's parameters.
-SimModel sim_model(const program::Parameters& given);
-
-class SimulatedRanks final : public session::RankGroup {
+class SimulatedRanks : public session::RankGroup {
  public:
   struct Setup {
     Rank ranks = 0;           // 0: as many as fit
@@ -23,7 +20,6 @@ class SimulatedRanks final : public session::RankGroup {
   };
   // Throws UsageError when the ranks do not fit.
   SimulatedRanks(std::unique_ptr<networks::Network> network, Setup setup);
-  ~SimulatedRanks() override;
 
   Rank ranks() const override { return setup_.ranks; }
   std::vector<std::int32_t> nodes() const override;
@@ -36,20 +32,21 @@ class SimulatedRanks final : public session::RankGroup {
   const std::vector<session::LostRank>& lost() const override { return nobody_; }
   bool real_time() const override { return false; }
 
- private:
-  class Crew;
+ protected:
+  const networks::Network& network() const { return *network_; }
+  const Setup& setup() const { return setup_; }
+  const program::Pattern& pattern() const { return *pattern_; }  // of the job begun
 
+ private:
   networks::Vertex hosts_used() const { return paths_.host(setup_.ranks - 1) + 1; }
   json::Value node_list() const;
-  void simulate(std::int64_t index, std::int64_t bytes, PhaseSimulation& simulation);
-  void summarise(const session::BlockRequest& request, std::int64_t slots, store::BlockData& data);
-  void compute(const session::BlockRequest& request, std::int64_t slots, store::BlockData& data);
 
   std::unique_ptr<networks::Network> network_;
   Setup setup_;
   NetworkPaths paths_;
   std::unique_ptr<program::Pattern> pattern_;
-  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<SimCrew> crew_;
+  std::atomic<std::int64_t> at_once_ = 0, by_events_ = 0;  // phases of the job
   std::vector<session::LostRank> nobody_;
 };
 
