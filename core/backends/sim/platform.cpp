@@ -3,8 +3,9 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
+#include <limits>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,28 +19,21 @@ namespace {
 // Where there is no bound. SimGrid knows no infinity; this is 10^15 bytes a second.
 constexpr double no_bound = 1e15;
 
-class TextFile {
- public:
-  explicit TextFile(const std::filesystem::path& path)
-      : path_(path.string()), file_(std::fopen(path_.c_str(), "w"), &std::fclose) {
-    if (!file_) throw_errno("writing " + path_);
-  }
-  template <class... Words>
-  void write(const char* format, Words... words) {
-    if (std::fprintf(file_.get(), format, words...) < 0) throw_errno("writing " + path_);
-  }
-  void close() {
-    if (std::fclose(file_.release()) != 0) throw_errno("writing " + path_);
-  }
+std::ofstream open_text(const std::filesystem::path& path) {
+  std::ofstream file(path);
+  if (!file) throw_errno("writing " + path.string());
+  file.precision(std::numeric_limits<double>::max_digits10);
+  return file;
+}
 
- private:
-  std::string path_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-};
+void close_text(std::ofstream& file, const std::filesystem::path& path) {
+  file.close();
+  if (!file) throw_errno("writing " + path.string());
+}
 
 class Platform {
  public:
-  Platform(const networks::Network& network, Rank ranks, int ranks_per_host, TextFile& file)
+  Platform(const networks::Network& network, Rank ranks, int ranks_per_host, std::ofstream& file)
       : paths_(network, ranks_per_host),
         ranks_(ranks),
         digits_(static_cast<int>(std::to_string(ranks - 1).size())),
@@ -52,29 +46,27 @@ class Platform {
   }
 
   void write() {
-    file_.write("%s",
-                "<?xml version='1.0'?>\n"
-                "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-                "<platform version=\"4.1\">\n<zone id=\"network\" routing=\"Full\">\n");
-    for (Rank rank = 0; rank < ranks_; ++rank)
-      file_.write("<host id=\"%s\" speed=\"1Gf\"/>\n", name(rank).c_str());
+    file_ << "<?xml version='1.0'?>\n"
+             "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+             "<platform version=\"4.1\">\n<zone id=\"network\" routing=\"Full\">\n";
+    for (Rank rank = 0; rank < ranks_; ++rank) file_ << "<host id=\"" << name(rank) << "\" speed=\"1Gf\"/>\n";
     const auto capacities = paths_.capacities();
     for (const auto index : used_capacities()) {
       const double rate = capacities[static_cast<std::size_t>(index)];
-      file_.write("<link id=\"c%d\" bandwidth=\"%.17gBps\" latency=\"0s\"/>\n", index,
-                  std::isfinite(rate) ? rate : no_bound);
+      file_ << "<link id=\"c" << index << "\" bandwidth=\"" << (std::isfinite(rate) ? rate : no_bound)
+            << "Bps\" latency=\"0s\"/>\n";
     }
     for (const auto& [seconds, number] : latencies_) {
-      file_.write("<link id=\"w%d\" bandwidth=\"%.17gBps\" latency=\"%.17gs\" sharing_policy=\"FATPIPE\"/>\n",
-                  number, no_bound, seconds);
+      file_ << "<link id=\"w" << number << "\" bandwidth=\"" << no_bound << "Bps\" latency=\"" << seconds
+            << "s\" sharing_policy=\"FATPIPE\"/>\n";
     }
     for_each_way([this](Rank source, Rank destination, double latency) {
-      file_.write("<route src=\"%s\" dst=\"%s\" symmetrical=\"NO\"><link_ctn id=\"w%d\"/>",
-                  name(source).c_str(), name(destination).c_str(), latencies_.at(latency));
-      for (const auto index : uses_) file_.write("<link_ctn id=\"c%d\"/>", index);
-      file_.write("%s", "</route>\n");
+      file_ << "<route src=\"" << name(source) << "\" dst=\"" << name(destination)
+            << "\" symmetrical=\"NO\"><link_ctn id=\"w" << latencies_.at(latency) << "\"/>";
+      for (const auto index : uses_) file_ << "<link_ctn id=\"c" << index << "\"/>";
+      file_ << "</route>\n";
     });
-    file_.write("%s", "</zone>\n</platform>\n");
+    file_ << "</zone>\n</platform>\n";
   }
 
  private:
@@ -107,7 +99,7 @@ class Platform {
   NetworkPaths paths_;
   Rank ranks_;
   int digits_;
-  TextFile& file_;
+  std::ofstream& file_;
   std::vector<networks::CapacityIndex> uses_;
   std::map<double, int> latencies_;
 };
@@ -127,13 +119,13 @@ void write_platform(const networks::Network& network, Rank ranks, int ranks_per_
                      " hosts: with " + std::to_string(ranks_per_host) + " ranks on each not enough for " +
                      std::to_string(ranks));
   }
-  TextFile platform_file(file);
+  auto platform_file = open_text(file);
   Platform platform(network, ranks, ranks_per_host, platform_file);
   platform.write();
-  platform_file.close();
-  TextFile hosts(hostfile);
-  for (Rank rank = 0; rank < ranks; ++rank) hosts.write("%s\n", platform.name(rank).c_str());
-  hosts.close();
+  close_text(platform_file, file);
+  auto hosts = open_text(hostfile);
+  for (Rank rank = 0; rank < ranks; ++rank) hosts << platform.name(rank) << "\n";
+  close_text(hosts, hostfile);
 }
 
 }  // namespace crosscut::backends::sim
