@@ -30,17 +30,13 @@ constexpr std::string_view summary =
 
 #if defined(CROSSCUT_HAVE_MPI)
 
-#include <mpi.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <climits>
-#include <cstring>
 #include <fstream>
 #include <thread>
 
-#include "base/clock.hpp"
+#include "backends/mpi/two_sided.hpp"
 #include "measure/live.hpp"
 #include "session/rank.hpp"
 #include "session/resolve_interface.hpp"
@@ -49,12 +45,11 @@ constexpr std::string_view summary =
 namespace crosscut::backends::mpi {
 namespace {
 
-void check(int code, const char* doing) {
-  if (code == MPI_SUCCESS) return;
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  throw RunError(std::string(doing) + ": " + std::string(text.data(), static_cast<std::size_t>(length)));
+MPI_Comm copy_of_world() {
+  MPI_Comm world = MPI_COMM_NULL;
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  return world;
 }
 
 class MpiTransport : public measure::HostTransport {
@@ -62,10 +57,7 @@ class MpiTransport : public measure::HostTransport {
   MpiTransport(const measure::BackendContext& context, const program::Parameters& given)
       : progress_(context.control_thread.progress()),
         yielding_(!context.polling),
-        sendrecv_(given.text("mode") == "sendrecv") {
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
-    check(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  }
+        sendrecv_(given.text("mode") == "sendrecv") {}
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
   ~MpiTransport() { MPI_Comm_free(&world_); }
@@ -84,7 +76,7 @@ class MpiTransport : public measure::HostTransport {
     if (exchanging_) {
       exchange(op, index, data);
     } else {
-      start(op, index, data);
+      calls_.start(op, index, data);
     }
   }
 
@@ -94,32 +86,12 @@ class MpiTransport : public measure::HostTransport {
       finished_.clear();
       return;
     }
-    done_.resize(requests_.size());
-    int count = 0;
-    const auto size = static_cast<int>(requests_.size());
-    if (yielding_) {
-      while (true) {
-        check(MPI_Testsome(size, requests_.data(), &count, done_.data(), MPI_STATUSES_IGNORE),
-              "MPI_Testsome");
-        if (count > 0) break;
-        ::sched_yield();
-      }
-    } else {
-      check(MPI_Waitsome(size, requests_.data(), &count, done_.data(), MPI_STATUSES_IGNORE), "MPI_Waitsome");
-    }
+    calls_.wait(completed, yielding_);
     moved();
-    for (int i = 0; i < count; ++i)
-      completed.push_back(indices_[static_cast<std::size_t>(done_[static_cast<std::size_t>(i)])]);
-    forget_finished();
   }
 
   void execute(const program::Op& op, std::byte* data) {
-    const int bytes = count_of(op.bytes);
-    if (op.kind == program::Op::Kind::send) {
-      check(MPI_Send(data, bytes, MPI_BYTE, op.peer, op.channel, world_), "MPI_Send");
-    } else {
-      check(MPI_Recv(data, bytes, MPI_BYTE, op.peer, op.channel, world_, MPI_STATUS_IGNORE), "MPI_Recv");
-    }
+    calls_.execute(op, data);
     moved();
   }
 
@@ -141,22 +113,6 @@ class MpiTransport : public measure::HostTransport {
     std::byte* data = nullptr;  // null: nothing is held
   };
 
-  static int count_of(std::int64_t bytes) {
-    if (bytes > INT_MAX) throw UsageError("MPI's two-sided calls take messages of at most 2147483647 bytes");
-    return static_cast<int>(bytes);
-  }
-
-  void start(const program::Op& op, program::OpIndex index, std::byte* data) {
-    const int bytes = count_of(op.bytes);
-    auto& request = requests_.emplace_back();
-    indices_.push_back(index);
-    if (op.kind == program::Op::Kind::send) {
-      check(MPI_Isend(data, bytes, MPI_BYTE, op.peer, op.channel, world_, &request), "MPI_Isend");
-    } else {
-      check(MPI_Irecv(data, bytes, MPI_BYTE, op.peer, op.channel, world_, &request), "MPI_Irecv");
-    }
-  }
-
   // The first of the two is held until the second comes, at once, since both are ready with the phase.
   void exchange(const program::Op& op, program::OpIndex index, std::byte* data) {
     if (held_.data == nullptr) {
@@ -167,35 +123,22 @@ class MpiTransport : public measure::HostTransport {
     const Held now{op, index, data};
     const auto& send = sends ? now : held_;
     const auto& receive = sends ? held_ : now;
-    check(MPI_Sendrecv(send.data, count_of(send.op.bytes), MPI_BYTE, send.op.peer, send.op.channel,
+    check(MPI_Sendrecv(send.data, count_of(send.op.bytes), MPI_BYTE, send.op.peer, tag_of(send.op),
                        receive.data, count_of(receive.op.bytes), MPI_BYTE, receive.op.peer,
-                       receive.op.channel, world_, MPI_STATUS_IGNORE),
+                       tag_of(receive.op), world_, MPI_STATUS_IGNORE),
           "MPI_Sendrecv");
     moved();
     finished_ = {held_.index, index};
     held_.data = nullptr;
   }
 
-  void forget_finished() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (requests_[i] == MPI_REQUEST_NULL) continue;
-      requests_[kept] = requests_[i];
-      indices_[kept++] = indices_[i];
-    }
-    requests_.resize(kept);
-    indices_.resize(kept);
-  }
-
   void moved() { progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
   std::atomic<std::uint64_t>& progress_;
   bool yielding_, sendrecv_, exchanging_ = false;
-  MPI_Comm world_ = MPI_COMM_NULL;
-  std::vector<MPI_Request> requests_;
-  std::vector<program::OpIndex> indices_;  // [request]
+  MPI_Comm world_ = copy_of_world();
+  TwoSided calls_{world_};
   std::vector<program::OpIndex> finished_;
-  std::vector<int> done_;
   Held held_;
 };
 

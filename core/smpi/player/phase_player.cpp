@@ -2,31 +2,16 @@
 
 #include <simgrid/actor.h>
 
-#include <climits>
 #include <limits>
-
-#include "base/error.hpp"
 
 namespace crosscut::smpi::player {
 namespace {
-
-void check(int code, const char* call) {
-  if (code != MPI_SUCCESS) throw RunError(std::string(call) + " failed with code " + std::to_string(code));
-}
-
-int count_of(const program::Op& op) {
-  if (op.bytes > INT_MAX) throw UsageError("MPI's two-sided calls take messages of at most 2147483647 bytes");
-  return static_cast<int>(op.bytes);
-}
 
 // The rank's own time: whatever else it has to do comes after. SMPI's options for this (smpi/os, smpi/or)
 // leave out receives that are waited for together.
 void work(double seconds) {
   if (seconds > 0) sg_actor_sleep_for(seconds);
 }
-
-// A lane of its own for each channel and rail.
-int tag_of(const program::Op& op) { return op.channel + 256 * op.rail; }
 
 }  // namespace
 
@@ -60,14 +45,8 @@ void PhasePlayer::play_linear(const measure::Schedule& schedule) {
   for (std::size_t i = 0; i < schedule.ops.size(); ++i) {
     const auto& op = schedule.ops[i];
     note_posted(schedule, i);
-    if (op.kind == program::Op::Kind::send) {
-      work(overheads_.send);
-      check(MPI_Send(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD), "MPI_Send");
-    } else {
-      check(
-          MPI_Recv(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD, MPI_STATUS_IGNORE),
-          "MPI_Recv");
-    }
+    if (op.kind == program::Op::Kind::send) work(overheads_.send);
+    calls_.execute(op, payload_);
     if (op.kind == program::Op::Kind::receive) work(overheads_.receive);
     done_[i] = MPI_Wtime();
   }
@@ -78,15 +57,7 @@ void PhasePlayer::post(const measure::Schedule& schedule, program::OpIndex index
   const auto& op = schedule.ops[i];
   note_posted(schedule, i);
   if (op.kind == program::Op::Kind::send) work(overheads_.send);
-  auto& request = requests_.emplace_back();
-  indices_.push_back(index);
-  if (op.kind == program::Op::Kind::send) {
-    check(MPI_Isend(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD, &request),
-          "MPI_Isend");
-  } else {
-    check(MPI_Irecv(payload_, count_of(op), MPI_BYTE, op.peer, tag_of(op), MPI_COMM_WORLD, &request),
-          "MPI_Irecv");
-  }
+  calls_.start(op, index, payload_);
 }
 
 void PhasePlayer::play_overlapping(const measure::Schedule& schedule) {
@@ -97,16 +68,9 @@ void PhasePlayer::play_overlapping(const measure::Schedule& schedule) {
       if (schedule.ops[static_cast<std::size_t>(root)].kind == kind) post(schedule, root);
   }
   std::vector<program::OpIndex> ended;
-  while (!requests_.empty()) {
-    int count = 0;
-    finished_.resize(requests_.size());
-    check(MPI_Waitsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(),
-                       MPI_STATUSES_IGNORE),
-          "MPI_Waitsome");
+  while (calls_.under_way()) {
     ended.clear();
-    for (int i = 0; i < count; ++i)
-      ended.push_back(indices_[static_cast<std::size_t>(finished_[static_cast<std::size_t>(i)])]);
-    forget_finished();
+    calls_.wait(ended, false);
     for (const auto index : ended) {
       const auto i = static_cast<std::size_t>(index);
       if (schedule.ops[i].kind == program::Op::Kind::receive) work(overheads_.receive);
@@ -118,17 +82,6 @@ void PhasePlayer::play_overlapping(const measure::Schedule& schedule) {
       }
     }
   }
-}
-
-void PhasePlayer::forget_finished() {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (requests_[i] == MPI_REQUEST_NULL) continue;
-    requests_[kept] = requests_[i];
-    indices_[kept++] = indices_[i];
-  }
-  requests_.resize(kept);
-  indices_.resize(kept);
 }
 
 }  // namespace crosscut::smpi::player

@@ -2,13 +2,11 @@
 // (core/src/measure/live.hpp); the clock is MPI_Wtime, which is SMPI's virtual one.
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "backends/mpi/two_sided.hpp"
 #include "measure/schedule.hpp"
 #include "smpi/smpi_options.hpp"
 
@@ -28,15 +26,12 @@ class PhasePlayer {
   void play_overlapping(const measure::Schedule& schedule);
   void post(const measure::Schedule& schedule, program::OpIndex index);
   void note_posted(const measure::Schedule& schedule, std::size_t op);
-  void forget_finished();
 
   Overheads overheads_;
   std::byte* payload_ = nullptr;
   std::vector<double> posted_, done_;  // [operation] seconds of the virtual clock
   std::vector<std::int32_t> waits_for_;
-  std::vector<MPI_Request> requests_;
-  std::vector<program::OpIndex> indices_;  // [request]
-  std::vector<int> finished_;
+  backends::mpi::TwoSided calls_{MPI_COMM_WORLD};
 };
 
 }  // namespace crosscut::smpi::player

@@ -1,0 +1,98 @@
+// MPI's two-sided calls on a communicator, and the requests under way. For any MPI: SimGrid's, too.
+#pragma once
+
+#include <mpi.h>
+#include <sched.h>
+
+#include <array>
+#include <climits>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "program/program.hpp"
+
+namespace crosscut::backends::mpi {
+
+inline void check(int code, const char* doing) {
+  if (code == MPI_SUCCESS) return;
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  throw RunError(std::string(doing) + ": " + std::string(text.data(), static_cast<std::size_t>(length)));
+}
+
+inline int count_of(std::int64_t bytes) {
+  if (bytes > INT_MAX) throw UsageError("MPI's two-sided calls take messages of at most 2147483647 bytes");
+  return static_cast<int>(bytes);
+}
+
+// A lane of its own for each channel and rail.
+inline int tag_of(const program::Op& op) { return op.channel + 256 * op.rail; }
+
+class TwoSided {
+ public:
+  explicit TwoSided(MPI_Comm comm) : comm_(comm) {}
+
+  // From beginning to end.
+  void execute(const program::Op& op, std::byte* data) {
+    const int bytes = count_of(op.bytes);
+    if (op.kind == program::Op::Kind::send) {
+      check(MPI_Send(data, bytes, MPI_BYTE, op.peer, tag_of(op), comm_), "MPI_Send");
+    } else {
+      check(MPI_Recv(data, bytes, MPI_BYTE, op.peer, tag_of(op), comm_, MPI_STATUS_IGNORE), "MPI_Recv");
+    }
+  }
+
+  void start(const program::Op& op, program::OpIndex index, std::byte* data) {
+    const int bytes = count_of(op.bytes);
+    auto& request = requests_.emplace_back();
+    indices_.push_back(index);
+    if (op.kind == program::Op::Kind::send) {
+      check(MPI_Isend(data, bytes, MPI_BYTE, op.peer, tag_of(op), comm_, &request), "MPI_Isend");
+    } else {
+      check(MPI_Irecv(data, bytes, MPI_BYTE, op.peer, tag_of(op), comm_, &request), "MPI_Irecv");
+    }
+  }
+
+  bool under_way() const { return !requests_.empty(); }
+
+  // Appends at least one of what was started. `yielding`: others may want the processor meanwhile.
+  void wait(std::vector<program::OpIndex>& completed, bool yielding) {
+    done_.resize(requests_.size());
+    int count = 0;
+    const auto size = static_cast<int>(requests_.size());
+    if (yielding) {
+      while (true) {
+        check(MPI_Testsome(size, requests_.data(), &count, done_.data(), MPI_STATUSES_IGNORE),
+              "MPI_Testsome");
+        if (count > 0) break;
+        ::sched_yield();
+      }
+    } else {
+      check(MPI_Waitsome(size, requests_.data(), &count, done_.data(), MPI_STATUSES_IGNORE), "MPI_Waitsome");
+    }
+    for (int i = 0; i < count; ++i)
+      completed.push_back(indices_[static_cast<std::size_t>(done_[static_cast<std::size_t>(i)])]);
+    forget_finished();
+  }
+
+ private:
+  void forget_finished() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      requests_[kept] = requests_[i];
+      indices_[kept++] = indices_[i];
+    }
+    requests_.resize(kept);
+    indices_.resize(kept);
+  }
+
+  MPI_Comm comm_;
+  std::vector<MPI_Request> requests_;
+  std::vector<program::OpIndex> indices_;  // [request]
+  std::vector<int> done_;
+};
+
+}  // namespace crosscut::backends::mpi
