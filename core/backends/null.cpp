@@ -4,7 +4,6 @@
 // they are ready; so every run of a job gives the same numbers to the bit.
 #include <array>
 #include <cmath>
-#include <deque>
 
 #include "measure/live.hpp"
 

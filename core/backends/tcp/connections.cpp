@@ -87,17 +87,14 @@ void TcpConnections::open(std::span<const measure::ConnectionId> ids, std::uint3
   // Links sort by peer: first the lower ranks, which this one connects to; whoever waits for a rank waits for
   // a lower one, so somebody always gets on.
   for (const auto& id : missing) {
-    try {
-      Fd fd = connect(id, epoch);
-      configure(fd.get());
+    with_peer(id.peer, [&] {
       auto connection = std::make_unique<TcpConnection>();
       connection->id = id;
-      connection->fd = std::move(fd);
+      connection->fd = connect(id, epoch);
+      configure(connection->fd.get());
       const std::lock_guard lock(closing_);
       connections_.emplace(id, std::move(connection));
-    } catch (const session::ConnectionLost& lost) {
-      throw measure::PeerLost(id.peer, lost.what());
-    }
+    });
   }
 }
 

@@ -24,28 +24,37 @@ struct Transfer {
 };
 
 // A queue that never gives its memory back while it is used.
-class TransferQueue {
+template <class Item>
+class KeptQueue {
  public:
-  bool empty() const { return head_ == transfers_.size(); }
-  Transfer& front() { return transfers_[head_]; }
-  void push(const Transfer& transfer) { transfers_.push_back(transfer); }
+  bool empty() const { return head_ == items_.size(); }
+  Item& front() { return items_[head_]; }
+  void push(const Item& item) { items_.push_back(item); }
   void pop() {
-    if (++head_ == transfers_.size()) clear();
-  }
-  void clear() {
-    transfers_.clear();
+    if (++head_ < items_.size()) return;
+    items_.clear();
     head_ = 0;
   }
 
  private:
-  std::vector<Transfer> transfers_;
+  std::vector<Item> items_;
   std::size_t head_ = 0;
 };
+
+// A connection that is lost meanwhile tells which peer is.
+template <class Action>
+void with_peer(Rank peer, Action action) {
+  try {
+    action();
+  } catch (const session::ConnectionLost& lost) {
+    throw measure::PeerLost(peer, lost.what());
+  }
+}
 
 struct TcpConnection {
   measure::ConnectionId id;
   Fd fd;
-  TransferQueue sends, receives;
+  KeptQueue<Transfer> sends, receives;
   bool active = false;                   // in the list of connections with something under way
   std::int64_t segments = 0, again = 0;  // sent, and sent again, as losses() last said
 };

@@ -64,12 +64,11 @@ class TcpTransport : public measure::HostTransport {
     if (op.bytes > 0) return {index, data, static_cast<std::size_t>(op.bytes)};
     return {index, &token_, 1};
   }
-  bool push(TcpConnection& connection, std::vector<program::OpIndex>& completed);
-  bool pull(TcpConnection& connection, std::vector<program::OpIndex>& completed);
+  bool move_some(const TcpConnection& connection, bool sending, Transfer& transfer, int flags);
+  bool advance(TcpConnection& connection, bool sending, std::vector<program::OpIndex>& completed);
   void advance_all(std::vector<program::OpIndex>& completed);
   void sleep(std::vector<program::OpIndex>& completed);
   void forget_idle();
-  void moved() { progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 
   std::atomic<std::uint64_t>& progress_;
   bool polling_;
@@ -81,8 +80,9 @@ class TcpTransport : public measure::HostTransport {
 
 bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-[[noreturn]] void lose(const TcpConnection& connection, const char* doing, bool closed) {
-  const auto what = std::string(doing) + " rank " + std::to_string(connection.id.peer);
+[[noreturn]] void lose(const TcpConnection& connection, bool sending, bool closed) {
+  const auto what =
+      std::string(sending ? "sending to rank " : "receiving from rank ") + std::to_string(connection.id.peer);
   throw measure::PeerLost(connection.id.peer,
                           what + ": " + (closed ? "it closed the connection" : std::strerror(errno)), what);
 }
@@ -97,44 +97,31 @@ void TcpTransport::post(const program::Op& op, program::OpIndex index, std::byte
   }
 }
 
-// True if anything moved.
-bool TcpTransport::push(TcpConnection& connection, std::vector<program::OpIndex>& completed) {
-  bool any = false;
-  while (!connection.sends.empty()) {
-    auto& front = connection.sends.front();
-    const auto sent = ::send(connection.fd.get(), front.data, front.left, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (again()) return any;
-      lose(connection, "sending to", false);
-    }
-    moved();
-    any = true;
-    front.data += sent;
-    front.left -= static_cast<std::size_t>(sent);
-    if (front.left > 0) return true;
-    completed.push_back(front.index);
-    connection.sends.pop();
-  }
-  return any;
+// What one system call moves; false: nothing now.
+bool TcpTransport::move_some(const TcpConnection& connection, bool sending, Transfer& transfer, int flags) {
+  const int fd = connection.fd.get();
+  const auto done = sending ? ::send(fd, transfer.data, transfer.left, flags | MSG_NOSIGNAL)
+                            : ::recv(fd, transfer.data, transfer.left, flags);
+  if (done < 0 && again()) return false;
+  if (done <= 0) lose(connection, sending, done == 0);
+  progress_.store(progress_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  transfer.data += done;
+  transfer.left -= static_cast<std::size_t>(done);
+  return true;
 }
 
-bool TcpTransport::pull(TcpConnection& connection, std::vector<program::OpIndex>& completed) {
+// True if anything moved.
+bool TcpTransport::advance(TcpConnection& connection, bool sending,
+                           std::vector<program::OpIndex>& completed) {
+  auto& queue = sending ? connection.sends : connection.receives;
   bool any = false;
-  while (!connection.receives.empty()) {
-    auto& front = connection.receives.front();
-    const auto got = ::recv(connection.fd.get(), front.data, front.left, MSG_DONTWAIT);
-    if (got == 0) lose(connection, "receiving from", true);
-    if (got < 0) {
-      if (again()) return any;
-      lose(connection, "receiving from", false);
-    }
-    moved();
+  while (!queue.empty()) {
+    auto& front = queue.front();
+    if (!move_some(connection, sending, front, MSG_DONTWAIT)) return any;
     any = true;
-    front.data += got;
-    front.left -= static_cast<std::size_t>(got);
     if (front.left > 0) return true;
     completed.push_back(front.index);
-    connection.receives.pop();
+    queue.pop();
   }
   return any;
 }
@@ -151,8 +138,8 @@ void TcpTransport::advance_all(std::vector<program::OpIndex>& completed) {
   while (any && completed.empty()) {
     any = false;
     for (auto* connection : active_) {
-      const bool received = pull(*connection, completed);
-      const bool sent = push(*connection, completed);
+      const bool received = advance(*connection, false, completed);
+      const bool sent = advance(*connection, true, completed);
       any = any || received || sent;
     }
   }
@@ -168,8 +155,8 @@ void TcpTransport::sleep(std::vector<program::OpIndex>& completed) {
   if (::poll(watched_.data(), watched_.size(), -1) < 0 && errno != EINTR)
     throw_errno("waiting for connections");
   for (std::size_t i = 0; i < watched_.size(); ++i) {
-    if ((watched_[i].revents & ~POLLOUT) != 0) pull(*active_[i], completed);
-    if ((watched_[i].revents & ~POLLIN) != 0) push(*active_[i], completed);
+    if ((watched_[i].revents & ~POLLOUT) != 0) advance(*active_[i], false, completed);
+    if ((watched_[i].revents & ~POLLIN) != 0) advance(*active_[i], true, completed);
   }
 }
 
@@ -191,19 +178,7 @@ void TcpTransport::execute(const program::Op& op, std::byte* data) {
   const bool sending = op.kind == program::Op::Kind::send;
   // Without MSG_WAITALL: taking what is there, call by call, gave 2 % more at the peak rate on loopback
   // (docs/reference/benchmarks.md).
-  const int flags = (polling_ ? MSG_DONTWAIT : 0) | (sending ? MSG_NOSIGNAL : 0);
-  while (left.left > 0) {
-    const auto done = sending ? ::send(connection.fd.get(), left.data, left.left, flags)
-                              : ::recv(connection.fd.get(), left.data, left.left, flags);
-    if (done < 0) {
-      if (again()) continue;
-      lose(connection, sending ? "sending to" : "receiving from", false);
-    }
-    if (done == 0) lose(connection, "receiving from", true);
-    moved();
-    left.data += done;
-    left.left -= static_cast<std::size_t>(done);
-  }
+  while (left.left > 0) move_some(connection, sending, left, polling_ ? MSG_DONTWAIT : 0);
 }
 
 }  // namespace

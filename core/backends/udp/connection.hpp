@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include "backends/tcp/connections.hpp"
 #include "backends/udp/wire.hpp"
-#include "measure/transport.hpp"
 
 namespace crosscut::backends::udp {
 
@@ -38,15 +38,7 @@ class UdpConnection {
   std::uint32_t peers_number = 0;
   bool sending = false, speaking = false, hearing = false;  // in the transport's lists
 
-  // Messages under way. Keeps its memory.
-  bool empty() const { return head_ == outgoing_.size(); }
-  UdpOutgoing& front() { return outgoing_[head_]; }
-  void push(const UdpOutgoing& message) { outgoing_.push_back(message); }
-  void pop() {
-    if (++head_ < outgoing_.size()) return;
-    outgoing_.clear();
-    head_ = 0;
-  }
+  tcp::KeptQueue<UdpOutgoing> outgoing;  // messages under way
 
  private:
   measure::ConnectionId id_;
@@ -54,8 +46,6 @@ class UdpConnection {
   std::uint64_t announced_ = 0;
   std::array<std::byte, sizeof(std::uint64_t)> leaving_{}, coming_{};  // a count in part
   std::size_t left_ = 0, came_ = 0;
-  std::vector<UdpOutgoing> outgoing_;
-  std::size_t head_ = 0;
 };
 
 }  // namespace crosscut::backends::udp

@@ -122,21 +122,12 @@ bool UdpInbox::keep_early(Incoming& connection, std::uint64_t message, std::uint
 }
 
 void UdpInbox::take_early(program::OpIndex op, std::int64_t now) {
-  const auto number = at(op).lane;
-  const auto message = at(op).message;
-  auto kept = std::move(connections_[number].early);
-  std::size_t left = 0;
-  for (auto& early : kept) {
-    if (early.message == message) {
-      early_held_ -= cost_of(early.payload.size());
-      if (at(op).missing_chunks > 0) place(op, early.chunk, early.payload, now);
-    } else {
-      if (&kept[left] != &early) kept[left] = std::move(early);
-      ++left;
-    }
-  }
-  kept.resize(left);
-  connections_[number].early = std::move(kept);
+  std::erase_if(connections_[at(op).lane].early, [&](const Early& early) {
+    if (early.message != at(op).message) return false;
+    early_held_ -= cost_of(early.payload.size());
+    if (at(op).missing_chunks > 0) place(op, early.chunk, early.payload, now);
+    return true;
+  });
 }
 
 void UdpInbox::mark_over(program::OpIndex op, Said said, std::int64_t now) {

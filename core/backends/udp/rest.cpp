@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 
 #include "backends/udp/transport.hpp"
 
@@ -70,11 +69,8 @@ void UdpTransport::send_mark(const UdpConnection& connection) {
                             .message = connection.handed_over,
                             .lane = connection.peers_number,
                             .chunk = mark_chunk};
-  try {
-    sockets_[connection.id().rail]->send(connection.to, std::span(&mark, 1), {}, 0);
-  } catch (const session::ConnectionLost& lost) {
-    throw measure::PeerLost(connection.id().peer, lost.what());
-  }
+  tcp::with_peer(connection.id().peer,
+                 [&] { sockets_[connection.id().rail]->send(connection.to, std::span(&mark, 1), {}, 0); });
 }
 
 void UdpTransport::hear() {

@@ -42,6 +42,11 @@ bool cannot_segment() {
   throw session::ConnectionLost("sending to " + to.text() + ": " + std::strerror(errno));
 }
 
+template <class Value>
+void set_option(const Fd& fd, int option, const Value& value, const char* doing) {
+  if (::setsockopt(fd.get(), SOL_SOCKET, option, &value, sizeof value) != 0) throw_errno(doing);
+}
+
 sock_filter instruction(int code, std::uint32_t operand, std::uint8_t if_true = 0,
                         std::uint8_t if_false = 0) {
   return {static_cast<std::uint16_t>(code), if_true, if_false, operand};
@@ -113,9 +118,7 @@ void UdpSocket::set_buffer(int option, int forced_option, std::int64_t bytes) {
   if (bytes == 0) return;
   const auto asked = static_cast<int>(std::min<std::int64_t>(bytes, 1 << 30));
   if (::setsockopt(fd_.get(), SOL_SOCKET, forced_option, &asked, sizeof asked) == 0) return;
-  if (::setsockopt(fd_.get(), SOL_SOCKET, option, &asked, sizeof asked) != 0) {
-    throw_errno("setting a UDP socket's buffer");
-  }
+  set_option(fd_, option, asked, "setting a UDP socket's buffer");
 }
 
 // Classic BPF: a flood of strangers' datagrams neither fills the buffer nor wakes the rank. The filter sees
@@ -130,17 +133,13 @@ void UdpSocket::drop_strangers() {
                     instruction(BPF_RET | BPF_K, 0xffffffff),
                     instruction(BPF_RET | BPF_K, 0)};
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
-  if (::setsockopt(fd_.get(), SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0) {
-    throw_errno("attaching a filter to a UDP socket");
-  }
+  set_option(fd_, SO_ATTACH_FILTER, program, "attaching a filter to a UDP socket");
 }
 
 void UdpSocket::set_patience(double seconds) {
   const auto microseconds = static_cast<long>(seconds * 1e6);
   const timeval patience{microseconds / 1'000'000, microseconds % 1'000'000};
-  if (::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
-    throw_errno("setting a UDP socket's patience");
-  }
+  set_option(fd_, SO_RCVTIMEO, patience, "setting a UDP socket's patience");
 }
 
 bool UdpSocket::receive(std::vector<Datagram>& datagrams, std::int64_t& useless, bool wait) {
@@ -222,15 +221,11 @@ std::size_t UdpSocket::send(const session::Address& to, std::span<const Datagram
     pieces_[2 * i + 1] = {const_cast<std::byte*>(piece.data()), piece.size()};
   }
   const std::span pieces(pieces_.data(), 2 * count);
-  if (count == 1) {
-    if (send_one(to, pieces, 0) >= 0 || dropped_here()) return 1;
+  if (count == 1 || offload_) {
+    const auto segment_bytes = count == 1 ? 0 : sizeof(DatagramHeader) + chunk_bytes;
+    if (send_one(to, pieces, segment_bytes) >= 0 || dropped_here()) return count;
     if (retry_later()) return 0;
-    fail(to, pieces[0].iov_len + pieces[1].iov_len);
-  }
-  if (offload_) {
-    if (send_one(to, pieces, sizeof(DatagramHeader) + chunk_bytes) >= 0 || dropped_here()) return count;
-    if (retry_later()) return 0;
-    if (!cannot_segment()) fail(to, pieces[0].iov_len + pieces[1].iov_len);
+    if (count == 1 || !cannot_segment()) fail(to, pieces[0].iov_len + pieces[1].iov_len);
     offload_ = false;
   }
   return send_each(to, pieces);

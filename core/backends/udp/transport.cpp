@@ -1,12 +1,8 @@
 #include "backends/udp/transport.hpp"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 
 namespace crosscut::backends::udp {
@@ -43,8 +39,6 @@ UdpTransport::UdpTransport(const measure::BackendContext& context, const program
       headers_(UdpSocket::batch_datagrams) {
   datagrams_.reserve(1024);
 }
-
-std::int64_t UdpTransport::now() const { return monotonic_nanoseconds(); }
 
 // On the interfaces that the connections use: every further one would be a further socket to look at.
 void UdpTransport::open_sockets(std::span<const measure::ConnectionId> ids) {
@@ -83,20 +77,15 @@ void UdpTransport::introduce(std::span<const measure::ConnectionId> ids) {
     mine.lane = number++;
     mine.chunk_bytes = static_cast<std::uint32_t>(chunk_bytes_.at(id.rail));
     mine.port = sockets_.at(id.rail)->port();
-    try {
-      session::send_all(fds.back(), std::as_bytes(std::span(&mine, 1)), deadline);
-    } catch (const session::ConnectionLost& lost) {
-      throw measure::PeerLost(id.peer, lost.what());
-    }
+    tcp::with_peer(id.peer,
+                   [&] { session::send_all(fds.back(), std::as_bytes(std::span(&mine, 1)), deadline); });
   }
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const auto& id = ids[i];
     Introduction theirs;
-    try {
+    tcp::with_peer(id.peer, [&] {
       session::receive_all(fds[i], std::as_writable_bytes(std::span(&theirs, 1)), deadline);
-    } catch (const session::ConnectionLost& lost) {
-      throw measure::PeerLost(id.peer, lost.what());
-    }
+    });
     check_introduction(theirs, id.peer);
     auto connection = std::make_unique<UdpConnection>(id, fds[i]);
     connection->to =
@@ -134,11 +123,11 @@ void UdpTransport::post(const program::Op& op, program::OpIndex index, std::byte
     return;
   }
   const auto bytes = static_cast<std::uint64_t>(op.bytes);
-  connection.push({.op = index,
-                   .data = data,
-                   .bytes = bytes,
-                   .chunks = chunks_of(bytes, chunk_bytes_[op.rail]),
-                   .next_chunk = 0});
+  connection.outgoing.push({.op = index,
+                            .data = data,
+                            .bytes = bytes,
+                            .chunks = chunks_of(bytes, chunk_bytes_[op.rail]),
+                            .next_chunk = 0});
   if (!std::exchange(connection.sending, true)) sending_.push_back(&connection);
 }
 
@@ -162,7 +151,7 @@ std::size_t UdpTransport::batch_of(const UdpOutgoing& message, std::size_t chunk
 
 // True if anything left.
 bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>& completed) {
-  auto& message = connection.front();
+  auto& message = connection.outgoing.front();
   const auto chunk_bytes = chunk_bytes_[connection.id().rail];
   const auto count = batch_of(message, chunk_bytes);
   for (std::size_t i = 0; i < count; ++i) {
@@ -174,12 +163,10 @@ bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>
   const auto from = message.next_chunk * chunk_bytes;
   const auto bytes = std::min(count * chunk_bytes, message.bytes - from);
   std::size_t taken = 0;
-  try {
+  tcp::with_peer(connection.id().peer, [&] {
     taken = sockets_[connection.id().rail]->send(connection.to, std::span(headers_).first(count),
                                                  {message.data + from, bytes}, chunk_bytes);
-  } catch (const session::ConnectionLost& lost) {
-    throw measure::PeerLost(connection.id().peer, lost.what());
-  }
+  });
   blocked_ = blocked_ || taken == 0;
   if (taken == 0) return false;
   moved();
@@ -192,7 +179,7 @@ bool UdpTransport::push(UdpConnection& connection, std::vector<program::OpIndex>
   ++connection.handed_over;
   sent_at_[static_cast<std::size_t>(message.op)] = moved_at_;
   completed.push_back(message.op);
-  connection.pop();
+  connection.outgoing.pop();
   if (!std::exchange(connection.speaking, true)) speaking_.push_back(&connection);
   return true;
 }
@@ -209,7 +196,7 @@ bool UdpTransport::push(std::vector<program::OpIndex>& completed) {
     if (turn_ >= sending_.size()) turn_ = 0;
     auto& connection = *sending_[turn_];
     any = push(connection, completed) || any;
-    if (connection.empty()) {
+    if (connection.outgoing.empty()) {
       connection.sending = false;
       sending_[turn_] = sending_.back();
       sending_.pop_back();

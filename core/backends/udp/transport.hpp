@@ -34,7 +34,6 @@ class UdpTransport : public measure::HostTransport {
 
   void connect(std::span<const measure::ConnectionId> ids, std::uint32_t epoch);
   void start_phase(std::span<const program::Op> ops);
-  std::int64_t now() const;
   void post(const program::Op& op, program::OpIndex index, std::byte* data);
   void wait(std::vector<program::OpIndex>& completed);
   void execute(const program::Op& op, std::byte* data);
