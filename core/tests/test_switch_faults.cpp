@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "tests/check.hpp"
-#include "user_switch/fault_list.hpp"
+#include "user_switch/lists.hpp"
 #include "user_switch/wiring.hpp"
 
 namespace {

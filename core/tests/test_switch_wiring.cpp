@@ -8,9 +8,9 @@
 #include "base/random.hpp"
 #include "tests/check.hpp"
 #include "user_switch/ethernet.hpp"
+#include "user_switch/lists.hpp"
 #include "user_switch/options.hpp"
 #include "user_switch/spread_counter.hpp"
-#include "user_switch/tap_list.hpp"
 #include "user_switch/wiring.hpp"
 
 namespace {
@@ -125,7 +125,7 @@ TEST(no_frame_however_short_or_odd_is_read_beyond_its_end) {
       std::vector<std::byte> frame(size);
       for (auto& byte : frame) byte = static_cast<std::byte>(random.below(256));
       if (size > 13) frame[12] = std::byte{8}, frame[13] = static_cast<std::byte>(i % 2 == 0 ? 0 : 6);
-      CHECK_EQ(read_addresses(frame).has_value(), size >= header_bytes);
+      CHECK_EQ(receiver_of(frame).has_value(), size >= header_bytes);
       flow_of(frame);
       if (const auto asked = asked_for(frame)) CHECK_EQ(arp_answer(frame, {}).size(), 42u);
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "user_switch/ethernet.hpp"
+
 namespace crosscut::user_switch {
 namespace {
 
@@ -15,9 +17,8 @@ static_assert(sizeof(Offload) == offload_bytes);
 constexpr unsigned needs_checksum = 1;                                            // of `flags`
 constexpr unsigned no_segments = 0, tcp_ipv4 = 1, tcp_ipv6 = 4, with_ecn = 0x80;  // `kind`
 
-constexpr std::uint16_t type_ipv4 = 0x0800, type_ipv6 = 0x86dd, type_vlan = 0x8100;
-constexpr std::uint8_t protocol_tcp = 6;
-constexpr std::size_t ethernet_bytes = 14, vlan_bytes = 4, ipv4_shortest = 20, ipv6_bytes = 40,
+constexpr std::uint16_t type_vlan = 0x8100;
+constexpr std::size_t ethernet_bytes = header_bytes, vlan_bytes = 4, ipv4_shortest = 20, ipv6_bytes = 40,
                       tcp_shortest = 20;
 // Within the headers: RFC 791, RFC 8200, RFC 9293.
 constexpr std::size_t ipv4_length = 2, ipv4_id = 4, ipv4_fragment = 6, ipv4_protocol = 9, ipv4_checksum = 10,
@@ -25,12 +26,6 @@ constexpr std::size_t ipv4_length = 2, ipv4_id = 4, ipv4_fragment = 6, ipv4_prot
                       tcp_offset = 12, tcp_flags = 13, tcp_checksum = 16;
 constexpr std::uint8_t flag_fin = 0x01, flag_push = 0x08, flag_cwr = 0x80;
 
-unsigned byte_at(std::span<const std::byte> bytes, std::size_t at) {
-  return std::to_integer<unsigned>(bytes[at]);
-}
-unsigned word_at(std::span<const std::byte> bytes, std::size_t at) {
-  return byte_at(bytes, at) << 8 | byte_at(bytes, at + 1);
-}
 void set_word(std::span<std::byte> bytes, std::size_t at, std::size_t value) {
   bytes[at] = static_cast<std::byte>(value >> 8);
   bytes[at + 1] = static_cast<std::byte>(value);

@@ -83,7 +83,6 @@ Emulation::Emulation(Wiring& wiring, std::vector<TapEntry> taps, const TapSettin
   const auto slot = slot_bytes(settings, most_frames);
   pool_ = FramePool(slot, pool_bytes / slot);
   if (pace.realtime) is_realtime_ = become_realtime();
-  std::ranges::sort(by_address_);
   if (!watch(epoll_, timer_.get(), id_timer, EPOLLIN | EPOLLET) ||
       !watch(epoll_, signals_.get(), id_signals, EPOLLIN))
     throw_errno("watching a timer and signals");
@@ -101,7 +100,7 @@ void Emulation::add_tap(TapEntry entry, const TapSettings& settings) {
   tap.hold = instant_of(frames * frame_seconds(tap.entry.port, settings));
   tap.fd = make_tap(tap.entry, settings, frames);
   by_mac_.emplace(tap.entry.mac, taps_.size());
-  for (const auto& address : tap.entry.addresses) by_address_.emplace_back(address, tap.entry.mac);
+  for (const auto& address : tap.entry.addresses) by_address_.emplace(address, tap.entry.mac);
   if (!watch(epoll_, tap.fd.get(), taps_.size(), EPOLLIN | EPOLLET))
     throw_errno("watching TAP " + tap.entry.tap);
   taps_.push_back(std::move(tap));
@@ -163,10 +162,10 @@ bool Emulation::read_frame(Tap& tap) {
 Emulation::Fate Emulation::classify(Tap& tap, BundleId id) {
   if (tap.outage.out && is_out(tap)) return Fate::lost;
   const auto frame = pool_.read(id).subspan(offload_bytes);
-  const auto addressed = read_addresses(frame);
-  if (!addressed) return Fate::malformed;
-  if (addressed->is_group) return answer(tap, frame) ? Fate::answered : Fate::group;
-  const auto found = by_mac_.find(addressed->to);
+  const auto receiver = receiver_of(frame);
+  if (!receiver) return Fate::malformed;
+  if (is_group(*receiver)) return answer(tap, frame) ? Fate::answered : Fate::group;
+  const auto found = by_mac_.find(*receiver);
   if (found == by_mac_.end()) return Fate::unknown;
   const auto& to = taps_[found->second];
   if (to.entry.port.host == tap.entry.port.host) return Fate::to_itself;
@@ -198,8 +197,8 @@ Emulation::Fate Emulation::send(Tap& from, BundleId id, const Tap& to) {
 bool Emulation::answer(Tap& from, std::span<const std::byte> frame) {
   const auto asked = asked_for(frame);
   if (!asked) return false;
-  const auto found = std::ranges::lower_bound(by_address_, *asked, {}, &std::pair<Ipv4, Mac>::first);
-  if (found == by_address_.end() || found->first != *asked || found->second == from.entry.mac) return false;
+  const auto found = by_address_.find(*asked);
+  if (found == by_address_.end() || found->second == from.entry.mac) return false;
   auto reply = arp_answer(frame, found->second);
   reply.insert(reply.begin(), offload_bytes, std::byte{0});
   put(from, reply, {});

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "base/fd.hpp"
 #include "base/json.hpp"
-#include "user_switch/cable_fault.hpp"
 #include "user_switch/frame_pool.hpp"
 #include "user_switch/host_queues.hpp"
 #include "user_switch/outbox.hpp"
@@ -28,6 +28,9 @@ struct Pace {
 
 inline constexpr std::int64_t per_nanosecond = 1000;  // instants
 inline std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+
+// A line on stdout, at once.
+void say(const json::Value& value);
 
 class Emulation {
  public:
@@ -94,13 +97,11 @@ class Emulation {
   bool is_out(const Tap& tap) const;  // frames are lost there, in the directions of its outage
   void show_carriers();
 
-  static double processor_seconds();
-
   Wiring& wiring_;
   Pace pace_;
   std::vector<Tap> taps_;
   std::unordered_map<Mac, std::size_t, MacHash> by_mac_;
-  std::vector<std::pair<Ipv4, Mac>> by_address_;  // sorted
+  std::map<Ipv4, Mac> by_address_;
   FramePool pool_;
   Outbox outbox_;
   Fd epoll_, timer_, signals_;
@@ -111,7 +112,7 @@ class Emulation {
   SpreadCounter lateness_, lateness_lately_, held_, pauses_;  // lately: since somebody asked
   std::int64_t count_[fates] = {};
   std::int64_t not_taken_ = 0, pieces_read_ = 0, pieces_written_ = 0;
-  double processor_at_start_ = 0;
+  std::int64_t processor_at_start_ = 0;  // nanoseconds
   FaultSource fault_source_;
   std::int64_t next_carrier_ = never_nanoseconds;  // by the machine's clock, when some link goes or comes
 };

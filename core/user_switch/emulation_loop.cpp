@@ -1,4 +1,5 @@
-// When the switch looks at the world, and when it sleeps.
+// When the switch looks at the world, and when it sleeps; cables that are bad: read when somebody asks for
+// it, and what becomes of frames meanwhile.
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -7,10 +8,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "user_switch/emulation.hpp"
 
 namespace crosscut::user_switch {
@@ -25,7 +27,7 @@ void sleep_until(std::int64_t at) {
 
 void Emulation::run(double seconds) {
   began_ = monotonic_nanoseconds();
-  processor_at_start_ = processor_seconds();
+  processor_at_start_ = processor_nanoseconds(Processor::process);
   const auto end = seconds > 0 ? nanoseconds(seconds) : std::int64_t{1} << 62;
   auto& model = wiring_.model();
   for (auto last_look = now(); !ended_ && last_look < end;) {
@@ -117,10 +119,61 @@ void Emulation::handle_signal() {
     ended_ = true;
     return;
   }
-  const auto line = json::write(statistics()) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
+  say(statistics());
   lateness_lately_ = {};
+}
+
+void Emulation::set_fault_source(FaultSource read) {
+  fault_source_ = std::move(read);
+  take_faults(fault_source_());
+}
+
+// An outage that was there before goes on as it began.
+void Emulation::take_faults(std::span<const CableFault> faults) {
+  wiring_.set_faults(faults);
+  const auto here = monotonic_nanoseconds();
+  for (auto& tap : taps_) {
+    Outage outage;
+    for (const auto& fault : faults)
+      if (fault.port == tap.entry.port) outage = fault.outage;
+    if (outage == tap.outage) continue;
+    tap.outage = outage;
+    tap.outage_began = here;
+  }
+  show_carriers();
+}
+
+void Emulation::reread_faults() {
+  json::Object said{{"event", "faults"}};
+  try {
+    if (!fault_source_) throw UsageError("no --faults FILE was named, from which to read them");
+    const auto faults = fault_source_();
+    take_faults(faults);
+    said.emplace_back("cables", static_cast<std::int64_t>(faults.size()));
+  } catch (const std::exception& error) {  // the file is somebody else's: a network does not end by it
+    said.emplace_back("refused", error.what());
+  }
+  say(std::move(said));
+}
+
+bool Emulation::is_out(const Tap& tap) const {
+  return tap.outage.is_now(monotonic_nanoseconds() - tap.outage_began);
+}
+
+void Emulation::show_carriers() {
+  next_carrier_ = never_nanoseconds;
+  const auto here = monotonic_nanoseconds();
+  for (auto& tap : taps_) {
+    if (!tap.outage.shows && tap.has_carrier) continue;
+    const auto since = here - tap.outage_began;
+    const bool wanted = !tap.outage.shows || !tap.outage.is_now(since);
+    if (wanted != tap.has_carrier) set_carrier(tap.fd, tap.entry, wanted);
+    tap.has_carrier = wanted;
+    const auto every = tap.outage.every;
+    if (every == 0) continue;
+    const auto round = since - since % every;
+    next_carrier_ = std::min(next_carrier_, tap.outage_began + round + (wanted ? every : tap.outage.lasts));
+  }
 }
 
 }  // namespace crosscut::user_switch

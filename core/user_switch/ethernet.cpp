@@ -1,6 +1,6 @@
 #include "user_switch/ethernet.hpp"
 
-#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -11,16 +11,8 @@
 namespace crosscut::user_switch {
 namespace {
 
-constexpr std::uint16_t type_ipv4 = 0x0800, type_arp = 0x0806, type_ipv6 = 0x86dd;
-constexpr std::uint8_t protocol_tcp = 6, protocol_udp = 17;
-
-std::uint8_t byte_at(std::span<const std::byte> frame, std::size_t at) {
-  return std::to_integer<std::uint8_t>(frame[at]);
-}
-
-std::uint16_t word_at(std::span<const std::byte> frame, std::size_t at) {
-  return static_cast<std::uint16_t>(byte_at(frame, at) << 8 | byte_at(frame, at + 1));
-}
+constexpr std::uint16_t type_arp = 0x0806;
+constexpr std::uint8_t protocol_udp = 17;
 
 std::uint64_t mix(std::uint64_t sum, std::span<const std::byte> bytes) {
   for (const auto byte : bytes)
@@ -29,12 +21,27 @@ std::uint64_t mix(std::uint64_t sum, std::span<const std::byte> bytes) {
 }
 
 // Ports are the first four bytes of both TCP and UDP.
-std::uint64_t mix_ports(std::uint64_t sum, std::span<const std::byte> frame, std::uint8_t protocol,
+std::uint64_t mix_ports(std::uint64_t sum, std::span<const std::byte> frame, unsigned protocol,
                         std::size_t at) {
   constexpr std::size_t ports_bytes = 4;
   const bool has_ports = protocol == protocol_tcp || protocol == protocol_udp;
   if (has_ports && frame.size() >= at + ports_bytes) sum = mix(sum, frame.subspan(at, ports_bytes));
   return sum;
+}
+
+// Numbers of a byte each, of at most so many digits.
+template <std::size_t count>
+std::optional<std::array<std::uint8_t, count>> numbers_of(std::string_view text, char separator, int base,
+                                                          std::size_t digits_most) {
+  const auto parts = split(text, separator);
+  if (parts.size() != count) return std::nullopt;
+  std::array<std::uint8_t, count> numbers{};
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto* const end = parts[i].data() + parts[i].size();
+    const auto [read_to, error] = std::from_chars(parts[i].data(), end, numbers[i], base);
+    if (error != std::errc{} || read_to != end || parts[i].size() > digits_most) return std::nullopt;
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -50,36 +57,17 @@ Mac default_mac(std::int32_t host, int adapter) {
 }
 
 Mac parse_mac(std::string_view text) {
-  Mac mac{};
-  const std::string copy(text);
-  char excess = 0;
-  const bool has_form =
-      text.size() == 17 && std::ranges::all_of(text, [](char c) {
-        return c == ':' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-      });
-  if (!has_form || std::sscanf(copy.c_str(), "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%c", &mac[0], &mac[1],
-                               &mac[2], &mac[3], &mac[4], &mac[5], &excess) != 6)
-    throw UsageError(shown(text) + " is no hardware address; write one like 02:cc:00:00:00:01");
-  if (mac[0] % 2 == 1)
+  const auto mac = text.size() == 17 ? numbers_of<6>(text, ':', 16, 2) : std::nullopt;
+  if (!mac) throw UsageError(shown(text) + " is no hardware address; write one like 02:cc:00:00:00:01");
+  if (is_group(*mac))
     throw UsageError(shown(text) + " is an address of a group (its first byte is odd), not of an adapter");
-  return mac;
+  return *mac;
 }
 
 Ipv4 parse_ipv4(std::string_view text) {
-  std::array<unsigned, 4> parts{};
-  const std::string copy(text.substr(0, 32));
-  char excess = 0;
-  const bool has_form = !text.empty() && text.size() <= 15 &&
-                        std::ranges::all_of(text, [](char c) { return c == '.' || (c >= '0' && c <= '9'); });
-  if (!has_form ||
-      std::sscanf(copy.c_str(), "%3u.%3u.%3u.%3u%c", &parts[0], &parts[1], &parts[2], &parts[3], &excess) !=
-          4 ||
-      std::ranges::max(parts) > 255)
-    throw UsageError(shown(text) + " is no IPv4 address; write one like 10.0.0.1");
-  Ipv4 address{};
-  std::ranges::transform(parts, address.begin(),
-                         [](unsigned part) { return static_cast<std::uint8_t>(part); });
-  return address;
+  const auto address = numbers_of<4>(text, '.', 10, 3);
+  if (!address) throw UsageError(shown(text) + " is no IPv4 address; write one like 10.0.0.1");
+  return *address;
 }
 
 std::string to_text(const Mac& mac) {
@@ -89,12 +77,11 @@ std::string to_text(const Mac& mac) {
   return text.data();
 }
 
-std::optional<Addressed> read_addresses(std::span<const std::byte> frame) {
+std::optional<Mac> receiver_of(std::span<const std::byte> frame) {
   if (frame.size() < header_bytes) return std::nullopt;
-  Addressed addressed;
-  std::memcpy(addressed.to.data(), frame.data(), addressed.to.size());
-  addressed.is_group = addressed.to[0] % 2 == 1;
-  return addressed;
+  Mac to{};
+  std::memcpy(to.data(), frame.data(), to.size());
+  return to;
 }
 
 std::uint64_t flow_of(std::span<const std::byte> frame) {

@@ -13,6 +13,16 @@
 
 namespace crosscut::user_switch {
 
+inline constexpr std::uint16_t type_ipv4 = 0x0800, type_ipv6 = 0x86dd;
+inline constexpr std::uint8_t protocol_tcp = 6;
+
+inline unsigned byte_at(std::span<const std::byte> bytes, std::size_t at) {
+  return std::to_integer<unsigned>(bytes[at]);
+}
+inline unsigned word_at(std::span<const std::byte> bytes, std::size_t at) {
+  return byte_at(bytes, at) << 8 | byte_at(bytes, at + 1);
+}
+
 using Mac = std::array<std::uint8_t, 6>;
 using Ipv4 = std::array<std::uint8_t, 4>;
 
@@ -24,12 +34,10 @@ Mac parse_mac(std::string_view text);    // "02:cc:00:00:00:01"; throws UsageErr
 Ipv4 parse_ipv4(std::string_view text);  // "10.0.0.1"; throws UsageError
 std::string to_text(const Mac& mac);
 
-struct Addressed {
-  Mac to{};
-  bool is_group = false;  // broadcast or multicast
-};
-// Nothing where there is no whole header.
-std::optional<Addressed> read_addresses(std::span<const std::byte> frame);
+// Broadcast or multicast.
+inline bool is_group(const Mac& mac) { return mac[0] % 2 == 1; }
+// Whom a frame is for; nothing where there is no whole header.
+std::optional<Mac> receiver_of(std::span<const std::byte> frame);
 // The same for all frames of a connection in one direction: of addresses, protocol and ports (IPv4, IPv6;
 // what is no first fragment has no ports).
 std::uint64_t flow_of(std::span<const std::byte> frame);

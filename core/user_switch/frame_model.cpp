@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <tuple>
 
 namespace crosscut::user_switch {
 
@@ -14,10 +13,6 @@ double per_byte(double bits_per_second) { return bits_per_byte * instants_per_se
 }  // namespace
 
 Instant instant_of(double seconds) { return std::llround(seconds * instants_per_second); }
-
-bool FrameModel::Event::operator>(const Event& other) const {
-  return std::tie(at, kind, order) > std::tie(other.at, other.kind, other.order);
-}
 
 StationId FrameModel::add_station(const StationSpec& spec) {
   stations_.push_back({.spec = spec, .instants_per_byte = per_byte(spec.bits_per_second)});

@@ -10,6 +10,7 @@
 // Nothing here knows a clock, a socket or the frames' contents.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -148,7 +149,7 @@ class FrameModel {
     Kind kind;
     std::uint64_t order;
     std::int32_t id;  // station, or packet
-    bool operator>(const Event& other) const;
+    auto operator<=>(const Event&) const = default;
   };
 
   static std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }

@@ -11,9 +11,8 @@
 #include "base/file.hpp"
 #include "base/version.hpp"
 #include "user_switch/emulation.hpp"
-#include "user_switch/fault_list.hpp"
+#include "user_switch/lists.hpp"
 #include "user_switch/options.hpp"
-#include "user_switch/tap_list.hpp"
 
 namespace {
 
@@ -68,12 +67,6 @@ void dilate(networks::Graph& graph, double times) {
     link.back_rate /= times;
   }
   for (auto& each : graph.switch_classes) each.capacity /= times;
-}
-
-void say(const json::Value& value) {
-  const auto line = json::write(value) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
 }
 
 int emulate(Options options) {

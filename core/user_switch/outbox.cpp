@@ -1,19 +1,6 @@
 #include "user_switch/outbox.hpp"
 
-#include <algorithm>
-#include <functional>
-#include <tuple>
-
 namespace crosscut::user_switch {
-
-bool Outbox::Due::operator>(const Due& other) const {
-  return std::tie(when, order) > std::tie(other.when, other.order);
-}
-
-void Outbox::push(Instant when, const Parcel& parcel, std::uint32_t turn) {
-  due_.push_back({when, order_++, parcel, turn});
-  std::ranges::push_heap(due_, std::greater{});
-}
 
 void Outbox::expect(BundleId bundle, std::int32_t frames, Instant hold) {
   if (open_.size() <= bundle) open_.resize(std::size_t{bundle} + 1);
@@ -27,7 +14,7 @@ void Outbox::expect(BundleId bundle, std::int32_t frames, Instant hold) {
 void Outbox::close(Open& open) {
   if (open.gathered.count == 0) return;
   open.gathered.when = open.gathered.last_due;
-  push(open.gathered.when, open.gathered, open.turn);
+  due_.push({open.gathered.when, order_++, open.gathered, open.turn});
   open.gathered.count = 0;
   ++open.turn;
 }
@@ -46,7 +33,7 @@ void Outbox::add(BundleId bundle, std::int32_t number, Instant due) {
   } else {
     close(open);
     gathered = {.bundle = bundle, .first = number, .count = 1, .first_due = due, .last_due = due};
-    if (open.inside > 0) push(due + open.hold, {.bundle = bundle}, open.turn);
+    if (open.inside > 0) due_.push({due + open.hold, order_++, {.bundle = bundle}, open.turn});
   }
   if (open.inside == 0) close(open);
 }
@@ -57,10 +44,9 @@ void Outbox::lost(BundleId bundle) {
 }
 
 bool Outbox::take(Instant now, Parcel& parcel) {
-  while (!due_.empty() && due_.front().when <= now) {
-    const Due due = due_.front();
-    std::ranges::pop_heap(due_, std::greater{});
-    due_.pop_back();
+  while (!due_.empty() && due_.top().when <= now) {
+    const Due due = due_.top();
+    due_.pop();
     auto& open = open_[due.parcel.bundle];
     if (due.parcel.count > 0) {
       parcel = due.parcel;

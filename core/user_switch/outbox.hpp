@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <queue>
+#include <tuple>
 #include <vector>
 
 #include "user_switch/frame_model.hpp"
@@ -32,7 +35,7 @@ class Outbox {
   bool take(Instant now, Parcel& parcel);
   // Nothing of it is in the network or here.
   bool is_done(BundleId bundle) const;
-  Instant next_due() const { return due_.empty() ? never : due_.front().when; }
+  Instant next_due() const { return due_.empty() ? never : due_.top().when; }
   std::int64_t frames_waiting() const { return waiting_; }
 
  private:
@@ -48,14 +51,15 @@ class Outbox {
     std::uint64_t order;
     Parcel parcel;       // count 0: what is gathered by then
     std::uint32_t turn;  // of it
-    bool operator>(const Due& other) const;
+    bool operator>(const Due& other) const {
+      return std::tie(when, order) > std::tie(other.when, other.order);
+    }
   };
 
   void close(Open& open);
-  void push(Instant when, const Parcel& parcel, std::uint32_t turn);
 
-  std::vector<Open> open_;  // [bundle]
-  std::vector<Due> due_;    // a heap, the earliest in front
+  std::vector<Open> open_;                                          // [bundle]
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;  // the earliest on top
   std::uint64_t order_ = 0;
   std::int64_t waiting_ = 0;
 };

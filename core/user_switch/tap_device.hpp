@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/fd.hpp"
-#include "user_switch/tap_list.hpp"
+#include "user_switch/lists.hpp"
 
 namespace crosscut::user_switch {
 

@@ -1,8 +1,10 @@
 // A network as stations, queues and ways of the frame model.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -12,11 +14,38 @@
 
 #include "networks/network.hpp"
 #include "networks/routers.hpp"
-#include "user_switch/cable_fault.hpp"
 #include "user_switch/frame_model.hpp"
-#include "user_switch/port.hpp"
 
 namespace crosscut::user_switch {
+
+// An adapter of a host.
+struct Port {
+  networks::Vertex host = 0;
+  int adapter = 0;
+  friend auto operator<=>(const Port&, const Port&) = default;
+};
+
+// When frames are lost at a host's adapter.
+struct Outage {
+  bool in = false, out = false;       // what comes to the host, what leaves it
+  bool shows = false;                 // the host sees its carrier go meanwhile
+  std::int64_t lasts = 0, every = 0;  // nanoseconds, from one beginning to the next; 0: all the time
+  bool is_any() const { return in || out; }
+  bool is_now(std::int64_t since_began) const {
+    return is_any() && (every == 0 || since_began % every < lasts);
+  }
+  friend bool operator==(const Outage&, const Outage&) = default;
+};
+
+// What is wrong with a cable, as whoever runs the emulation has it.
+struct CableFault {
+  Port port;
+  double in_share = 1, out_share = 1;  // of its rate, what is left
+  bool half_duplex = false;
+  std::optional<Port> place{};  // its cable is at that one's switch
+  bool is_known = false;        // the tables of all switches know that; else nobody finds it
+  Outage outage{};
+};
 
 struct SwitchModel {
   bool cut_through = false;

@@ -14,7 +14,7 @@ from crosscut.lab.plan.plan import Cable, End, LabPlan
 DIRECTIONS = ("both", "in", "out")
 
 Line = dict[str, Any]
-"""A bad cable as crosscut-switch is told of it (core/user_switch/fault_list.hpp)."""
+"""A bad cable as crosscut-switch is told of it (core/user_switch/lists.hpp)."""
 
 
 @dataclass(frozen=True)
