@@ -50,9 +50,8 @@ set(mpi_abi_prefix)
 if(NOT CROSSCUT_COMPILER_IS_MPI)
   crosscut_find_mpi_abi(mpi_abi_prefix)
   if(NOT mpi_abi_prefix)
-    set(reason "no MPI found; `pip install 'mpich>=5'` beside the Python that builds (${Python_EXECUTABLE}), or "
-               "-DCROSSCUT_MPICXX=/path/to/mpicxx for a site's MPI")
-    string(CONCAT reason ${reason})
+    string(CONCAT reason "no MPI found; `pip install 'mpich>=5'` beside the Python that builds (${Python_EXECUTABLE}), or "
+                         "-DCROSSCUT_MPICXX=/path/to/mpicxx for a site's MPI")
     if(CROSSCUT_MPI STREQUAL "ON")
       message(FATAL_ERROR "crosscut-core-mpi: ${reason}")
     endif()
