@@ -170,19 +170,16 @@ static inline void counts_as(int call, const struct collective* what) {
 static inline void counts(struct frame* f) { counts_as(f->call, &f->collective); }
 
 static inline void planned(struct frame* f, enum request_kind kind, const MPI_Request* request) {
-  const struct request what = {.kind = kind, .persistent = true, .call = f->call, .message = f->message};
+  struct request what = {.kind = kind, .persistent = true, .call = f->call};
+  if (kind == TOGETHER)
+    what.collective = f->collective;
+  else
+    what.message = f->message;
   remember(request_handle(request), &what);
 }
 
-static inline void planned_together(struct frame* f, const MPI_Request* request) {
-  const struct request what = {
-      .kind = TOGETHER, .persistent = true, .call = f->call, .collective = f->collective};
-  remember(request_handle(request), &what);
-}
-
-static inline void starts(struct frame* f, int count, const MPI_Request requests[]) {
+static inline void starts(int count, const MPI_Request requests[]) {
   struct request what;
-  (void)f;
   for (int i = 0; i < count; i++) {
     const uint64_t handle = request_handle(&requests[i]);
     if (!recall(handle, &what) || !what.persistent) continue;
@@ -197,11 +194,6 @@ static inline void starts(struct frame* f, int count, const MPI_Request requests
     if (trace_on && (known || (!sending && what.message.peer != MPI_PROC_NULL)))
       restart(handle, trace_message(sending ? T_START_SEND : T_START_RECEIVE, what.call, &what.message));
   }
-}
-
-static inline void frees(struct frame* f, const MPI_Request* request) {
-  (void)f;
-  forget(request_handle(request));
 }
 
 #endif
