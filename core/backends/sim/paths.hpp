@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/random.hpp"
 #include "networks/network.hpp"
 #include "program/program.hpp"
 
@@ -13,6 +14,14 @@ struct Route {
   Rank source = 0, destination = 0;
   std::uint8_t channel = 0, rail = 0;
 };
+
+// As the ports of a connection do: the same for all its messages, another for each pair of ranks and channel.
+inline std::uint64_t connection_key(const Route& route) {
+  const auto ends = static_cast<std::uint64_t>(static_cast<std::uint32_t>(route.source)) << 32 |
+                    static_cast<std::uint32_t>(route.destination);
+  const auto lane = static_cast<std::uint64_t>(route.channel) << 8 | route.rail;
+  return Random(ends).next() ^ Random(lane + 1).next();
+}
 
 // Called from several threads.
 class Paths {
@@ -35,7 +44,14 @@ class NetworkPaths final : public Paths {
       : network_(network), ranks_per_host_(ranks_per_host) {}
 
   std::span<const double> capacities() const override { return network_.capacities(); }
-  double path(const Route& route, std::vector<networks::CapacityIndex>& uses) const override;
+  double path(const Route& route, std::vector<networks::CapacityIndex>& uses) const override {
+    return network_.path({.source = host(route.source),
+                          .destination = host(route.destination),
+                          .source_adapter = adapter(route.source, route.rail),
+                          .destination_adapter = adapter(route.destination, route.rail),
+                          .key = connection_key(route)},
+                         uses);
+  }
   double send_overhead(Rank rank) const override { return network_.graph.host(host(rank)).send_overhead; }
   double receive_overhead(Rank rank) const override {
     return network_.graph.host(host(rank)).receive_overhead;
