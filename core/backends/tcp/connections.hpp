@@ -16,6 +16,16 @@ struct TcpOptions {
   bool no_delay = true;
 };
 
+// A size of a socket's buffer that its user may ask for.
+constexpr program::Parameter buffer_parameter(std::string_view name, std::string_view help) {
+  return {.name = name,
+          .kind = program::Parameter::Kind::bytes,
+          .unit = "bytes",
+          .initial = "0",
+          .help = help,
+          .maximum = 1e9};
+}
+
 // An operation under way on a connection.
 struct Transfer {
   program::OpIndex index = 0;

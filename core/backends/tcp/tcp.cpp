@@ -12,18 +12,9 @@ namespace crosscut::backends::tcp {
 namespace {
 
 constexpr std::array parameters{
-    program::Parameter{.name = "send-buffer",
-                       .kind = program::Parameter::Kind::bytes,
-                       .unit = "bytes",
-                       .initial = "0",
-                       .help = "send buffer of a connection (SO_SNDBUF); 0 leaves it to the kernel",
-                       .maximum = 1e9},
-    program::Parameter{.name = "receive-buffer",
-                       .kind = program::Parameter::Kind::bytes,
-                       .unit = "bytes",
-                       .initial = "0",
-                       .help = "receive buffer of a connection (SO_RCVBUF); 0 leaves it to the kernel",
-                       .maximum = 1e9},
+    buffer_parameter("send-buffer", "send buffer of a connection (SO_SNDBUF); 0 leaves it to the kernel"),
+    buffer_parameter("receive-buffer",
+                     "receive buffer of a connection (SO_RCVBUF); 0 leaves it to the kernel"),
     program::Parameter{.name = "congestion-control",
                        .kind = program::Parameter::Kind::text,
                        .help = "congestion control such as cubic, reno or dctcp; empty takes the system's"},

@@ -72,11 +72,10 @@ void UdpTransport::introduce(std::span<const measure::ConnectionId> ids) {
   std::vector<int> fds;
   for (const auto& id : ids) {
     fds.push_back(tcp_.at({.channel = id.channel, .rail = id.rail, .peer = id.peer}).fd.get());
-    Introduction mine;
-    mine.nonce = nonces_.at(id.rail);
-    mine.lane = number++;
-    mine.chunk_bytes = static_cast<std::uint32_t>(chunk_bytes_.at(id.rail));
-    mine.port = sockets_.at(id.rail)->port();
+    const Introduction mine{.nonce = nonces_.at(id.rail),
+                            .lane = number++,
+                            .chunk_bytes = static_cast<std::uint32_t>(chunk_bytes_.at(id.rail)),
+                            .port = sockets_.at(id.rail)->port()};
     tcp::with_peer(id.peer,
                    [&] { session::send_all(fds.back(), std::as_bytes(std::span(&mine, 1)), deadline); });
   }

@@ -5,8 +5,12 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <string_view>
 
+#include "base/error.hpp"
+#include "base/sha256.hpp"
 #include "program/program.hpp"
 #include "session/wire.hpp"
 
@@ -44,11 +48,26 @@ struct Introduction {
 static_assert(sizeof(Introduction) == 40);
 
 // Throws RunError naming the peer when what it said makes no sense.
-void check_introduction(const Introduction& said, Rank peer);
+inline void check_introduction(const Introduction& said, Rank peer) {
+  if (said.magic != Introduction{}.magic || said.port == 0 || said.chunk_bytes < least_chunk_bytes ||
+      said.chunk_bytes > most_chunk_bytes) {
+    throw RunError(
+        "rank " + std::to_string(peer) +
+        " does not introduce itself as the udp backend of this version does; are all nodes running "
+        "the same crosscut?");
+  }
+}
 
 // Never on the wire but in datagrams: HMAC(secret, nonce), so whoever reads the TCP connection cannot tell
 // it.
-std::uint64_t token_of(std::string_view secret, const Nonce& nonce);
+inline std::uint64_t token_of(std::string_view secret, const Nonce& nonce) {
+  constexpr std::string_view role = "udp";
+  const auto digest =
+      hmac_sha256(secret, {{reinterpret_cast<const std::uint8_t*>(role.data()), role.size()}, nonce});
+  std::uint64_t token = 0;
+  std::memcpy(&token, digest.data(), sizeof token);
+  return token;
+}
 
 // Pieces of a message; an empty one is a datagram of its own.
 inline std::uint64_t chunks_of(std::uint64_t bytes, std::uint64_t chunk_bytes) {
