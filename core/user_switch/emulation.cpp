@@ -207,8 +207,8 @@ bool Emulation::answer(Tap& from, std::span<const std::byte> frame) {
 
 void Emulation::deliver() {
   auto& model = wiring_.model();
-  for (const auto& drop : model.dropped()) {
-    const auto id = bundle_of(drop.handle);
+  for (const auto handle : model.dropped()) {
+    const auto id = bundle_of(handle);
     outbox_.lost(id);
     if (outbox_.is_done(id)) pool_.give_back(id);
   }

@@ -15,7 +15,7 @@ double per_byte(double bits_per_second) { return bits_per_byte * instants_per_se
 Instant instant_of(double seconds) { return std::llround(seconds * instants_per_second); }
 
 StationId FrameModel::add_station(const StationSpec& spec) {
-  stations_.push_back({.spec = spec, .instants_per_byte = per_byte(spec.bits_per_second)});
+  stations_.push_back({.instants_per_byte = per_byte(spec.bits_per_second), .is_internal = spec.is_internal});
   return static_cast<StationId>(stations_.size() - 1);
 }
 
@@ -38,9 +38,7 @@ Instant FrameModel::shortest_end(const WaySpan& way) const {
 }
 
 void FrameModel::set_rate(StationId station, double bits_per_second) {
-  auto& changed = stations_[index(station)];
-  changed.spec.bits_per_second = bits_per_second;
-  changed.instants_per_byte = per_byte(bits_per_second);
+  stations_[index(station)].instants_per_byte = per_byte(bits_per_second);
   shortest_end_ = never;
   for (const auto& way : paths_) shortest_end_ = std::min(shortest_end_, shortest_end(way));
 }
@@ -87,7 +85,7 @@ void FrameModel::enqueue(Instant now, PacketId id) {
     auto& counts = stations_[index(step.station)].counts;
     ++counts.dropped_frames;
     counts.dropped_bytes += packet.bytes;
-    dropped_.push_back({packet.handle, step.station, now});
+    dropped_.push_back(packet.handle);
     free_.push_back(id);
     --inside_;
     return;
@@ -125,14 +123,14 @@ Instant FrameModel::arrival_after(const Station& station, const Packet& packet, 
   const auto& step = steps_[packet.step];
   const auto next = steps_[packet.step + 1].station;
   Instant arrival = packet.tail;
-  if (station.spec.is_internal) {
+  if (station.is_internal) {
     arrival = began + step.delay;
   } else if (!step.whole) {
     const auto on_wire = std::max<std::int64_t>(packet.bytes, framing_.shortest_bytes) + framing_.added_bytes;
     const auto header = std::min(framing_.header_bytes, on_wire);
     arrival = began + taken / on_wire * header + taken % on_wire * header / on_wire + step.delay;
   }
-  if (stations_[index(next)].spec.is_internal) return arrival;
+  if (stations_[index(next)].is_internal) return arrival;
   // A link must not run out of a frame that still comes in.
   return std::max(arrival, packet.tail - duration(next, packet.bytes));
 }
@@ -200,7 +198,7 @@ Instant FrameModel::least_left(const Packet& packet) const {
   for (auto i = packet.step; i < packet.end; ++i) {
     const auto& step = steps_[i];
     const bool takes_whole =
-        i + 1 == packet.end || (step.whole && !stations_[index(step.station)].spec.is_internal);
+        i + 1 == packet.end || (step.whole && !stations_[index(step.station)].is_internal);
     left += step.delay + (takes_whole ? duration(step.station, packet.bytes) : 0);
   }
   return left;

@@ -66,12 +66,6 @@ struct Delivery {
   Instant due = 0;
 };
 
-struct Drop {
-  Handle handle = 0;
-  StationId station = 0;  // that it was for
-  Instant at = 0;
-};
-
 struct StationCounts {
   std::int64_t frames = 0, bytes = 0;  // passed on; without framing
   std::int64_t dropped_frames = 0, dropped_bytes = 0;
@@ -104,7 +98,7 @@ class FrameModel {
   // What happened since they were last cleared, in the order of time; the caller clears them. A delivery is
   // said when its last link begins with it: it is due later.
   std::vector<Delivery>& delivered() { return delivered_; }
-  std::vector<Drop>& dropped() { return dropped_; }
+  std::vector<Handle>& dropped() { return dropped_; }
 
   std::int64_t queued_bytes(QueueId queue) const { return queues_[index(queue)].bytes; }
   std::int64_t frames_inside() const { return inside_; }
@@ -132,8 +126,8 @@ class FrameModel {
     QueueId behind = -1;  // among those that wait for the head's station
   };
   struct Station {
-    StationSpec spec;
     double instants_per_byte = 0;
+    bool is_internal = false;
     QueueId head = -1, last = -1;  // queues that wait, in turn
     QueueId serving = -1;
     std::int64_t waiting_bytes = 0;
@@ -178,7 +172,7 @@ class FrameModel {
   Instant shortest_end_ = never;  // of any way: its last link, with the shortest frame
   std::int64_t inside_ = 0;
   std::vector<Delivery> delivered_;
-  std::vector<Drop> dropped_;
+  std::vector<Handle> dropped_;
 };
 
 }  // namespace crosscut::user_switch

@@ -118,14 +118,12 @@ PathId Wiring::path_along(const std::vector<Hop>& hops) {
 
 void Wiring::check(const CableFault& fault) const {
   const auto& graph = network_.graph;
-  const auto at_switch = [&](Port port) {
+  if (!fault.place) return;
+  for (const auto port : {fault.port, *fault.place}) {
     if (graph.is_host(graph.head(lane_of(port))))
       throw UsageError("the cable of " + graph.name(port.host) +
                        " leads to a host; only one at a switch can be moved");
-  };
-  if (!fault.place) return;
-  at_switch(fault.port);
-  at_switch(*fault.place);
+  }
 }
 
 // A wire between two hosts may have a fault at either end.
