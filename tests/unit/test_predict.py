@@ -17,7 +17,7 @@ from crosscut.places.smpi import Platform
 from crosscut.prediction import lowering, picture, source, variants
 from crosscut.prediction import report as telling
 from crosscut.prediction import trace as traces
-from crosscut.prediction.actions import ACTIONS, COLLECTIVE, BadAction, shape
+from crosscut.prediction.actions import ACTIONS, COLLECTIVE, BadAction
 from crosscut.prediction.collectives import Round
 from crosscut.prediction.predicting import PARTS, Predicted, Prediction, PredictionRequest, computing_seconds
 from crosscut.prediction.source import ComputeSource
@@ -144,7 +144,7 @@ def test_random_damage_is_refused_or_harmless_and_never_a_crash(tmp_path):
 def test_every_action_wants_its_numbers():
     for name in ACTIONS.keys() - {b"comm_size", b"comm_split", b"comm_dup", b"location"}:
         with pytest.raises(BadAction):
-            shape(name, [b"1"] * 200, 4)
+            ACTIONS[name]([b"1"] * 200, 4)
 
 
 # Collective calls as messages.

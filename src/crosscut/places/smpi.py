@@ -41,6 +41,8 @@ COMPILERS = {
 HOST_FLOPS = 1e9
 QUIET = ("--log=xbt_cfg.thresh:warning", "--log=smpi_config.thresh:warning")
 SIMULATED_TIME = "Simulated time"
+# What a simulation leaves in its folder: its clock, and what it says where it comes to no end.
+TIMING, TROUBLES = "timing.log", "engine.log"
 _LAUNCHER = "smpirun"
 # "Actor 2 (1@r1): waiting for communication activity 0x5606 () in state WAITING to finish"
 _ACTOR = re.compile(r"Actor \d+ \((\d+)@[^)]*\): waiting for (.*?) activity")
@@ -108,11 +110,9 @@ class Simulated:
 
 def unavailable() -> str | None:
     """None where programs can be simulated here, else why not and what to do."""
-    return (
-        None
-        if shutil.which(_LAUNCHER)
-        else f"SimGrid is not installed ({_LAUNCHER} is not on PATH): {INSTALL}"
-    )
+    if shutil.which(_LAUNCHER):
+        return None
+    return f"SimGrid is not installed ({_LAUNCHER} is not on PATH): {INSTALL}"
 
 
 def find_player() -> Path | None:
@@ -261,32 +261,34 @@ def command(
 ) -> list[str]:
     """The command line of smpirun."""
     options = (*all_options(settings, platform.options), "smpi/display-timing:yes")
+    return [*smpirun(ranks, platform, options, folder), str(program.path), *program.arguments]
+
+
+def smpirun(ranks: int, platform: Platform, options: Sequence[str], folder: Path) -> list[str]:
+    """The words before the program's. `folder`: for TIMING and TROUBLES."""
     logs = (
-        f"--log=smpi_utils.app:file:{_timing(folder)}",
+        f"--log=smpi_utils.app:file:{folder / TIMING}",
         "--log=smpi_utils.fmt:%.15r|%m%n",
-        f"--log=ker_engine.app:file:{_troubles(folder)}",
+        f"--log=ker_engine.app:file:{folder / TROUBLES}",
     )
     return [
         _LAUNCHER, "-quiet", "-np", str(ranks),
         "-platform", str(platform.file), "-hostfile", str(platform.hosts),
-        *QUIET, *logs, *(f"--cfg={option}" for option in options), str(program.path), *program.arguments,
+        *QUIET, *logs, *(f"--cfg={option}" for option in options),
     ]  # fmt: skip
 
 
-def _timing(folder: Path) -> Path:
-    return folder / "timing.log"
-
-
-def _troubles(folder: Path) -> Path:
-    return folder / "engine.log"
+def _lines(log: Path) -> list[str]:
+    """None of a file that is not there."""
+    try:
+        return log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
 
 
 def stuck_ranks(log: Path) -> tuple[str, ...]:
     """What each rank waits for, where all wait for ever: smpirun then ends with status 0 all the same."""
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ()
+    lines = _lines(log)
     if not any("Deadlock detected" in line for line in lines):
         return ()
     return tuple(f"rank {found[1]} waits for {found[2]}" for line in lines if (found := _ACTOR.search(line)))
@@ -294,11 +296,7 @@ def stuck_ranks(log: Path) -> tuple[str, ...]:
 
 def simulated_seconds(log: Path) -> float | None:
     """From the line `0.800012800000000|Simulated time: 0.800013 seconds.`: the clock with all its digits."""
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    for line in lines:
+    for line in _lines(log):
         clock, _, words = line.partition("|")
         if words.startswith(SIMULATED_TIME):
             with contextlib.suppress(ValueError):
@@ -328,10 +326,10 @@ def simulate(
     return Simulated(
         ranks=ranks,
         status=status,
-        seconds=simulated_seconds(_timing(folder)),
+        seconds=simulated_seconds(folder / TIMING),
         wall_seconds=time.perf_counter() - begin,
         options=all_options(settings, platform.options),
-        stuck=stuck_ranks(_troubles(folder)),
+        stuck=stuck_ranks(folder / TROUBLES),
     )
 
 

@@ -33,11 +33,6 @@ class ActionShape:
     tag: int = 0
 
 
-def shape(name: bytes, parameters: Sequence[bytes], ranks: int) -> ActionShape:
-    """Raises Damaged."""
-    return ACTIONS[name](parameters, ranks)
-
-
 def _count(word: bytes) -> int:
     if word.isdigit() and len(word) <= 10 and (value := int(word)) <= LARGEST:
         return value
@@ -113,6 +108,7 @@ def _counts(counts: int, lists: int, *, rooted: bool) -> Callable[[Sequence[byte
     return check
 
 
+# From an action's parameters and the number of ranks; raises BadAction.
 ACTIONS: dict[bytes, Callable[[Sequence[bytes], int], ActionShape]] = {
     b"init": _nothing,
     b"finalize": _nothing,

@@ -14,7 +14,7 @@ import statistics
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
-from crosscut.prediction import lowering, predicting, stream_replay, variants
+from crosscut.prediction import lowering, predicting, variants
 from crosscut.prediction.predicting import PredictionRequest
 from crosscut.prediction.trace import Trace
 
@@ -37,7 +37,8 @@ class Fitted:
 def fit(
     trace: Trace, asked: PredictionRequest, network: str, measured_seconds: float, folder: Path
 ) -> Fitted:
-    """`network`: where it was traced. Raises CrosscutError, UsageError."""
+    """`network`: where it was traced, and computed as the trace has it (`compute_scale` 1). Raises
+    CrosscutError, UsageError."""
     if asked.engine != predicting.OWN:
         raise UsageError(f"--traced-on: noise is fitted with --engine {predicting.OWN} alone")
     predicting.check_room(trace, asked, network)
@@ -46,11 +47,8 @@ def fit(
     index = lowering.write(trace, own)
 
     def replayed(noise: float) -> float:
-        transport = dataclasses.replace(asked.transport, noise_seconds=noise)
-        job = stream_replay.ReplayJob(
-            trace, index, network, asked.operations_per_second, asked.ranks_per_host, transport, asked.limits
-        )
-        return statistics.fmean(stream_replay.run(job, variants.AS_IT_IS).ended)
+        noisy = predicting.own_replays(trace, _with_noise(asked, noise), network, index)
+        return statistics.fmean(noisy(variants.AS_IT_IS).ended)
 
     without = replayed(0.0)
     noise = 0.0
@@ -64,5 +62,9 @@ def fit(
 
 
 def fitted(asked: PredictionRequest, found: Fitted) -> PredictionRequest:
-    transport = dataclasses.replace(asked.transport, noise_seconds=found.noise_seconds)
+    return _with_noise(asked, found.noise_seconds)
+
+
+def _with_noise(asked: PredictionRequest, seconds: float) -> PredictionRequest:
+    transport = dataclasses.replace(asked.transport, noise_seconds=seconds)
     return dataclasses.replace(asked, transport=transport)

@@ -9,7 +9,7 @@ in MPICH", Int. J. High Performance Computing Applications 19, 2005).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 # MPIR_CVAR_…: bytes, ranks.
@@ -112,10 +112,7 @@ def allgather(rank: int, blocks: Sequence[int]) -> Iterator[Round]:
 
 def gatherv(rank: int, blocks: Sequence[int], own: int, root: int) -> Iterator[Round]:
     """Straight to the root, which alone knows the blocks."""
-    if rank != root:
-        yield send(root, own)
-        return
-    yield from _batches([Round(receives=((one, blocks[one]),)) for one in range(len(blocks)) if one != root])
+    return map(_turned, scatterv(rank, blocks, own, root))
 
 
 def scatterv(rank: int, blocks: Sequence[int], own: int, root: int) -> Iterator[Round]:
@@ -148,7 +145,18 @@ def reduce_scatter(rank: int, blocks: Sequence[int]) -> Iterator[Round]:
         yield exchange(to, blocks[to], source, blocks[rank])
 
 
+def _turned(one: Round) -> Round:
+    """The same round in the other direction."""
+    return Round(one.receives, one.sends)
+
+
+def _back(rounds: Iterable[Round]) -> Iterator[Round]:
+    """The same way back."""
+    return map(_turned, reversed(list(rounds)))
+
+
 def _batches(rounds: Sequence[Round]) -> Iterator[Round]:
+    """So many of these rounds at a time."""
     for at in range(0, len(rounds), ALLTOALL_THROTTLE):
         batch = rounds[at : at + ALLTOALL_THROTTLE]
         yield Round(
@@ -173,14 +181,8 @@ def _is_power(number: int) -> bool:
     return number & (number - 1) == 0
 
 
-def _below(relative: int, ranks: int) -> Iterator[int]:
-    """Steps to the children in a binomial tree, the nearest first; a rank's own is the lowest bit set."""
-    limit = relative & -relative if relative else ranks
-    return (step for step in _powers(limit) if relative + step < ranks)
-
-
 def _members(relative: int, ranks: int) -> int:
-    """Ranks in the tree below this one, itself included."""
+    """Ranks in the binomial tree below this one, itself included; a rank's own step is the lowest bit set."""
     return min(relative & -relative if relative else ranks, ranks - relative)
 
 
@@ -189,16 +191,12 @@ def _down(rank: int, ranks: int, root: int, size: Callable[[int], int]) -> Itera
     relative = (rank - root) % ranks
     if relative:
         yield receive((root + (relative & (relative - 1))) % ranks, size(_members(relative, ranks)))
-    for step in reversed(list(_below(relative, ranks))):
+    for step in reversed(list(_powers(_members(relative, ranks)))):
         yield send((rank + step) % ranks, size(_members(relative + step, ranks)))
 
 
 def _up(rank: int, ranks: int, root: int, size: Callable[[int], int]) -> Iterator[Round]:
-    relative = (rank - root) % ranks
-    for step in _below(relative, ranks):
-        yield receive((rank + step) % ranks, size(_members(relative + step, ranks)))
-    if relative:
-        yield send((root + (relative & (relative - 1))) % ranks, size(_members(relative, ranks)))
+    return _back(_down(rank, ranks, root, size))
 
 
 def _moved(one: Round, root: int, ranks: int) -> Round:
@@ -278,10 +276,7 @@ class _Power:
 
     def unfold(self, count: int) -> Iterator[Round]:
         """They get the result."""
-        if self.rank >= 2 * self.pairs:
-            return
-        partner = self.rank ^ 1
-        yield receive(partner, count) if self.number is None else send(partner, count)
+        return map(_turned, self.fold(count))
 
     def halve(self, count: int) -> Iterator[Round]:
         """Reduce-scatter: half of what is left, at each step."""
@@ -292,7 +287,4 @@ class _Power:
 
     def double(self, count: int) -> Iterator[Round]:
         """All-gather, the same way back."""
-        assert self.number is not None
-        for step in reversed(list(_powers(self.size))):
-            other, part = self.member(self.number ^ step), -(-count // (2 * step))
-            yield exchange(other, part, other, part)
+        return _back(self.halve(count))

@@ -7,10 +7,9 @@ computing, its uneven shares and its dependencies; the rest is transfer. Here th
 
 from __future__ import annotations
 
-import dataclasses
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crosscut.base import units
@@ -134,8 +133,9 @@ def _prepared(trace: Trace, asked: PredictionRequest, folder: Path) -> list[Repl
     for network in asked.networks:
         check_room(trace, asked, network)
     index = lowering.write(trace, folder)
-    prepare = _own if asked.engine == OWN else _smpi
-    return [prepare(trace, asked, network, index, at) for at, network in enumerate(asked.networks)]
+    if asked.engine == OWN:
+        return [own_replays(trace, asked, network, index) for network in asked.networks]
+    return [_smpi(trace, asked, network, index, at) for at, network in enumerate(asked.networks)]
 
 
 def check_room(trace: Trace, asked: PredictionRequest, network: str) -> None:
@@ -146,16 +146,14 @@ def check_room(trace: Trace, asked: PredictionRequest, network: str) -> None:
         )
 
 
-def _own(trace: Trace, asked: PredictionRequest, network: str, index: Path, _at: int) -> Replaying:
+def own_replays(trace: Trace, asked: PredictionRequest, network: str, index: Path) -> Replaying:
+    """`index`: what `lowering` wrote."""
     job = stream_replay.ReplayJob(
         trace, index, network, asked.operations_per_second, asked.ranks_per_host,
         asked.transport, asked.limits,
     )  # fmt: skip
-    return lambda variant: stream_replay.run(job, _with_scale(variant, asked.compute_scale))
-
-
-def _with_scale(variant: Variant, scale: float) -> Variant:
-    return dataclasses.replace(variant, compute=variant.compute * scale)
+    scale = asked.compute_scale
+    return lambda variant: stream_replay.run(job, replace(variant, compute=variant.compute * scale))
 
 
 def _smpi(trace: Trace, asked: PredictionRequest, network: str, index: Path, at: int) -> Replaying:

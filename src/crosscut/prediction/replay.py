@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,39 +52,23 @@ class Replayed:
     """By rank; SMPI does not say."""
 
 
-def command(
-    trace: Trace, index: Path, platform: smpi.Platform, options: Sequence[str], folder: Path
-) -> list[str]:
-    logs = (
-        f"--log=smpi_utils.app:file:{folder / 'timing.log'}",
-        "--log=smpi_utils.fmt:%.15r|%m%n",
-        f"--log=ker_engine.app:file:{folder / 'engine.log'}",
-    )
-    configured = (
-        *platform.options, *PROTOCOL, f"contexts/stack-size:{STACK_KIB}", "smpi/display-timing:yes", *options
-    )  # fmt: skip
-    return [
-        "smpirun", "-quiet", "-np", str(trace.ranks), "-platform", str(platform.file),
-        "-hostfile", str(platform.hosts), *smpi.QUIET, *logs,
-        *(f"--cfg={option}" for option in configured), "-replay", str(index),
-    ]  # fmt: skip
-
-
 def run(
     trace: Trace, index: Path, platform: smpi.Platform, options: Sequence[str], limits: Limits, network: str
 ) -> Replayed:
     """`index`: what `lowering` wrote; its folder takes all files. Raises CrosscutError."""
     folder = index.parent
-    for log in ("timing.log", "engine.log"):
+    for log in (smpi.TIMING, smpi.TROUBLES):
         (folder / log).unlink(missing_ok=True)
-    said = folder / "said"
+    configured = (
+        *platform.options, *PROTOCOL, f"contexts/stack-size:{STACK_KIB}", "smpi/display-timing:yes", *options
+    )  # fmt: skip
+    words = [*smpi.smpirun(trace.ranks, platform, configured, folder), "-replay", str(index)]
     begin = time.perf_counter()
-    status = ended(command(trace, index, platform, options, folder), folder, said, limits, network)
-    text = said.read_text(encoding="utf-8", errors="replace")
-    if stuck := smpi.stuck_ranks(folder / "engine.log"):
+    status, text = ended(words, folder, limits, network)
+    if stuck := smpi.stuck_ranks(folder / smpi.TROUBLES):
         few = "; ".join(stuck[:8]) + ("; …" if len(stuck) > 8 else "")
         raise CrosscutError(f"{trace.index}: the replay on {network} comes to a deadlock: {few}")
-    seconds = smpi.simulated_seconds(folder / "timing.log")
+    seconds = smpi.simulated_seconds(folder / smpi.TIMING)
     if status != 0 or seconds is None:
         raise CrosscutError(why(text, status, limits, trace, network))
     return Replayed(seconds, time.perf_counter() - begin)
@@ -99,29 +83,27 @@ def why(text: str, status: int, limits: Limits, trace: Trace, network: str) -> s
     return f"{where} did not come to its end (status {status}):\n{tail}"
 
 
-def ended(words: Sequence[str], folder: Path, said: Path, limits: Limits, network: str) -> int:
-    """Its exit status. In a process group of its own, of which nothing is left, whatever happens."""
-
+def ended(words: Sequence[str], folder: Path, limits: Limits, network: str) -> tuple[int, str]:
+    """Its exit status, and what it said. In a process group of its own, of which nothing is left, whatever
+    happens."""
+    said = folder / "said"
     # prlimit is util-linux's. Python code between fork and exec is safe in single-threaded programs alone.
     bounded = ["prlimit", f"--as={limits.memory_bytes}"] if limits.memory_bytes else []
+    # Temporary files go where all others are, and with them.
+    environment = networks.environment() | {"TMPDIR": str(folder)}
     with said.open("wb") as output:
         try:
             process = subprocess.Popen(
                 [*bounded, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                env=_environment(folder), start_new_session=True,
+                env=environment, start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             raise CrosscutError(f"cannot start {words[0]}: {plainly(error)}; {smpi.INSTALL}") from error
     try:
-        return process.wait(limits.seconds)
+        return process.wait(limits.seconds), said.read_text(encoding="utf-8", errors="replace")
     except subprocess.TimeoutExpired as error:
         raise CrosscutError(
             f"the replay on {network} was ended after {units.seconds(limits.seconds)}; more with --time-limit"
         ) from error
     finally:
         process_group.end(process)
-
-
-def _environment(folder: Path) -> Mapping[str, str]:
-    """Temporary files go where all others are, and with them."""
-    return networks.environment() | {"TMPDIR": str(folder)}

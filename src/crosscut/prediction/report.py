@@ -99,12 +99,8 @@ def _what_if(screen: Screen, asked: PredictionRequest, predicted: Predicted) -> 
     for one in predicted.networks:
         for variant, seconds in zip(asked.what_if, one.what_if, strict=True):
             change = seconds / one.seconds - 1 if one.seconds > 0 else 0.0
-            rows.add(
-                name_of(one.network),
-                variants.words(variant),
-                units.seconds(seconds),
-                f"{100 * change:+.1f} %",
-            )
+            words = variants.words(variant)
+            rows.add(name_of(one.network), words, units.seconds(seconds), f"{100 * change:+.1f} %")
     screen.table(rows)
 
 
@@ -172,13 +168,7 @@ def _network(asked: PredictionRequest, one: Prediction) -> dict[str, object]:
         "parts_seconds": dict(one.parts),
         "rank_seconds": list(one.ended),
         "what_if": [
-            {
-                "latency": variant.latency,
-                "bandwidth": variant.bandwidth,
-                "overhead": variant.overhead,
-                "compute": variant.compute,
-                "seconds": seconds,
-            }
+            {name: getattr(variant, name) for name in variants.CHANGED} | {"seconds": seconds}
             for variant, seconds in zip(asked.what_if, one.what_if, strict=True)
         ],
     }

@@ -58,13 +58,11 @@ class ReplayJob:
 
 def run(job: ReplayJob, variant: Variant) -> Replayed:
     """Raises CrosscutError."""
-    said = job.index.parent / "said"
     # A file is named as from here, and the replay runs elsewhere; names of the catalogue stay.
     network = str(Path(job.network).absolute()) if Path(job.network).exists() else job.network
     words = [str(core.load().executable), "replay", str(job.index), "--on", network, *_options(job, variant)]
     begin = time.perf_counter()
-    status = replay.ended(words, job.index.parent, said, job.limits, job.network)
-    text = said.read_text(encoding="utf-8", errors="replace")
+    status, text = replay.ended(words, job.index.parent, job.limits, job.network)
     if status != 0:
         raise CrosscutError(replay.why(text, status, job.limits, job.trace, job.network))
     found = json.loads(text)

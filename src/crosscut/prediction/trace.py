@@ -15,7 +15,7 @@ from typing import BinaryIO, NoReturn
 
 from crosscut.base.errors import UsageError, plainly
 from crosscut.places.smpi import MOST_RANKS
-from crosscut.prediction.actions import ACTIONS, COLLECTIVE, ActionShape, BadAction, shape
+from crosscut.prediction.actions import ACTIONS, COLLECTIVE, ActionShape, BadAction
 from crosscut.profile import tit
 
 # The longest action is an all-to-all of MOST_RANKS blocks out and in: 20 digits each.
@@ -24,6 +24,8 @@ _SHOWN_BYTES = 40
 
 Channel = tuple[int, int, int]
 """Source, destination, tag."""
+Call = tuple[str, int]
+"""A collective one: its name, its root."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class _Whole:
     balance: Counter[Channel] = field(default_factory=Counter)
     """Messages sent less messages received."""
     first_seen: dict[Channel, str] = field(default_factory=dict)
-    collectives: list[tuple[tuple[object, ...], str]] = field(default_factory=list)
+    collectives: list[tuple[Call, str]] = field(default_factory=list)
     """Rank 0's collective calls: what each is, and its place."""
     messages: int = 0
     message_bytes: int = 0
@@ -167,7 +169,7 @@ class _Reader:
         return self
 
     def _fail(self, why: str) -> NoReturn:
-        raise UsageError(f"{self.file}:{self.number}: {why}")
+        raise UsageError(f"{self.place}: {why}")
 
     @property
     def place(self) -> str:
@@ -181,7 +183,7 @@ class _Reader:
         if name not in ACTIONS:
             self._fail(f"there is no action {_shown(name)}")
         try:
-            found = shape(name, parameters, self.whole.ranks)
+            found = ACTIONS[name](parameters, self.whole.ranks)
         except BadAction as error:
             self._fail(f"{error}: {_shown(line)}")
         self.whole.actions += 1
@@ -199,12 +201,11 @@ class _Reader:
             self._collective((name.decode(), found.root))
         elif name in (b"send", b"isend", b"recv", b"irecv"):
             self._message(name, found)
-        elif name in (b"wait", b"test"):
+        elif name == b"wait":
             channel = (found.partner, found.root, found.tag)
-            if name == b"wait" and not self.open[channel]:
+            if not self.open[channel]:
                 self._fail("waits for what was not started")
-            if name == b"wait":
-                self.open[channel] -= 1
+            self.open[channel] -= 1
         elif name == b"waitall":
             self.open.clear()
 
@@ -221,7 +222,7 @@ class _Reader:
             whole.messages += 1
             whole.message_bytes += int(found.amount)
 
-    def _collective(self, what: tuple[object, ...]) -> None:
+    def _collective(self, what: Call) -> None:
         known = self.whole.collectives
         if self.rank == 0:
             known.append((what, self.place))
@@ -233,9 +234,9 @@ class _Reader:
         self.calls += 1
 
 
-def _words(what: tuple[object, ...]) -> str:
+def _words(what: Call) -> str:
     name, root = what
-    return str(name) if root is None or root == -1 else f"{name} of root {root}"
+    return name if root == -1 else f"{name} of root {root}"
 
 
 def _shown(text: bytes) -> str:

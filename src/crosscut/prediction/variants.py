@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.places.smpi import Platform
@@ -20,6 +21,8 @@ NO_BOUND = 1e15
 _LINK = re.compile(r'<link id="([cw])(\d+)" bandwidth="([^"]+)Bps" latency="([^"]+)s"( [^>]*)?/>\n')
 _OVERHEADS = ("smpi/os:", "smpi/ois:", "smpi/or:")
 _FAT = ' sharing_policy="FATPIPE"'
+CHANGED = ("latency", "bandwidth", "overhead", "compute")
+"""What factors may be asked for, by names of `Variant`."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Variant:
     """Every message has each link for itself."""
 
     def __post_init__(self) -> None:
-        for name in ("latency", "bandwidth", "overhead", "compute"):
+        for name in CHANGED:
             if math.isnan(value := getattr(self, name)) or value < 0:
                 raise ValueError(f"{name} times {value}")
 
@@ -48,40 +51,29 @@ LATENCY_ALONE = Variant(bandwidth=math.inf, alone=True)
 IDEAL = Variant(latency=0, bandwidth=math.inf, overhead=0, alone=True)
 """Messages take no time: what is left is computing, and waiting for who computes longer."""
 
-_CHANGED = ("latency", "bandwidth", "overhead", "compute")
-
 
 def parse(text: str) -> Variant:
     """`latency=0.5,bandwidth=2`; raises UsageError."""
-    values: dict[str, float] = {}
+    values: dict[str, Any] = {}
     for part in text.split(","):
         name, _, number = part.strip().partition("=")
         try:
             value = float(number)
         except ValueError:
             value = math.nan
-        if (
-            name not in _CHANGED
-            or name in values
-            or not 0 <= value <= 1e6
-            or (name == "bandwidth" and not value)
-        ):
+        is_known = name in CHANGED and name not in values
+        if not is_known or not 0 <= value <= 1e6 or (name == "bandwidth" and not value):
             raise UsageError(
                 f"'{text}': write by what to multiply, such as latency=0.5,bandwidth=2; there is "
-                f"{', '.join(_CHANGED)}, each once, from 0 (bandwidth above 0) to 1e6"
+                f"{', '.join(CHANGED)}, each once, from 0 (bandwidth above 0) to 1e6"
             )
         values[name] = value
-    return Variant(
-        latency=values.get("latency", 1),
-        bandwidth=values.get("bandwidth", 1),
-        overhead=values.get("overhead", 1),
-        compute=values.get("compute", 1),
-    )
+    return Variant(**values)
 
 
 def words(variant: Variant) -> str:
     """`latency × 0.5, bandwidth × 2`"""
-    changed = [(name, getattr(variant, name)) for name in _CHANGED]
+    changed = [(name, getattr(variant, name)) for name in CHANGED]
     return ", ".join(f"{name} × {value:g}" for name, value in changed if value != 1) or "as it is"
 
 
@@ -90,9 +82,8 @@ def write(platform: Platform, variant: Variant, speed: float, file: Path) -> Pla
     changed = 0
     with platform.file.open(encoding="ascii") as source, file.open("w", encoding="ascii") as target:
         for line in source:
-            is_link = line.startswith("<link ")
-            changed += is_link
-            if is_link:
+            if line.startswith("<link "):
+                changed += 1
                 target.write(_changed_link(line, variant))
             elif line.startswith("<host "):
                 target.write(re.sub(r'speed="[^"]*"', f'speed="{speed:.17g}f"', line))
