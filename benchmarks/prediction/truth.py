@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.processes import BenchmarkError, output_of
 from crosscut.base import core
 from crosscut.base.errors import PlaceError
-from crosscut.places import lab, lab_mpi, smpi
+from crosscut.places import lab, smpi
 from crosscut.prediction.source import ENDS
 from crosscut.profile import profiler, tit
 from crosscut.profile import program as profile
@@ -58,13 +58,13 @@ def run(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        launcher = lab_mpi.launcher_of("", core.find_executable(core.CORE_MPI))
+        launcher = lab.launcher_of("", core.find_executable(core.CORE_MPI))
     except PlaceError as error:
         raise BenchmarkError(str(error)) from error
     program = [str(applications.find_executable(workload)), "--class", problem_class, "--json"]
-    shares = [(share.host, share.count) for share in lab.spread(ranks, place.hosts, 0)]
+    shares = lab.spread(ranks, place.hosts, 0)
     start = [launcher.program, "-n", str(ranks)]
-    words, inner = lab_mpi.command(place.enter, launcher, start, shares, program)
+    words, inner = lab.mpi_command(place.enter, launcher, start, shares, program)
     variables = {**inner, **profiler.environment(profiler.find_library(), folder, trace=trace)}
     printed = folder / "printed"
     with printed.open("wb") as output:

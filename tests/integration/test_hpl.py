@@ -20,8 +20,7 @@ from sshd import running_sshd
 from sshd import why_not as why_no_sshd
 
 from crosscut.base.core import CORE_MPI, find_executable
-from crosscut.places.launchers import find_hydra
-from crosscut.places.mpi_library import OPEN_MPI
+from crosscut.places.launchers import OPEN_MPI, find_hydra
 from crosscut.workloads.hpl import output, program
 
 pytestmark = pytest.mark.skipif(program.unavailable() is not None, reason=str(program.unavailable()))

@@ -13,10 +13,11 @@ from in_process import crosscut
 from labs import crossbar, lab, needs_lab, on_node
 
 from crosscut.base import core, process_group
+from crosscut.base.host_list import Share
 from crosscut.lab import state
-from crosscut.places import lab_mpi
+from crosscut.places import lab as lab_place
 from crosscut.places.lab import open_site
-from crosscut.places.mpi_library import MPICH, OPEN_MPI, linked_with, mpi_of
+from crosscut.places.launchers import MPICH, OPEN_MPI, linked_with, mpi_of
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 LIMIT_SECONDS = 120
@@ -75,12 +76,12 @@ def test_two_ranks_of_a_node_share_memory_and_others_the_links(
 ) -> None:
     """Of four ranks on two nodes: to the next one half of the messages stay on their node."""
     with lab(crossbar(tmp_path, 2)) as record:
-        launcher = lab_mpi.launcher_of("", program)
+        launcher = lab_place.launcher_of("", program)
         assert mpi_of(launcher) == linked_with(program)
         words = [launcher.program, "-n", "4"]
-        shares = [("n0000", 2), ("n0001", 2)]
+        shares = [Share("n0000", 0, 2), Share("n0001", 2, 2)]
         started = [str(program), str(further), str(MESSAGE_BYTES)]
-        command, environment = lab_mpi.command(
+        command, environment = lab_place.mpi_command(
             open_site("test").enter, launcher, words, shares, started, tmp_path
         )
         before = received_bytes(record, "n0001")
@@ -113,9 +114,10 @@ def test_open_mpi_leaves_no_files_on_the_machine(program: Path, tmp_path: Path) 
         pytest.skip("of Open MPI alone")
     before = {path.name for path in Path("/tmp").glob(f"ompi.*.{os.geteuid()}")}
     with lab(crossbar(tmp_path, 2)):
-        launcher = lab_mpi.launcher_of("", program)
-        command, environment = lab_mpi.command(
-            open_site("test").enter, launcher, [launcher.program, "-n", "2"], [("n0000", 1), ("n0001", 1)],
+        launcher = lab_place.launcher_of("", program)
+        command, environment = lab_place.mpi_command(
+            open_site("test").enter, launcher, [launcher.program, "-n", "2"],
+            [Share("n0000", 0, 1), Share("n0001", 1, 1)],
             [str(program), "1", "1000"],
         )  # fmt: skip
         assert process_group.run(command, environment, LIMIT_SECONDS).status == 0

@@ -21,7 +21,7 @@ PLACE = """
 from contextlib import contextmanager
 
 from crosscut.places.base import Hooks, Place, PlaceOption, configuration, spawn
-from crosscut.places.mpi_programs import LauncherSite
+from crosscut.places.mpi import LauncherSite
 
 
 class Elsewhere(Place):

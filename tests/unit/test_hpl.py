@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.places import mpi_library
+from crosscut.places import launchers
 from crosscut.workloads.applications import WorkloadError
 from crosscut.workloads.hpl import figures, output, program, run
 from crosscut.workloads.hpl import input as asking
@@ -209,10 +209,10 @@ def test_repetitions_become_a_row_with_a_median_and_a_deviation():
 @pytest.mark.parametrize(
     ("libraries", "mpi"),
     [
-        ("libmpi.so.40 => /lib/libmpi.so.40 (0x1)", mpi_library.OPEN_MPI),
-        ("libmpich.so.12 => /lib/libmpich.so.12 (0x1)", mpi_library.MPICH),
-        ("libmpi.so.12 => /lib/libmpi.so.12 (0x1)", mpi_library.MPICH),
-        ("libmpi_abi.so.1 => not found", mpi_library.MPICH),
+        ("libmpi.so.40 => /lib/libmpi.so.40 (0x1)", launchers.OPEN_MPI),
+        ("libmpich.so.12 => /lib/libmpich.so.12 (0x1)", launchers.MPICH),
+        ("libmpi.so.12 => /lib/libmpi.so.12 (0x1)", launchers.MPICH),
+        ("libmpi_abi.so.1 => not found", launchers.MPICH),
         ("libc.so.6 => /lib/libc.so.6 (0x1)", ""),
     ],
 )
@@ -221,7 +221,7 @@ def test_the_mpi_of_hpcc_is_known_by_its_libraries(tmp_path, monkeypatch, librar
     ldd.write_text(f"#!/bin/sh\necho '{libraries}'\n")
     ldd.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    assert mpi_library.linked_with(Path("/bin/true")) == mpi
+    assert launchers.linked_with(Path("/bin/true")) == mpi
 
 
 def test_a_launcher_is_named_by_the_folder_that_it_is_really_in(tmp_path, monkeypatch):
@@ -231,10 +231,10 @@ def test_a_launcher_is_named_by_the_folder_that_it_is_really_in(tmp_path, monkey
     launcher.chmod(0o755)
     (tmp_path / "bin").symlink_to(tmp_path / "usr")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    found = program.launcher_for(program.HplProgram(Path("/hpcc"), mpi_library.OPEN_MPI), "")
+    found = program.launcher_for(program.HplProgram(Path("/hpcc"), launchers.OPEN_MPI), "")
     assert found.program == str(launcher)
     with pytest.raises(UsageError, match=r"is Open MPI's, and /hpcc is linked with MPICH"):
-        program.launcher_for(program.HplProgram(Path("/hpcc"), mpi_library.MPICH), "mpiexec")
+        program.launcher_for(program.HplProgram(Path("/hpcc"), launchers.MPICH), "mpiexec")
 
 
 def test_without_hpcc_it_is_said_how_to_get_it(tmp_path, monkeypatch):

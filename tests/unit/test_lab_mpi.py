@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from crosscut.base.errors import PlaceError, UsageError
-from crosscut.places import lab_mpi
+from crosscut.base.host_list import Share
+from crosscut.places import lab
 from crosscut.places.lab import SessionLab
 from crosscut.places.launchers import Launcher
 
 SITE = SessionLab("x", Path("/run/x"), ("a", "b"), None)
-SHARES = [("a", 2), ("b", 1)]
+SHARES = [Share("a", 0, 2), Share("b", 2, 1)]
 
 
 def program(folder: Path, name: str, says: str) -> Path:
@@ -35,7 +36,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_mpich_gets_its_hosts_and_the_lab_s_remote_shell(machine: Path) -> None:
     hydra = Launcher(str(program(machine, "mpiexec", "HYDRA build details:")))
-    words, settings = lab_mpi.command(
+    words, settings = lab.mpi_command(
         SITE.enter, hydra, [hydra.program, "-n", "3"], SHARES, ["./program", "a b"]
     )
     assert words[:2] == ["/run/x/enter", "a"]
@@ -48,7 +49,7 @@ def test_mpich_gets_its_hosts_and_the_lab_s_remote_shell(machine: Path) -> None:
 
 def test_open_mpi_gets_them_in_its_own_words_and_yields_when_idle(machine: Path) -> None:
     launcher = Launcher(str(program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")))
-    words, settings = lab_mpi.command(
+    words, settings = lab.mpi_command(
         SITE.enter, launcher, [launcher.program], SHARES, ["./p"], Path("/tmp/f")
     )
     assert words[2] == f"{launcher.program} --host a:2,b:1 --wdir /tmp/f ./p"
@@ -61,14 +62,14 @@ def test_open_mpi_gets_them_in_its_own_words_and_yields_when_idle(machine: Path)
 def test_what_a_person_has_set_stays(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "0")
     launcher = Launcher(str(program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")))
-    assert lab_mpi.command(SITE.enter, launcher, [], SHARES, [])[1]["OMPI_MCA_mpi_yield_when_idle"] == "0"
+    assert lab.mpi_command(SITE.enter, launcher, [], SHARES, [])[1]["OMPI_MCA_mpi_yield_when_idle"] == "0"
 
 
 def test_the_launcher_is_that_of_the_mpi_which_the_core_is_linked_with(machine: Path) -> None:
     with pytest.raises(PlaceError, match="linked with Open MPI, whose mpiexec is not on PATH"):
-        lab_mpi.launcher_of("", machine / "crosscut-core-mpi")
+        lab.launcher_of("", machine / "crosscut-core-mpi")
     program(machine, "mpiexec", "HYDRA build details:")
     own = program(machine, "mpiexec.openmpi", "mpiexec (OpenRTE) 4.1.4")
-    assert lab_mpi.launcher_of("", machine / "crosscut-core-mpi").program == str(own)
+    assert lab.launcher_of("", machine / "crosscut-core-mpi").program == str(own)
     with pytest.raises(UsageError, match=r"is MPICH's, and .* is linked with Open MPI"):
-        lab_mpi.launcher_of("mpiexec", machine / "crosscut-core-mpi")
+        lab.launcher_of("mpiexec", machine / "crosscut-core-mpi")

@@ -11,8 +11,7 @@ from crosscut.base.errors import RanksLost, UsageError
 from crosscut.base.job import Job
 from crosscut.places.base import PlaceOptions
 from crosscut.places.local import LocalPlace
-from crosscut.places.mpi import MpiPlace
-from crosscut.places.mpi_without import without
+from crosscut.places.mpi import MpiPlace, without
 from crosscut.session.client import JobOutcome
 from crosscut.session.measure import Decided
 from crosscut.session.restarts import MOST_RESTARTS, measure

@@ -12,20 +12,18 @@ import shutil
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
 from crosscut.base.host_list import HostEntry, Share, read_host_file, share_out
-from crosscut.places import base, mpi_programs
+from crosscut.places import base, mpi
 
 # After the user's own words, for ssh takes the first value it is given. A host that is switched off is known
 # after ConnectTimeout (seconds); one that goes silent later, after 3 intervals.
-_SSH_OPTIONS = (
-    "BatchMode=yes",
-    "ConnectTimeout=10",
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=3",
-)
+_SSH_OPTIONS = ("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3")
+# Parts into which each head of the tree divides its hosts.
+FANOUT = 16
 
 
 class HostsPlace(base.Place):
@@ -35,8 +33,7 @@ class HostsPlace(base.Place):
     starts_mpi = True
     one_each_as = "hosts:FILE"
 
-    def __init__(self, fanout: int = 16) -> None:
-        """`fanout`: parts into which each head of the tree divides its hosts."""
+    def __init__(self, fanout: int = FANOUT) -> None:
         self.fanout = fanout
 
     def default_ranks(self, argument: str, own: Mapping[str, object]) -> int:  # noqa: ARG002
@@ -46,16 +43,19 @@ class HostsPlace(base.Place):
     def start(self, options: base.PlaceOptions) -> base.Launched:
         hosts = local_first(read_host_file(Path(options.argument)))
         shares = share_out(options.ranks, hosts)
-        first_line = self.first_line(options, shares)
-        if is_this_machine(shares[0].host):
-            return base.spawn([options.executable, "node"], first_line)
-        ssh = ssh_command(options)
-        return base.spawn([*ssh, shares[0].host, f"{shlex.quote(remote_core(options))} node"], first_line)
+        # Without a core named it is on the hosts where it is here.
+        core = options.core_path or str(options.executable.absolute())
+        is_here = is_this_machine(shares[0].host)
+        ssh = [] if is_here and len(shares) == 1 else ssh_command(options)
+        line = with_tree(base.configuration(options, self.name, "auto"), shares, ssh, core, self.fanout)
+        if is_here:
+            return base.spawn([options.executable, "node"], line)
+        return base.spawn([*ssh, shares[0].host, f"{shlex.quote(core)} node"], line)
 
     @contextmanager
     def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
         hosts = tuple(read_host_file(Path(launch.argument)))
-        yield mpi_programs.LauncherSite(launch, hosts, is_here=False)
+        yield mpi.LauncherSite(launch, hosts, is_here=False)
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:
         """This machine, then the hosts of the file."""
@@ -64,22 +64,15 @@ class HostsPlace(base.Place):
         file.write_text("".join(f"{host}\n" for host in hosts), encoding="ascii")
         return base.OneEach(str(file), len(hosts))
 
-    def first_line(self, options: base.PlaceOptions, shares: Sequence[Share]) -> dict[str, object]:
-        """The configuration of the first host's node, with everything that is started from there."""
-        head, others = shares[0], shares[1:]
-        line = base.configuration(options, self.name, "auto")
-        line |= {"host": head.host, "first_rank": head.first_rank, "count": head.count}
-        if others:
-            line["tree"] = {
-                "command": ssh_command(options),
-                "core": remote_core(options),
-                "fanout": self.fanout,
-                "hosts": [
-                    {"host": share.host, "first_rank": share.first_rank, "count": share.count}
-                    for share in others
-                ],
-            }
-        return line
+
+def with_tree(
+    line: dict[str, object], shares: Sequence[Share], command: Sequence[str], core: str, fanout: int = FANOUT
+) -> dict[str, object]:
+    """The session's first line for the first host's node, with everything that is started from there by
+    `command`: the remote shell. `core`: the path of crosscut-core on the hosts."""
+    head, *others = map(asdict, shares)
+    tree = {"command": command, "core": core, "fanout": fanout, "hosts": others}
+    return line | head | ({"tree": tree} if others else {})
 
 
 def local_first(hosts: Sequence[HostEntry]) -> list[HostEntry]:
@@ -100,11 +93,6 @@ def is_this_machine(host: str) -> bool:
     return host in ("localhost", socket.gethostname(), socket.getfqdn())
 
 
-def remote_core(options: base.PlaceOptions) -> str:
-    """Path of crosscut-core on the hosts; without one named it is where it is here."""
-    return options.core_path or str(options.executable.absolute())
-
-
 def ssh_command(options: base.PlaceOptions) -> list[str]:
     """ssh, found or named, with the user's words."""
     words = shlex.split(options.launcher) or ["ssh"]
@@ -116,9 +104,7 @@ def ssh_command(options: base.PlaceOptions) -> list[str]:
         )
     command = [program, *words[1:], *options.launcher_arguments]
     if Path(program).name == "ssh":
-        for option in _SSH_OPTIONS:
-            command += ["-o", option]
-        command += ["-T", "-x"]
+        command += [word for option in _SSH_OPTIONS for word in ("-o", option)] + ["-T", "-x"]
     return command
 
 

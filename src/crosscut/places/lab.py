@@ -1,11 +1,17 @@
 """Ranks on the nodes of a lab: one that is up, or one that is built for this run and removed after it.
 
 Over tcp (and udp) the nodes are started as a tree, as hosts are, with the lab's `enter` in the place of ssh;
-over MPI the first node runs mpiexec (lab_mpi.py). Either way a rank is one process.
+over MPI the first node runs the launcher, whose remote shell is `enter` as well. Either way a rank is one
+process.
+
+A lab's links are Ethernet: MPI's messages between nodes go over TCP, through the adapter, those within a node
+through its own shared memory. Ranks outnumber cores, so they wait without a loop.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,19 +22,36 @@ from crosscut.base import units
 from crosscut.base.errors import CrosscutError, PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, Share, share_out
 from crosscut.network import description, switch_choice
-from crosscut.places import base, lab_mpi
-from crosscut.places.lab_mpi import INTERFACE
+from crosscut.places import base
+from crosscut.places.hosts import with_tree
+from crosscut.places.launchers import (
+    OPEN_MPI,
+    YIELDING,
+    Launcher,
+    find_hydra,
+    launcher_for,
+    linked_with,
+    open_mpi_settings,
+)
 from crosscut.run.realm import Realm
 
 if TYPE_CHECKING:
     from crosscut.lab import state
     from crosscut.network import paths
-    from crosscut.places.launchers import Launcher
 
-FANOUT = 16
 SWITCH, DILATION = "switch", "dilate"
 _LARGEST_DIVISOR = 1e9
 _MOST_FAULTS_TOLD = 4
+INTERFACE = "eth0"
+_MPICH = {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
+_OPEN_MPI = {
+    "OMPI_MCA_btl": "self,vader,tcp",
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl_tcp_if_include": INTERFACE,
+    "OMPI_MCA_oob_tcp_if_include": INTERFACE,
+    # Every node believes that the machine's cores are its own, and would bind its first rank to the first.
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+}
 
 
 @dataclass(frozen=True)
@@ -142,14 +165,14 @@ class _LabPrograms(base.MpiSite):
     launch: base.MpiLaunch
 
     def find_launcher(self, named: str, program: Path | None) -> Launcher:
-        return lab_mpi.launcher_of(named, program)
+        return launcher_of(named, program)
 
     def command(
         self, launcher: Launcher, ranks: int, program: Sequence[str], folder: Path | None = None
     ) -> base.MpiCommand:
-        shares = [(one.host, one.count) for one in spread(ranks, self.site.hosts, self.launch.ranks_per_host)]
+        shares = spread(ranks, self.site.hosts, self.launch.ranks_per_host)
         words = [launcher.program, "-n", str(ranks), *self.launch.launcher_arguments]
-        command, environment = lab_mpi.command(self.site.enter, launcher, words, shares, program, folder)
+        command, environment = mpi_command(self.site.enter, launcher, words, shares, program, folder)
         return base.MpiCommand(tuple(map(str, command)), environment, len(shares))
 
 
@@ -263,23 +286,55 @@ def _tree(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share])
 
     script = str(site.enter)
     core = str(options.executable.absolute())
-    head, *others = ({"host": one.host, "first_rank": one.first_rank, "count": one.count} for one in shares)
     interfaces = ",".join(map(addresses.interface, range(site.adapters)))
-    line = _line(options, interfaces) | head
-    if others:
-        line["tree"] = {"command": [script], "core": core, "fanout": FANOUT, "hosts": others}
+    line = with_tree(_line(options, interfaces), shares, [script], core)
     return [script, shares[0].host, f"{core} node"], line, None
 
 
 def _mpi(options: base.PlaceOptions, site: SessionLab, shares: Sequence[Share]) -> _Started:
     if options.mpi_executable is None:
         raise PlaceError("crosscut-core-mpi is not here; install it with `pip install 'crosscut[mpich]'`")
-    launcher = lab_mpi.launcher_of(options.launcher, options.mpi_executable)
+    launcher = launcher_of(options.launcher, options.mpi_executable)
     program = [str(options.mpi_executable.absolute()), "mpi-rank"]
-    places = [(share.host, share.count) for share in shares]
     words = [*launcher.command(options.ranks), *options.launcher_arguments]
-    command, environment = lab_mpi.command(site.enter, launcher, words, places, program)
+    command, environment = mpi_command(site.enter, launcher, words, shares, program)
     return command, _line(options, INTERFACE), environment
+
+
+def launcher_of(named: str, program: Path | None) -> Launcher:
+    """The one named, else that of the MPI which the program is linked with, else MPICH's."""
+    if program is not None and (mpi := linked_with(program)) == OPEN_MPI:
+        return launcher_for(program, mpi, named)
+    if (found := find_hydra(named, program)) is None:
+        raise PlaceError(
+            "a lab needs MPICH's mpiexec"
+            + (f", and {named} is none" if named else "")
+            + "; `pip install 'crosscut[mpich]'`, or name it with --launcher"
+        )
+    return found
+
+
+def mpi_command(
+    enter: Path,
+    launcher: Launcher,
+    words: Sequence[str],
+    shares: Sequence[Share],
+    program: Sequence[str],
+    folder: Path | None = None,
+) -> tuple[list[str | Path], Mapping[str, str]]:
+    """The command that calls the launcher with these words on the first node, and its environment. `enter`:
+    the lab's remote shell; `folder`: where ranks run, if not here."""
+    script = str(enter)
+    places = ",".join(f"{one.host}:{one.count}" for one in shares)
+    if launcher.is_hydra():
+        options = ["-launcher", "rsh", "-launcher-exec", script, "-iface", INTERFACE, "-hosts", places]
+        options += ["-wdir", str(folder)] if folder is not None else []
+        settings = _MPICH
+    else:
+        options = ["--host", places, *(["--wdir", str(folder)] if folder is not None else [])]
+        settings = open_mpi_settings(folder) | _OPEN_MPI | {"OMPI_MCA_plm_rsh_agent": script}
+    line = shlex.join([*words, *options, *program])
+    return [script, shares[0].host, line], {**settings, **YIELDING, **os.environ}
 
 
 PLACE = LabPlace()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
-from crosscut.places import base, mpi_programs
+from crosscut.places import base, mpi
 from crosscut.run.realm import Realm
 
 _MOST_PROCESSES = 4096
@@ -31,7 +31,7 @@ class LocalPlace(base.Place):
 
     @contextmanager
     def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
-        yield mpi_programs.LauncherSite(launch)
+        yield mpi.LauncherSite(launch)
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
         """As many processes as the argument says stand for nodes."""

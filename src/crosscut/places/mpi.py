@@ -7,16 +7,76 @@ of one MPI under the launcher of another becomes n jobs of one rank each.
 
 from __future__ import annotations
 
+import atexit
 import os
+import re
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from crosscut.base.errors import PlaceError, UsageError
+from crosscut.base.host_list import HostEntry, share_out
 from crosscut.places import base
-from crosscut.places.launchers import environment_for, find_launcher, stays_here
-from crosscut.places.mpi_programs import LauncherSite
-from crosscut.places.mpi_without import without
+from crosscut.places.launchers import (
+    NO_LAUNCHER,
+    Launcher,
+    environment_for,
+    find_launcher,
+    open_mpi_settings,
+    stays_here,
+)
+
+# `-hosts a,b:2` (MPICH), `--host a,b` and `-H a,b` (Open MPI).
+_LISTS = re.compile(r"(--?hosts?|-H)")
+_FILES = re.compile(r"(-f|--?hostfile|--?machinefile|--?machine)")
+
+
+@dataclass(frozen=True)
+class LauncherSite(base.MpiSite):
+    """MPI programs of others: here, on the hosts of a file, in an allocation."""
+
+    launch: base.MpiLaunch
+    hosts: tuple[HostEntry, ...] = ()
+    """Empty: wherever the launcher puts ranks."""
+    default_launcher: str = ""
+    is_here: bool = True
+    """False: ranks may be on machines that share the current folder with this one, but not its /tmp."""
+
+    @property
+    def folder(self) -> Path:
+        return super().folder if self.is_here else Path.cwd()
+
+    def find_launcher(self, named: str, program: Path | None) -> Launcher:
+        """The one that was named, or that of the MPI which the workloads are built with, or one on PATH."""
+        named = named or self.default_launcher
+        # Workloads are installed where the PyPI mpich is, in a Python environment; crosscut-core-mpi may be
+        # another's.
+        beside = Path(sys.executable).parent / "mpiexec"
+        if not named and os.access(beside, os.X_OK):
+            return Launcher(str(beside))
+        found = find_launcher(named, program)
+        if found is None and named:
+            raise UsageError(f"{named}: there is no such program; name another with --launcher")
+        if found is None:
+            raise PlaceError(NO_LAUNCHER)
+        return found
+
+    def command(
+        self, launcher: Launcher, ranks: int, program: Sequence[str], folder: Path | None = None
+    ) -> base.MpiCommand:
+        shares = share_out(ranks, self.hosts) if self.hosts else []
+        words = [*(launcher.on_hosts(shares) if shares else ()), *self.launch.launcher_arguments]
+        count = [f"--ntasks={ranks}", "--kill-on-bad-exit=1"] if launcher.is_srun else ["-n", str(ranks)]
+        here = stays_here(launcher, words)
+        environment = environment_for(here and ranks > base.cores(), os.environ)
+        return base.MpiCommand(
+            (launcher.program, *count, *words, *program),
+            {**open_mpi_settings(folder), **environment},
+            len(shares) or (1 if here else 0),
+        )
 
 
 class MpiPlace(base.Place):
@@ -52,10 +112,7 @@ class MpiPlace(base.Place):
         if launcher is None and options.launcher:
             raise UsageError(f"--launcher {options.launcher}: there is no such program")
         if launcher is None:
-            raise PlaceError(
-                "there is no mpiexec, mpirun or srun; load the MPI's module, name one with --launcher, or "
-                "`pip install 'crosscut[mpich]'`"
-            )
+            raise PlaceError(NO_LAUNCHER)
         executable = options.mpi_executable.absolute()
         here = stays_here(launcher, options.launcher_arguments)
         crowded = here and options.ranks > base.cores()
@@ -72,6 +129,57 @@ class MpiPlace(base.Place):
     @contextmanager
     def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
         yield LauncherSite(launch)
+
+
+def without(words: Sequence[str], nodes: Sequence[str], is_srun: bool) -> tuple[str, ...]:
+    """The words of an MPI launcher, so that it leaves out these nodes; UsageError where none would be left.
+
+    As they were where they name no hosts: then all ranks are on one machine, which is all there is.
+    """
+    if not nodes:  # the launcher ended without a word about whom it lost
+        return tuple(words)
+    lost = {_short(node) for node in nodes}
+    if is_srun:
+        return (*words, f"--exclude={','.join(sorted(set(nodes)))}")
+    found: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        flag, equals, value = word.partition("=")
+        if not (_LISTS.fullmatch(flag) or _FILES.fullmatch(flag)):
+            found.append(word)
+            continue
+        value = value if equals else next(rest, "")
+        kept = _kept_list(value, lost) if _LISTS.fullmatch(flag) else _kept_file(value, lost)
+        found += [f"{flag}={kept}"] if equals else [flag, kept]
+    return tuple(found)
+
+
+def _short(host: str) -> str:
+    """A node calls itself by its first name or by all of it."""
+    return re.split(r"[.:\s]", host.strip(), maxsplit=1)[0]
+
+
+def _kept_list(value: str, lost: set[str]) -> str:
+    kept = [host for host in value.split(",") if _short(host) not in lost]
+    if not kept:
+        raise UsageError(f"without {', '.join(sorted(lost))} no host is left of {value}")
+    return ",".join(kept)
+
+
+def _kept_file(value: str, lost: set[str]) -> str:
+    """A host file without them, gone when this program ends."""
+    try:
+        lines = Path(value).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{value}: the host file cannot be read") from error
+    kept = [line for line in lines if _short(line) not in lost]
+    if not any(line.split("#")[0].strip() for line in kept):
+        raise UsageError(f"without {', '.join(sorted(lost))} no host is left in {value}")
+    descriptor, name = tempfile.mkstemp(prefix="crosscut-hosts-")
+    atexit.register(Path(name).unlink, missing_ok=True)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write("\n".join(kept) + "\n")
+    return name
 
 
 PLACE = MpiPlace()

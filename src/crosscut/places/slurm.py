@@ -18,14 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from crosscut.base import programs
 from crosscut.base.errors import PlaceError, UsageError
 from crosscut.base.host_list import HostEntry, share_out
 from crosscut.base.job import Event
-from crosscut.places import base, mpi, mpi_programs
+from crosscut.places import base, mpi
 
 _COUNT = re.compile(r"([0-9]{1,7})(?:\(x([0-9]{1,6})\))?")
 _NODES_WORD = re.compile(r"(?:--nodes=|-N=?)([0-9]{1,6})")
-SLURM_SECONDS = 10
 CONTROLLER_SECONDS = 5
 
 
@@ -44,8 +44,7 @@ def parse_counts(text: str) -> tuple[int, ...]:
     """`4(x2),3` as 4, 4, 3. Raises ValueError."""
     counts: list[int] = []
     for part in text.split(","):
-        found = _COUNT.fullmatch(part)
-        if found is None:
+        if (found := _COUNT.fullmatch(part)) is None:
             raise ValueError(f"'{text}' is no list of counts such as 4(x2),3")
         counts += [int(found.group(1))] * int(found.group(2) or 1)
     return tuple(counts)
@@ -134,24 +133,15 @@ def cancel(name: str) -> None:
     """Ends the steps and jobs of that name, of this user. An srun that was killed leaves its step running:
     slurmstepd waits for it to come back."""
     for steps in (["--steps"], []):
-        listed = _output(["squeue", "--noheader", "--me", *steps, "--format=%i %j"])
+        listed = programs.said(["squeue", "--noheader", "--me", *steps, "--format=%i %j"])
         ids = [words[0] for line in listed.splitlines() if (words := line.split()) and words[-1] == name]
         if ids:
-            _output(["scancel", *ids])
-
-
-def _output(command: Sequence[str]) -> str:
-    """What a command of Slurm's prints; empty where it fails."""
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=SLURM_SECONDS
-        ).stdout
-    return ""
+            programs.said(["scancel", *ids])
 
 
 def second_host(node_list: str) -> str:
     """Towards which rank 0's node chooses its address; empty where there is none."""
-    names = _output(["scontrol", "show", "hostnames", node_list]).split()
+    names = programs.said(["scontrol", "show", "hostnames", node_list]).split()
     return names[1] if len(names) > 1 else ""
 
 
@@ -178,9 +168,8 @@ class SlurmPlace(base.Place):
                 ["scontrol", "ping"], capture_output=True, timeout=CONTROLLER_SECONDS, check=False
             )
         except OSError:
-            return base.PlaceCondition(
-                None, self.help, "no scontrol here to ask whether a controller answers"
-            )
+            reason = "no scontrol here to ask whether a controller answers"
+            return base.PlaceCondition(None, self.help, reason)
         except subprocess.TimeoutExpired:
             status, text = 1, f"no answer in {CONTROLLER_SECONDS} s"
         else:
@@ -223,7 +212,7 @@ class SlurmPlace(base.Place):
 
     @contextlib.contextmanager
     def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
-        yield mpi_programs.LauncherSite(launch, default_launcher="srun", is_here=False)
+        yield mpi.LauncherSite(launch, default_launcher="srun", is_here=False)
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
         """On the nodes of the allocation we are in, which others may not change meanwhile."""

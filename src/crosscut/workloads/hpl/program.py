@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base.errors import PlaceError
-from crosscut.places import mpi_library
+from crosscut.places import launchers
 from crosscut.places.launchers import Launcher
 
 VARIABLE = "CROSSCUT_HPCC"
@@ -23,7 +23,7 @@ INSTALL = (
 class HplProgram:
     path: Path
     mpi: str
-    """As `mpi_library.linked_with` names it."""
+    """As `launchers.linked_with` names it."""
 
 
 def find() -> HplProgram:
@@ -34,7 +34,7 @@ def find() -> HplProgram:
         raise PlaceError(f"{VARIABLE}={named}: there is no such program; unset it or correct it")
     if not path:
         raise PlaceError(f"hpcc is not here; {INSTALL}{VARIABLE}")
-    return HplProgram(Path(path).absolute(), mpi_library.linked_with(Path(path)))
+    return HplProgram(Path(path).absolute(), launchers.linked_with(Path(path)))
 
 
 def unavailable() -> str | None:
@@ -48,4 +48,4 @@ def unavailable() -> str | None:
 
 def launcher_for(program: HplProgram, named: str) -> Launcher:
     """The one named, else of the MPI that it is linked with."""
-    return mpi_library.launcher_for(program.path, program.mpi, named)
+    return launchers.launcher_for(program.path, program.mpi, named)
