@@ -10,8 +10,8 @@ import pytest
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.places import launchers
 from crosscut.workloads.applications import WorkloadError
-from crosscut.workloads.hpl import figures, output, program, run
 from crosscut.workloads.hpl import input as asking
+from crosscut.workloads.hpl import output, program, run
 from crosscut.workloads.hpl import report as telling
 from crosscut.workloads.hpl.input import HplInput, Memory
 from crosscut.workloads.hpl.run import HplRun, HplWhere
@@ -113,7 +113,7 @@ def test_an_output_cut_off_anywhere_is_refused_with_its_last_line():
 
 def test_a_failed_residual_is_no_verified_solution():
     failed = output.parse(GOLDEN.replace(RESIDUAL, "31.0052710 ...... FAILED", 1), "f")
-    assert [one.passed for one in failed.solutions] == [False, *[True] * 5]
+    assert [one.verified for one in failed.solutions] == [False, *[True] * 5]
     assert not failed.verified
     shown = telling.as_json(HplRun("local", 1, failed))
     assert shown["verified"] is False
@@ -122,7 +122,7 @@ def test_a_failed_residual_is_no_verified_solution():
 @pytest.mark.parametrize("value", ["nan", "inf", "-nan"])
 def test_a_residual_that_is_no_number_failed_whatever_is_written_beside_it(value):
     failed = output.parse(GOLDEN.replace(RESIDUAL, f"{value} ...... PASSED", 1), "f")
-    assert not failed.solutions[0].passed
+    assert not failed.solutions[0].verified
     json.dumps(telling.as_json(HplRun("local", 1, failed)), allow_nan=False)
 
 
@@ -200,10 +200,10 @@ def test_one_rank_alone_has_no_rings():
 
 
 def test_repetitions_become_a_row_with_a_median_and_a_deviation():
-    rows = figures.rows(output.parse(GOLDEN, "f").solutions)
-    assert [len(row.solutions) for row in rows] == [3, 3]
-    assert rows[0].seconds == sorted(one.seconds for one in rows[0].solutions)[1]
-    assert figures.rows(rows[0].solutions[:1])[0].deviation_seconds is None
+    rows = telling.rows(output.parse(GOLDEN, "f").solutions)
+    assert [len(row.results) for row in rows] == [3, 3]
+    assert rows[0].seconds == sorted(one.seconds for one in rows[0].results)[1]
+    assert telling.rows(rows[0].results[:1])[0].deviation_seconds is None
 
 
 @pytest.mark.parametrize(

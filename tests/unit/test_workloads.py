@@ -17,7 +17,6 @@ from crosscut.places import smpi
 from crosscut.reports.terminal.glyphs import ASCII
 from crosscut.reports.terminal.screen import Screen
 from crosscut.workloads import applications, launch, tables
-from crosscut.workloads import figures as workload_figures
 from crosscut.workloads.applications import (
     WORKLOADS,
     Result,
@@ -179,7 +178,7 @@ def test_figures_are_shown_in_their_units_with_a_column_for_each_number_of_ranks
         ),
         row(4, WorkloadFigure("gets", 2.5, "1/s"), WorkloadFigure("fetched", 2e6, "B/s")),
     ]
-    workload_figures.show(screen, rows)
+    tables.show_figures(screen, rows)
     lines = [" ".join(line.replace("|", " ").split()) for line in printed.getvalue().splitlines()]
     assert [line for line in lines if line.strip("-+")] == [
         "2 ranks 4 ranks",
@@ -200,7 +199,7 @@ def test_more_numbers_of_ranks_than_fit_get_tables_of_their_own_and_no_figure_is
         )
         for n in range(1, 17)
     ]
-    workload_figures.show(Screen(Console(file=printed, width=80), ASCII), rows)
+    tables.show_figures(Screen(Console(file=printed, width=80), ASCII), rows)
     shown = printed.getvalue()
     assert all(f"{10_000 + n:,}" in shown and f"{n} rank" in shown for n in range(1, 17))
     assert max(map(len, shown.splitlines())) <= 80

@@ -14,8 +14,9 @@ import statistics
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from crosscut.base import core, records
 from crosscut.base.errors import CrosscutError, UsageError
@@ -70,15 +71,11 @@ class Workload:
 
 
 NPB_SOURCE = "Bailey et al., The NAS Parallel Benchmarks, RNR-94-007; NPB 3.3 and 3.4 (MPI)"
-# One folder of workloads/npb each.
+_CELLS = ("multipartition",)
+_alone = partial(Workload, suite="")
+# One folder of workloads/npb each, or of workloads/.
 WORKLOADS = (
-    Workload(
-        "bt",
-        "flow of a gas: block-tridiagonal",
-        "faces of cells; pipelines, large",
-        SQUARE,
-        ("multipartition",),
-    ),
+    Workload("bt", "flow of a gas: block-tridiagonal", "faces of cells; pipelines, large", SQUARE, _CELLS),
     Workload(
         "cg", "conjugate gradients on a sparse matrix", "vectors in a grid of ranks; sums", POWER_OF_TWO
     ),
@@ -87,34 +84,12 @@ WORKLOADS = (
     Workload("is", "sorting of integer keys", "bucket sums; keys from all to all", POWER_OF_TWO),
     Workload("lu", "flow of a gas: lower-upper sweeps", "edges of planes: many, small", GRID),
     Workload("mg", "multigrid solver", "faces to neighbours, large and small", POWER_OF_TWO),
-    Workload(
-        "sp",
-        "flow of a gas: pentadiagonal",
-        "faces of cells; pipelines",
-        SQUARE,
-        ("multipartition",),
+    Workload("sp", "flow of a gas: pentadiagonal", "faces of cells; pipelines", SQUARE, _CELLS),
+    _alone(
+        "data-server", "an array held by servers, as GAMESS has it", "requests for blocks, and blocks", EVEN
     ),
-    Workload(
-        "data-server",
-        "an array held by servers, as GAMESS has it",
-        "requests for blocks, and blocks",
-        EVEN,
-        suite="",
-    ),
-    Workload(
-        "overlap",
-        "computing while messages are under way",
-        "to neighbours, of several sizes",
-        SEVERAL,
-        suite="",
-    ),
-    Workload(
-        "traffic",
-        "vehicles on the roads of a region",
-        "to neighbours, every step: tiny",
-        ANY,
-        suite="",
-    ),
+    _alone("overlap", "computing while messages are under way", "to neighbours, of several sizes", SEVERAL),
+    _alone("traffic", "vehicles on the roads of a region", "to neighbours, every step: tiny", ANY),
 )
 
 
@@ -152,24 +127,51 @@ class Result:
     figures: tuple[WorkloadFigure, ...] = ()
 
 
-@dataclass(frozen=True)
-class ScalingRow:
-    """Runs of one workload and class on so many ranks."""
-
-    results: tuple[Result, ...]
+class Timed(Protocol):
+    """What one run came to."""
 
     @property
-    def first(self) -> Result:
+    def seconds(self) -> float: ...
+
+    @property
+    def verified(self) -> bool: ...
+
+
+TimedResult = TypeVar("TimedResult", bound=Timed)
+
+
+@dataclass(frozen=True)
+class Repeated(Generic[TimedResult]):
+    """Runs of the same."""
+
+    results: tuple[TimedResult, ...]
+
+    @property
+    def first(self) -> TimedResult:
         return self.results[0]
 
     @property
     def seconds(self) -> float:
-        return statistics.median(result.seconds for result in self.results)
+        return statistics.median(one.seconds for one in self.results)
 
     @property
     def deviation_seconds(self) -> float | None:
         """The standard deviation of a sample; None of one run."""
         return statistics.stdev(one.seconds for one in self.results) if len(self.results) > 1 else None
+
+    @property
+    def deviation_share(self) -> float | None:
+        """Of the time; None of one run, and where it took none."""
+        deviation = self.deviation_seconds
+        return None if deviation is None or self.seconds <= 0 else deviation / self.seconds
+
+    @property
+    def verified(self) -> bool:
+        return all(one.verified for one in self.results)
+
+
+class ScalingRow(Repeated[Result]):
+    """Runs of one workload and class on so many ranks."""
 
     @property
     def mops(self) -> float:
@@ -181,10 +183,6 @@ class ScalingRow:
             result.communication_seconds[1] / result.seconds if result.seconds > 0 else 0.0
             for result in self.results
         )
-
-    @property
-    def verified(self) -> bool:
-        return all(result.verified for result in self.results)
 
     @property
     def figures(self) -> tuple[WorkloadFigure, ...]:

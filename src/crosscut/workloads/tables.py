@@ -1,19 +1,36 @@
-"""Workloads on a terminal: which there are, runs over numbers of ranks, and what of many verified."""
+"""Workloads on a terminal: which there are, runs over numbers of ranks, what they measure besides their time,
+and what of many verified."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from crosscut.base import units
+from crosscut.base import spelling, units
 from crosscut.reports.terminal.plot import PlotColumns, column_plot
 from crosscut.reports.terminal.screen import Rows, Screen
-from crosscut.workloads import figures
-from crosscut.workloads.applications import CLASSES, NPB_SOURCE, ScalingCurve, ScalingRow, Workload, speed_up
+from crosscut.workloads.applications import (
+    CLASSES,
+    NPB_SOURCE,
+    ScalingCurve,
+    ScalingRow,
+    Workload,
+    WorkloadFigure,
+    speed_up,
+)
 
 # Size of a drawn curve: columns and lines.
 FEWEST_POINTS, HEIGHT = 3, 8
+_SHOWN: dict[str, Callable[[float], str]] = {
+    "s": units.seconds,
+    "B/s": units.rate,
+    "share": units.percent,
+    "1/s": lambda value: f"{value:,.0f} /s" if value >= 1000 else f"{value:.3g} /s",
+}
+
+# Between two columns of a table.
+_GAP = 3
 
 
 def listing(screen: Screen, known: Sequence[Workload]) -> None:
@@ -43,9 +60,8 @@ def curve(screen: Screen, workload: Workload, problem_class: str, rows: Sequence
     for row in rows:
         cells = [str(row.first.ranks), units.seconds(row.seconds)]
         if repeated:
-            deviation = row.deviation_seconds
-            known = deviation is not None and row.seconds > 0
-            cells.append(units.percent((deviation or 0) / row.seconds) if known else "")
+            share = row.deviation_share
+            cells.append("" if share is None else units.percent(share))
         cells.append(f"{row.mops:,.4g}" if row.mops < 1e4 else f"{row.mops:,.0f}")
         if len(rows) > 1:
             cells.append(f"{speed_up(row, rows[0]):.2f}")
@@ -54,13 +70,13 @@ def curve(screen: Screen, workload: Workload, problem_class: str, rows: Sequence
     screen.table(table)
     if repeated and len(rows) >= FEWEST_POINTS:
         _plot(screen, rows)
-    figures.show(screen, rows)
+    show_figures(screen, rows)
 
 
 def _plot(screen: Screen, rows: Sequence[ScalingRow]) -> None:
     """The relative deviation of a time is, to first order, that of the speed-up."""
     median = np.array([speed_up(row, rows[0]) for row in rows])
-    spread = np.array([(row.deviation_seconds or 0) / row.seconds if row.seconds > 0 else 0 for row in rows])
+    spread = np.array([row.deviation_share or 0 for row in rows])
     columns = PlotColumns([row.first.ranks for row in rows], median * (1 - spread), median * (1 + spread))
     lines = column_plot(
         columns, unit=(1.0, ""), width=screen.half, height=HEIGHT, glyphs=screen.glyphs, x_label="ranks"
@@ -89,12 +105,64 @@ def summary(screen: Screen, curves: Sequence[ScalingCurve], elapsed_seconds: flo
 
 def spans(counts: Sequence[int]) -> str:
     """`1, 2, 4`; of three and more in a row the first and the last: `1 to 16`."""
-    groups: list[list[int]] = []
-    for count in counts:
-        if groups and count == groups[-1][-1] + 1:
-            groups[-1].append(count)
-        else:
-            groups.append([count])
     return ", ".join(
-        f"{group[0]} to {group[-1]}" if len(group) > 2 else ", ".join(map(str, group)) for group in groups
+        f"{first} to {last}" if last > first + 1 else ", ".join(map(str, range(first, last + 1)))
+        for first, last in spelling.spans(counts)
     )
+
+
+def show_figures(screen: Screen, rows: Sequence[ScalingRow]) -> None:
+    """A column for each number of ranks, and as many tables as it takes; figures that have several places get
+    a table for each number."""
+    single = [one for row in rows for one in row.figures if not one.at]
+    names = tuple(dict.fromkeys(one.name for one in single))
+    columns = [
+        [units.count(row.first.ranks, "rank"), *(_find(row, one, "") for one in names)] for row in rows
+    ]
+    for some in _fitting(columns if names else [], screen.width - max(map(len, names), default=0)):
+        table = Rows("<", *(column[0] for column in some))
+        for index, name in enumerate(names, start=1):
+            table.add(name, *(column[index] for column in some))
+        screen.table(table)
+    for row in rows:
+        _show_places(screen, row, many=len(rows) > 1)
+
+
+def _fitting(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
+    """Neighbours together as long as they fit; one alone always does."""
+    groups: list[list[list[str]]] = []
+    room = 0
+    for column in columns:
+        needed = max(map(len, column)) + _GAP
+        if not groups or needed > room:
+            groups.append([])
+            room = width
+        groups[-1].append(column)
+        room -= needed
+    return groups
+
+
+def _show_places(screen: Screen, row: ScalingRow, *, many: bool) -> None:
+    placed = [one for one in row.figures if one.at]
+    if not placed:
+        return
+    if many:
+        screen.title(units.count(row.first.ranks, "rank"))
+    names = tuple(dict.fromkeys(one.name for one in placed))
+    table = Rows("", *names)
+    for at in dict.fromkeys(one.at for one in placed):
+        table.add(at, *(_find(row, name, at) for name in names))
+    screen.table(table)
+
+
+def _find(row: ScalingRow, name: str, at: str) -> str:
+    return next((_shown(one) for one in row.figures if (one.name, one.at) == (name, at)), "")
+
+
+def _shown(figure: WorkloadFigure) -> str:
+    shown = _SHOWN.get(figure.unit)
+    if shown:
+        return shown(figure.value)
+    whole = figure.value == round(figure.value) or abs(figure.value) >= 1000
+    digits = ",.0f" if whole else ",.4g"
+    return f"{figure.value:{digits}} {figure.unit}".rstrip()

@@ -37,37 +37,43 @@ class Solution:
 
     order: int
     block: int
-    rows: int
-    columns: int
+    grid: tuple[int, int]
+    """Rows and columns of ranks."""
     broadcast: str
     seconds: float
     """From the rate, which has four digits; the time is printed in hundredths of a second."""
     flops_per_second: float
     residual: float
     """Scaled: ||Ax-b|| / (eps (||A|| ||x|| + ||b||) N), in infinity norms."""
-    passed: bool
+    verified: bool
 
 
 @dataclass(frozen=True)
 class Spread:
     """Over pairs of ranks."""
 
-    least: float
+    minimum: float
     mean: float
-    most: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class Ring:
+    """All ranks at once, both ways."""
+
+    seconds: float
+    bytes_per_second: float
 
 
 @dataclass(frozen=True)
 class Rings:
-    """b_eff's latencies (8 B) and rates of a process (2 MB), all ranks at once in rings, both ways."""
+    """b_eff's latencies (8 B) and rates of a process (2 MB)."""
 
     ping_pong_seconds: Spread
-    ping_pong_rate: Spread
-    natural_seconds: float
-    natural_rate: float
+    ping_pong_bytes_per_second: Spread
+    natural: Ring
     """Neighbours in the ring are neighbours in rank."""
-    random_seconds: float
-    random_rate: float
+    random: Ring
     """Mean over rings in random order."""
 
 
@@ -82,7 +88,7 @@ class Output:
 
     @property
     def verified(self) -> bool:
-        return all(one.passed for one in self.solutions)
+        return all(one.verified for one in self.solutions)
 
 
 def operations(order: int) -> float:
@@ -189,13 +195,12 @@ def _solution(
     return Solution(
         order=order,
         block=block,
-        rows=rows,
-        columns=columns,
+        grid=(rows, columns),
         broadcast=BROADCASTS[int(row[3])],
         seconds=seconds,
         flops_per_second=rate,
         residual=value,
-        passed=residual[2] == "PASSED" and math.isfinite(value),
+        verified=residual[2] == "PASSED" and math.isfinite(value),
     )
 
 
@@ -239,16 +244,19 @@ def _summary(lines: _Lines, begin: int) -> _Summary:
 
 def _rings(summary: _Summary) -> Rings:
     def spread(middle: str, unit: float, end: str) -> Spread:
-        least, mean, most = (
-            summary.positive(f"{which}PingPong{middle}_{end}") * unit for which in ("Min", "Avg", "Max")
+        return Spread(
+            *(summary.positive(f"{which}PingPong{middle}_{end}") * unit for which in ("Min", "Avg", "Max"))
         )
-        return Spread(least, mean, most)
+
+    def ring(name: str) -> Ring:
+        return Ring(
+            summary.positive(f"{name}OrderedRingLatency_usec") * MICROSECOND,
+            summary.positive(f"{name}OrderedRingBandwidth_GBytes") * GIGABYTE,
+        )
 
     return Rings(
         ping_pong_seconds=spread("Latency", MICROSECOND, "usec"),
-        ping_pong_rate=spread("Bandwidth", GIGABYTE, "GBytes"),
-        natural_seconds=summary.positive("NaturallyOrderedRingLatency_usec") * MICROSECOND,
-        natural_rate=summary.positive("NaturallyOrderedRingBandwidth_GBytes") * GIGABYTE,
-        random_seconds=summary.positive("RandomlyOrderedRingLatency_usec") * MICROSECOND,
-        random_rate=summary.positive("RandomlyOrderedRingBandwidth_GBytes") * GIGABYTE,
+        ping_pong_bytes_per_second=spread("Bandwidth", GIGABYTE, "GBytes"),
+        natural=ring("Naturally"),
+        random=ring("Randomly"),
     )

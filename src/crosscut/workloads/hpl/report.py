@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from crosscut.base import units
+from crosscut.base.records import finite
 from crosscut.reports.terminal.screen import Rows, Screen
-from crosscut.workloads.hpl import figures
-from crosscut.workloads.hpl.figures import HplRow
+from crosscut.workloads.applications import Repeated
 from crosscut.workloads.hpl.input import BROADCAST_NAMES, THRESHOLD
-from crosscut.workloads.hpl.output import Rings, Solution, Spread
+from crosscut.workloads.hpl.output import Rings, Solution
 from crosscut.workloads.hpl.run import HplRun
 
 SCHEMA = {"name": "crosscut-hpl", "version": 1}
+
+
+class HplRow(Repeated[Solution]):
+    """Repetitions of one system, solved in one way."""
+
+    @property
+    def flops_per_second(self) -> float:
+        return statistics.median(one.flops_per_second for one in self.results)
+
+    @property
+    def least(self) -> float:
+        return min(one.flops_per_second for one in self.results)
+
+    @property
+    def most(self) -> float:
+        return max(one.flops_per_second for one in self.results)
+
+    @property
+    def residual(self) -> float:
+        return max(one.residual for one in self.results)
+
+
+def rows(solutions: Sequence[Solution]) -> list[HplRow]:
+    """By order, grid, block and broadcast, in the order in which they came first."""
+    found: dict[object, list[Solution]] = {}
+    for one in solutions:
+        found.setdefault((one.order, one.grid, one.block, one.broadcast), []).append(one)
+    return [HplRow(tuple(own)) for own in found.values()]
+
+
+def best_of(found: Sequence[HplRow]) -> HplRow:
+    """With the highest median: the mean of luck is no result, nor is its best."""
+    return max(found, key=lambda row: row.flops_per_second)
 
 
 def flops(rate: float) -> str:
@@ -24,19 +61,16 @@ def flops(rate: float) -> str:
 
 
 def render(screen: Screen, ran: HplRun) -> None:
-    found = figures.rows(ran.output.solutions)
+    found = rows(ran.output.solutions)
     first = found[0].first
-    screen.title(
-        f"HPL: {first.order:,} equations, {units.about_size(8.0 * first.order**2)}, "
-        f"on {first.rows} x {first.columns} ranks"
-    )
+    grid = " x ".join(map(str, first.grid))
+    equations = f"{first.order:,} equations, {units.about_size(8.0 * first.order**2)}"
+    screen.title(f"HPL: {equations}, on {grid} ranks")
     _table(screen, found)
-    best = figures.best(found)
-    ranks = best.first.rows * best.first.columns
-    screen.field(
-        "best",
-        f"{flops(best.flops_per_second)} with {best.first.broadcast} and blocks of {best.first.block}",
-    )
+    best = best_of(found)
+    ranks = math.prod(best.first.grid)
+    how = f"{best.first.broadcast} and blocks of {best.first.block}"
+    screen.field("best", f"{flops(best.flops_per_second)} with {how}")
     screen.field("a rank", f"{flops(best.flops_per_second / ranks)} of it")
     screen.field("alone", f"{flops(ran.output.product_flops_per_second)} a rank, multiplying matrices")
     if ran.output.rings is not None:
@@ -46,18 +80,17 @@ def render(screen: Screen, ran: HplRun) -> None:
 
 
 def _table(screen: Screen, found: list[HplRow]) -> None:
-    repeated = any(len(row.solutions) > 1 for row in found)
+    repeated = any(len(row.results) > 1 for row in found)
     headings = ["<broadcast", "block", "time", *(["deviation"] if repeated else []), "GFlop/s", "residual"]
     table = Rows(*headings, "<verified")
     for row in found:
         cells = [row.first.broadcast, str(row.first.block)]
         cells.append(units.seconds(row.seconds))
         if repeated:
-            deviation = row.deviation_seconds
-            known = deviation is not None and row.seconds > 0
-            cells.append(units.percent((deviation or 0) / row.seconds) if known else "")
-        cells += [f"{row.flops_per_second / 1e9:.4g}", f"{row.residual:.2g}", "yes" if row.passed else "NO"]
-        table.add(*cells, style="" if row.passed else "red")
+            share = row.deviation_share
+            cells.append("" if share is None else units.percent(share))
+        cells += [f"{row.flops_per_second / 1e9:.4g}", f"{row.residual:.2g}", "yes" if row.verified else "NO"]
+        table.add(*cells, style="" if row.verified else "red")
     screen.table(table)
     ways = dict.fromkeys(row.first.broadcast for row in found)
     screen.line("; ".join(f"{way}: {BROADCAST_NAMES[way]}" for way in ways), "dim")
@@ -66,20 +99,20 @@ def _table(screen: Screen, found: list[HplRow]) -> None:
 def _rings(screen: Screen, rings: Rings) -> None:
     screen.title("b_eff: latency of 8 B, rate of 2 MB")
     table = Rows("<", "latency", "rate of a process")
-    pings, rates = rings.ping_pong_seconds, rings.ping_pong_rate
+    pings, rates = rings.ping_pong_seconds, rings.ping_pong_bytes_per_second
     for name, seconds, rate in (
-        ("ping-pong, best pair", pings.least, rates.most),
+        ("ping-pong, best pair", pings.minimum, rates.maximum),
         ("ping-pong, mean", pings.mean, rates.mean),
-        ("ping-pong, worst pair", pings.most, rates.least),
-        ("all at once, ring in order of rank", rings.natural_seconds, rings.natural_rate),
-        ("all at once, rings in random order", rings.random_seconds, rings.random_rate),
+        ("ping-pong, worst pair", pings.maximum, rates.minimum),
+        ("all at once, ring in order of rank", rings.natural.seconds, rings.natural.bytes_per_second),
+        ("all at once, rings in random order", rings.random.seconds, rings.random.bytes_per_second),
     ):
         table.add(name, units.seconds(seconds), units.rate(rate))
     screen.table(table)
 
 
 def as_json(ran: HplRun) -> dict[str, Any]:
-    best = figures.best(figures.rows(ran.output.solutions))
+    best = best_of(rows(ran.output.solutions))
     return {
         "schema": SCHEMA,
         "name": "hpl",
@@ -87,39 +120,13 @@ def as_json(ran: HplRun) -> dict[str, Any]:
         "ranks": ran.output.ranks,
         "hosts": ran.hosts or None,
         "order": best.first.order,
-        "grid": [best.first.rows, best.first.columns],
+        "grid": best.first.grid,
         "block": best.first.block,
         "broadcast": best.first.broadcast,
         "seconds": best.seconds,
         "flops_per_second": {"minimum": best.least, "median": best.flops_per_second, "maximum": best.most},
         "verified": ran.output.verified,
         "product_flops_per_second": ran.output.product_flops_per_second,
-        "solutions": [_solution(one) for one in ran.output.solutions],
-        "rings": None if ran.output.rings is None else _rings_as_json(ran.output.rings),
+        "solutions": [asdict(one) | {"residual": finite(one.residual)} for one in ran.output.solutions],
+        "rings": None if ran.output.rings is None else asdict(ran.output.rings),
     }
-
-
-def _rings_as_json(rings: Rings) -> dict[str, Any]:
-    return {
-        "ping_pong_seconds": _spread(rings.ping_pong_seconds),
-        "ping_pong_bytes_per_second": _spread(rings.ping_pong_rate),
-        "natural": {"seconds": rings.natural_seconds, "bytes_per_second": rings.natural_rate},
-        "random": {"seconds": rings.random_seconds, "bytes_per_second": rings.random_rate},
-    }
-
-
-def _solution(one: Solution) -> dict[str, Any]:
-    return {
-        "order": one.order,
-        "block": one.block,
-        "grid": [one.rows, one.columns],
-        "broadcast": one.broadcast,
-        "seconds": one.seconds,
-        "flops_per_second": one.flops_per_second,
-        "residual": one.residual if one.residual < float("inf") else None,
-        "verified": one.passed,
-    }
-
-
-def _spread(spread: Spread) -> dict[str, float]:
-    return {"minimum": spread.least, "mean": spread.mean, "maximum": spread.most}
