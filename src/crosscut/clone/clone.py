@@ -3,7 +3,7 @@ session whose ranks copy (core/src/clone)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from crosscut.base import records
 from crosscut.base.errors import SessionError
@@ -26,13 +26,7 @@ class Order:
     chunk_bytes: int | None = None
 
     def as_json(self) -> dict[str, object]:
-        job: dict[str, object] = {
-            "source": self.source,
-            "target": self.target,
-            "overwrite": self.overwrite,
-            "resume": self.resume,
-        }
-        return job if self.chunk_bytes is None else job | {"chunk_bytes": self.chunk_bytes}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True)

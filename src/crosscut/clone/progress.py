@@ -14,7 +14,14 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn
 
 from crosscut.base import units
 from crosscut.base.job import Event
-from crosscut.session.listening import LogLines, Reporter, TerminalBar, number, terminal_of
+from crosscut.session.client import number, worded
+from crosscut.session.progress import LogLines, Reporter, TerminalBar, terminal_of
+
+_NOTICES = {
+    "warning": "warning: {message}",
+    "failed-rank": "lost {node} (rank {rank}): {reason}",
+    "stopping": "stopping; what has arrived is kept (interrupt again to end at once)",
+}
 
 
 def _number(event: Event, key: str) -> float:
@@ -23,14 +30,7 @@ def _number(event: Event, key: str) -> float:
 
 def notice(event: Event) -> str:
     """A line about what happened; empty: nothing to tell."""
-    kind = event["event"]
-    if kind == "warning":
-        return f"warning: {event.get('message')}"
-    if kind == "failed-rank":
-        return f"lost {event.get('node')} (rank {event.get('rank')}): {event.get('reason')}"
-    if kind == "stopping":
-        return "stopping; what has arrived is kept (interrupt again to end at once)"
-    return ""
+    return worded(_NOTICES, event)
 
 
 def share(event: Event) -> float:

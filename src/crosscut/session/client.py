@@ -6,11 +6,12 @@ import contextlib
 import json
 import signal
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
-from types import FrameType, TracebackType
+from types import FrameType
 
 from crosscut.base.errors import Interrupted, RanksLost, SessionError, UsageError
 from crosscut.base.job import Event, Job
@@ -65,7 +66,7 @@ class _EndOfStream:
     """In the queue of events: the session closed its output."""
 
 
-class Session:
+class Session(contextlib.AbstractContextManager["Session"]):
     """Ranks that are running and take jobs. A context manager: leaving it ends them."""
 
     def __init__(self, launched: Launched, listener: Listener | None = None) -> None:
@@ -79,12 +80,7 @@ class Session:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> int:
@@ -126,7 +122,7 @@ class Session:
                 if event["event"] == "error":
                     raise _error_of(event)
                 if event["event"] == "failed-rank":
-                    raise SessionError(_failure(event) or "a rank was lost")
+                    raise SessionError(worded(_FAILURES, event))
         raise AssertionError("the stream of events ends by an exception")
 
     def run(self, job: Job) -> JobOutcome:
@@ -134,28 +130,29 @@ class Session:
         added = self._launched.hooks.attributes()
         if added:
             job = replace(job, metadata={**job.metadata, **added})
-        self._request({"do": "run", "job": job.as_json()})
-        self._measuring = True
-        try:
-            with self._remarked():
-                outcome = self._follow(job)
-                if outcome.state != "complete" and not self.interrupted and self._launched.hooks.gone():
-                    raise SessionError("the ranks were told to end")
-                return outcome
-        finally:
-            self._measuring = False
+        with self._at_work({"do": "run", "job": job.as_json()}):
+            outcome = self._follow(job)
+            if outcome.state != "complete" and not self.interrupted and self._launched.hooks.gone():
+                raise SessionError("the ranks were told to end")
+            return outcome
 
     def ask(self, request: Mapping[str, object]) -> Iterator[Event]:
         """Hands in a request that is no job of measuring; its events, until the caller has what it wants.
         Raises what the session refused or lost."""
-        self._request(dict(request))
+        with self._at_work(request):
+            for event in self._events():
+                if event["event"] == "error":
+                    raise _error_of(event)
+                yield event
+
+    @contextlib.contextmanager
+    def _at_work(self, request: Mapping[str, object]) -> Iterator[None]:
+        """Hands in the request; a signal meanwhile asks for the end of what it began."""
+        self._request(request)
         self._measuring = True
         try:
             with self._remarked():
-                for event in self._events():
-                    if event["event"] == "error":
-                        raise _error_of(event)
-                    yield event
+                yield
         finally:
             self._measuring = False
 
@@ -191,7 +188,7 @@ class Session:
             kind = event["event"]
             if kind == "warning":
                 collected.warnings.append(str(event.get("message", "")))
-            elif (failure := _failure(event)) is not None:
+            elif failure := worded(_FAILURES, event):
                 collected.failures.append(failure)
                 if kind == "failed-rank":
                     collected.lost_nodes.append(str(event.get("node", "")))
@@ -203,14 +200,16 @@ class Session:
                     raise Interrupted(str(error))
                 raise error
             elif kind == "finished" and Path(str(event.get("out", job.out))) == job.out:
-                return _outcome(job, event, collected)
+                state, elapsed = str(event.get("state", "failed")), number(event, "elapsed", 0.0)
+                warnings, failures = tuple(collected.warnings), tuple(collected.failures)
+                return JobOutcome(job.out, state, elapsed, warnings, failures)
         raise AssertionError("the stream of events ends by an exception")
 
-    def _request(self, request: dict[str, object]) -> None:
+    def _request(self, request: Mapping[str, object]) -> None:
         stdin = self._launched.process.stdin
         try:
             assert stdin is not None
-            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.write(json.dumps(dict(request)).encode() + b"\n")
             stdin.flush()
         except (OSError, ValueError) as error:
             raise self._died() from error
@@ -256,14 +255,19 @@ class Session:
         self.stop()
 
     def _died(self) -> SessionError | Interrupted:
+        def says(status: int, lines: list[str]) -> list[str]:
+            text = f"the ranks ended unexpectedly (exit status {status})"
+            return [text + (", saying:" if lines else ""), *lines[-_STDERR_LINES_SHOWN:]]
+
+        return self._ending(says)
+
+    def _ending(self, says: Callable[[int, list[str]], list[str]]) -> SessionError | Interrupted:
+        """`says`: what, by the exit status and what was written for people, where nobody says who is gone."""
         status = self._shut(patience_seconds=2.0)
         if self.interrupted:
             return Interrupted("interrupted")
         lines = [line for line in self._launched.stderr_tail() if line.strip()]
-        if (lost := self._without_conductor(status, lines)) is not None:
-            return lost
-        text = f"the ranks ended unexpectedly (exit status {status})"
-        return _Ended("\n  ".join([text + (", saying:" if lines else ""), *lines[-_STDERR_LINES_SHOWN:]]))
+        return self._without_conductor(status, lines) or _Ended("\n  ".join(says(status, lines)))
 
     def _without_conductor(self, status: int, stderr: list[str]) -> _Ended | None:
         """Where the other ranks say that rank 0 is gone. A launcher has more to say of its own end."""
@@ -276,18 +280,14 @@ class Session:
 
     def _strayed(self, error: SessionError) -> SessionError | Interrupted:
         """What is no event is mostly a launcher's word about a rank that died: the rest of it follows."""
-        status = self._shut(patience_seconds=2.0)
-        if self.interrupted:
-            return Interrupted("interrupted")
-        if (lost := self._without_conductor(status, self._launched.stderr_tail())) is not None:
-            return lost
-        lines = []
-        while not self._queue.empty():
-            item = self._queue.get()
-            if isinstance(item, bytes):
-                lines.append(item)
-        shown = [_shown(line) for line in lines if line.strip(b"= \n") and not line.startswith(b"{")]
-        return _Ended("\n  ".join([f"{error} (exit status {status})", *shown[:_STRAY_LINES_SHOWN]]))
+
+        def says(status: int, _: list[str]) -> list[str]:
+            items = [self._queue.get() for _ in range(self._queue.qsize())]
+            lines = [item for item in items if isinstance(item, bytes)]
+            shown = [_shown(line) for line in lines if line.strip(b"= \n") and not line.startswith(b"{")]
+            return [f"{error} (exit status {status})", *shown[:_STRAY_LINES_SHOWN]]
+
+        return self._ending(says)
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -347,25 +347,21 @@ def _error_of(event: Event, failures: list[str] | None = None) -> UsageError | S
     return UsageError(text) if event.get("kind") == "usage" else SessionError(text)
 
 
-def _failure(event: Event) -> str | None:
-    """What a `failed-rank` or `verify-failed` event says, as a sentence."""
-    if event["event"] == "failed-rank":
-        return f"rank {event.get('rank')} on {event.get('node')} was lost: {event.get('reason')}"
-    if event["event"] == "verify-failed":
-        return (
-            f"wrong byte on route {event.get('source')} -> {event.get('destination')}, phase "
-            f"{event.get('phase')}, size {event.get('size')}: at offset {event.get('offset')} expected "
-            f"{event.get('expected')}, found {event.get('found')}"
-        )
-    return None
+_FAILURES = {
+    "failed-rank": "rank {rank} on {node} was lost: {reason}",
+    "verify-failed": (
+        "wrong byte on route {source} -> {destination}, phase {phase}, size {size}: at offset {offset} "
+        "expected {expected}, found {found}"
+    ),
+}
 
 
-def _outcome(job: Job, event: Event, collected: _Collected) -> JobOutcome:
-    elapsed = event.get("elapsed", 0.0)
-    return JobOutcome(
-        out=job.out,
-        state=str(event.get("state", "failed")),
-        elapsed_seconds=float(elapsed) if isinstance(elapsed, int | float) else 0.0,
-        warnings=tuple(collected.warnings),
-        failures=tuple(collected.failures),
-    )
+def worded(sentences: Mapping[str, str], event: Event) -> str:
+    """The sentence for events of this kind, with members in place of their names; empty: there is none."""
+    return sentences.get(str(event["event"]), "").format_map(defaultdict(lambda: None, event))
+
+
+def number(event: Event, key: str, otherwise: float) -> float:
+    """A member of an event; what is missing or no number is `otherwise`."""
+    value = event.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else otherwise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -105,12 +106,8 @@ def ready_session(
 def default_out(pattern: str, backend: str, folder: Path) -> Path:
     """`aapc-tcp-20250131-142501.zarr` in `folder`, with a number where that is taken."""
     stem = f"{pattern}-{backend}-{time.strftime('%Y%m%d-%H%M%S')}"
-    path = folder / f"{stem}.zarr"
-    attempt = 2
-    while path.exists():
-        path = folder / f"{stem}-{attempt}.zarr"
-        attempt += 1
-    return path
+    names = itertools.chain([stem], (f"{stem}-{attempt}" for attempt in itertools.count(2)))
+    return next(path for name in names if not (path := folder / f"{name}.zarr").exists())
 
 
 def _made_before_the_run(entry: Path) -> bool:

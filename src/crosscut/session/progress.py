@@ -1,24 +1,88 @@
-"""What a person sees while a session works: a bar on a terminal, plain lines elsewhere. Always on
-standard error: standard output belongs to results."""
+"""What a person sees while a session works: a bar on a terminal, plain lines elsewhere. Always on standard
+error: standard output belongs to results.
+
+Listeners to what is no measuring share `LogLines` and `TerminalBar`, and say themselves what an event means
+(`clone/progress.py`).
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 import time
+from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Self, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TaskProgressColumn, TextColumn
 
 from crosscut.base import units
 from crosscut.base.job import Event
-from crosscut.session.listening import LogLines, Reporter, TerminalBar, number, terminal_of
+from crosscut.session.client import number, worded
 
 _SIZES_NAMED = 8
 # A sweep of more sizes than this has lines at intervals alone.
 _MOST_SIZES_WITH_LINES = 16
+# Seconds between two lines about progress in a log.
+PLAIN_INTERVAL_SECONDS = 10.0
+_NOTICES = {
+    "warning": "warning: {message}",
+    "note": "{message}",
+    "failed-rank": "lost rank {rank} on {node}: {reason}",
+    "verify-failed": "wrong byte: {source} -> {destination}, phase {phase}, offset {offset}",
+    "stopping": "stopping after the block in flight (interrupt again to end at once)",
+}
+
+
+class Reporter(AbstractContextManager["Reporter"]):
+    """A listener to a session that shows what it hears, while it is entered."""
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    @abstractmethod
+    def __call__(self, event: Event) -> None: ...
+
+
+class LogLines(Reporter):
+    """Lines that name crosscut, for a log."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream, self._clock = stream, clock
+        self._last = float("-inf")
+        """When progress was told last."""
+
+    def _is_due(self) -> bool:
+        return self._clock() - self._last >= PLAIN_INTERVAL_SECONDS
+
+    def _print(self, line: str) -> None:
+        print(f"crosscut: {line}", file=self._stream, flush=True)
+
+
+class TerminalBar(Reporter):
+    """A bar that is gone at the end, with notices above it."""
+
+    def __init__(self, console: Console, *columns: ProgressColumn) -> None:
+        self._progress = Progress(*columns, console=console, transient=True)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def _notice(self, line: str) -> None:
+        self._progress.console.print(f"[yellow]{escape(line)}", highlight=False)
+
+
+def terminal_of(stream: TextIO) -> Console | None:
+    """Where a bar can be drawn; None: lines it must be."""
+    console = Console(file=stream)
+    return console if console.is_terminal and not console.is_dumb_terminal else None
 
 
 def _number(event: Event, key: str) -> float:
@@ -33,13 +97,9 @@ def _whole(event: Event, key: str) -> str:
 def position(event: Event) -> str:
     """`1 MB  phase 12/63  repetition 3/20`"""
     size = _number(event, "size")
-    return "  ".join(
-        [
-            units.size(size) if math.isfinite(size) else "?",
-            f"phase {_whole(event, 'phase')}/{_whole(event, 'phases')}",
-            f"repetition {_whole(event, 'repetition')}/{_whole(event, 'repetitions')}",
-        ]
-    )
+    named = units.size(size) if math.isfinite(size) else "?"
+    phase = f"phase {_whole(event, 'phase')}/{_whole(event, 'phases')}"
+    return f"{named}  {phase}  repetition {_whole(event, 'repetition')}/{_whole(event, 'repetitions')}"
 
 
 def pace(event: Event) -> str:
@@ -53,23 +113,9 @@ def pace(event: Event) -> str:
     return "  ".join(parts)
 
 
-def notice(event: Event) -> str | None:
+def notice(event: Event) -> str:
     """A line for people where an event is worth one. `note` and `stopping` are crosscut's own."""
-    kind = event["event"]
-    if kind == "warning":
-        return f"warning: {event.get('message')}"
-    if kind == "note":
-        return str(event.get("message"))
-    if kind == "failed-rank":
-        return f"lost rank {event.get('rank')} on {event.get('node')}: {event.get('reason')}"
-    if kind == "verify-failed":
-        return (
-            f"wrong byte: {event.get('source')} -> {event.get('destination')}, phase {event.get('phase')}, "
-            f"offset {event.get('offset')}"
-        )
-    if kind == "stopping":
-        return "stopping after the block in flight (interrupt again to end at once)"
-    return None
+    return worded(_NOTICES, event)
 
 
 def step(event: Event) -> str:
@@ -81,8 +127,7 @@ class Quiet(LogLines):
     """Shows nothing but what went wrong."""
 
     def __call__(self, event: Event) -> None:
-        line = notice(event)
-        if line is not None and event["event"] not in ("note", "stopping"):
+        if (line := notice(event)) and event["event"] not in ("note", "stopping"):
             self._print(line)
 
 
@@ -102,7 +147,7 @@ class Plain(LogLines):
         self._step = ""
 
     def __call__(self, event: Event) -> None:
-        if (line := notice(event)) is not None:
+        if line := notice(event):
             self._print(line)
         elif event["event"] == "started":
             self._title = f"{self._step}{event.get('pattern')}"
@@ -164,7 +209,7 @@ class ProgressBar(TerminalBar):
 
     def __call__(self, event: Event) -> None:
         kind = event["event"]
-        if (line := notice(event)) is not None:
+        if line := notice(event):
             self._notice(line)
         elif kind == "started":
             self._show(f"{self._step}{event.get('pattern')}", 1.0)
