@@ -60,11 +60,6 @@ def _needs(parameters: Sequence[bytes], least: int, optional: int) -> None:
         )
 
 
-def _nothing(parameters: Sequence[bytes], ranks: int) -> ActionShape:  # noqa: ARG001
-    _needs(parameters, 0, 0)
-    return ActionShape()
-
-
 def _ignored(parameters: Sequence[bytes], ranks: int) -> ActionShape:  # noqa: ARG001
     """Replaying does nothing with it."""
     return ActionShape()
@@ -108,6 +103,7 @@ def _counts(counts: int, lists: int, *, rooted: bool) -> Callable[[Sequence[byte
     return check
 
 
+_nothing = _counts(0, 0, rooted=False)
 # From an action's parameters and the number of ranks; raises BadAction.
 ACTIONS: dict[bytes, Callable[[Sequence[bytes], int], ActionShape]] = {
     b"init": _nothing,
@@ -139,8 +135,5 @@ ACTIONS: dict[bytes, Callable[[Sequence[bytes], int], ActionShape]] = {
     b"reducescatter": _counts(1, 1, rooted=False),
     b"alltoallv": _counts(2, 2, rooted=False),
 }
-COLLECTIVE = frozenset(
-    name
-    for name in ACTIONS
-    if name == b"barrier" or name.startswith((b"bcast", b"reduce", b"all", b"gather", b"scatter"))
-)
+_COLLECTIVE = (b"barrier", b"bcast", b"reduce", b"all", b"gather", b"scatter")
+COLLECTIVE = frozenset(name for name in ACTIONS if name.startswith(_COLLECTIVE))
