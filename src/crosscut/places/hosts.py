@@ -10,8 +10,8 @@ from __future__ import annotations
 import shlex
 import shutil
 import socket
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -52,10 +52,9 @@ class HostsPlace(base.Place):
             return base.spawn([options.executable, "node"], line)
         return base.spawn([*ssh, shares[0].host, f"{shlex.quote(core)} node"], line)
 
-    @contextmanager
-    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
+    def mpi_site(self, launch: base.MpiLaunch) -> AbstractContextManager[base.MpiSite]:
         hosts = tuple(read_host_file(Path(launch.argument)))
-        yield mpi.LauncherSite(launch, hosts, is_here=False)
+        return nullcontext(mpi.LauncherSite(launch, hosts, is_here=False))
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:
         """This machine, then the hosts of the file."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
@@ -29,9 +29,8 @@ class LocalPlace(base.Place):
     def start(self, options: base.PlaceOptions) -> base.Launched:
         return base.spawn([options.executable, "node"], base.configuration(options, self.name, "127.0.0.1"))
 
-    @contextmanager
-    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
-        yield mpi.LauncherSite(launch)
+    def mpi_site(self, launch: base.MpiLaunch) -> AbstractContextManager[base.MpiSite]:
+        return nullcontext(mpi.LauncherSite(launch))
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
         """As many processes as the argument says stand for nodes."""

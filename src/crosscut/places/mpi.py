@@ -12,8 +12,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -126,9 +126,8 @@ class MpiPlace(base.Place):
             environment=environment_for(crowded, os.environ),
         )
 
-    @contextmanager
-    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
-        yield LauncherSite(launch)
+    def mpi_site(self, launch: base.MpiLaunch) -> AbstractContextManager[base.MpiSite]:
+        return nullcontext(LauncherSite(launch))
 
 
 def without(words: Sequence[str], nodes: Sequence[str], is_srun: bool) -> tuple[str, ...]:

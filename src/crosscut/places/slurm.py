@@ -14,7 +14,7 @@ import re
 import secrets
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -210,9 +210,8 @@ class SlurmPlace(base.Place):
         line |= {"layout": layout, "launcher": "slurm"}
         return _spawn([*command, core, "node"], line, name)
 
-    @contextlib.contextmanager
-    def mpi_site(self, launch: base.MpiLaunch) -> Iterator[base.MpiSite]:
-        yield mpi.LauncherSite(launch, default_launcher="srun", is_here=False)
+    def mpi_site(self, launch: base.MpiLaunch) -> contextlib.AbstractContextManager[base.MpiSite]:
+        return contextlib.nullcontext(mpi.LauncherSite(launch, default_launcher="srun", is_here=False))
 
     def one_each(self, argument: str, folder: Path) -> base.OneEach:  # noqa: ARG002
         """On the nodes of the allocation we are in, which others may not change meanwhile."""

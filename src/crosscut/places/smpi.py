@@ -213,15 +213,19 @@ def prepared(program: SimulatedProgram, folder: Path) -> SimulatedProgram:
 def _compiled(source: Path, folder: Path) -> Path:
     compiler = COMPILERS[source.suffix.lower()]
     target = folder / source.stem
-    command = [compiler, "-O2", str(source.absolute()), "-o", str(target)]
+    complaint = compile_errors([compiler, "-O2", str(source.absolute()), "-o", str(target)])
+    if complaint is not None:
+        raise UsageError(f"{source}: {compiler} cannot compile it:\n{complaint}")
+    return target
+
+
+def compile_errors(command: Sequence[str]) -> str | None:
+    """What a compiler of SimGrid's says where it fails; None: it does not."""
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except OSError as error:
-        raise CrosscutError(f"cannot start {compiler}: {plainly(error)}; {INSTALL}") from error
-    if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip()
-        raise UsageError(f"{source}: {compiler} cannot compile it:\n{said}")
-    return target
+        raise CrosscutError(f"cannot start {command[0]}: {plainly(error)}; {INSTALL}") from error
+    return done.stderr.decode("utf-8", "replace").strip() if done.returncode != 0 else None
 
 
 def rank_count(settings: SimulationSettings) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crosscut.base import core, process_group
-from crosscut.base.errors import CrosscutError, PlaceError, UsageError, plainly
+from crosscut.base.errors import CrosscutError, PlaceError, UsageError
 from crosscut.places import all_places, ready_place, smpi, typed_as
 from crosscut.places.base import STDERR_LINES_KEPT, MpiCommand, MpiLaunch, MpiSite, Place
 from crosscut.run.realm import Realm
@@ -38,16 +37,22 @@ def places() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Where:
-    """What was asked for."""
+class MpiWhere:
+    """Where and how an MPI program is asked to run."""
 
     on: str = "local"
     launcher: str = ""
     launcher_arguments: tuple[str, ...] = ()
     ranks_per_host: int = 0
-    compute: str = "host"
-    """On a simulated network: how long computing takes (`smpi.Settings`)."""
     time_limit_seconds: float = 3600
+
+
+@dataclass(frozen=True)
+class Where(MpiWhere):
+    """Of a workload."""
+
+    compute: str = "host"
+    """On a simulated network: how long computing takes (`smpi.SimulationSettings`)."""
     options: tuple[str, ...] = ()
     """Further words for the workload."""
 
@@ -118,13 +123,9 @@ def _compiled(workload: Workload) -> Path:
     with tempfile.TemporaryDirectory(prefix=".compiling-", dir=target.parent) as folder:
         made = Path(folder) / workload.executable
         command = [compiler, *options, f"-I{source_folder()}", *map(str, files), "-o", str(made)]
-        try:
-            done = subprocess.run(command, capture_output=True, check=False)
-        except OSError as error:
-            raise CrosscutError(f"cannot start {compiler}: {plainly(error)}; {smpi.INSTALL}") from error
-        if done.returncode != 0:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-STDERR_LINES_KEPT:]
-            raise CrosscutError(f"{workload.name}: {compiler} cannot compile it:\n" + "\n".join(said))
+        if (complaint := smpi.compile_errors(command)) is not None:
+            said = "\n".join(complaint.splitlines()[-STDERR_LINES_KEPT:])
+            raise CrosscutError(f"{workload.name}: {compiler} cannot compile it:\n{said}")
         made.rename(target)
     return target
 

@@ -17,6 +17,7 @@ from crosscut.workloads.applications import WorkloadError
 from crosscut.workloads.hpl import output, program
 from crosscut.workloads.hpl.input import INPUT, OUTPUT, HplInput, input_file
 from crosscut.workloads.hpl.output import Output
+from crosscut.workloads.launch import MpiWhere
 
 _TOO_FEW = "Need at least"
 """HPL's words (HPL_pdinfo) if it runs on fewer processes than its input asks for."""
@@ -26,12 +27,7 @@ _ALONE = (
 
 
 @dataclass(frozen=True)
-class HplWhere:
-    on: str = "local"
-    launcher: str = ""
-    launcher_arguments: tuple[str, ...] = ()
-    ranks_per_host: int = 0
-    time_limit_seconds: float = 3600
+class HplWhere(MpiWhere):
     keep: Path | None = None
     """A copy of hpcc's output."""
 
