@@ -11,7 +11,7 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from crosscut.base.errors import CrosscutError
@@ -66,30 +66,52 @@ def _mounts_of(process: str, folder: Path) -> list[str]:
 
 
 def processes(folder: Path, holder: state.Process | None) -> list[int]:
-    """Everybody who is in the lab: in one of its network namespaces, or in its holder's user namespace."""
-    if os.geteuid() == 0:
-        pinned = _pinned(folder)
-        return sorted(_with_namespace("net", pinned)) if pinned else []
-    if holder is not None and keeps(holder):
-        with contextlib.suppress(OSError):
-            return sorted(_with_namespace("user", {Path(f"/proc/{holder.pid}/ns/user").stat().st_ino}))
-    return sorted(_who_sees_mounts(folder))
+    """Everybody who is in the lab: in one of its network namespaces, or in its holder's user namespace. Not
+    this process."""
+    found = []
+    is_inside = _membership(folder, holder)
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with contextlib.suppress(OSError):  # another user's, or gone
+                # A corpse keeps its user namespace until its parent looks, which may be never.
+                if is_inside(entry) and state.start_ticks(int(entry.name)) is not None:
+                    found.append(int(entry.name))
+    return sorted(found)
 
 
 def contains(folder: Path, holder: state.Process | None, process: state.Process) -> bool:
     """True if one process runs and is in the lab, as `processes` has it. False where that cannot be seen."""
-    of_process = Path(f"/proc/{process.pid}/ns")
     with contextlib.suppress(OSError):
-        if os.geteuid() == 0:
-            inside = (of_process / "net").stat().st_ino in _pinned(folder)
-        elif holder is not None and keeps(holder):
-            inside = os.path.samestat(
-                (of_process / "user").stat(), Path(f"/proc/{holder.pid}/ns/user").stat()
-            )
-        else:
-            inside = bool(_mounts_of(str(process.pid), folder))
-        return inside and process.alive()
+        return _membership(folder, holder)(Path(f"/proc/{process.pid}")) and process.alive()
     return False
+
+
+def _membership(folder: Path, holder: state.Process | None) -> Callable[[Path], bool]:
+    """Whether a process, by its folder in /proc, is in the lab. Raises OSError where that cannot be seen.
+
+    Without root, what is mounted in a lab is seen by those who are in it, and by nobody else: so they are
+    found when their holder is gone. The number of its namespace may be another's by then."""
+    if os.geteuid() == 0:
+        pinned = _pinned(folder)
+        return lambda entry: _namespace(entry, "net") in pinned
+    if holder is not None and keeps(holder):
+        with contextlib.suppress(OSError):
+            of_holder = _namespace(Path(f"/proc/{holder.pid}"), "user")
+            return lambda entry: _namespace(entry, "user") == of_holder
+    # Whether it is one of the lab, by the number of a namespace of mounts. Here nothing of it is seen.
+    known = {_namespace(Path("/proc/self"), "mnt"): False}
+
+    def sees_mounts(entry: Path) -> bool:
+        namespace = _namespace(entry, "mnt")
+        if namespace not in known:
+            known[namespace] = bool(_mounts_of(entry.name, folder))
+        return known[namespace]
+
+    return sees_mounts
+
+
+def _namespace(entry: Path, kind: str) -> int:
+    return (entry / "ns" / kind).stat().st_ino
 
 
 def _pinned(folder: Path) -> set[int]:
@@ -99,31 +121,6 @@ def _pinned(folder: Path) -> set[int]:
         with contextlib.suppress(OSError):
             found.add(Path(path).stat().st_ino)
     return found
-
-
-def _who_sees_mounts(folder: Path) -> Iterator[int]:
-    """Without root, what is mounted in a lab is seen by those who are in it, and by nobody else: so they are
-    found when their holder is gone. The number of its namespace may be another's by then."""
-    # Whether it is one of the lab, by the number of a namespace of mounts. Here nothing of it is seen.
-    known = {Path("/proc/self/ns/mnt").stat().st_ino: False}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):  # another user's, or gone
-                namespace = (entry / "ns" / "mnt").stat().st_ino
-                if namespace not in known:
-                    known[namespace] = bool(_mounts_of(entry.name, folder))
-                if known[namespace]:
-                    yield int(entry.name)
-
-
-def _with_namespace(kind: str, inodes: set[int]) -> Iterator[int]:
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with contextlib.suppress(OSError):
-                # A corpse keeps its user namespace until its parent looks, which may be never.
-                inside = (entry / "ns" / kind).stat().st_ino in inodes
-                if inside and state.start_ticks(int(entry.name)) is not None:
-                    yield int(entry.name)
 
 
 def _end_processes(folder: Path, holder: state.Process | None) -> None:
