@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from crosscut.base.errors import UsageError
 from crosscut.lab import enter
 from crosscut.lab.plan import addresses, shaping
-from crosscut.lab.plan.merging import bridge_of_switch
 from crosscut.network.paths import Edge, Ways
 from crosscut.network.switch_choice import Queues
 
@@ -58,24 +58,21 @@ class SwitchCapacity:
     ports: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of a bridge's forwarding database."""
 
     port: str
     mac: str
 
 
-@dataclass(frozen=True)
-class Neighbour:
+class Neighbour(NamedTuple):
     host: int
     adapter: int
     ip: str
     mac: str
 
 
-@dataclass(frozen=True)
-class IpRoute:
+class IpRoute(NamedTuple):
     host: int
     to: str
     via: str
@@ -134,7 +131,7 @@ def plan(
         cables=cables,
         capacities=capacities,
         entries=tuple(_entries(ways, {cable.number: cable for cable in cables})),
-        neighbours=tuple(_neighbours(ways)),
+        neighbours=tuple(dict.fromkeys(_neighbours(ways))),
         routes=tuple(_ip_routes(ways)),
         frames=frames,
         segments=shaping.segments(min(rates), frames.mtu_bytes, host_bits_per_second(cables), dilation)
@@ -231,11 +228,12 @@ def _capacities(ways: Ways, cables: tuple[Cable, ...], dilation: float) -> Itera
         if math.isinf(switch.capacity_bits_per_second):
             continue
         vertex = len(ways.hosts) + index
-        ports = []
-        for cable in cables:
-            for end, other in (cable.ends, cable.ends[::-1]):
-                if end.vertex == vertex and (switch.is_through or other.host is not None):
-                    ports.append(end.name)
+        ports = (
+            end.name
+            for cable in cables
+            for end, other in (cable.ends, cable.ends[::-1])
+            if end.vertex == vertex and (switch.is_through or other.host is not None)
+        )
         rate = switch.capacity_bits_per_second / dilation
         yield SwitchCapacity(switch.name, rate, switch.is_through, tuple(ports))
 
@@ -249,17 +247,14 @@ def _entries(ways: Ways, cables: dict[int, Cable]) -> Iterator[Entry]:
 
 
 def _neighbours(ways: Ways) -> Iterator[Neighbour]:
-    """Each host's next hosts, by the address that they are known by there."""
-    seen: set[tuple[int, int, str]] = set()
+    """Each host's next hosts, by the address that they are known by there, for each route."""
     for route in ways.routes:
         for hop in route.hops:
             adapter = ways.hosts[hop.at].adapters.index(hop.edge)
             # A host that forwards has one address; another one an address for each adapter.
             known_by = route.adapter if hop.next == route.host else -1
-            ip = addresses.ip(hop.next, known_by)
-            if (hop.at, adapter, ip) not in seen:
-                seen.add((hop.at, adapter, ip))
-                yield Neighbour(hop.at, adapter, ip, addresses.mac(hop.next, hop.entering))
+            ip, mac = addresses.ip(hop.next, known_by), addresses.mac(hop.next, hop.entering)
+            yield Neighbour(hop.at, adapter, ip, mac)
 
 
 def _ip_routes(ways: Ways) -> Iterator[IpRoute]:
@@ -273,3 +268,51 @@ def _ip_routes(ways: Ways) -> Iterator[IpRoute]:
                 continue
             via = "" if hop.next == route.host else addresses.ip(hop.next, -1)
             yield IpRoute(hop.at, addresses.ip(route.host, route.adapter), via, adapter)
+
+
+def bridge_of_switch(ways: Ways) -> tuple[int, ...]:
+    """The bridge's number, for each switch.
+
+    Switches joined by links without a bound (the ASICs of a line card) are one bridge: every bridge that a
+    frame passes costs this machine time, and nothing would be shaped between them."""
+    merged = _merged(ways)
+    return merged if _agree(ways, merged) else tuple(range(len(ways.switches)))
+
+
+def _merged(ways: Ways) -> tuple[int, ...]:
+    hosts = len(ways.hosts)
+    leader = list(range(len(ways.switches)))
+
+    def find(switch: int) -> int:
+        while leader[switch] != switch:
+            switch = leader[switch]
+        return switch
+
+    for edge in ways.edges:
+        if ways.is_host(edge.a) or ways.is_host(edge.b):
+            continue
+        bounded = not (math.isinf(edge.bits_per_second) and math.isinf(edge.back_bits_per_second))
+        # What passes a backplane is counted at its ports, also those towards switches.
+        through = any(ways.switches[vertex - hosts].is_through for vertex in (edge.a, edge.b))
+        if not bounded and not through:
+            a, b = find(edge.a - hosts), find(edge.b - hosts)
+            leader[max(a, b)] = min(a, b)
+    leaders = sorted({find(switch) for switch in range(len(leader))})
+    return tuple(leaders.index(find(switch)) for switch in range(len(leader)))
+
+
+def _agree(ways: Ways, bridge: tuple[int, ...]) -> bool:
+    """True if the merged tables name one port for each destination."""
+    hosts = len(ways.hosts)
+    inside = {
+        number
+        for number, edge in enumerate(ways.edges)
+        if not (ways.is_host(edge.a) or ways.is_host(edge.b))
+        and bridge[edge.a - hosts] == bridge[edge.b - hosts]
+    }
+    for segment in ways.segments:
+        port: dict[int, int] = {}
+        for vertex, edge in segment.leaving:
+            if edge not in inside and port.setdefault(bridge[vertex - hosts], edge) != edge:
+                return False
+    return True
