@@ -25,6 +25,7 @@ LIMITING_SHARE = 0.9
 FULL_CORE_SHARE = 0.95
 # A phase is limited if more than this share of the time in which it was measured was.
 LIMITED_SHARE_OF_PHASE = 0.5
+_QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,6 @@ class ProgressMark:
     phase: int
     """The pattern's own number."""
     repetition: int
-
-
-@dataclass
-class _Time:
-    """Time that a phase took, over its repetitions."""
-
-    seconds: float = 0.0
-    limited_seconds: float = 0.0
 
 
 def parse(document: Mapping[str, Any]) -> Seen:
@@ -117,19 +110,20 @@ def limited_phases(
     seen: Seen, begin: float, marks: Sequence[ProgressMark], first: int, last: int
 ) -> dict[int, set[int]]:
     """By size, those that this machine limited."""
-    times: dict[tuple[int, int], _Time] = defaultdict(_Time)
+    # Time that each phase took, over its repetitions, and what of it was limited.
+    taken: dict[tuple[int, int], float] = defaultdict(float)
+    limited: dict[tuple[int, int], float] = defaultdict(float)
     before, since = None, begin
     for mark in marks:
         share = limited_share(seen.windows, since, mark.at)
         phases = passed(before, mark, first, last)
         for phase in phases:
-            time = times[mark.size, phase]
-            time.seconds += (mark.at - since) / len(phases)
-            time.limited_seconds += (mark.at - since) / len(phases) * (share if share > 0 else 0)
+            taken[mark.size, phase] += (mark.at - since) / len(phases)
+            limited[mark.size, phase] += (mark.at - since) / len(phases) * (share if share > 0 else 0)
         before, since = mark, mark.at
     found: dict[int, set[int]] = defaultdict(set)
-    for (size, phase), time in times.items():
-        if time.limited_seconds > LIMITED_SHARE_OF_PHASE * time.seconds:
+    for (size, phase), seconds in taken.items():
+        if limited[size, phase] > LIMITED_SHARE_OF_PHASE * seconds:
             found[size].add(phase)
     return dict(found)
 
@@ -138,20 +132,21 @@ def figures(seen: Seen, begin: float, end: float) -> dict[str, Any]:
     """The attribute `trust` of a whole run (docs/reference/run-format.md)."""
     inside = [window for window in seen.windows if begin < window[0] and window[0] - window[1] < end]
     seconds = sum(window[1] for window in inside) or math.nan
+
+    def mean(which: int) -> float | None:
+        return finite(sum(window[1] * window[which] for window in inside) / seconds)
+
     busiest = max((window[2] for window in inside), default=math.nan)
     return {
         "seconds": end - begin,
         "cores": seen.cores,
         "cpu_busy_share": finite(min(busy(seen.windows, begin, end), busiest)),  # a mean may round up
         "cpu_busy_share_max": finite(busiest),
-        "cpu_stolen_share": finite(sum(window[1] * window[3] for window in inside) / seconds),
-        "cpu_filled_share": finite(sum(window[1] * window[4] for window in inside) / seconds),
-        "fullest_core_share": finite(sum(window[1] * window[6] for window in inside) / seconds),
+        "cpu_stolen_share": mean(3),
+        "cpu_filled_share": mean(4),
+        "fullest_core_share": mean(6),
         "timer_lateness_seconds": {
-            "median": finite(quantile(seen.late_microseconds, 0.5)),
-            "p90": finite(quantile(seen.late_microseconds, 0.9)),
-            "p99": finite(quantile(seen.late_microseconds, 0.99)),
-            "max": finite(quantile(seen.late_microseconds, 1.0)),
+            name: finite(quantile(seen.late_microseconds, share)) for name, share in _QUANTILES.items()
         },
     }
 
