@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from crosscut.base.errors import UsageError
-from crosscut.base.host_list import HostEntry, Share, read_host_file, share_out
+from crosscut.base.host_list import Share, read_host_file, share_out
 from crosscut.places import base, mpi
 
 # After the user's own words, for ssh takes the first value it is given. A host that is switched off is known
@@ -41,7 +41,8 @@ class HostsPlace(base.Place):
         return sum(host.slots for host in read_host_file(Path(argument)))
 
     def start(self, options: base.PlaceOptions) -> base.Launched:
-        hosts = local_first(read_host_file(Path(options.argument)))
+        # `localhost` means this machine, and only while it is not reached from another one: so it is first.
+        hosts = sorted(read_host_file(Path(options.argument)), key=lambda host: host.name != "localhost")
         shares = share_out(options.ranks, hosts)
         # Without a core named it is on the hosts where it is here.
         core = options.core_path or str(options.executable.absolute())
@@ -72,11 +73,6 @@ def with_tree(
     head, *others = map(asdict, shares)
     tree = {"command": command, "core": core, "fanout": fanout, "hosts": others}
     return line | head | ({"tree": tree} if others else {})
-
-
-def local_first(hosts: Sequence[HostEntry]) -> list[HostEntry]:
-    """`localhost` means this machine, and only while it is not reached from another one: so it is first."""
-    return sorted(hosts, key=lambda host: host.name != "localhost")
 
 
 def source_first(hosts: Sequence[str]) -> list[str]:

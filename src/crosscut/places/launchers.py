@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,11 +95,8 @@ def find_launcher(named: str, mpi_executable: Path | None) -> Launcher | None:
     if named:
         program = shutil.which(named)
         return Launcher(program) if program else None
-    for path in [*_own_folders(mpi_executable), os.environ.get("PATH", os.defpath)]:
-        for name in _LAUNCHERS:
-            if program := shutil.which(name, path=path):
-                return Launcher(program)
-    return None
+    path = os.environ.get("PATH", os.defpath)
+    return next(_launchers([*_own_folders(mpi_executable), path], _LAUNCHERS), None)
 
 
 def find_hydra(named: str, mpi_executable: Path | None) -> Launcher | None:
@@ -110,12 +107,14 @@ def find_hydra(named: str, mpi_executable: Path | None) -> Launcher | None:
     on_path = os.environ.get("PATH", os.defpath).split(os.pathsep)
     # The PyPI mpich is in the same environment, which need not be on PATH.
     beside = str(Path(sys.executable).parent)
-    for folder in dict.fromkeys([*_own_folders(mpi_executable), beside, *on_path]):
-        for name in _HYDRAS:
-            program = shutil.which(name, path=folder)
-            if program and Launcher(program).is_hydra():
-                return Launcher(program)
-    return None
+    folders = dict.fromkeys([*_own_folders(mpi_executable), beside, *on_path])
+    return next(filter(Launcher.is_hydra, _launchers(folders, _HYDRAS)), None)
+
+
+def _launchers(paths: Iterable[str], names: Sequence[str]) -> Iterator[Launcher]:
+    """Those of these names, one path after the other."""
+    found = (shutil.which(name, path=path) for path in paths for name in names)
+    return (Launcher(program) for program in found if program)
 
 
 def _own_folders(mpi_executable: Path | None) -> list[str]:
@@ -178,12 +177,8 @@ def launcher_for(path: Path, mpi: str, named: str) -> Launcher:
 
 
 def _open_mpi() -> Launcher | None:
-    for name in _OPEN_MPI_NAMES:
-        for folder in os.get_exec_path():
-            found = shutil.which(name, path=folder)
-            if found and is_open_mpi(found):
-                return _launcher(found)
-    return None
+    found = (one.program for name in _OPEN_MPI_NAMES for one in _launchers(os.get_exec_path(), [name]))
+    return next((_launcher(program) for program in found if is_open_mpi(program)), None)
 
 
 def _launcher(found: str) -> Launcher:

@@ -8,12 +8,13 @@ message takes. The core writes the network as a platform of SimGrid; here the tw
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -180,12 +181,8 @@ def links_simgrid(path: Path) -> bool:
     with path.open("rb") as file:
         if file.read(len(_ELF)) != _ELF:
             return False
-        kept = b""
-        while block := file.read(1 << 20):
-            if b"libsimgrid" in kept + block or b"smpi_" in kept + block:
-                return True
-            kept = block[-16:]
-    return False
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return any(content.find(word) >= 0 for word in (b"libsimgrid", b"smpi_"))
 
 
 def prepared(program: SimulatedProgram, folder: Path) -> SimulatedProgram:
@@ -317,9 +314,11 @@ def simulate(
     smpi_options.check(settings.options, _LAUNCHER, QUIET, folder)
     platform = write_platform(settings, ranks, folder)
     words = command(program, settings, ranks, platform, folder)
+    # SMPI_PRETEND_CC, of build scripts, would make smpicc an ordinary compiler.
+    environment = {name: value for name, value in os.environ.items() if name != "SMPI_PRETEND_CC"}
     begin = time.perf_counter()
     try:
-        process = subprocess.Popen(words, stdout=output, env=_environment())
+        process = subprocess.Popen(words, stdout=output, env=environment)
     except OSError as error:
         raise CrosscutError(f"cannot start {_LAUNCHER}: {plainly(error)}; {INSTALL}") from error
     try:
@@ -335,11 +334,6 @@ def simulate(
         options=all_options(settings, platform.options),
         stuck=stuck_ranks(folder / TROUBLES),
     )
-
-
-def _environment() -> Mapping[str, str]:
-    """SMPI_PRETEND_CC, of build scripts, would make smpicc an ordinary compiler."""
-    return {name: value for name, value in os.environ.items() if name != "SMPI_PRETEND_CC"}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

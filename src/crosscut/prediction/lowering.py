@@ -38,10 +38,9 @@ def _lowered(lines: Iterator[bytes], rank: int, ranks: int) -> Iterator[str]:
         name, numbers = words[1], [float(word) for word in words[2:]]
         for one in rounds(name, [int(number) for number in numbers], rank, ranks):
             yield from _messages(one, rank, counted)
-        if name in (b"reduce", b"allreduce") and numbers[1] > 0:
-            yield f"{rank} compute {numbers[1]:.0f}\n"
-        elif name == b"reducescatter" and numbers[ranks] > 0:
-            yield f"{rank} compute {numbers[ranks]:.0f}\n"
+        computed = {b"reduce": 1, b"allreduce": 1, b"reducescatter": ranks}.get(name)
+        if computed is not None and numbers[computed] > 0:
+            yield f"{rank} compute {numbers[computed]:.0f}\n"
 
 
 def rounds(name: bytes, numbers: Sequence[int], rank: int, ranks: int) -> Iterator[Round]:
@@ -55,24 +54,18 @@ def _root(numbers: Sequence[int], at: int) -> int:
 
 def _messages(one: Round, rank: int, counted: Counter[tuple[bool, int]]) -> Iterator[str]:
     """A lone message blocks; several are under way together."""
-    if not one.receives and len(one.sends) == 1:
-        to, count = one.sends[0]
-        yield f"{rank} send {to} {_tag(counted, True, to)} {count}\n"
-        return
-    if not one.sends and len(one.receives) == 1:
-        source, count = one.receives[0]
-        yield f"{rank} recv {source} {_tag(counted, False, source)} {max(count, 1)}\n"
-        return
+    several = "i" if len(one.sends) + len(one.receives) > 1 else ""
     waits = []
     for source, count in one.receives:
         tag = _tag(counted, False, source)
-        yield f"{rank} irecv {source} {tag} {max(count, 1)}\n"  # of 0 bytes it would probe
+        yield f"{rank} {several}recv {source} {tag} {max(count, 1)}\n"  # of 0 bytes it would probe
         waits.append(f"{rank} wait {source} {rank} {tag}\n")
     for to, count in one.sends:
         tag = _tag(counted, True, to)
-        yield f"{rank} isend {to} {tag} {count}\n"
+        yield f"{rank} {several}send {to} {tag} {count}\n"
         waits.append(f"{rank} wait {rank} {to} {tag}\n")
-    yield from waits
+    if several:
+        yield from waits
 
 
 def _tag(counted: Counter[tuple[bool, int]], sends: bool, peer: int) -> int:

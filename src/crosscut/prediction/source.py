@@ -28,11 +28,7 @@ class ComputeSource:
 
 def _ends(found: program.Profile) -> npt.NDArray[np.float64]:
     """Seconds of starting and ending, by rank: the launcher's and the machine's, not the network's."""
-    total = np.zeros(len(found.found))
-    for one in found.calls:
-        if one.name in ENDS:
-            total += one.seconds
-    return total
+    return sum((one.seconds for one in found.calls if one.name in ENDS), start=np.zeros(len(found.found)))
 
 
 def find(trace: Trace, flops: float | None) -> ComputeSource:
