@@ -71,7 +71,7 @@ class Session(contextlib.AbstractContextManager["Session"]):
 
     def __init__(self, launched: Launched, listener: Listener | None = None) -> None:
         self._launched = launched
-        self._listener = listener or _deaf
+        self._listener = listener or (lambda _: None)
         self._queue: SimpleQueue[type[_Signal | _EndOfStream] | bytes] = SimpleQueue()
         self._interruptions = 0
         self._measuring = False
@@ -304,10 +304,6 @@ class Session(contextlib.AbstractContextManager["Session"]):
         finally:
             for number, handler in zip(numbers, before, strict=True):
                 signal.signal(number, handler)
-
-
-def _deaf(_event: Event) -> None:
-    """A listener that does nothing."""
 
 
 def _ranks_of_nodes(ready: Event) -> tuple[tuple[int, ...], ...]:

@@ -116,7 +116,8 @@ def _compiled(workload: Workload) -> Path:
     digest = hashlib.sha256(" ".join([smpi.version(), *options]).encode())
     for file in sorted(file for folder in folders for file in folder.iterdir()):
         digest.update(file.name.encode() + file.read_bytes())
-    target = _cache() / f"{workload.executable}-{digest.hexdigest()[:16]}"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crosscut"
+    target = cache / f"{workload.executable}-{digest.hexdigest()[:16]}"
     if target.exists():
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -128,10 +129,6 @@ def _compiled(workload: Workload) -> Path:
             raise CrosscutError(f"{workload.name}: {compiler} cannot compile it:\n{said}")
         made.rename(target)
     return target
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crosscut"
 
 
 def _run(command: MpiCommand, where: Where, workload: Workload, ranks: int) -> Result:
