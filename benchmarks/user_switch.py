@@ -25,7 +25,7 @@ from benchmarks.conditions import describe, preferred, print_table, sentence, wr
 from benchmarks.processes import BenchmarkError, output_of
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import lifecycle, state
-from crosscut.lab.switch import process
+from crosscut.lab.switch import program
 from crosscut.run.run import Run
 
 CLUSTERS = ((16, 100), (64, 10))
@@ -85,7 +85,7 @@ def machine_seconds() -> tuple[float, float]:
 def switch_statistics(record: state.Record) -> dict[str, float] | None:
     if record.switch_process is None:
         return None
-    said = process.statistics(record)
+    said = program.statistics(record)
     return {
         "cpu": said["cpu_share"] * said["seconds"],
         "late": said["lateness_lately_seconds"]["p99"],

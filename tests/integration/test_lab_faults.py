@@ -17,7 +17,7 @@ from crosscut.lab import removal, state
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.catalogue import NAMES
 from crosscut.lab.faults.fault import Fault
-from crosscut.lab.switch import process
+from crosscut.lab.switch import program
 from crosscut.run.run import Run
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
@@ -218,7 +218,7 @@ def test_what_a_wrongly_wired_node_sends_passes_the_wrong_switch(switch: str, tm
 def sent_over_trunk(record: state.Record) -> list[int]:
     """Bytes that left by either end of the cable between the switches."""
     if record.switch_process is not None:
-        stations = {one["name"]: one["bytes"] for one in process.statistics(record)["stations"]}
+        stations = {one["name"]: one["bytes"] for one in program.statistics(record)["stations"]}
         return [stations.get("s0 -> s1", 0), stations.get("s1 -> s0", 0)]
     lines = on_node(record, "fabric", "cat", "/proc/self/net/dev").splitlines()
     ports = [line.split() for line in lines if line.strip().startswith(("p4a:", "p4b:"))]

@@ -18,7 +18,7 @@ from crosscut.base.errors import CrosscutError
 from crosscut.lab import describe, lifecycle, removal, state
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.fault import Fault
-from crosscut.lab.switch import process as switch_process
+from crosscut.lab.switch import program
 from crosscut.lab.switch.program import UserSwitchError
 from crosscut.network import switch_choice
 
@@ -85,7 +85,7 @@ def test_rates_are_those_of_the_file_divided_by_the_dilation(network: Path, tmp_
     with lab(network, switch="user", dilation=2):
         rates = median_rates(tmp_path, "aapc", "--on", "lab:test", *QUICK)
         assert max(rates.values()) < PAYLOAD_BYTES_PER_SECOND / 2
-        statistics = switch_process.statistics(state.read("test"))
+        statistics = program.statistics(state.read("test"))
         assert {station["bits_per_second"] for station in statistics["stations"]} == {10e6}
 
 
@@ -192,7 +192,7 @@ def test_what_the_switch_refuses_is_told_and_leaves_those_of_before(network: Pat
         folder = state.folder("test")
         before = (folder / "faults.json").read_text()
         with pytest.raises(UserSwitchError, match=r"faults.json:1: the network has no host \"n9\""):
-            switch_process.set_faults(record, folder, '{"host": "n9", "in": 0.5}\n')
+            program.set_faults(record, folder, '{"host": "n9", "in": 0.5}\n')
         assert (folder / "faults.json").read_text() == before
         plant.lift("test", "all")
         assert (folder / "faults.json").read_text() == ""

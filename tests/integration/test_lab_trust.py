@@ -18,7 +18,7 @@ from labs import all_cores_busy, crossbar, lab, needs_lab
 from crosscut.lab import lifecycle
 from crosscut.lab.faults import plant
 from crosscut.lab.faults.fault import Fault
-from crosscut.lab.watching import reference
+from crosscut.lab.watching import observer
 
 pytestmark = [needs_lab, pytest.mark.usefixtures("own_labs")]
 QUICK = ("--size", "100KB", "--repetitions", "6")
@@ -99,4 +99,4 @@ def test_a_reference_pair_that_does_not_answer_is_said_not_waited_for(tmp_path: 
     with lab(crossbar(tmp_path, 2)) as record:
         plant.plant("test", Fault("dead", ("n0001",)))
         made = lifecycle.plan_of(record)
-        assert set(reference.measure(record, made, (0, 1))) == {"error"}
+        assert set(observer.measure(record, made, (0, 1))) == {"error"}

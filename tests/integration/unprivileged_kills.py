@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 30
 def become_nobody() -> None:
     namespaces.unshare(namespaces.NEW_NET)
     with kernel.Kernel() as first:  # loads what is loaded when it is first used
-        first.change(1, state="up")
+        first.change("lo", state="up")
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)

@@ -31,7 +31,7 @@ def main() -> None:
     file, root, switch = sys.argv[1:]
     namespaces.unshare(namespaces.NEW_NET)
     with kernel.Kernel() as first:  # loads what is loaded when it is first used
-        first.change(1, state="up")
+        first.change("lo", state="up")
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)

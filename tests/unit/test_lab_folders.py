@@ -18,7 +18,7 @@ from crosscut.cli import main
 from crosscut.lab import describe, holder, removal, state
 from crosscut.lab.faults import catalogue, plant
 from crosscut.lab.faults.fault import Fault
-from crosscut.lab.switch import process, program
+from crosscut.lab.switch import program
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
 OTHER = 54321
@@ -249,9 +249,9 @@ def test_a_switch_that_is_not_in_the_lab_gets_no_signal(named: Path, stranger: s
     for name in ("switch.said", "switch.errors", "faults.json"):
         (named / "x" / name).touch()
     with pytest.raises(program.UserSwitchError, match="switch has ended"):
-        process.statistics(record)
+        program.statistics(record)
     with pytest.raises(program.UserSwitchError, match="switch has ended"):
-        process.set_faults(record, named / "x", "")
+        program.set_faults(record, named / "x", "")
     assert stranger.alive()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,9 +50,9 @@ def test_planted_faults_are_told_in_a_line_however_many(
     state.write(record)
     assert planted("one") == ""
     entries = [{"id": f"f{number}", **as_json(Fault("dead", (f"n{number}",)))} for number in range(1, 7)]
-    state.with_faults(record, tuple(entries[:1]))
+    state.write(replace(record, faults=tuple(entries[:1])))
     assert planted("one") == "planted in lab one: f1: nothing gets to n1 or away from it"
-    state.with_faults(record, tuple(entries))
+    state.write(replace(record, faults=tuple(entries)))
     assert planted("one").endswith("away from it; and 2 more (crosscut lab fault list one)")
     (tmp_path / "one" / "lab.json").write_text("{")
     assert planted("one") == ""  # what it explains is worth more than why it cannot be explained

@@ -14,7 +14,7 @@ import pytest
 from crosscut.base.errors import CrosscutError, UsageError
 from crosscut.cli import lab as command
 from crosscut.cli import main
-from crosscut.lab import describe, enter, removal, state, users
+from crosscut.lab import describe, enter, removal, state
 from crosscut.lab.faults import catalogue, plant
 from crosscut.lab.faults.fault import Fault
 from crosscut.lab.kernel import bulk
@@ -217,7 +217,7 @@ def test_a_lab_on_which_a_run_is_under_way_goes_only_by_force(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state.write(replace(RECORD, owner=None))
-    leave = users.enlist("x")
+    leave = state.enlist("x")
     assert main(["lab", "down", "x"]) == 1
     assert f"lab x was left up: a run is under way on it (process {os.getpid()})" in capsys.readouterr().err
     assert main(["lab", "down", "--all"]) == 0
@@ -230,20 +230,20 @@ def test_a_lab_on_which_a_run_is_under_way_goes_only_by_force(
 
 def test_who_has_left_or_was_killed_keeps_no_lab_up(root: Path) -> None:
     state.write(replace(RECORD, owner=None))
-    first, second = users.enlist("x"), users.enlist("x")  # two sessions of one process
+    first, second = state.enlist("x"), state.enlist("x")  # two sessions of one process
     first()
-    assert users.measuring("x") == [state.this_process()]
+    assert state.measuring("x") == [state.this_process()]
     second()
-    assert users.measuring("x") == []
-    users.enlist("x")
-    (mine,) = (root / "x" / users.FOLDER).iterdir()
+    assert state.measuring("x") == []
+    state.enlist("x")
+    (mine,) = (root / "x" / state.USERS).iterdir()
     mine.rename(mine.with_name(f"{os.getpid()}.1.dead"))  # an earlier one of the same number
     for strange in ("", "x.y", "1", f"{'9' * 30}.1", "²2.3"):
-        (root / "x" / users.FOLDER / f"{strange}.").touch()
-    assert users.measuring("x") == []
+        (root / "x" / state.USERS / f"{strange}.").touch()
+    assert state.measuring("x") == []
     assert main(["lab", "down", "x"]) == 0
     with pytest.raises(UsageError, match="there is no lab x any more"):
-        users.enlist("x")
+        state.enlist("x")
 
 
 def test_a_lab_on_its_way_down_is_gone_for_who_measures_on_it(root: Path) -> None:

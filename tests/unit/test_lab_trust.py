@@ -12,7 +12,7 @@ import pytest
 
 from crosscut.base import spelling
 from crosscut.base.errors import UsageError
-from crosscut.lab.watching import reference, trust, watch
+from crosscut.lab.watching import observer, trust, watch
 from crosscut.lab.watching.trust import ProgressMark, Seen
 from crosscut.network import switch_choice
 from crosscut.network.switch_choice import Queues
@@ -193,9 +193,9 @@ def test_what_is_no_switch_is_refused(text: str, why: str) -> None:
 def test_the_reference_pair_is_of_nodes_without_a_fault() -> None:
     from test_lab_plan import planned
 
-    assert reference.pair(planned(), ()) == (0, 1)
-    assert reference.pair(planned(), ({"nodes": ["n0"]}, {"nodes": ["n2"]})) == (1, 3)
-    assert reference.pair(planned(), ({"nodes": ["n0", "n1"]}, {"nodes": ["n2"]})) == (0, 1)
+    assert observer.pair(planned(), ()) == (0, 1)
+    assert observer.pair(planned(), ({"nodes": ["n0"]}, {"nodes": ["n2"]})) == (1, 3)
+    assert observer.pair(planned(), ({"nodes": ["n0", "n1"]}, {"nodes": ["n2"]})) == (0, 1)
 
 
 def test_a_buffer_without_room_for_a_frame_is_refused() -> None:

@@ -57,24 +57,24 @@ def test_every_adapter_of_a_host_that_does_not_forward_has_a_name() -> None:
 
 def test_a_probe_of_this_machine_finds_it_at_the_first_hop() -> None:
     with probing.opened() as udp:
-        wanted = [Probe("here", f"127.0.0.{number}") for number in range(1, 60)]
-        found = probing.walk({"here": udp}, wanted, time.monotonic() + 30)
+        wanted = [Probe(0, f"127.0.0.{number}") for number in range(1, 60)]
+        found = probing.walk({0: udp}, wanted, time.monotonic() + 30)
     assert all(way == Way([probe.to], probing.THERE) for probe, way in found.items())
     assert len(found) == 59
 
 
 def test_what_is_not_walked_in_time_says_so() -> None:
     with probing.opened() as udp:
-        wanted = [Probe("here", "127.0.0.1")]
-        (way,) = probing.walk({"here": udp}, wanted, time.monotonic() - 1).values()
+        wanted = [Probe(0, "127.0.0.1")]
+        (way,) = probing.walk({0: udp}, wanted, time.monotonic() - 1).values()
     assert way == Way([], probing.NOT_WALKED)
 
 
 def test_why_a_packet_could_not_be_sent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probing, "WAITS_SECONDS", (0.01,))
-    broadcast = probing.Probe("n0", "255.255.255.255")  # a socket must ask for this: socket(7), SO_BROADCAST
+    broadcast = probing.Probe(0, "255.255.255.255")  # a socket must ask for this: socket(7), SO_BROADCAST
     with probing.opened() as udp:
-        (way,) = probing.walk({"n0": udp}, [broadcast], time.monotonic() + 30).values()
+        (way,) = probing.walk({0: udp}, [broadcast], time.monotonic() + 30).values()
     assert (way.end, way.not_sent) == (probing.SILENT, "Permission denied")
     told = walking.sentence(WalkedPath("n0", "n1", ("n1",), (), way.end, way.not_sent))
     assert "then nobody answered (the last packet could not be sent: Permission denied)" in told

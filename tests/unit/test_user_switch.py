@@ -41,8 +41,8 @@ def test_list_of_taps_has_an_object_a_line_and_ends_with_an_empty_line() -> None
 
 def test_trust_takes_its_figures_from_the_statistics() -> None:
     trust = trust_of(STATISTICS)
-    assert trust.lateness_p99_seconds == 5e-5
-    assert (trust.frames_delivered, trust.frames_dropped) == (3, 1)
+    assert trust["lateness_p99_seconds"] == 5e-5
+    assert (trust["frames_delivered"], trust["frames_dropped"]) == (3, 1)
 
 
 @pytest.mark.parametrize("broken", [{}, {**STATISTICS, "frames": []}, {**STATISTICS, "cpu_share": "much"}])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from crosscut.base.errors import CrosscutError
 from crosscut.lab import enter, holder, lifecycle, removal, state
 from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import host_bits_per_second
-from crosscut.lab.switch import process
-from crosscut.lab.switch.program import UserSwitchError, trust_of
+from crosscut.lab.switch import program
 
 # Conditions in which nothing is wrong.
 SOUND = ("up", "being built", "being taken down")
@@ -82,8 +81,8 @@ def _processes(record: state.Record, folder: Path) -> list[int]:
 def _switch(record: state.Record) -> Mapping[str, Any]:
     """What crosscut-switch says of itself, since the lab was built."""
     try:
-        return asdict(trust_of(process.statistics(record)))
-    except UserSwitchError as error:
+        return program.trust_of(program.statistics(record))
+    except program.UserSwitchError as error:
         return {"error": str(error)}
 
 
@@ -104,10 +103,8 @@ def condition(record: state.Record) -> str:
         return f"broken: {lost}"
     if record.condition != "up":
         return _unsettled(record)
-    if (lost := _lost_namespaces(record, folder)) is not None:
+    if lost := _lost_namespaces(record, folder) or program.failure(record):
         return f"broken: {lost}"
-    if (failure := process.failure(record)) is not None:
-        return f"broken: {failure}"
     if record.owner is not None and not record.owner.alive():
         return "left behind: the run that made it is gone"
     return "up"
@@ -150,8 +147,6 @@ def remedy(name: str, condition: str) -> str:
 
 def condition_of_name(name: str) -> str:
     """Also of a lab whose record is broken."""
-    from crosscut.base.errors import CrosscutError
-
     state.folder(name)  # one in which others may have a hand is no lab that is broken
     try:
         return condition(state.read(name))
@@ -160,8 +155,6 @@ def condition_of_name(name: str) -> str:
 
 
 def _is_free(name: str) -> bool:
-    from crosscut.base.errors import CrosscutError
-
     try:
         with state.locked(name):
             return True

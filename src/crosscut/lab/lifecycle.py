@@ -13,11 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from crosscut.base.errors import CrosscutError, UsageError
-from crosscut.lab import enter, holder, removal, state, users  # fmt: skip
+from crosscut.lab import enter, holder, removal, state  # fmt: skip
 from crosscut.lab.plan import addresses  # fmt: skip
 from crosscut.lab.plan.plan import LabPlan, plan
 from crosscut.lab.plan.unlike import differences
-from crosscut.lab.switch import process as switch_process  # fmt: skip
 from crosscut.lab.switch import program
 from crosscut.network import paths, switch_choice  # fmt: skip
 
@@ -103,7 +102,7 @@ def _build(record: state.Record, made: LabPlan, document: dict[str, object], fol
         holder.inside(record, partial(build.build, made, folder))
     else:
         holder.inside(record, partial(build.spaces, made, folder))
-        process = switch_process.start(record, folder, made, Path(str(document["file"])))
+        process = program.start(record, folder, made, Path(str(document["file"])))
         record = replace(record, switch_process=process)
         state.write(record)
         holder.inside(record, partial(build.nodes, made, folder, shaped=False))
@@ -150,7 +149,7 @@ def why_busy(name: str) -> str:
         owner = state.read(name).owner
         if owner is not None and owner.alive():
             return f"process {owner.pid} built it for a run, after which it goes"
-    pids = [str(process.pid) for process in users.measuring(name)]
+    pids = [str(process.pid) for process in state.measuring(name)]
     if not pids:
         return ""
     several = len(pids) > 1

@@ -8,7 +8,7 @@
     NAME/ipc/NODE         shared memory and semaphores of System V
     NAME/shm/NODE/      the node's /dev/shm
     NAME/hosts          every node's /etc/hosts
-    NAME/users/         who measures on it (users.py)
+    NAME/users/         who measures on it: a file for each session, which names the process
     NAME/taps.json      with `--switch user`: the list of adapters that crosscut-switch was given,
     NAME/faults.json      the cables that are bad,
     NAME/switch.said      its answers,
@@ -26,10 +26,11 @@ import fcntl
 import json
 import os
 import re
+import secrets
 import signal
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ VARIABLE = "CROSSCUT_LABS"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 VERSION = 1
 _END_SECONDS = 10.0
+USERS = "users"
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,13 @@ def start_ticks(pid: int) -> int | None:
     return None if fields[0] in "ZX" else int(fields[19])  # proc(5): state is field 3, starttime 22
 
 
+def spawn(command: list[str], environment: Mapping[str, str], actions: Sequence[tuple[Any, ...]]) -> Process:
+    """Without input. Not subprocess: it lives on when this command has ended. `actions`: posix_spawn's."""
+    null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    pid = os.posix_spawnp(command[0], command, environment, setsid=True, file_actions=[null, *actions])
+    return Process(pid, start_ticks(pid) or 0)
+
+
 def this_process() -> Process:
     return Process(os.getpid(), start_ticks(os.getpid()) or 0)
 
@@ -184,15 +193,23 @@ def read(name: str) -> Record:
             f"there is no lab {name}; "
             + (f"there is {there}{spelling.hint(name, names())}" if there else "none is up")
         )
-    try:
+    with _broken(path):
         found = json.loads(folders.read(path))
         if found.get("version") != VERSION:
             raise CrosscutError(f"{path}: made by another version of crosscut; crosscut lab down {name}")
         record = records.parse(found, Record)
         record.helpers()  # a broken entry is found here
         return record
+
+
+@contextlib.contextmanager
+def _broken(path: Path) -> Iterator[None]:
+    """Whatever is wrong with this file of a lab becomes a CrosscutError."""
+    try:
+        yield
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CrosscutError(f"{path}: {plainly(error)}; crosscut lab down {name} clears it away") from error
+        remedy = f"crosscut lab down {path.parent.name} clears it away"
+        raise CrosscutError(f"{path}: {plainly(error)}; {remedy}") from error
 
 
 def write(record: Record) -> None:
@@ -206,17 +223,9 @@ def write_network(name: str, document: Mapping[str, Any]) -> None:
 
 def read_network(name: str) -> Mapping[str, Any]:
     path = folder(name) / "network.json"
-    try:
+    with _broken(path):
         found: Mapping[str, Any] = json.loads(folders.read(path))
         return found
-    except (OSError, ValueError) as error:
-        raise CrosscutError(f"{path}: {plainly(error)}; crosscut lab down {name} clears it away") from error
-
-
-def with_faults(record: Record, faults: tuple[Mapping[str, Any], ...]) -> Record:
-    changed = replace(record, faults=faults)
-    write(changed)
-    return changed
 
 
 @contextlib.contextmanager
@@ -240,3 +249,42 @@ def locked(name: str, *, make: bool = False) -> Iterator[Path]:
         yield path
     finally:
         os.close(descriptor)
+
+
+def enlist(name: str) -> Callable[[], None]:
+    """This process measures on the lab until it calls what is returned; a file in `users` tells of it.
+    UsageError where the lab is gone."""
+    process = this_process()
+    users = folder(name) / USERS
+    mine = users / f"{process.pid}.{process.start_ticks}.{secrets.token_hex(4)}"
+    try:
+        users.mkdir(exist_ok=True)
+        mine.touch()
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no lab {name} any more") from error
+    except OSError as error:
+        raise CrosscutError(f"{mine}: {plainly(error)}; only who built lab {name} measures on it") from error
+
+    def leave() -> None:
+        with contextlib.suppress(OSError):  # the lab was taken down
+            mine.unlink(missing_ok=True)
+
+    return leave
+
+
+def measuring(name: str) -> list[Process]:
+    """Processes that do so now; one that is gone (killed) counts no more."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for entry in (folder(name) / USERS).iterdir():
+            process = _named(entry.name)
+            if process is not None and process.alive():
+                found.add(process)
+    return sorted(found, key=lambda process: process.pid)
+
+
+def _named(entry: str) -> Process | None:
+    numbers = entry.split(".")[:2]
+    if len(numbers) < 2 or not all(one.isascii() and one.isdecimal() and len(one) < 20 for one in numbers):
+        return None
+    return Process(int(numbers[0]), int(numbers[1])) if int(numbers[0]) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from crosscut.base.errors import CrosscutError
 from crosscut.lab import holder, state
@@ -15,36 +14,31 @@ _RATE_BITS_PER_SECOND = 1e8
 
 def failure() -> str | None:
     """Why a lab cannot be built; None where all of its parts are there."""
-    try:
-        _inside(_parts)
-    except CrosscutError as error:
-        return str(error)
-    return None
+    return _failure(_parts)
 
 
 def delays() -> bool:
     """True if links can have a latency."""
-    try:
-        _inside(_delay)
-    except CrosscutError:
-        return False
-    return True
+    return _failure(_delay) is None
 
 
-def _inside(work: Callable[[], None]) -> None:
-    if not holder.needed():
-        namespaces.in_child(work)
-        return
-    keeper = holder.start()
+def _failure(work: Callable[[], None]) -> str | None:
+    """Why it cannot be done where labs are; None: it can."""
+    keeper = None
     try:
-        holder.inside(replace(state.Record("trial", ""), holder=keeper), work)
+        keeper = holder.start() if holder.needed() else None
+        holder.inside(state.Record("trial", "", holder=keeper), work)
+    except CrosscutError as error:
+        return str(error)
     finally:
-        holder.end(keeper)
+        if keeper is not None:
+            holder.end(keeper)
+    return None
 
 
 def _parts() -> None:
     from crosscut.lab.kernel.build import SETTINGS, set_kernel
-    from crosscut.lab.kernel.links import Kernel, index_of
+    from crosscut.lab.kernel.links import Kernel
 
     namespaces.unshare(namespaces.NEW_NET | namespaces.NEW_UTS | namespaces.NEW_IPC)
     set_kernel(SETTINGS)
@@ -52,18 +46,18 @@ def _parts() -> None:
     with Kernel() as kernel:
         kernel.add_bridge("s0", size.mtu_bytes)
         kernel.add_pair("p0", "eth0", None, size.mtu_bytes, 1)
-        kernel.plug(index_of("p0"), index_of("s0"))
+        kernel.plug("p0", "s0")
         shaped = bucket(_RATE_BITS_PER_SECOND, size, 1, "trial")
-        kernel.shape(index_of("p0"), shaped)
+        kernel.shape("p0", shaped)
         kernel.add_medium("m0", shaped)
-        kernel.add_hooks(index_of("p0"))
-        kernel.redirect(index_of("p0"), entering=True, medium=index_of("m0"))
+        kernel.add_hooks("p0")
+        kernel.redirect("p0", entering=True, medium="m0")
 
 
 def _delay() -> None:
-    from crosscut.lab.kernel.links import Kernel, index_of
+    from crosscut.lab.kernel.links import Kernel
 
     namespaces.unshare(namespaces.NEW_NET)
     with Kernel() as kernel:
         kernel.add_pair("p0", "eth0", None, 1500, 1)
-        kernel.delay(index_of("p0"), 1e-3)
+        kernel.delay("p0", 1e-3)

@@ -178,13 +178,13 @@ class _LabPrograms(base.MpiSite):
 
 def open_site(argument: str, switch: str = "", dilation: float = 0.0) -> SessionLab:
     """The caller calls its `release`. Empty and 0: as the lab that is up, or as labs are by default."""
-    from crosscut.lab import lifecycle, state, users
+    from crosscut.lab import lifecycle, state
     from crosscut.network import paths, switch_choice
 
     name = _standing(argument)
     if name:
         _refuse_other(state.read(name), switch, dilation)
-        release = users.enlist(name)
+        release = state.enlist(name)
     else:
         chosen = lifecycle.for_one_run(argument, switch or switch_choice.KERNEL, dilation or 1.0)
         record = lifecycle.up(argument, chosen)

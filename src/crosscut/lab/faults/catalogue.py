@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from crosscut.base import spelling
+from crosscut.base import records, spelling
 from crosscut.base.errors import UsageError
 from crosscut.lab.faults.fault import Fault, FaultKind
 from crosscut.lab.faults.kinds.compute import Compute
@@ -40,8 +40,7 @@ def as_json(fault: Fault) -> dict[str, Any]:
 
 
 def from_json(entry: Mapping[str, Any]) -> Fault:
-    known = {key: value for key, value in entry.items() if key in Fault.__dataclass_fields__}
-    return Fault(**{**known, "nodes": tuple(known["nodes"])})
+    return records.parse(entry, Fault)
 
 
 def for_switch(faults: Iterable[Fault], made: LabPlan) -> str:
@@ -75,8 +74,7 @@ def check(fault: Fault, made: LabPlan, *, in_kernel: bool = True) -> None:
     if len(set(fault.nodes)) != len(fault.nodes):
         raise UsageError(f"{fault.kind}: {fault.nodes[0]} is named twice")
     for node in fault.nodes:
-        number = made.host_number(node)
-        if number is None:
+        if (number := made.host_number(node)) is None:
             there = f"nodes are {made.hosts[0]} to {made.hosts[-1]}"
             raise UsageError(f"there is no node {node}; {there}{spelling.hint(node, made.hosts)}")
         if not 0 <= fault.one_adapter < made.adapters[number]:

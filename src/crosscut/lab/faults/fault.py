@@ -81,11 +81,9 @@ class FaultKind(ABC):
         """Nodes whose cables it touches: no second fault may touch them."""
         return frozenset(nodes)
 
-    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        """In the kernel. `folder`: the lab's."""
-
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        """In the kernel: everything as the plan has it, the worker having ended."""
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
+        """In the kernel. Not `planted`: everything as the plan has it, the worker having ended. `folder`: the
+        lab's."""
 
     def work(self, made: LabPlan, folder: Path, fault: Fault) -> Callable[[], None]:
         """What the worker calls and never returns from; everything is opened beforehand."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from crosscut.lab import enter
 from crosscut.lab.faults.fault import Fault
@@ -13,9 +13,16 @@ from crosscut.lab.kernel import namespaces
 from crosscut.lab.plan.plan import End, LabPlan
 from crosscut.lab.plan.shaping import Bucket
 
+if TYPE_CHECKING:
+    from crosscut.lab.kernel.links import Kernel
 
-def go_to_fabric(folder: Path) -> None:
+
+def fabric(folder: Path) -> Kernel:
+    """Of the switches' namespace, to which it goes."""
+    from crosscut.lab.kernel import links
+
     namespaces.enter(folder / enter.FABRIC, namespaces.NEW_NET)
+    return links.Kernel()
 
 
 def go_to(made: LabPlan, folder: Path, end: End) -> None:
@@ -25,13 +32,12 @@ def go_to(made: LabPlan, folder: Path, end: End) -> None:
 
 def shape(made: LabPlan, folder: Path, end: End, bucket: Bucket | None) -> None:
     """Without a bucket: as it was built."""
-    from crosscut.lab.kernel import build
-    from crosscut.lab.kernel import links as kernel
+    from crosscut.lab.kernel import build, links
 
     go_to(made, folder, end)
-    with kernel.Kernel() as here:
+    with links.Kernel() as here:
         if bucket is None and end.bits_per_second == float("inf"):
-            here.unshape(kernel.index_of(end.name))
+            here.unshape(end.name)
         else:
             build.shape_end(here, made, end, bucket)
 

@@ -1,11 +1,17 @@
-"""Plants and lifts faults in a lab that is up."""
+"""Plants and lifts faults in a lab that is up.
+
+The process that keeps a fault up is `python -m crosscut.lab.faults.plant LAB FAULT`, in the lab. It is killed
+when the fault is lifted; whoever kills it restores the settings that it changed.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +21,7 @@ from crosscut.lab import enter, holder, lifecycle, removal, state
 from crosscut.lab.faults.catalogue import as_json, check, for_switch, from_json, kind_of
 from crosscut.lab.faults.fault import Fault
 from crosscut.lab.plan.plan import LabPlan
-from crosscut.lab.switch import process
+from crosscut.lab.switch import program
 from crosscut.network import switch_choice
 
 
@@ -30,14 +36,13 @@ def plant(name: str, fault: Fault) -> Mapping[str, Any]:
         if _is_of_switch(record, fault):
             _tell_switch(record, made, folder, [*_faults(record), fault])
         else:
-            holder.inside(record, partial(kind_of(fault.kind).plant, made, folder, fault))
+            holder.inside(record, partial(kind_of(fault.kind).settle, made, folder, fault, planted=True))
         taken = {entry["id"] for entry in record.faults}
         number = next(number for number in range(1, len(taken) + 2) if f"f{number}" not in taken)
         entry: dict[str, Any] = {"id": f"f{number}", **as_json(fault)}
         if kind_of(fault.kind).worker and not _is_of_switch(record, fault):
-            worker = _start_worker(record, folder, fault)
-            entry["worker"] = {"pid": worker.pid, "start_ticks": worker.start_ticks}
-        state.with_faults(record, (*record.faults, entry))
+            entry["worker"] = asdict(_start_worker(record, folder, fault))
+        state.write(replace(record, faults=(*record.faults, entry)))
         return entry
 
 
@@ -61,10 +66,10 @@ def lift(name: str, which: str) -> list[Mapping[str, Any]]:
         for entry in chosen:
             fault = from_json(entry)
             if not _is_of_switch(record, fault):
-                holder.inside(record, partial(kind_of(fault.kind).lift, made, folder, fault))
+                holder.inside(record, partial(kind_of(fault.kind).settle, made, folder, fault, planted=False))
         if any(_is_of_switch(record, from_json(entry)) for entry in chosen):
             _tell_switch(record, made, folder, map(from_json, kept))
-        state.with_faults(record, kept)
+        state.write(replace(record, faults=kept))
         return chosen
 
 
@@ -78,9 +83,9 @@ def _faults(record: state.Record) -> list[Fault]:
 
 
 def _tell_switch(record: state.Record, made: LabPlan, folder: Path, faults: Iterable[Fault]) -> None:
-    if not process.runs(record):
+    if not program.runs(record):
         raise CrosscutError(f"lab {record.name} has no switch any more; crosscut lab down {record.name}")
-    process.set_faults(record, folder, for_switch(faults, made))
+    program.set_faults(record, folder, for_switch(faults, made))
 
 
 def refuse_overlap(record: state.Record, fault: Fault) -> None:
@@ -97,26 +102,20 @@ def refuse_overlap(record: state.Record, fault: Fault) -> None:
 def _start_worker(record: state.Record, folder: Path, fault: Fault) -> state.Process:
     """A process in the lab: `down` finds it there."""
     node = fault.node if kind_of(fault.kind).of_node else enter.FABRIC
-    words = [sys.executable, "-m", "crosscut.lab.faults.worker", record.name, json.dumps(as_json(fault))]
+    words = [sys.executable, "-m", "crosscut.lab.faults.plant", record.name, json.dumps(as_json(fault))]
     command = enter.command(record, folder, node, words)
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as stream:
-        # Not subprocess: it lives on when this command has ended.
-        pid = os.posix_spawnp(
-            command[0], command, os.environ | {state.VARIABLE: str(folder.parent)}, setsid=True,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, writing, 1),
-                (os.POSIX_SPAWN_DUP2, writing, 2),
-            ],
-        )  # fmt: skip
+        environment = os.environ | {state.VARIABLE: str(folder.parent)}
+        said_here = [(os.POSIX_SPAWN_DUP2, writing, descriptor) for descriptor in (1, 2)]
+        worker = state.spawn(command, environment, said_here)
         os.close(writing)
         said = stream.readline().decode("utf-8", "replace").strip()
         if said != "planted":
             rest = stream.read().decode("utf-8", "replace").strip().splitlines()
-            os.waitpid(pid, 0)
+            os.waitpid(worker.pid, 0)
             raise CrosscutError("the fault could not be planted: " + " ".join([said, *rest[-1:]]))
-    return state.Process(pid, state.start_ticks(pid) or 0)
+    return worker
 
 
 def _refuse_stranger(record: state.Record, folder: Path, worker: state.Process) -> None:
@@ -126,3 +125,18 @@ def _refuse_stranger(record: state.Record, folder: Path, worker: state.Process) 
             f"{folder / 'lab.json'}: process {worker.pid}, named as that of a fault, is not in the lab and "
             f"was left alone; crosscut lab down {record.name} clears the lab away"
         )
+
+
+def keep_up(name: str, text: str) -> None:
+    """What `_start_worker` starts; never returns."""
+    fault = from_json(json.loads(text))
+    work = kind_of(fault.kind).work(lifecycle.plan_of(state.read(name)), state.folder(name), fault)
+    print("planted", flush=True)
+    sys.stdout.close()
+    with contextlib.suppress(OSError):
+        sys.stderr.close()
+    work()
+
+
+if __name__ == "__main__":
+    keep_up(*sys.argv[1:])

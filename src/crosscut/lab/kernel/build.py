@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
-import resource
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,7 +15,7 @@ from crosscut.lab.enter import FABRIC
 from crosscut.lab.kernel import bulk, namespaces
 from crosscut.lab.kernel.links import Kernel, gather_received, index_of, is_running
 from crosscut.lab.plan import addresses
-from crosscut.lab.plan.plan import End, IpRoute, LabPlan, Neighbour, SwitchCapacity
+from crosscut.lab.plan.plan import End, Entry, IpRoute, LabPlan, Neighbour, SwitchCapacity
 from crosscut.lab.plan.shaping import Bucket
 
 OfHost = TypeVar("OfHost", Neighbour, IpRoute)
@@ -40,15 +38,6 @@ SETTINGS = {
 _FORWARDING = {"net.ipv4.ip_forward": "1"}
 _LINKS_SECONDS = 60.0
 _SPACES = {"net": namespaces.NEW_NET, "uts": namespaces.NEW_UTS, "ipc": namespaces.NEW_IPC}
-
-
-@dataclass(frozen=True)
-class LabInConstruction:
-    """A lab under construction, and descriptors of its network namespaces."""
-
-    plan: LabPlan
-    fabric: int
-    nodes: tuple[int, ...]
 
 
 def build(plan: LabPlan, folder: Path) -> None:
@@ -78,53 +67,53 @@ def spaces(plan: LabPlan, folder: Path) -> None:
 def switches(plan: LabPlan, folder: Path) -> None:
     """Bridges, cables, capacities, and the databases by which frames find their way."""
     with contextlib.ExitStack() as stack:
-        site = _site(plan, folder, stack)
-        namespaces.enter_descriptor(site.fabric, namespaces.NEW_NET)
+        there = _opened(plan, folder, stack)
+        namespaces.enter(folder / FABRIC, namespaces.NEW_NET)
         with Kernel() as fabric:
             for number in range(len(plan.bridges)):
                 fabric.add_bridge(bridge_name(number), plan.frames.mtu_bytes)
-            _cables(fabric, site)
-            _shape_ports(fabric, plan)
+            _cables(fabric, plan, there)
+            for end in (end for cable in plan.cables for end in cable.ends if end.host is None):
+                fabric.plug(end.name, bridge_name(end.bridge))
+                shape_end(fabric, plan, end)
             _share(fabric, plan)
-            bulk.send(bulk.forwarding(index_of(entry.port), entry.mac) for entry in plan.entries)
+            forward(plan.entries)
         for host in {cable.a.host for cable in plan.cables if None not in (cable.a.host, cable.b.host)}:
             if host is not None:
-                namespaces.enter_descriptor(site.nodes[host], namespaces.NEW_NET)
+                namespaces.enter_descriptor(there[host], namespaces.NEW_NET)
                 with Kernel() as node:
-                    _wires(node, site, host)
+                    _wires(node, plan, there, host)
 
 
 def nodes(plan: LabPlan, folder: Path, *, shaped: bool) -> None:
     """Adapters, which are there by now: addresses, neighbours, routes; `shaped`: their own buckets."""
     neighbours, routes = _by_host(plan.neighbours), _by_host(plan.routes)
     with contextlib.ExitStack() as stack:
-        site = _site(plan, folder, stack)
-        for host in range(len(plan.hosts)):
-            namespaces.enter_descriptor(site.nodes[host], namespaces.NEW_NET)
+        for host, there in enumerate(_opened(plan, folder, stack)):
+            namespaces.enter_descriptor(there, namespaces.NEW_NET)
             with Kernel() as node:
                 _node(node, plan, host, shaped=shaped)
             index = [index_of(addresses.interface(adapter)) for adapter in range(plan.adapters[host])]
             bulk.send(bulk.neighbour(index[one.adapter], one.ip, one.mac) for one in neighbours[host])
             bulk.send(bulk.route(index[one.adapter], one.to, one.via) for one in routes[host])
-        _await_links(site, ports=shaped)
+    _await_links(plan, folder, ports=shaped)
 
 
-def _await_links(site: LabInConstruction, *, ports: bool) -> None:
+def _await_links(plan: LabPlan, folder: Path, *, ports: bool) -> None:
     """Waits until every adapter, and every port of the bridges, passes frames.
 
     The kernel does so for a device that was set up only when its link watch runs, up to a second later, and
     later still while other namespaces are taken down. Until then frames are dropped without a word.
     """
     until = time.monotonic() + _LINKS_SECONDS
-    devices = [
-        (site.nodes[host], f"{addresses.interface(adapter)} of {name}", addresses.interface(adapter))
-        for host, name in enumerate(site.plan.hosts)
-        for adapter in range(site.plan.adapters[host])
+    adapters = [
+        (folder / "net" / name, f"{addresses.interface(adapter)} of {name}", addresses.interface(adapter))
+        for name, count in zip(plan.hosts, plan.adapters, strict=True)
+        for adapter in range(count)
     ]
-    if ports:
-        devices += [(site.fabric, f"switch port {end.name}", end.name) for end in _ports(site.plan)]
-    for space, called, device in devices:
-        namespaces.enter_descriptor(space, namespaces.NEW_NET)
+    ends = [end.name for cable in plan.cables for end in cable.ends if ports and end.host is None]
+    for space, called, device in adapters + [(folder / FABRIC, f"switch port {end}", end) for end in ends]:
+        namespaces.enter(space, namespaces.NEW_NET)
         while not is_running(device):
             if time.monotonic() > until:
                 raise CrosscutError(
@@ -132,17 +121,13 @@ def _await_links(site: LabInConstruction, *, ports: bool) -> None:
                 )
             time.sleep(0.01)
     with Kernel() as last:  # takes the lock under which the link watch is at work on the last of them
-        last.change(1, state="up")
+        last.change("lo", state="up")
 
 
-def _site(plan: LabPlan, folder: Path, stack: contextlib.ExitStack) -> LabInConstruction:
-    # A descriptor for each node; the kernel's sockets need a few more.
-    least = len(plan.hosts) + 64
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < least:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(least, hard), hard))
-    opened = [stack.enter_context(namespaces.opened(folder / "net" / name)) for name in plan.hosts]
-    return LabInConstruction(plan, stack.enter_context(namespaces.opened(folder / FABRIC)), tuple(opened))
+def _opened(plan: LabPlan, folder: Path, stack: contextlib.ExitStack) -> list[int]:
+    """Descriptors of the nodes' network namespaces."""
+    namespaces.make_room(len(plan.hosts))
+    return [stack.enter_context(namespaces.opened(folder / "net" / name)) for name in plan.hosts]
 
 
 def _by_host(items: Sequence[OfHost]) -> dict[int, list[OfHost]]:
@@ -156,53 +141,44 @@ def set_kernel(settings: dict[str, str]) -> None:
     """Sets the kernel's parameters of this process's network namespace."""
     for name, value in settings.items():
         path = Path("/proc/sys") / name.replace(".", "/")
-        if path.exists() or not name.startswith(
-            "net.ipv6"
-        ):  # a kernel without IPv6 has nothing to switch off
+        # A kernel without IPv6 has nothing to switch off.
+        if path.exists() or not name.startswith("net.ipv6"):
             path.write_text(value, encoding="ascii")
+
+
+def forward(entries: Iterable[Entry]) -> None:
+    """At the bridges of this process's network namespace."""
+    bulk.send(bulk.forwarding(index_of(entry.port), entry.mac) for entry in entries)
 
 
 def bridge_name(number: int) -> str:
     return f"s{number}"
 
 
-def _cables(fabric: Kernel, site: LabInConstruction) -> None:
+def _cables(fabric: Kernel, plan: LabPlan, nodes: Sequence[int]) -> None:
     """Those with an end at a switch; a wire between two hosts never sees the switches' namespace."""
-    for cable in site.plan.cables:
+    for cable in plan.cables:
         port, other = (cable.a, cable.b) if cable.a.host is None else (cable.b, cable.a)
         if port.host is None:
-            there = None if other.host is None else site.nodes[other.host]
-            fabric.add_pair(port.name, other.name, there, site.plan.frames.mtu_bytes, site.plan.segments)
-
-
-def _ports(plan: LabPlan) -> Iterator[End]:
-    return (end for cable in plan.cables for end in cable.ends if end.host is None)
-
-
-def _shape_ports(fabric: Kernel, plan: LabPlan) -> None:
-    bridges = [index_of(bridge_name(number)) for number in range(len(plan.bridges))]
-    for end in _ports(plan):
-        index = index_of(end.name)
-        fabric.plug(index, bridges[end.bridge])
-        shape_end(fabric, plan, end)
+            there = None if other.host is None else nodes[other.host]
+            fabric.add_pair(port.name, other.name, there, plan.frames.mtu_bytes, plan.segments)
 
 
 def shape_end(kernel: Kernel, plan: LabPlan, end: End, bucket: Bucket | None = None) -> None:
     """Without a bucket: as the plan has it. In this process's network namespace."""
-    index = index_of(end.name)
     if bucket is None and math.isinf(end.bits_per_second):
         return
     bucket = bucket or plan.bucket(end.bits_per_second, end.name)
-    kernel.shape(index, bucket)
+    kernel.shape(end.name, bucket)
     if plan.serves_in_turn(end.host):
         if bucket.is_shut:  # a class would have room
-            kernel.first_come(index, bucket)
+            bulk.send([bulk.first_come(index_of(end.name), bucket.limit_bytes)])
         else:
-            _take_turns(kernel, plan, index, bucket)
+            _take_turns(kernel, plan, end.name, bucket)
 
 
-def _take_turns(kernel: Kernel, plan: LabPlan, index: int, bucket: Bucket) -> None:
-    kernel.take_turns(index, bucket, len(plan.hosts), plan.frames.bundle_bytes(plan.segments))
+def _take_turns(kernel: Kernel, plan: LabPlan, name: str, bucket: Bucket) -> None:
+    kernel.take_turns(name, bucket, len(plan.hosts), plan.frames.bundle_bytes(plan.segments))
 
 
 def _share(fabric: Kernel, plan: LabPlan) -> None:
@@ -220,26 +196,24 @@ def _share(fabric: Kernel, plan: LabPlan) -> None:
             share_directions(fabric, plan, ports[0])
 
 
-def _medium(kernel: Kernel, plan: LabPlan, name: str, bucket: Bucket) -> int:
-    index = kernel.add_medium(name, bucket)
+def _medium(kernel: Kernel, plan: LabPlan, name: str, bucket: Bucket) -> None:
+    kernel.add_medium(name, bucket)
     if plan.serves_in_turn(None):
-        _take_turns(kernel, plan, index, bucket)
-    return index
+        _take_turns(kernel, plan, name, bucket)
 
 
 def _pass(fabric: Kernel, port: str, number: int, capacity: SwitchCapacity) -> None:
-    index = index_of(port)
-    fabric.add_hooks(index)
-    fabric.redirect(index, entering=True, medium=index_of(f"in{number}"))
+    fabric.add_hooks(port)
+    fabric.redirect(port, entering=True, medium=f"in{number}")
     if not capacity.is_through:
-        fabric.redirect(index, entering=False, medium=index_of(f"out{number}"))
+        fabric.redirect(port, entering=False, medium=f"out{number}")
 
 
 def pass_switches(fabric: Kernel, plan: LabPlan, port: str, place: str) -> None:
     """A port that was put in the place of another (or back in its own) passes the switch that is there."""
     if any(port in capacity.ports for capacity in plan.capacities):
         with contextlib.suppress(CrosscutError):  # it may be without, from an exchange before
-            fabric.remove_hooks(index_of(port))
+            fabric.remove_hooks(port)
     for number, capacity in enumerate(plan.capacities):
         if place in capacity.ports:
             _pass(fabric, port, number, capacity)
@@ -247,37 +221,35 @@ def pass_switches(fabric: Kernel, plan: LabPlan, port: str, place: str) -> None:
 
 def share_directions(kernel: Kernel, plan: LabPlan, end: End) -> None:
     """Both directions of a cable pass one bucket, at this end of it."""
-    index = index_of(end.name)
-    medium = _medium(kernel, plan, f"h{end.name}", plan.bucket(end.bits_per_second, end.name))
-    kernel.add_hooks(index)
-    kernel.redirect(index, entering=True, medium=medium)
-    kernel.redirect(index, entering=False, medium=medium)
+    medium = f"h{end.name}"
+    _medium(kernel, plan, medium, plan.bucket(end.bits_per_second, end.name))
+    kernel.add_hooks(end.name)
+    for entering in (True, False):
+        kernel.redirect(end.name, entering=entering, medium=medium)
 
 
-def _wires(node: Kernel, site: LabInConstruction, host: int) -> None:
+def _wires(node: Kernel, plan: LabPlan, nodes: Sequence[int], host: int) -> None:
     """From this host to others, made at their `a` end."""
-    for cable in site.plan.cables_of(host):
+    for cable in plan.cables_of(host):
         a, b = cable.ends
         if a.host == host and b.host is not None:
-            mtu = site.plan.frames.mtu_bytes
-            node.add_pair(a.name, b.name, site.nodes[b.host], mtu, site.plan.segments)
+            node.add_pair(a.name, b.name, nodes[b.host], plan.frames.mtu_bytes, plan.segments)
             if cable.half_duplex:
-                node.change(index_of(a.name), state="up")
-                share_directions(node, site.plan, a)
+                node.change(a.name, state="up")
+                share_directions(node, plan, a)
 
 
 def _node(node: Kernel, plan: LabPlan, host: int, *, shaped: bool) -> None:
     """Adapters with addresses, up and shaped."""
-    node.change(1, state="up")  # lo
+    node.change("lo", state="up")
     for adapter in range(plan.adapters[host]):
         name = addresses.interface(adapter)
-        index = index_of(name)
-        node.change(index, address=addresses.mac(host, adapter))
+        node.change(name, address=addresses.mac(host, adapter))
         if host not in plan.forwarding:
-            node.add_address(index, addresses.ip(host, adapter), addresses.PREFIX_LENGTH)
+            node.add_address(name, addresses.ip(host, adapter), addresses.PREFIX_LENGTH)
         elif adapter == 0:
-            node.add_address(index, addresses.ip(host, -1), 32)
-        node.change(index, state="up")
+            node.add_address(name, addresses.ip(host, -1), 32)
+        node.change(name, state="up")
         gather_received(name)
     for cable in plan.cables_of(host) if shaped else ():
         for end in cable.ends:

@@ -1,7 +1,18 @@
 """Many neighbours, forwarding entries, routes and classes of queues at once.
 
-A lab of n nodes has n (n - 1) neighbours. These messages are written here, byte by byte (rtnetlink(7)), many
-times as fast as one request each.
+A lab of n nodes has n (n - 1) neighbours. These messages are written here, byte by byte (rtnetlink(7),
+pkt_sched.h, pkt_cls.h), many times as fast as one request each.
+
+Queues below a token bucket serve senders in turn. First in, first out gives a flow the share of a link that
+it has of the queue. At a host that forwards, Linux keeps its own senders to about 1 ms of queue (TCP small
+queues), and what it forwards for others fills the rest: its own messages starve until those of others are
+through. So there every sender has a queue, served round robin by bytes (Shreedhar and Varghese 1995), as the
+distributions' default, fq_codel, does. Here it is made of HTB's classes, of which none is ever over its rate,
+so that only their turns matter.
+
+What is short goes first, as who sends seldom does in fq_codel. Else acknowledgements wait behind their host's
+own data, and a flow without any competitor takes long to come up to speed, or stands still while the other
+direction's queue drains (Zhang, Shenker, Clark 1991).
 """
 
 from __future__ import annotations
@@ -9,7 +20,8 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 _NEWNEIGH, _NEWROUTE, _ERROR = 28, 24, 2
 _REQUEST, _ACK, _REPLACE, _CREATE = 0x1, 0x4, 0x100, 0x400
@@ -22,22 +34,51 @@ _PERMANENT, _NOARP = 0x80, 0x40
 _NTF_MASTER = 0x04
 _TABLE_MAIN, _PROTOCOL_STATIC, _SCOPE_UNIVERSE, _SCOPE_LINK, _UNICAST = 254, 4, 0, 253, 1
 _RTNH_F_ONLINK = 4
-_CHUNK_BYTES = 32_000
+_AT_ONCE = 300
+"""Messages, of a hundred bytes or less: no more than a socket takes."""
+
+MOST_CLASSES = 64
+"""Senders beyond share one, by the last bits of their number (stochastic fair queueing: McKenney 1990)."""
+QUEUES_IN_ONE = 16
+"""A sender's queue has this part of the room that there would be for all."""
+_NEWQDISC, _NEWCLASS, _NEWFILTER = 36, 40, 44
+BUCKET = 0x10000
+"""Handle of every bucket: with it, another rate leaves what is below in its place."""
+_TURNS = 0x20000
+_TCM = struct.Struct("=BxxxiIII")
+_KIND, _OPTIONS = 1, 2
+_HTB_PARAMETERS, _HTB_INIT = 1, 2
+_HTB_VERSION, _RATE_TO_QUANTUM = 3, 10
+_RATE = struct.Struct("=BBHhHI")
+_ETHERNET = 1  # a link layer for which the kernel needs no table of rates
+_BYTES_PER_SECOND = 2**32 - 1
+_ONE_SECOND_TICKS = 10**9 // 64
+_U32_CLASS, _U32_SELECTOR = 1, 5
+_U32_TERMINAL = 1
+_LENGTH_IN_IPV4, _SOURCE_IN_IPV4 = 0, 12  # RFC 791; the length is the lower half of the first word
+_ETH_P_IP = 0x0800
+_SHORT_BYTES = 128
+"""Shorter packets go first: an acknowledgement has 52 bytes, with three selective blocks 80 (RFC 2018)."""
+_SHORT = MOST_CLASSES
+"""The number of the class for these."""
+
+Message = tuple[int, bytes]
+"""Its type, and what follows the header."""
 
 
-def neighbour(index: int, ip: str, mac: str) -> tuple[int, bytes]:
+def neighbour(index: int, ip: str, mac: str) -> Message:
     """A permanent one, for which nobody asks: the kernel's table is one for all namespaces, and bounded."""
     body = _NEIGHBOUR.pack(socket.AF_INET, index, _PERMANENT, 0, 0)
     return _NEWNEIGH, body + attribute(_NDA_DST, socket.inet_aton(ip)) + attribute(_NDA_LLADDR, _bytes(mac))
 
 
-def forwarding(port: int, mac: str) -> tuple[int, bytes]:
+def forwarding(port: int, mac: str) -> Message:
     """At the port's bridge, frames for `mac` leave by it."""
     body = _NEIGHBOUR.pack(socket.AF_BRIDGE, port, _NOARP, _NTF_MASTER, 0)
     return _NEWNEIGH, body + attribute(_NDA_LLADDR, _bytes(mac))
 
 
-def route(index: int, to: str, via: str) -> tuple[int, bytes]:
+def route(index: int, to: str, via: str) -> Message:
     """To one host; `via` empty: it is the neighbour itself."""
     scope, flags = (_SCOPE_UNIVERSE, _RTNH_F_ONLINK) if via else (_SCOPE_LINK, 0)
     body = _ROUTE.pack(socket.AF_INET, 32, 0, 0, _TABLE_MAIN, _PROTOCOL_STATIC, scope, _UNICAST, flags)
@@ -53,44 +94,89 @@ def attribute(kind: int, value: bytes) -> bytes:
     return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
 
 
-def send(messages: Iterable[tuple[int, bytes]]) -> None:
+def send(messages: Iterable[Message]) -> None:
     """To the kernel of this process's network namespace; OSError of the first that it refuses."""
-    flags = _REQUEST | _CREATE | _REPLACE
+    waiting = iter(messages)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as kernel:
         kernel.bind((0, 0))
-        chunk = b""
-        for kind, body in messages:
-            if len(chunk) > _CHUNK_BYTES:
-                _exchange(kernel, chunk)
-                chunk = b""
-            chunk += _HEADER.pack(_HEADER.size + len(body), kind, flags, 1, 0) + body
-        if chunk:
+        while chunk := list(islice(waiting, _AT_ONCE)):
             _exchange(kernel, chunk)
 
 
-def _exchange(kernel: socket.socket, chunk: bytes) -> None:
+def _exchange(kernel: socket.socket, chunk: Sequence[Message]) -> None:
     """Errors come for every message, an acknowledgement for the last alone."""
-    last = _last_start(chunk)
-    length, kind, flags, sequence, port = _HEADER.unpack_from(chunk, last)
-    marked = _HEADER.pack(length, kind, flags | _ACK, 2, port)
-    kernel.send(chunk[:last] + marked + chunk[last + _HEADER.size :])
+    data = b""
+    for left, (kind, body) in zip(reversed(range(len(chunk))), chunk, strict=True):
+        flags = _REQUEST | _CREATE | _REPLACE | (0 if left else _ACK)
+        data += _HEADER.pack(_HEADER.size + len(body), kind, flags, left, 0) + body
+    kernel.send(data)
     while True:
         answer = kernel.recv(1 << 16)
         at = 0
         while at < len(answer):
-            length, kind, _, sequence, _ = _HEADER.unpack_from(answer, at)
+            length, kind, _, left, _ = _HEADER.unpack_from(answer, at)
             if kind == _ERROR:
                 (code,) = struct.unpack_from("=i", answer, at + _HEADER.size)
                 if code != 0:
                     raise OSError(-code, f"the kernel refuses one of many entries: {os.strerror(-code)}")
-                if sequence == 2:
+                if left == 0:
                     return
             at += (length + 3) & ~3
 
 
-def _last_start(chunk: bytes) -> int:
-    at = last = 0
-    while at < len(chunk):
-        last = at
-        at += (int(_HEADER.unpack_from(chunk, at)[0]) + 3) & ~3
-    return last
+def in_turn(index: int, senders: int, quantum_bytes: int, limit_bytes: int) -> Iterator[Message]:
+    """Below the bucket of device `index`, a class for each of so many senders, each with a
+    queue as long as the device's, and one of so many bytes for what is short. In place of classes that are
+    there, which the kernel would not change."""
+    yield first_come(index, 0)
+    classes = min(senders, MOST_CLASSES)
+    init = struct.pack("=5I", _HTB_VERSION, _RATE_TO_QUANTUM, 1, 0, 0)
+    yield _NEWQDISC, _tc(index, _TURNS, BUCKET | 1, 0, attribute(_HTB_INIT, init))
+    for number in [*range(classes), _SHORT]:
+        options = _parameters(quantum_bytes, last=number != _SHORT)
+        yield _NEWCLASS, _tc(index, _class(number), _TURNS, 0, options)
+    yield _queue(index, _class(_SHORT), limit_bytes)
+    lengths = 0xFFFF & ~(_SHORT_BYTES - 1)
+    yield _filter(index, 1, _selector(_SHORT, lengths, 0, _LENGTH_IN_IPV4))
+    if classes > 1:
+        bits = MOST_CLASSES - 1 if classes == MOST_CLASSES else 0xFFFF
+        for number in range(classes):  # host 0 has address 1 (addresses.py)
+            yield _filter(index, 2, _selector(number, bits, (number + 1) & bits, _SOURCE_IN_IPV4))
+
+
+def first_come(index: int, limit_bytes: int) -> Message:
+    """Below the bucket of device `index`, one queue of so many bytes."""
+    return _queue(index, BUCKET | 1, limit_bytes)
+
+
+def _queue(index: int, parent: int, limit_bytes: int) -> Message:
+    return _NEWQDISC, _tc(index, 0, parent, 0, struct.pack("=I", limit_bytes), kind=b"bfifo\0")
+
+
+def _class(number: int) -> int:
+    return _TURNS | (number + 1)
+
+
+def _tc(index: int, handle: int, parent: int, info: int, options: bytes, kind: bytes = b"htb\0") -> bytes:
+    body = _TCM.pack(0, index, handle, parent, info)
+    return body + attribute(_KIND, kind) + attribute(_OPTIONS, options)
+
+
+def _filter(index: int, turn: int, options: bytes) -> Message:
+    """A filter of a device; those with the lowest turn are asked first."""
+    info = turn << 16 | struct.unpack("=H", struct.pack("!H", _ETH_P_IP))[0]
+    return _NEWFILTER, _tc(index, 0, _TURNS, info, options, kind=b"u32\0")
+
+
+def _parameters(quantum_bytes: int, last: bool) -> bytes:
+    """`last`: sends when no class that is not has anything."""
+    rate = _RATE.pack(0, _ETHERNET, 0, 0, 0, _BYTES_PER_SECOND)
+    limits = struct.pack("=5I", _ONE_SECOND_TICKS, _ONE_SECOND_TICKS, quantum_bytes, 0, int(last))
+    return attribute(_HTB_PARAMETERS, rate + rate + limits)
+
+
+def _selector(number: int, mask: int, value: int, offset_bytes: int) -> bytes:
+    """Into this class: packets whose four bytes at this place of IPv4's header, masked, are the value."""
+    key = struct.pack("!II", mask, value) + struct.pack("=ii", offset_bytes, 0)
+    selector = struct.pack("=BBBxHHhhI", _U32_TERMINAL, 0, 1, 0, 0, 0, 0, 0) + key
+    return attribute(_U32_CLASS, struct.pack("=I", _class(number))) + attribute(_U32_SELECTOR, selector)

@@ -1,6 +1,7 @@
 """Links, bridges, buckets and redirections of one network namespace, through rtnetlink (pyroute2).
 
-A `Kernel` speaks to the namespace in which it was made, wherever its process goes afterwards.
+A `Kernel` speaks to the namespace in which it was made, wherever its process goes afterwards; names of
+devices are those in the namespace in which the process is.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ import fcntl
 import math
 import socket
 import struct
-from types import TracebackType
+from contextlib import AbstractContextManager
 
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from crosscut.base.errors import CrosscutError
-from crosscut.lab.kernel import bulk, turns
+from crosscut.lab.kernel import bulk
 from crosscut.lab.plan.shaping import Bucket
 
 _INGRESS, _EGRESS = 0xFFFFFFF2, 0xFFFFFFF3  # hooks of clsact: linux/pkt_sched.h
@@ -25,24 +26,14 @@ _CLASS = 0x10001  # a filter must name one; nothing reads it
 _SIOCETHTOOL, _ETHTOOL_SET_GRO = 0x8946, 0x2C  # linux/sockios.h, linux/ethtool.h
 _SIOCGIFFLAGS, _IFF_RUNNING = 0x8913, 0x40  # linux/sockios.h, linux/if.h
 _PRIORITY = 10
-_BUCKET = 0x10000
-"""Handle of every bucket: with it, another rate leaves what is below in its place."""
 _LEAST_BUNDLES = 8
 
 
-class Kernel:
+class Kernel(AbstractContextManager["Kernel"]):
     def __init__(self) -> None:
         self._route = IPRoute()
 
-    def __enter__(self) -> Kernel:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         self._route.close()
 
     def _ask(self, what: str, *words: object, **options: object) -> None:
@@ -55,7 +46,7 @@ class Kernel:
     def add_bridge(self, name: str, mtu: int) -> None:
         """One that never learns, floods or speaks: its ports' static entries are all it knows."""
         self._ask("link", "add", kind="bridge", ifname=name, mtu=mtu, br_stp_state=0, br_mcast_snooping=0)
-        self.change(index_of(name), state="up")
+        self.change(name, state="up")
 
     def add_pair(self, name: str, peer: str, peer_namespace: int | None, mtu: int, segments: int) -> None:
         """A cable: one end here, the other in the namespace of that descriptor, or here too."""
@@ -63,68 +54,62 @@ class Kernel:
         there = {"ifname": peer, **end} | ({} if peer_namespace is None else {"net_ns_fd": peer_namespace})
         self._ask("link", "add", kind="veth", ifname=name, peer=there, **end)
 
-    def add_medium(self, name: str, bucket: Bucket) -> int:
+    def add_medium(self, name: str, bucket: Bucket) -> None:
         """A bucket that several ports share, as a device of its own."""
         self._ask("link", "add", kind="ifb", ifname=name, num_tx_queues=1, num_rx_queues=1)
-        index = index_of(name)
-        self.change(index, state="up")
-        self.shape(index, bucket)
-        return index
+        self.change(name, state="up")
+        self.shape(name, bucket)
 
-    def remove(self, index: int) -> None:
-        self._ask("link", "del", index=index)
+    def remove(self, name: str) -> None:
+        self._ask("link", "del", index=index_of(name))
 
-    def change(self, index: int, **values: object) -> None:
-        self._ask("link", "set", index=index, **values)
+    def change(self, name: str, **values: object) -> None:
+        self._ask("link", "set", index=index_of(name), **values)
 
-    def add_address(self, index: int, address: str, prefix_length: int) -> None:
-        self._ask("addr", "add", index=index, address=address, prefixlen=prefix_length)
+    def add_address(self, name: str, address: str, prefix_length: int) -> None:
+        self._ask("addr", "add", index=index_of(name), address=address, prefixlen=prefix_length)
 
-    def plug(self, port: int, bridge: int) -> None:
-        self.change(port, master=bridge, state="up")
+    def plug(self, port: str, bridge: str) -> None:
+        self.change(port, master=index_of(bridge), state="up")
         silent = {"learning": 0, "unicast_flood": 0, "mcast_flood": 0, "bcast_flood": 0}
-        self._ask("brport", "set", index=port, **silent)
+        self._ask("brport", "set", index=index_of(port), **silent)
 
-    def shape(self, index: int, bucket: Bucket) -> None:
+    def shape(self, name: str, bucket: Bucket) -> None:
         """What leaves by this device; in place of any bucket before."""
         self._ask(
-            "tc", "replace", "tbf", index, handle=_BUCKET,
+            "tc", "replace", "tbf", index_of(name), handle=bulk.BUCKET,
             rate=f"{math.floor(bucket.bits_per_second)}bit",
             burst=bucket.burst_bytes, limit=bucket.limit_bytes,
         )  # fmt: skip
 
-    def unshape(self, index: int) -> None:
-        self._ask("tc", "del", index=index, root=True)
+    def unshape(self, name: str) -> None:
+        self._ask("tc", "del", index=index_of(name), root=True)
 
-    def first_come(self, index: int, bucket: Bucket) -> None:
-        """Below the bucket: one queue, in place of turns."""
-        bulk.send([turns.first_come(index, bucket.limit_bytes)])
-
-    def take_turns(self, index: int, bucket: Bucket, senders: int, bundle_bytes: int) -> None:
+    def take_turns(self, name: str, bucket: Bucket, senders: int, bundle_bytes: int) -> None:
         """Below the bucket: each of so many senders has a queue of its own."""
         # A class's queue is as long as the device's when it is made, counted in bundles. It is a short one:
         # who may not have more than a part of the link is to learn it soon, and not after a megabyte.
-        room = bucket.limit_bytes // turns.QUEUES_IN_ONE // bundle_bytes
-        self.change(index, txqlen=max(_LEAST_BUNDLES, room))
-        bulk.send(turns.in_turn(index, senders, bundle_bytes, bucket.limit_bytes))
+        room = bucket.limit_bytes // bulk.QUEUES_IN_ONE // bundle_bytes
+        self.change(name, txqlen=max(_LEAST_BUNDLES, room))
+        bulk.send(bulk.in_turn(index_of(name), senders, bundle_bytes, bucket.limit_bytes))
 
-    def delay(self, index: int, seconds: float) -> None:
+    def delay(self, name: str, seconds: float) -> None:
         """Needs the kernel's netem."""
-        self._ask("tc", "add", "netem", index, delay=round(seconds * 1e6))
+        self._ask("tc", "add", "netem", index_of(name), delay=round(seconds * 1e6))
 
-    def add_hooks(self, index: int) -> None:
+    def add_hooks(self, name: str) -> None:
         """Before any redirection at this device."""
-        self._ask("tc", "add", "clsact", index)
+        self._ask("tc", "add", "clsact", index_of(name))
 
-    def remove_hooks(self, index: int) -> None:
+    def remove_hooks(self, name: str) -> None:
         """With all redirections there."""
-        self._ask("tc", "del", "clsact", index)
+        self._ask("tc", "del", "clsact", index_of(name))
 
-    def redirect(self, index: int, *, entering: bool, medium: int) -> None:
+    def redirect(self, name: str, *, entering: bool, medium: str) -> None:
         """What enters (or leaves by) a device passes the medium first."""
-        action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": medium}
+        action = {"kind": "mirred", "direction": "egress", "action": "redirect", "ifindex": index_of(medium)}
         self._ask(
-            "tc", "add-filter", "u32", index, parent=_INGRESS if entering else _EGRESS,
+            "tc", "add-filter", "u32", index_of(name), parent=_INGRESS if entering else _EGRESS,
             protocol=_ALL_PROTOCOLS, prio=_PRIORITY, keys=_EVERYTHING, target=_CLASS, action=action,
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import os
 import pickle
+import resource
 import signal
 import sys
 import traceback
@@ -55,6 +56,14 @@ def opened(path: Path | str) -> Iterator[int]:
         os.close(descriptor)
 
 
+def make_room(descriptors: int) -> None:
+    """For as many beside those of Python, and the kernel's sockets and files."""
+    least = descriptors + 64
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < least:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(least, hard), hard))
+
+
 def set_host_name(name: str) -> None:
     encoded = name.encode()
     _checked(_libc.sethostname(encoded, len(encoded)), "cannot set a host name")
@@ -74,10 +83,6 @@ def make_mounts_private() -> None:
 def unmount(path: Path | str) -> None:
     """Also while somebody is in it."""
     _checked(_libc.umount2(os.fsencode(path), _MNT_DETACH), f"cannot unmount {path}")
-
-
-def die_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def in_child(work: Callable[[], Result]) -> Result:
@@ -112,7 +117,7 @@ def in_child(work: Callable[[], Result]) -> Result:
 def _run_child(work: Callable[[], Result], parent: int, writing: int) -> None:
     answer: tuple[bool, object]
     try:
-        die_with_parent()
+        _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
         answer = (True, work())

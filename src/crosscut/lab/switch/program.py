@@ -1,17 +1,32 @@
-"""`crosscut-switch`, which carries frames between the nodes of a lab: where it is, what it reads and says."""
+"""`crosscut-switch`, which carries frames between the nodes of a lab: where it is, what it reads and says,
+and its process, which outlives the command that started it.
+
+It runs in the namespace `fabric`, where `down` finds it even when the record of it was lost. What it says
+goes into a file: a pipe that nobody reads would stop it, and the network with it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import shutil
+import signal
 import stat
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from crosscut.base import whole_file
 from crosscut.base.core import CORE, find_executable
 from crosscut.base.errors import CrosscutError
+from crosscut.lab import enter, removal, state
+from crosscut.lab.plan import addresses
+from crosscut.lab.plan.plan import LabPlan
+from crosscut.network import switch_choice
 
 PROGRAM = "crosscut-switch"
 VARIABLE = "CROSSCUT_SWITCH"
@@ -19,6 +34,21 @@ VARIABLE = "CROSSCUT_SWITCH"
 TUN = Path("/dev/net/tun")
 READY_SECONDS = 30.0
 ANSWER_SECONDS = 10.0
+_SAID, _ERRORS, _TAPS, _FAULTS = "switch.said", "switch.errors", "taps.json", "faults.json"
+_POLL_SECONDS = 0.005
+_WORDS_KEPT_BYTES = 4096
+# How well the emulation kept its times (lateness of deliveries, against when they were due), what full queues
+# of the emulated network dropped, and what those of the nodes lost before it: where its statistics have them.
+_TRUST = {
+    "seconds": "seconds",
+    "cpu_share": "cpu_share",
+    "lateness_median_seconds": "lateness_seconds.median",
+    "lateness_p99_seconds": "lateness_seconds.p99",
+    "lateness_max_seconds": "lateness_seconds.max",
+    "frames_delivered": "frames.delivered",
+    "frames_dropped": "frames.dropped",
+    "frames_lost_in_hosts": "frames.lost_in_hosts",
+}
 
 
 class UserSwitchError(CrosscutError):
@@ -37,22 +67,6 @@ class Tap:
     """IPv4 addresses for which the switch answers ARP; none are needed where neighbours are static."""
     mac: str = ""
     """Empty: that of `mac_of`."""
-
-
-@dataclass(frozen=True)
-class Trust:
-    """How well the emulation kept its times: `lateness_*` of deliveries against when they were due."""
-
-    seconds: float
-    cpu_share: float
-    lateness_median_seconds: float
-    lateness_p99_seconds: float
-    lateness_max_seconds: float
-    frames_delivered: int
-    frames_dropped: int
-    """By the emulated network: full queues."""
-    frames_lost_in_hosts: int
-    """By full queues of the nodes themselves, before the network."""
 
 
 def mac_of(host: int, adapter: int = 0) -> str:
@@ -78,27 +92,17 @@ def taps_list(taps: Iterable[Tap]) -> str:
     return "\n".join([*lines, "", ""])
 
 
-def trust_of(statistics: Mapping[str, object]) -> Trust:
+def trust_of(statistics: Mapping[str, object]) -> dict[str, float]:
     """The figures by which a run on the lab is judged; raises UserSwitchError where one is missing."""
-
-    def number(*path: str) -> float:
+    found: dict[str, float] = {}
+    for name, path in _TRUST.items():
         value: object = statistics
-        for key in path:
+        for key in path.split("."):
             value = value.get(key) if isinstance(value, Mapping) else None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UserSwitchError(f"{PROGRAM}: its statistics have no number {'.'.join(path)}")
-        return value
-
-    return Trust(
-        seconds=number("seconds"),
-        cpu_share=number("cpu_share"),
-        lateness_median_seconds=number("lateness_seconds", "median"),
-        lateness_p99_seconds=number("lateness_seconds", "p99"),
-        lateness_max_seconds=number("lateness_seconds", "max"),
-        frames_delivered=int(number("frames", "delivered")),
-        frames_dropped=int(number("frames", "dropped")),
-        frames_lost_in_hosts=int(number("frames", "lost_in_hosts")),
-    )
+            raise UserSwitchError(f"{PROGRAM}: its statistics have no number {path}")
+        found[name] = value
+    return found
 
 
 def find_switch() -> Path:
@@ -129,3 +133,116 @@ def unavailable() -> str:
             f"systems everybody may: chmod 0666 {TUN}, as root"
         )
     return ""
+
+
+def start(record: state.Record, folder: Path, made: LabPlan, network: Path) -> state.Process:
+    """Waits until all adapters are there; UserSwitchError has the program's own words."""
+    (folder / _TAPS).write_text(taps_list(_taps(made, folder)), encoding="ascii")
+    (folder / _FAULTS).write_text("", encoding="utf-8")
+    words = [str(find_switch()), str(network.absolute()), "--taps", str(folder / _TAPS)]
+    words += ["--faults", str(folder / _FAULTS)]
+    words += ["--dilate", repr(record.dilation), *switch_choice.parse(record.switch).options]
+    command = enter.command(record, folder, enter.FABRIC, words)
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    process = state.spawn(command, os.environ, [
+        (os.POSIX_SPAWN_OPEN, 1, str(folder / _SAID), append, 0o644),
+        (os.POSIX_SPAWN_OPEN, 2, str(folder / _ERRORS), append, 0o644),
+    ])  # fmt: skip
+    try:
+        _answer(folder, process, "ready", READY_SECONDS)
+    except BaseException:
+        process.end()
+        raise
+    return process
+
+
+def _taps(made: LabPlan, folder: Path) -> list[Tap]:
+    return [
+        Tap(host, folder / "net" / name, addresses.interface(at), at, mac=addresses.mac(host, at))
+        for host, name in enumerate(made.hosts)
+        for at in range(made.adapters[host])
+    ]
+
+
+def statistics(record: state.Record) -> Mapping[str, Any]:
+    """What has passed since the lab was built, and how late it was. One asks at a time."""
+    if record.switch_process is None:
+        raise UserSwitchError(f"lab {record.name} is carried by the kernel, which keeps no such statistics")
+    return _ask(record, state.folder(record.name), signal.SIGUSR1, "statistics")
+
+
+def runs(record: state.Record) -> bool:
+    """True where the process that the record names runs and is in the lab: a signal would end any other."""
+    process = record.switch_process
+    return process is not None and removal.contains(state.folder(record.name), record.holder, process)
+
+
+def set_faults(record: state.Record, folder: Path, lines: str) -> None:
+    """All that are planted (faults/catalogue.py). Where the switch refuses them it has those of before."""
+    file = folder / _FAULTS
+    before = file.read_text(encoding="utf-8")
+    try:
+        _tell_faults(record, folder, lines)
+    except UserSwitchError:
+        if runs(record):
+            _tell_faults(record, folder, before)
+        raise
+
+
+def _tell_faults(record: state.Record, folder: Path, lines: str) -> None:
+    whole_file.write(folder / _FAULTS, lines.encode())
+    answer = _ask(record, folder, signal.SIGUSR2, "faults")
+    if "refused" in answer:
+        raise UserSwitchError(f"the lab's switch cannot: {answer['refused']}")
+
+
+def _ask(record: state.Record, folder: Path, number: signal.Signals, event: str) -> Mapping[str, Any]:
+    process = record.switch_process
+    if process is None or not runs(record):
+        raise UserSwitchError(f"the lab's switch has ended{_last_words(folder)}")
+    with (folder / _SAID).open("r+b") as said:
+        fcntl.flock(said, fcntl.LOCK_EX)
+        said.truncate(0)  # it appends: what it says next stands at the beginning
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, number)
+        return _answer(folder, process, event, ANSWER_SECONDS)
+
+
+def failure(record: state.Record) -> str | None:
+    """Why nothing is carried any more; None while it is, and where the kernel does it."""
+    if record.switch_process is None:
+        in_kernel = switch_choice.parse(record.switch).in_kernel
+        return None if in_kernel else "its switch was never started"
+    return None if runs(record) else f"its switch has ended{_last_words(state.folder(record.name))}"
+
+
+def _answer(folder: Path, process: state.Process, event: str, seconds: float) -> Mapping[str, Any]:
+    deadline = time.monotonic() + seconds
+    while True:
+        alive = process.alive()  # before looking: what it said last counts
+        for line in _lines(folder / _SAID):
+            with contextlib.suppress(ValueError):
+                value = json.loads(line)
+                if isinstance(value, dict) and value.get("event") == event:
+                    return value
+        if not alive:
+            raise UserSwitchError(f"the lab's switch has ended{_last_words(folder)}")
+        if time.monotonic() > deadline:
+            raise UserSwitchError("the lab's switch did not answer in time; is the machine overloaded?")
+        time.sleep(_POLL_SECONDS)
+
+
+def _lines(path: Path) -> list[bytes]:
+    """Whole ones."""
+    try:
+        return path.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
+
+
+def _last_words(folder: Path) -> str:
+    try:
+        said = (folder / _ERRORS).read_bytes()[-_WORDS_KEPT_BYTES:].decode("utf-8", "replace").strip()
+    except OSError as error:
+        raise CrosscutError(f"{error.filename}: {error.strerror}") from error
+    return f": {said.splitlines()[-1]}" if said else ", and does not say why"

@@ -11,9 +11,8 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
 MOST_HOPS = 64
 # Where the traceroute of 1988 began; the port says with which time to live a packet was sent.
@@ -30,7 +29,8 @@ THERE, SILENT, NO_ROUTE, CIRCLE, TOO_LONG, NOT_WALKED = (
     "there", "silent", "no route", "circle", "too long", "not walked",
 )  # fmt: skip
 
-Node = TypeVar("Node", bound=Hashable)
+Sockets = Mapping[int, socket.socket]
+"""By the host's number."""
 
 
 @dataclass
@@ -44,16 +44,15 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Probe(Generic[Node]):
-    source: Node
+class Probe:
+    source: int
+    """The host's number."""
     to: str
 
 
-def walk(
-    sockets: Mapping[Node, socket.socket], wanted: Iterable[Probe[Node]], until: float
-) -> dict[Probe[Node], Way]:
+def walk(sockets: Sockets, wanted: Iterable[Probe], until: float) -> dict[Probe, Way]:
     """Every way, hop by hop. `until`, by the monotonic clock: what is not walked by then ends NOT_WALKED."""
-    ways: dict[Probe[Node], Way] = {probe: Way() for probe in wanted}
+    ways: dict[Probe, Way] = {probe: Way() for probe in wanted}
     for ttl in range(1, MOST_HOPS + 1):
         going = [probe for probe, way in ways.items() if not way.end]
         for some in _portions(going):
@@ -63,16 +62,16 @@ def walk(
     return ways
 
 
-def _portions(going: Sequence[Probe[Node]]) -> Iterator[list[Probe[Node]]]:
+def _portions(going: Sequence[Probe]) -> Iterator[list[Probe]]:
     """So many probes of each source at once."""
-    by_source: dict[Node, list[Probe[Node]]] = {}
+    by_source: dict[int, list[Probe]] = {}
     for probe in going:
         by_source.setdefault(probe.source, []).append(probe)
     for first in range(0, max(map(len, by_source.values()), default=0), AT_ONCE):
         yield [probe for probes in by_source.values() for probe in probes[first : first + AT_ONCE]]
 
 
-def _hop(sockets: Mapping[Node, socket.socket], ways: dict[Probe[Node], Way], ttl: int, until: float) -> None:
+def _hop(sockets: Sockets, ways: dict[Probe, Way], ttl: int, until: float) -> None:
     """One hop further on each of these ways."""
     missing = dict(ways)
     for wait in WAITS_SECONDS:
@@ -116,9 +115,7 @@ def _has_answer(there: socket.socket) -> bool:
     return True
 
 
-def _collect(
-    sockets: Mapping[Node, socket.socket], missing: dict[Probe[Node], Way], ttl: int, until: float
-) -> None:
+def _collect(sockets: Sockets, missing: dict[Probe, Way], ttl: int, until: float) -> None:
     """Takes answers until all are there, or it is too late; whoever answered is missing no more."""
     poll = select.poll()
     sources = {sockets[probe.source].fileno(): probe.source for probe in missing}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import resource
 import socket
 import time
 from collections import Counter
@@ -22,8 +21,6 @@ from crosscut.lab.walk.probe import Probe, Way
 from crosscut.network import paths
 from crosscut.network.paths import Ways
 
-# Descriptors beside those of the nodes: of the kernel's own files, and of Python.
-_FURTHER_DESCRIPTORS = 64
 _ENDS = {
     probing.SILENT: "then nobody answered",
     probing.NO_ROUTE: "which has no route to it",
@@ -96,9 +93,9 @@ class Walked:
         return dict(sorted(found.items()))
 
 
-def computed(network: Ways) -> dict[Probe[int], tuple[str, ...]]:
+def computed(network: Ways) -> dict[Probe, tuple[str, ...]]:
     """Addresses on the way from every host to every adapter of every other, by the tables."""
-    found: dict[Probe[int], tuple[str, ...]] = {}
+    found: dict[Probe, tuple[str, ...]] = {}
     for route in network.routes:
         after = {hop.at: hop.next for hop in route.hops}
         last = addresses.ip(route.host, route.adapter)
@@ -165,7 +162,7 @@ def nothing_to_walk(network: Ways, source: str, to: str) -> str:
 
 
 def _routes(
-    expected: Mapping[Probe[int], tuple[str, ...]], found: Mapping[Probe[int], Way], nodes: Sequence[str],
+    expected: Mapping[Probe, tuple[str, ...]], found: Mapping[Probe, Way], nodes: Sequence[str],
     names: Mapping[str, str],
 ) -> Iterator[WalkedPath]:  # fmt: skip
     for probe, way in sorted(expected.items(), key=lambda pair: (pair[0].source, names[pair[0].to])):
@@ -180,15 +177,10 @@ def _routes(
         )
 
 
-def _walk(
-    folder: Path, nodes: Sequence[str], wanted: Sequence[Probe[int]], seconds: float
-) -> dict[Probe[int], Way]:
+def _walk(folder: Path, nodes: Sequence[str], wanted: Sequence[Probe], seconds: float) -> dict[Probe, Way]:
     """In a child process, which goes through the nodes' namespaces."""
     sources = sorted({probe.source for probe in wanted})
-    least = len(sources) + _FURTHER_DESCRIPTORS
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < least:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(least, hard), hard))
+    namespaces.make_room(len(sources))
     with contextlib.ExitStack() as stack:
         sockets: dict[int, socket.socket] = {}
         for source in sources:

@@ -24,13 +24,9 @@ class Dead(FaultKind):
     def says(self, fault: Fault) -> str:
         return f"nothing gets to {fault.names(adapter=fault.adapter is not None)[0]} or away from it"
 
-    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
         for end in ends(made, fault.node, adapters(made, fault)):
-            kernels.shape(made, folder, end, kernels.nothing(made, end))
-
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        for end in ends(made, fault.node, adapters(made, fault)):
-            kernels.shape(made, folder, end, None)
+            kernels.shape(made, folder, end, kernels.nothing(made, end) if planted else None)
 
     def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         for adapter in adapters(made, fault):

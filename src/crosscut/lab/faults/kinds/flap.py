@@ -24,19 +24,15 @@ class Flap(FaultKind):
         check_port(fault, made, in_kernel=in_kernel)
 
     def work(self, made: LabPlan, folder: Path, fault: Fault) -> Callable[[], None]:
-        from crosscut.lab.kernel import links as kernel
-
-        port, fabric = kernel.index_of(port_of(made, fault, fault.node).name), kernel.Kernel()
+        port, fabric = port_of(made, fault, fault.node).name, kernels.fabric(folder)
         return lambda: kernels.alternate(
             fault, lambda: fabric.change(port, state="down"), lambda: fabric.change(port, state="up")
         )
 
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        from crosscut.lab.kernel import links as kernel
-
-        kernels.go_to_fabric(folder)
-        with kernel.Kernel() as fabric:
-            fabric.change(kernel.index_of(port_of(made, fault, fault.node).name), state="up")
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
+        if not planted:
+            with kernels.fabric(folder) as fabric:
+                fabric.change(port_of(made, fault, fault.node).name, state="up")
 
     def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         times = {"seconds": fault.seconds, "every": fault.every}

@@ -30,22 +30,16 @@ class HalfDuplex(FaultKind):
                 "passes a port once; in a lab of --switch user it can be planted"
             )
 
-    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
         from crosscut.lab.kernel import build
-        from crosscut.lab.kernel import links as kernel
 
-        kernels.go_to_fabric(folder)
-        with kernel.Kernel() as fabric:
-            build.share_directions(fabric, made, port_of(made, fault, fault.node))
-
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        from crosscut.lab.kernel import links as kernel
-
-        kernels.go_to_fabric(folder)
-        port = port_of(made, fault, fault.node).name
-        with kernel.Kernel() as fabric:
-            fabric.remove_hooks(kernel.index_of(port))
-            fabric.remove(kernel.index_of(f"h{port}"))
+        port = port_of(made, fault, fault.node)
+        with kernels.fabric(folder) as fabric:
+            if planted:
+                build.share_directions(fabric, made, port)
+            else:
+                fabric.remove_hooks(port.name)
+                fabric.remove(f"h{port.name}")
 
     def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         yield cable_line(fault) | {"half_duplex": True}

@@ -47,8 +47,8 @@ class Loss(FaultKind):
             fault, lambda: shape(lambda end: kernels.nothing(made, end)), lambda: shape(whole)
         )
 
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        for end in ends(made, fault.node, [fault.one_adapter], fault.direction):
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
+        for end in ends(made, fault.node, [fault.one_adapter], fault.direction) if not planted else ():
             kernels.shape(made, folder, end, None)
 
     def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:

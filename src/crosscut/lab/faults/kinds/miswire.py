@@ -7,7 +7,6 @@ from pathlib import Path
 
 from crosscut.lab.faults import in_kernel as kernels
 from crosscut.lab.faults.fault import Fault, FaultKind, Line, cable_line, check_port, port_of
-from crosscut.lab.kernel import bulk
 from crosscut.lab.plan.plan import LabPlan
 
 
@@ -27,28 +26,19 @@ class Miswire(FaultKind):
     def cabled(self, nodes: Sequence[str]) -> frozenset[str]:
         return frozenset(nodes[:1])
 
-    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        _rewire(made, folder, fault, fault.nodes[1])
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
+        """The first node's port goes to the second's switch, or back. A bridge forgets its entries of a port
+        that leaves it, so nothing is sent to the node any more; only where it belongs are they made again."""
+        from crosscut.lab.kernel import build
 
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        _rewire(made, folder, fault, fault.node)
+        port, other = (port_of(made, fault, node) for node in fault.nodes)
+        place = other if planted else port
+        with kernels.fabric(folder) as fabric:
+            fabric.change(port.name, master=0)
+            fabric.plug(port.name, build.bridge_name(place.bridge))
+            build.pass_switches(fabric, made, port.name, place.name)
+        if not planted:
+            build.forward(entry for entry in made.entries if entry.port == port.name)
 
     def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         yield cable_line(fault) | {"at": fault.nodes[1]}
-
-
-def _rewire(made: LabPlan, folder: Path, fault: Fault, at: str) -> None:
-    """The first node's port goes to the switch of the node `at`. A bridge forgets its entries of a port that
-    leaves it, so nothing is sent to the node any more; only where it belongs are they made again."""
-    from crosscut.lab.kernel import build
-    from crosscut.lab.kernel import links as kernel
-
-    port, place = (port_of(made, fault, node) for node in (fault.node, at))
-    kernels.go_to_fabric(folder)
-    index = kernel.index_of(port.name)
-    with kernel.Kernel() as fabric:
-        fabric.change(index, master=0)
-        fabric.plug(index, kernel.index_of(build.bridge_name(place.bridge)))
-        build.pass_switches(fabric, made, port.name, place.name)
-    if port == place:
-        bulk.send(bulk.forwarding(index, entry.mac) for entry in made.entries if entry.port == port.name)

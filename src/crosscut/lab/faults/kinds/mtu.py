@@ -26,17 +26,10 @@ class Mtu(FaultKind):
             most = made.frames.mtu_bytes - 1
             raise UsageError(f"an MTU of {fault.bytes} is no fault; from {SMALLEST_BYTES} to {most} bytes")
 
-    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        _set_mtu(made, folder, fault, fault.bytes)
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
+        from crosscut.lab.kernel import links
 
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        _set_mtu(made, folder, fault, made.frames.mtu_bytes)
-
-
-def _set_mtu(made: LabPlan, folder: Path, fault: Fault, mtu: int) -> None:
-    from crosscut.lab.kernel import links as kernel
-
-    near = cable_of(made, fault.node, fault.one_adapter)[1]
-    kernels.go_to(made, folder, near)
-    with kernel.Kernel() as node:
-        node.change(kernel.index_of(near.name), mtu=mtu)
+        near = cable_of(made, fault.node, fault.one_adapter)[1]
+        kernels.go_to(made, folder, near)
+        with links.Kernel() as node:
+            node.change(near.name, mtu=fault.bytes if planted else made.frames.mtu_bytes)

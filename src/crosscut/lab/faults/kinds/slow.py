@@ -23,14 +23,10 @@ class Slow(FaultKind):
         if not 0 < fault.share < 1:
             raise UsageError(f"a share of {fault.share:g} is no fault; between 0 and 100 %")
 
-    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
         for end in ends(made, fault.node, [fault.one_adapter], fault.direction):
-            left = made.bucket(end.bits_per_second * fault.share, end.name)
+            left = made.bucket(end.bits_per_second * fault.share, end.name) if planted else None
             kernels.shape(made, folder, end, left)
-
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        for end in ends(made, fault.node, [fault.one_adapter], fault.direction):
-            kernels.shape(made, folder, end, None)
 
     def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         yield cable_line(fault) | {w: fault.share for w in ("in", "out") if fault.direction in (w, "both")}

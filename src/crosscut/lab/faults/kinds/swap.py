@@ -7,7 +7,6 @@ from pathlib import Path
 
 from crosscut.lab.faults import in_kernel as kernels
 from crosscut.lab.faults.fault import Fault, FaultKind, Line, cable_line, check_port, port_of
-from crosscut.lab.kernel import bulk
 from crosscut.lab.plan import addresses
 from crosscut.lab.plan.plan import Entry, LabPlan
 
@@ -24,33 +23,22 @@ class Swap(FaultKind):
     def check(self, fault: Fault, made: LabPlan, *, in_kernel: bool) -> None:
         check_port(fault, made, in_kernel=in_kernel, moves=True)
 
-    def plant(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        _exchange(made, folder, fault, exchanged=True)
+    def settle(self, made: LabPlan, folder: Path, fault: Fault, *, planted: bool) -> None:
+        """Ports of two nodes change places: bridge, switch capacity, and where other switches send frames."""
+        from crosscut.lab.kernel import build
 
-    def lift(self, made: LabPlan, folder: Path, fault: Fault) -> None:
-        _exchange(made, folder, fault, exchanged=False)
+        a, b = (port_of(made, fault, node) for node in fault.nodes)
+        with kernels.fabric(folder) as fabric:
+            for port, place in ((a, b), (b, a)) if planted else ((a, a), (b, b)):
+                fabric.plug(port.name, build.bridge_name(place.bridge))
+                build.pass_switches(fabric, made, port.name, place.name)
+        macs = [addresses.mac(made.hosts.index(node), fault.one_adapter) for node in fault.nodes]
+        entries = exchanged_entries(made, (a.name, b.name), (macs[0], macs[1])) if planted else made.entries
+        build.forward(entry for entry in entries if entry.port in (a.name, b.name) or entry.mac in macs)
 
     def lines(self, fault: Fault, made: LabPlan) -> Iterator[Line]:
         for here, there in (fault.nodes, fault.nodes[::-1]):
             yield cable_line(fault) | {"host": here, "at": there, "known": True}
-
-
-def _exchange(made: LabPlan, folder: Path, fault: Fault, *, exchanged: bool) -> None:
-    """Ports of two nodes change places: bridge, switch capacity, and where other switches send frames."""
-    from crosscut.lab.kernel import build
-    from crosscut.lab.kernel import links as kernel
-
-    a, b = (port_of(made, fault, node) for node in fault.nodes)
-    kernels.go_to_fabric(folder)
-    with kernel.Kernel() as fabric:
-        for port, place in ((a, b), (b, a)) if exchanged else ((a, a), (b, b)):
-            index = kernel.index_of(port.name)
-            fabric.plug(index, kernel.index_of(build.bridge_name(place.bridge)))
-            build.pass_switches(fabric, made, port.name, place.name)
-    macs = [addresses.mac(made.hosts.index(node), fault.one_adapter) for node in fault.nodes]
-    entries = exchanged_entries(made, (a.name, b.name), (macs[0], macs[1])) if exchanged else made.entries
-    others = [entry for entry in entries if entry.port in (a.name, b.name) or entry.mac in macs]
-    bulk.send(bulk.forwarding(kernel.index_of(entry.port), entry.mac) for entry in others)
 
 
 def exchanged_entries(made: LabPlan, ports: tuple[str, str], macs: tuple[str, str]) -> tuple[Entry, ...]:
