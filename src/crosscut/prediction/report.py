@@ -86,8 +86,10 @@ def _times(screen: Screen, predicted: Predicted) -> None:
     rows = Rows("<network", "time", "?ratio", *PARTS)
     first = predicted.networks[0].seconds
     for one in predicted.networks:
-        shares = [_percent(part, one.seconds) for part in one.parts.values()]
-        rows.add(name_of(one.network), units.seconds(one.seconds), _ratio(one.seconds, first), *shares)
+        whole = one.seconds
+        shares = [f"{100 * part / whole:.1f} %" if whole > 0 else "0 %" for part in one.parts.values()]
+        ratio = f"{whole / first:.2f}" if first > 0 else "–"
+        rows.add(name_of(one.network), units.seconds(whole), ratio, *shares)
     screen.table(rows)
 
 
@@ -107,14 +109,6 @@ def _what_if(screen: Screen, asked: PredictionRequest, predicted: Predicted) -> 
 def name_of(network: str) -> str:
     """The name of a network file, or of a network of the catalogue."""
     return Path(network).stem or network
-
-
-def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f} %" if whole > 0 else "0 %"
-
-
-def _ratio(seconds: float, first: float) -> str:
-    return f"{seconds / first:.2f}" if first > 0 else "–"
 
 
 def _sentence(one: Prediction, first: Prediction) -> str:

@@ -51,9 +51,9 @@ def measure(job: Job, decided: Decided, once: Once, listener: Listener) -> tuple
 
 def _following(job: Job, decided: Decided, error: RanksLost, losses: int) -> tuple[Job, Decided] | None:
     """What is measured next, and by whom; None where that is not wanted or cannot be."""
-    if not job.options.get("tolerate_failures") or losses > MOST_RESTARTS:
-        return None
-    if not isinstance(decided.place, Restartable) or not (job.out / "zarr.json").is_file():
+    wanted = job.options.get("tolerate_failures") and losses <= MOST_RESTARTS
+    is_begun = (job.out / "zarr.json").is_file()
+    if not wanted or not is_begun or not isinstance(decided.place, Restartable):
         return None
     try:
         options = decided.place.without(decided.options, error.nodes)

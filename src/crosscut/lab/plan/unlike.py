@@ -16,12 +16,11 @@ MOST_BITS_PER_SECOND_OF_USER_SWITCH = 1.6e9
 
 def differences(ways: Ways, made: LabPlan, cores: int, *, in_kernel: bool = True) -> tuple[str, ...]:
     """`in_kernel`: bridges and buckets carry it; else crosscut-switch."""
-    of_switch = (*_of_latencies(ways), *_of_ways(ways)) if in_kernel else ()
-    of_routers = () if in_kernel else _of_routers(ways)
-    return (*of_switch, *of_routers, *_of_hosts(ways), *_of_speed(made, cores, in_kernel))
+    of_switch = _of_bridges(ways) if in_kernel else _of_routers(ways)
+    return (*of_switch, *_of_hosts(ways), *_of_speed(made, cores, in_kernel))
 
 
-def _of_latencies(ways: Ways) -> Iterator[str]:
+def _of_bridges(ways: Ways) -> Iterator[str]:
     latency = max(
         [edge.latency_seconds for edge in ways.edges]
         + [switch.latency_seconds for switch in ways.switches]
@@ -31,6 +30,11 @@ def _of_latencies(ways: Ways) -> Iterator[str]:
         yield (
             f"latencies of links, switches and hosts (up to {units.seconds(latency, 2)} each) are left out: "
             "this kernel has no netem to delay frames"
+        )
+    if ways.equal_ways:
+        yield (
+            "of equal ways, the destination's number decides (destination-modulo), not a hash of the flow: "
+            "a bridge's database knows the destination alone"
         )
 
 
@@ -54,14 +58,6 @@ def _of_hosts(ways: Ways) -> Iterator[str]:
         yield "what routes within a host share is this machine's memory, not the file's memory_rate"
     if any(host.forwards == "hardware" for host in ways.hosts):
         yield "hosts whose adapters pass messages on do so as IP routers, in this machine's kernel"
-
-
-def _of_ways(ways: Ways) -> Iterator[str]:
-    if ways.equal_ways:
-        yield (
-            "of equal ways, the destination's number decides (destination-modulo), not a hash of the flow: "
-            "a bridge's database knows the destination alone"
-        )
 
 
 def _of_speed(made: LabPlan, cores: int, in_kernel: bool) -> Iterator[str]:
