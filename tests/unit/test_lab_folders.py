@@ -239,7 +239,7 @@ def test_a_process_with_a_user_namespace_of_its_own_can_hold_a_lab() -> None:
         assert holder.keeps(keeper)
         assert not holder.keeps(replace(keeper, start_ticks=1))  # an earlier one of its number
     finally:
-        holder.end(keeper)
+        keeper.end()
     assert not holder.keeps(keeper)
 
 

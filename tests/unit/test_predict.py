@@ -17,11 +17,10 @@ from crosscut.places.smpi import Platform
 from crosscut.prediction import lowering, picture, source, variants
 from crosscut.prediction import report as telling
 from crosscut.prediction import trace as traces
-from crosscut.prediction.actions import ACTIONS, COLLECTIVE, BadAction
 from crosscut.prediction.collectives import Round
 from crosscut.prediction.predicting import PARTS, Predicted, Prediction, PredictionRequest, computing_seconds
 from crosscut.prediction.source import ComputeSource
-from crosscut.prediction.trace import Trace
+from crosscut.prediction.trace import ACTIONS, COLLECTIVE, BadAction, Trace
 from crosscut.prediction.variants import Variant
 from crosscut.reports import charts
 

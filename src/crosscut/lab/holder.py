@@ -98,13 +98,6 @@ def _sleep() -> None:
     os.execvp("sleep", ["crosscut-lab", "infinity"])  # noqa: S606  # this process is meant
 
 
-def end(keeper: Process) -> None:
-    """Ends a holder that this process started."""
-    with contextlib.suppress(ProcessLookupError, ChildProcessError):
-        os.kill(keeper.pid, signal.SIGKILL)
-        os.waitpid(keeper.pid, 0)
-
-
 def inside(record: Record, work: Callable[[], Result]) -> Result:
     """`work`, in a child process that is root where the lab is."""
 

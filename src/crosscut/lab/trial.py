@@ -32,7 +32,7 @@ def _failure(work: Callable[[], None]) -> str | None:
         return str(error)
     finally:
         if keeper is not None:
-            holder.end(keeper)
+            keeper.end()
     return None
 
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from crosscut.prediction import collectives
-from crosscut.prediction.actions import COLLECTIVE, FIRST_OWN_TAG
 from crosscut.prediction.collectives import Round
-from crosscut.prediction.trace import Trace
+from crosscut.prediction.trace import COLLECTIVE, FIRST_OWN_TAG, Trace
 
 # Tags by turns: SimGrid tells requests apart by both ends and the tag alone (profile/tit.py).
 _IN_FLIGHT = 4096
