@@ -72,6 +72,7 @@ def reduce(rank: int, ranks: int, count: int, root: int) -> Iterator[Round]:
         return
     yield from group.halve(count)
     own, goal = group.number, group.number_of(root)
+    assert goal is not None, "it stays"
     for step in reversed(list(_powers(group.size))):
         part = -(-count // (2 * step))
         if own & step != goal & step:
@@ -251,28 +252,21 @@ class _Power:
         self.rank, self.stays = rank, stays
         self.size = _floor_power(ranks)
         self.pairs = ranks - self.size
-        self.number = self._number(rank)
+        self.number = self.number_of(rank)
         """Among those that stay; None: it stays out."""
 
-    def _number(self, rank: int) -> int | None:
+    def number_of(self, rank: int) -> int | None:
         if rank >= 2 * self.pairs:
             return rank - self.pairs
         return rank // 2 if self.stays(rank // 2) == rank else None
-
-    def number_of(self, rank: int) -> int:
-        found = self._number(rank)
-        assert found is not None, "it stays"
-        return found
 
     def member(self, number: int) -> int:
         return self.stays(number) if number < self.pairs else number + self.pairs
 
     def fold(self, count: int) -> Iterator[Round]:
         """Those that stay out hand in what they have."""
-        if self.rank >= 2 * self.pairs:
-            return
-        partner = self.rank ^ 1
-        yield send(partner, count) if self.number is None else receive(partner, count)
+        if self.rank < 2 * self.pairs:
+            yield (send if self.number is None else receive)(self.rank ^ 1, count)
 
     def unfold(self, count: int) -> Iterator[Round]:
         """They get the result."""

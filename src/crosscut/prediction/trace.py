@@ -3,9 +3,9 @@
 SimGrid stops at the first action that it does not understand with an abort, and replays half a trace until
 everybody waits for ever. Here every line is read first, and what is wrong is named by file and line.
 
-Actions, and what may follow each name, are those of src/smpi/internals/smpi_replay.cpp of SimGrid 3.32. Counts
-are of bytes, which is what a bare `init` says; traces that count in MPI's datatypes (smpirun -trace-ti) are
-refused.
+Actions, and what may follow each name, are those of src/smpi/internals/smpi_replay.cpp of SimGrid 3.32.
+Counts are of bytes, which is what a bare `init` says; traces that count in MPI's datatypes (smpirun
+-trace-ti) are refused.
 """
 
 from __future__ import annotations
