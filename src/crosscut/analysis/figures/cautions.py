@@ -66,53 +66,34 @@ def skewed_phases(samples: Samples, skew_seconds: float) -> int:
 
 def of_samples(shown: Sequence[Samples], skew_seconds: float) -> list[Caution]:
     """Cautions about the figures of several sizes, one of a kind."""
-    found = []
-    if skewed := [samples for samples in shown if skewed_phases(samples, skew_seconds)]:
-        phases = _counted(skewed, lambda samples: skewed_phases(samples, skew_seconds))
-        found.append(
-            Caution(
-                CautionKind.SKEW,
-                f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median): more than 5 % of "
-                f"{phases} at {_sizes(skewed)}",
-                "longer messages or more --iterations",
-            )
-        )
-    if any(samples.summarised for samples in shown):
-        found.append(
-            Caution(CautionKind.SUMMARISED, "medians only, no intervals: raw samples exceeded --raw-budget")
-        )
-    if any(samples.of_phases for samples in shown):
-        found.append(
-            Caution(
-                CautionKind.SUMMARISED,
-                "phases only, no routes and no single ranks: their samples exceeded --raw-budget",
-            )
-        )
-    if few := [samples for samples in shown if _too_few(samples)]:
-        found.append(
-            Caution(
-                CautionKind.FEW_REPETITIONS,
-                f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases at {_sizes(few)}: "
-                "no 95 % interval",
-                f"--repetitions {FEWEST_FOR_INTERVAL} or more",
-            )
-        )
-    return found
+    found = _of_phases(
+        CautionKind.SKEW, shown, lambda samples: skewed_phases(samples, skew_seconds),
+        f"ranks leave the barrier {units.seconds(skew_seconds, 2)} apart (median): more than 5 % of "
+        "{phases} at {sizes}", "longer messages or more --iterations",
+    )  # fmt: skip
+    kept = {
+        "medians only, no intervals: raw samples": any(samples.summarised for samples in shown),
+        "phases only, no routes and no single ranks: their samples": any(one.of_phases for one in shown),
+    }
+    found += [
+        Caution(CautionKind.SUMMARISED, f"{what} exceeded --raw-budget")
+        for what, is_so in kept.items()
+        if is_so
+    ]
+    return found + _of_phases(
+        CautionKind.FEW_REPETITIONS, shown, _too_few,
+        f"fewer than {FEWEST_FOR_INTERVAL} repetitions of some phases at {{sizes}}: no 95 % interval",
+        f"--repetitions {FEWEST_FOR_INTERVAL} or more",
+    )  # fmt: skip
 
 
 def of_intervals(shown: Sequence[Samples]) -> list[Caution]:
     """Phases whose rate is not known well enough to be compared with another."""
-    wide = [samples for samples in shown if wide_phases(samples)]
-    if not wide:
-        return []
-    return [
-        Caution(
-            CautionKind.WIDE_INTERVALS,
-            f"the 95 % interval of {_counted(wide, wide_phases)} at {_sizes(wide)} is wider than "
-            f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median",
-            "more --repetitions, or --interval 5%",
-        )
-    ]
+    return _of_phases(
+        CautionKind.WIDE_INTERVALS, shown, wide_phases,
+        "the 95 % interval of {phases} at {sizes} is wider than "
+        f"{units.percent(LARGEST_INTERVAL_SHARE)} of the median", "more --repetitions, or --interval 5%",
+    )  # fmt: skip
 
 
 def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
@@ -120,31 +101,21 @@ def of_congestion(early: Sequence[EarlyEnd]) -> list[Caution]:
     if not early:
         return []
     ends = ", ".join(f"{end.label} (after {units.percent(end.share)} of their time)" for end in early)
-    return [
-        Caution(
-            CautionKind.CONGESTION_ENDED,
-            f"congestors ended before the victims in {ends}: the slowdown is understated",
-            "a larger --load, or fewer --pings and --messages",
-        )
-    ]
+    text = f"congestors ended before the victims in {ends}: the slowdown is understated"
+    return [Caution(CautionKind.CONGESTION_ENDED, text, "a larger --load, or fewer --pings and --messages")]
 
 
 def of_clock(shown: Sequence[Samples], step_seconds: float) -> list[Caution]:
     """`step_seconds`: the clock's resolution, or the cost of reading it, whichever is more; NaN: not
     known."""
-    coarse = [samples for samples in shown if coarsely_timed(samples, step_seconds)]
-    if not coarse:
-        return []
-    share = max(coarsely_timed(samples, step_seconds) for samples in coarse)
+    share = max((coarsely_timed(samples, step_seconds) for samples in shown), default=0.0)
     known = f"a step of the clock is {units.seconds(step_seconds, 2)}: " if step_seconds > 0 else ""
     most = "more than 5 % of the time of" if known else "no time at all passed in"
-    return [
-        Caution(
-            CautionKind.COARSE_CLOCK,
-            f"{known}{most} {units.percent(share)} of the messages at {_sizes(coarse)}",
-            "more --iterations, so that one sample is many messages, or longer messages",
-        )
-    ]
+    return _of_phases(
+        CautionKind.COARSE_CLOCK, shown, lambda samples: coarsely_timed(samples, step_seconds),
+        f"{known}{most} {units.percent(share)} of the messages at {{sizes}}",
+        "more --iterations, so that one sample is many messages, or longer messages",
+    )  # fmt: skip
 
 
 def coarsely_timed(samples: Samples, step_seconds: float) -> float:
@@ -162,14 +133,11 @@ def of_summaries(summarised: bool, interval: float, repetitions: int) -> list[Ca
     while it is measured (core/src/conduct/block_plan.cpp)."""
     if not summarised or not interval > 0:
         return []
-    return [
-        Caution(
-            CautionKind.INTERVAL_IGNORED,
-            f"--interval {100 * interval:g}% was not applied: with summaries in place of raw samples every "
-            f"phase is repeated {repetitions} times, whatever its interval",
-            "a larger --raw-budget",
-        )
-    ]
+    text = (
+        f"--interval {100 * interval:g}% was not applied: with summaries in place of raw samples every "
+        f"phase is repeated {repetitions} times, whatever its interval"
+    )
+    return [Caution(CautionKind.INTERVAL_IGNORED, text, "a larger --raw-budget")]
 
 
 def wide_phases(samples: Samples) -> int:
@@ -178,13 +146,23 @@ def wide_phases(samples: Samples) -> int:
     return int((widths[np.isfinite(widths)] > LARGEST_INTERVAL_SHARE).sum())
 
 
-def _counted(shown: Sequence[Samples], flagged_in: Callable[[Samples], int]) -> str:
-    """`3 of 7 phases` of one size; of several sizes just `phases`."""
-    if len(shown) > 1:
-        return "phases"
-    there = int(shown[0].measured_phases().sum())
-    flagged = flagged_in(shown[0])
-    return "every phase" if flagged == there else f"{flagged} of {units.count(there, 'phase')}"
+def _of_phases(
+    kind: CautionKind,
+    shown: Sequence[Samples],
+    flagged_in: Callable[[Samples], float],
+    text: str,
+    advice: str,
+) -> list[Caution]:
+    """A caution, if any size has flagged phases. `text` names these, `3 of 7 phases` of one size and just
+    `phases` of several, as {phases}; and the sizes as {sizes}."""
+    bad = [samples for samples in shown if flagged_in(samples)]
+    if not bad:
+        return []
+    phases = "phases"
+    if len(bad) == 1:
+        there, flagged = int(bad[0].measured_phases().sum()), flagged_in(bad[0])
+        phases = "every phase" if flagged == there else f"{flagged} of {units.count(there, 'phase')}"
+    return [Caution(kind, text.format(phases=phases, sizes=_sizes(bad)), advice)]
 
 
 def _sizes(shown: Sequence[Samples]) -> str:
@@ -215,13 +193,8 @@ def of_nodes(
     if not crowded:
         return []
     shown = ", ".join(crowded[:3]) + (f" and {len(crowded) - 3} more" if len(crowded) > 3 else "")
-    return [
-        Caution(
-            CautionKind.OVERSUBSCRIBED,
-            f"more ranks than cores on {shown}: times include waiting for a core",
-            "fewer ranks a node for the network alone",
-        )
-    ]
+    text = f"more ranks than cores on {shown}: times include waiting for a core"
+    return [Caution(CautionKind.OVERSUBSCRIBED, text, "fewer ranks a node for the network alone")]
 
 
 @dataclass(frozen=True)
@@ -257,46 +230,31 @@ def of_emulations(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> li
         found.append(
             Caution(CautionKind.NOT_WATCHED, "whether this machine limited the emulated network is not known")
         )
-    if seen:
-        found += _of_cores(shown, seen)
-        found += dict.fromkeys(each for one in seen for each in _of_reference(one))
+    found += _of_cores(shown, seen)
+    found += dict.fromkeys(each for one in seen for each in _of_reference(one))
     return found
 
 
 def _of_cores(shown: Sequence[Samples], sessions: Sequence[Emulation]) -> list[Caution]:
-    found = []
-    if bad := [samples for samples in shown if _limited_phases(samples, sessions)]:
-        phases = _counted(bad, lambda samples: _limited_phases(samples, sessions))
-        found.append(
-            Caution(
-                CautionKind.MACHINE_LIMITED,
-                f"cores of this machine were busy during {phases} at {_sizes(bad)}: these times are the "
-                "machine's, not the network's",
-                machine.ADVICE,
-            )
-        )
+    found = _of_phases(
+        CautionKind.MACHINE_LIMITED, shown, lambda samples: _limited_phases(samples, sessions),
+        "cores of this machine were busy during {phases} at {sizes}: these times are the machine's, not the "
+        "network's", machine.ADVICE,
+    )  # fmt: skip
     switch = _most(one.switch_cpu_share for one in sessions)
     if switch > LARGEST_SWITCH_SHARE:
-        found.append(
-            Caution(
-                CautionKind.MACHINE_LIMITED,
-                f"crosscut-switch used {units.percent(switch)} of its core: what it carried "
-                "was limited by this machine, not by the network",
-                "fewer nodes, or crosscut lab up --dilate",
-            )
+        text = (
+            f"crosscut-switch used {units.percent(switch)} of its core: what it carried was limited by this "
+            "machine, not by the network"
         )
+        advice = "fewer nodes, or crosscut lab up --dilate"
+        found.append(Caution(CautionKind.MACHINE_LIMITED, text, advice))
     late = _most(x for one in sessions for x in (one.lateness_seconds, one.switch_lateness_seconds))
-    if bad := [samples for samples in shown if skewed_phases(samples, late)]:
-        phases = _counted(bad, lambda samples: skewed_phases(samples, late))
-        found.append(
-            Caution(
-                CautionKind.MACHINE_LATE,
-                f"this machine's timers were late by {units.seconds(late, 2)}: more than 5 % of {phases} at "
-                f"{_sizes(bad)}",
-                "longer messages, fewer nodes, or a quieter machine",
-            )
-        )
-    return found
+    return found + _of_phases(
+        CautionKind.MACHINE_LATE, shown, lambda samples: skewed_phases(samples, late),
+        f"this machine's timers were late by {units.seconds(late, 2)}: more than 5 % of {{phases}} at "
+        "{sizes}", "longer messages, fewer nodes, or a quieter machine",
+    )  # fmt: skip
 
 
 def _most(values: Iterable[float]) -> float:
@@ -308,14 +266,9 @@ def _of_reference(about: Emulation) -> list[Caution]:
     before, after = about.reference
     if not (before > 0 and after > 0) or abs(after / before - 1) <= LARGEST_REFERENCE_CHANGE:
         return []
-    return [
-        Caution(
-            CautionKind.MACHINE_CHANGED,
-            f"a pair of nodes without load had {units.rate(before)} before the run, "
-            f"{units.rate(after)} after",
-            "the machine was not the same: measure again",
-        )
-    ]
+    rates = f"{units.rate(before)} before the run, {units.rate(after)} after"
+    text = f"a pair of nodes without load had {rates}"
+    return [Caution(CautionKind.MACHINE_CHANGED, text, "the machine was not the same: measure again")]
 
 
 def _limited_phases(samples: Samples, sessions: Sequence[Emulation]) -> int:

@@ -56,137 +56,92 @@ class Expected:
 def expect(
     adapter: Adapter, path: Path, *, timestamps: bool, loopback_seconds: float, cable_metres: float
 ) -> Expected:
-    lines: list[ExpectationLine] = []
-    link, limit = _link(adapter, path, lines)
-    payload = _payload(adapter, path, timestamps, lines)
+    sheet = _Sheet()
+    link, limit = _link(adapter, path, sheet)
+    payload = _payload(adapter, path, timestamps, sheet)
     rate = link * payload / 8
-    lines.append(
-        ExpectationLine(
-            "rate of a route",
-            f"{units.bit_rate(link)} / 8 × {payload:.4f}",
-            units.rate(rate),
-            "bytes per second and direction",
-        )
-    )
-    pcie = _pcie(adapter, lines)
+    arithmetic = f"{units.bit_rate(link)} / 8 × {payload:.4f}"
+    sheet.add("rate of a route", arithmetic, units.rate(rate), "bytes per second and direction")
+    pcie = _pcie(adapter, sheet)
     if math.isfinite(pcie) and pcie < rate:
         rate, limit = pcie, "PCI Express"
-        lines.append(
-            ExpectationLine(
-                "rate of a route",
-                "the smaller of the two",
-                units.rate(rate),
-                "the bus is slower than the link",
-            )
-        )
+        source = "the bus is slower than the link"
+        sheet.add("rate of a route", "the smaller of the two", units.rate(rate), source)
     bisection = math.nan
     if math.isfinite(path.bisection_bits_per_second):
         full = path.bisection_bits_per_second * payload / 8
         bisection = min(rate, full)
-        lines.append(
-            ExpectationLine(
-                "half to half, each host",
-                f"{units.bit_rate(path.bisection_bits_per_second)} / 8 × {payload:.4f}",
-                units.rate(full),
-                f"bisection of {path.name}: crosscut network show",
-            )
-        )
-    return Expected(
-        tuple(lines + (waits := _latency(link, path, loopback_seconds, cable_metres))[0]),
-        rate,
-        bisection,
-        waits[1],
-        limit,
-    )
+        arithmetic = f"{units.bit_rate(path.bisection_bits_per_second)} / 8 × {payload:.4f}"
+        source = f"bisection of {path.name}: crosscut network show"
+        sheet.add("half to half, each host", arithmetic, units.rate(full), source)
+    latency = _latency(link, path, loopback_seconds, cable_metres, sheet)
+    return Expected(tuple(sheet.lines), rate, bisection, latency, limit)
 
 
-def _link(adapter: Adapter, path: Path, lines: list[ExpectationLine]) -> tuple[float, str]:
+class _Sheet:
+    def __init__(self) -> None:
+        self.lines: list[ExpectationLine] = []
+
+    def add(self, what: str, arithmetic: str, value: str, source: str) -> None:
+        self.lines.append(ExpectationLine(what, arithmetic, value, source))
+
+
+def _link(adapter: Adapter, path: Path, sheet: _Sheet) -> tuple[float, str]:
     link, limit = adapter.bits_per_second, f"the link of {adapter.name}"
     if math.isfinite(link):
-        lines.append(
-            ExpectationLine(
-                f"link of {adapter.name}",
-                "as negotiated, or as given",
-                units.bit_rate(link),
-                "/sys/class/net/*/speed, or --speed",
-            )
-        )
+        source = "/sys/class/net/*/speed, or --speed"
+        sheet.add(f"link of {adapter.name}", "as negotiated, or as given", units.bit_rate(link), source)
     port = path.host_link_bits_per_second
     if math.isfinite(port):
-        lines.append(ExpectationLine("switch port", "rate of a host's link", units.bit_rate(port), path.name))
+        sheet.add("switch port", "rate of a host's link", units.bit_rate(port), path.name)
         if not link <= port:
             link, limit = port, "the switch's port"
     return link, limit
 
 
-def _payload(adapter: Adapter, path: Path, timestamps: bool, lines: list[ExpectationLine]) -> float:
+def _payload(adapter: Adapter, path: Path, timestamps: bool, sheet: _Sheet) -> float:
     if math.isfinite(path.efficiency):
-        lines.append(
-            ExpectationLine("payload's share", "as the network says", f"{path.efficiency:.4f}", path.name)
-        )
+        sheet.add("payload's share", "as the network says", f"{path.efficiency:.4f}", path.name)
         return path.efficiency
     headers = 20 + 20 + (12 if timestamps else 0)
     mtu = adapter.mtu_bytes
     share = (mtu - headers) / (mtu + FRAMING_BYTES)
     stamp = " + 12 (timestamps, RFC 7323)" if timestamps else ""
-    lines.append(
-        ExpectationLine(
-            "payload's share",
-            f"({mtu} − {headers}) / ({mtu} + {FRAMING_BYTES})",
-            f"{share:.4f}",
-            f"IPv4 20 (RFC 791) + TCP 20 (RFC 9293){stamp}; framing {FRAMING_BYTES} (IEEE 802.3)",
-        )
-    )
+    source = f"IPv4 20 (RFC 791) + TCP 20 (RFC 9293){stamp}; framing {FRAMING_BYTES} (IEEE 802.3)"
+    arithmetic = f"({mtu} − {headers}) / ({mtu} + {FRAMING_BYTES})"
+    sheet.add("payload's share", arithmetic, f"{share:.4f}", source)
     return share
 
 
-def _pcie(adapter: Adapter, lines: list[ExpectationLine]) -> float:
+def _pcie(adapter: Adapter, sheet: _Sheet) -> float:
     if not (math.isfinite(adapter.pcie_gigatransfers) and adapter.pcie_lanes):
         return math.nan
     # 8b/10b up to 5 GT/s, 128b/130b from 8 on; from 64 on flits, about as good.
     coding, shown = (0.8, "8/10") if adapter.pcie_gigatransfers <= 5 else (128 / 130, "128/130")
-    share = PCIE_PAYLOAD_BYTES / (PCIE_PAYLOAD_BYTES + PCIE_OVERHEAD_BYTES)
+    packet = PCIE_PAYLOAD_BYTES + PCIE_OVERHEAD_BYTES
+    share = PCIE_PAYLOAD_BYTES / packet
     rate = adapter.pcie_gigatransfers * 1e9 * adapter.pcie_lanes * coding * share / 8
-    lines.append(
-        ExpectationLine(
-            "PCI Express",
-            f"{adapter.pcie_gigatransfers:g} GT/s × {adapter.pcie_lanes} × {shown} × {PCIE_PAYLOAD_BYTES} / "
-            f"{PCIE_PAYLOAD_BYTES + PCIE_OVERHEAD_BYTES} / 8",
-            units.rate(rate),
-            "PCI Express Base Specification; Neugebauer et al., SIGCOMM 2018",
-        )
+    arithmetic = (
+        f"{adapter.pcie_gigatransfers:g} GT/s × {adapter.pcie_lanes} × {shown} × {PCIE_PAYLOAD_BYTES} / "
+        f"{packet} / 8"
     )
+    source = "PCI Express Base Specification; Neugebauer et al., SIGCOMM 2018"
+    sheet.add("PCI Express", arithmetic, units.rate(rate), source)
     return rate
 
 
-def _latency(link: float, path: Path, loopback: float, metres: float) -> tuple[list[ExpectationLine], float]:
+def _latency(link: float, path: Path, loopback: float, metres: float, sheet: _Sheet) -> float:
     wire = SMALLEST_ON_WIRE_BYTES * 8 / link
     hops = path.switches + 1
     cable = metres * hops * CABLE_SECONDS_A_METRE
     total = loopback + hops * wire + cable
-    return [
-        ExpectationLine(
-            "both ends' software",
-            "half a round trip of 1 B over loopback, measured now",
-            units.seconds(loopback),
-            "TCP of this machine",
-        ),
-        ExpectationLine(
-            "frames on the wire",
-            f"{hops} × {SMALLEST_ON_WIRE_BYTES} B × 8 / {units.bit_rate(link)}",
-            units.seconds(hops * wire),
-            "smallest frame, IEEE 802.3; a switch that stores and forwards sends it anew",
-        ),
-        ExpectationLine(
-            "cables",
-            f"{hops} × {metres:g} m × 5 ns/m",
-            units.seconds(cable),
-            "about two thirds of the speed of light",
-        ),
-        ExpectationLine(
-            "latency, at least",
-            "the sum",
-            units.seconds(total),
-            "without the time in switches, and without interrupts held back (ethtool -c)",
-        ),
-    ], total
+    measured = "half a round trip of 1 B over loopback, measured now"
+    sheet.add("both ends' software", measured, units.seconds(loopback), "TCP of this machine")
+    arithmetic = f"{hops} × {SMALLEST_ON_WIRE_BYTES} B × 8 / {units.bit_rate(link)}"
+    source = "smallest frame, IEEE 802.3; a switch that stores and forwards sends it anew"
+    sheet.add("frames on the wire", arithmetic, units.seconds(hops * wire), source)
+    source = "about two thirds of the speed of light"
+    sheet.add("cables", f"{hops} × {metres:g} m × 5 ns/m", units.seconds(cable), source)
+    source = "without the time in switches, and without interrupts held back (ethtool -c)"
+    sheet.add("latency, at least", "the sum", units.seconds(total), source)
+    return total
