@@ -28,7 +28,6 @@ class Cables:
     then: Stage
     asked: int = 0
     """Phases that this stage proposed."""
-    name: str = "cables"
 
     def ask(self, state: State, random: Generator) -> Asked:
         cables, likely = _likely_cables(self.found, state)

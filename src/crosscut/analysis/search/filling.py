@@ -10,7 +10,7 @@ from numpy.random import Generator
 from crosscut.analysis.search import thresholds
 from crosscut.analysis.search.state import Phase
 from crosscut.analysis.structure.infer import WELL_EXPLAINED, Inferred
-from crosscut.analysis.structure.limits import Capacity
+from crosscut.analysis.structure.limits import Capacity, carried_by_groups
 from crosscut.analysis.structure.model import Reach
 from crosscut.analysis.structure.observed import Integers, Observed
 from crosscut.analysis.structure.unshared import unshared
@@ -88,15 +88,10 @@ def sound(capacities: Sequence[Capacity], labels: Integers) -> list[int]:
 def carrying(observed: Observed, labels: Integers, nominal: float) -> frozenset[tuple[Reach, int]]:
     """Trunks that carried, in some phase, nearly all that hosts can send over them: they have no limit to
     fill. `nominal`: bytes per second of a host."""
-    source, destination = labels[observed.source], labels[observed.destination]
-    across = source != destination
-    numbers, phase = np.unique(observed.phase[across], return_inverse=True)
     size = np.bincount(labels)
     most = np.minimum(size, len(labels) - size) * nominal
     found: list[tuple[Reach, int]] = []
-    for reach, ends in zip(_TRUNKS, (source, destination), strict=True):
-        totals = np.zeros((len(numbers), len(size)))
-        np.add.at(totals, (phase, ends[across]), observed.rate[across])
+    for reach, totals in carried_by_groups(observed, labels):
         full = totals.max(axis=0, initial=0.0) >= thresholds.NEARLY_ALL * most
         found += [(reach, int(group)) for group in np.nonzero(full)[0]]
     return frozenset(found)

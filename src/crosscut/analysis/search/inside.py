@@ -7,7 +7,7 @@ what hosts send and receive alone. The method is our own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from numpy.random import Generator
 
@@ -18,10 +18,7 @@ from crosscut.analysis.structure import subgroups
 from crosscut.analysis.structure.infer import WELL_EXPLAINED
 
 
-@dataclass(frozen=True)
 class WithinGroups:
-    name: str = "within groups"
-
     def ask(self, state: State, random: Generator) -> Asked:
         # Twice only if the first shows something: most networks have no slow host.
         most = 2 if state.slow_by_itself(state.within).any() else 1
@@ -31,10 +28,7 @@ class WithinGroups:
         return Asked([subgroups.permutation(groups, 1.0, random)], state, self, Sent.WITHIN)
 
 
-@dataclass(frozen=True)
 class Alone:
-    name: str = "suspects alone"
-
     def ask(self, state: State, random: Generator) -> Asked:
         seen = state.within if len(state.within) else state.full
         phases, suspects = state.suspects.ask(

@@ -29,7 +29,6 @@ class GroupParts:
     """Guesses in a row that agree."""
     guess: Integers | None = None
     """[rank] its part."""
-    name: str = "parts of groups"
 
     def ask(self, state: State, random: Generator) -> Asked:
         if not self.measured:

@@ -29,7 +29,6 @@ class Permutations:
     """Phases measured when groups were last inferred."""
     last_labels: tuple[int, ...] = ()
     """[rank] its group then."""
-    name: str = "permutations"
 
     def ask(self, state: State, random: Generator) -> Asked:
         stage = self

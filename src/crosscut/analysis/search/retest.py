@@ -23,11 +23,8 @@ from crosscut.analysis.structure.infer import Inferred, group_name
 from crosscut.analysis.structure.observed import Integers, Route, joined
 
 
-@dataclass(frozen=True)
 class Retest:
     """Trunks that carry less than their like are filled once more, each by itself."""
-
-    name: str = "trunks again"
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = state.found()
@@ -63,7 +60,6 @@ def _across(labels: Integers, group: int, random: Generator) -> Phase:
 @dataclass(frozen=True)
 class RetestHosts:
     found: Inferred | None = None
-    name: str = "hosts again"
 
     def ask(self, state: State, random: Generator) -> Asked:
         found = self.found or state.found()
@@ -104,7 +100,6 @@ class RetestRoutes:
     found: Inferred
     suspected: Mapping[Route, float]
     """As slow_routes.suspected."""
-    name: str = "routes again"
 
     def ask(self, state: State, random: Generator) -> Asked:
         phase: Phase = []

@@ -30,13 +30,12 @@ from crosscut.analysis.structure.subgroups import Within
 
 class Search:
     def __init__(
-        self, ranks: int, hosts: Sequence[str] = (), *, most_phases: int = 0, least_phases: int = 0,
+        self, ranks: int, *, most_phases: int = 0, least_phases: int = 0,
         seed: int = 1, confidence: float = thresholds.CONFIDENCE,
     ) -> None:  # fmt: skip
         """`most_phases`: the budget; 0: as many as an all-to-all has, but 16 at least. `least_phases`:
         permutations where nothing is slow; 0: one for each doubling of the ranks. `confidence`: probability
         that each rank is in its group, before permutations end."""
-        self._hosts = tuple(hosts) or tuple(f"rank{rank}" for rank in range(ranks))
         self._random = np.random.default_rng(seed)
         budget = most_phases or max(thresholds.LEAST_BUDGET, ranks - 1)
         order = self._random.permutation(ranks)
@@ -54,11 +53,11 @@ class Search:
     def propose(self) -> list[Phase]:
         """Phases to measure next; none: the search is over."""
         while not self._phases:
-            before, asked = self.stage, self.stage.ask(self.state, self._random)
+            before, asked = type(self.stage), self.stage.ask(self.state, self._random)
             self.state, self.stage, self._sent = asked.state, asked.stage, asked.sent
             most = len(asked.phases) if asked.sent.free else max(0, self.state.left)
             self._phases = asked.phases[:most]
-            if not self._phases and self.stage.name == before.name:
+            if not self._phases and type(self.stage) is before:
                 break
         return self._phases
 
@@ -80,7 +79,8 @@ class Search:
             state = replace(state, together=state.limit_of_all())
         found, crowded = state.found(), state.crowded
         used = state.used - state.latency.phases
-        outline = structure(found, tuple(names) or self._hosts, used)
+        hosts = tuple(names) or tuple(f"rank{rank}" for rank in range(state.ranks))
+        outline = structure(found, hosts, used)
         notes = outline.notes
         if state.quiet and not state.rare.on and found.grouping.count == 1 and not crowded:
             notes = (*notes[:-1], _crossed(state.crossed) if state.crossed else _UNCROSSED)
@@ -92,22 +92,13 @@ class Search:
             # A limit of all is the sum of its parts' limits, or these phases refuted it.
             explained = crowded and bool(parts.limits)
             found = replace(found, capacities=()) if alike or explained else without_sums(found, parts)
-            outline = replace(structure(found, outline.hosts, used), notes=() if explained else notes)
+            outline = replace(structure(found, hosts, used), notes=() if explained else notes)
             outline = with_parts(outline, parts)
         elif state.nearer is not None and found.grouping.count > 1:
             outline = with_parts(outline, placed(_as_parts(state.nearer), found.grouping.labels))
         rate = state.pairs.rate if crowded else math.nan
-        return Located(
-            found,
-            outline,
-            state.full,
-            used,
-            state.sure,
-            state.suspects.measured,
-            state.again,
-            state.few,
-            rate,
-        )
+        alone, again, few = state.suspects.measured, state.again, state.few
+        return Located(found, outline, state.full, used, state.sure, alone, again, few, rate)
 
 
 _UNCROSSED = (

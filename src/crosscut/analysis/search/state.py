@@ -226,7 +226,4 @@ class Asked:
 
 
 class Stage(Protocol):
-    @property
-    def name(self) -> str: ...
-
     def ask(self, state: State, random: Generator) -> Asked: ...

@@ -27,7 +27,6 @@ class Trunks:
     """Two permutations followed the tours."""
     quiet: bool = False
     """Nothing was slow before the tours."""
-    name: str = "trunks"
 
     def ask(self, state: State, random: Generator) -> Asked:
         if not state.toured and (near := state.near) is not None:
@@ -74,7 +73,6 @@ def _wider(state: State) -> Grouping | None:
 class Missing:
     times: int = 0
     """Times that phases were asked for."""
-    name: str = "missing limits"
 
     def ask(self, state: State, random: Generator) -> Asked:
         known, times, most = state.inferred, self.times, state.spare

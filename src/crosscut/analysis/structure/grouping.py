@@ -10,7 +10,7 @@ the rows' likeness and moves single ranks and merges groups while that raises th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,16 @@ class Grouping:
     @property
     def count(self) -> int:
         return int(self.labels.max()) + 1 if len(self.labels) else 0
+
+    @property
+    def gain(self) -> float:
+        """Log likelihood over that of one group."""
+        return self.log_likelihood - self.log_likelihood_of_one_group
+
+    @property
+    def doubt(self) -> float:
+        """Probability that there is one group alone."""
+        return math.exp(-min(max(self.gain, 0.0), 600.0))
 
 
 def of_one(ranks: int) -> Grouping:
@@ -110,7 +120,7 @@ def extended(routes: RouteCounts, members: Integers, found: Grouping) -> Groupin
     gains = gains_of_others(routes, members, found)
     labels, confidence = gains.argmax(axis=1), 1 / np.exp(gains - gains.max(axis=1)[:, None]).sum(axis=1)
     labels[members], confidence[members] = found.labels, found.confidence
-    return Grouping(labels, confidence, found.log_likelihood, found.log_likelihood_of_one_group)
+    return replace(found, labels=labels, confidence=confidence)
 
 
 def gains_of_others(routes: RouteCounts, members: Integers, found: Grouping) -> Floats:

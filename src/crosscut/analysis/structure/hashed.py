@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.random import Generator
@@ -103,12 +104,16 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
     few = some_phases(across, _FEW_MESSAGES)
     few_paths = _Paths(few, alone.of(few), labels, alone.noise)
     few_seen = _binned(alone.slowness(few))
-    first = max((few_paths.expected(*guess, 1, few_seen, random) for guess in tried), key=_likelihood)
+    first = max(
+        (few_paths.expected(*guess, 1, few_seen, random) for guess in tried), key=attrgetter("likelihood")
+    )
     if _distance(few_seen, first.shares) > _FAR:
         return None
     near = range(math.ceil(first.cables * (1 - _NEAR)), math.floor(first.cables * (1 + _NEAR)) + 1)
     nearer = [(first.rate * times, cables) for times in _NEAR_RATES for cables in near]
-    best = max((paths.expected(*guess, _DRAWS, seen, random) for guess in nearer), key=_likelihood)
+    best = max(
+        (paths.expected(*guess, _DRAWS, seen, random) for guess in nearer), key=attrgetter("likelihood")
+    )
     cables, rate, expected = best.cables, best.rate, best.shares
     if cables * rate > _MOST_TOLD * largest * alone.nominal:
         return None  # nobody builds so: it is another network
@@ -124,10 +129,6 @@ def fit(observed: Observed, alone: Unshared, labels: Integers) -> Hashed | None:
         return None
     lost = 1 - float(across.rate.sum() / own.sum())
     return Hashed(cables, float(rate), bool(misfits.max() <= 1), slow, float(by_chance.mean()), lost)
-
-
-def _likelihood(guess: _Guess) -> float:
-    return guess.likelihood
 
 
 def _counts(rate: float, hosts: int) -> list[int]:

@@ -92,9 +92,9 @@ def wider(idle: Observed, labels: Integers) -> Grouping | None:
     if len(np.unique(of_group)) in (1, count) or not within.any():
         return None
     wrong = float((~near[within]).mean()), float(near[across & ~within].mean())
-    return (
-        grouping.given(RouteCounts.of(idle, logs < cut), joined) if max(wrong) < _FAR_WITHIN_AT_MOST else None
-    )
+    if max(wrong) >= _FAR_WITHIN_AT_MOST:
+        return None
+    return grouping.given(RouteCounts.of(idle, logs < cut), joined)
 
 
 def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[bool, float], Nearness]:
@@ -110,16 +110,9 @@ def _told(idle: Observed, far: NDArray[np.bool_], apart: float) -> tuple[tuple[b
     sure = bool(sure and found.confidence.min() > SURE and (not clear or _all_pairs_asked(routes, found)))
     fragments = found.labels if found.count > 1 else _connected(routes)
     hopeless = bool(far.mean() < _HARDLY_ANY_FAR)
-    gain = found.log_likelihood - found.log_likelihood_of_one_group
-    of_cut = Nearness(
-        found,
-        sure,
-        hopeless,
-        fragments,
-        blurred=False,
-        near_share=1 - float(far[: _AT_RANDOM * idle.ranks].mean()),
-    )
-    return (sure, -found.count if sure else gain), of_cut
+    near_share = 1 - float(far[: _AT_RANDOM * idle.ranks].mean())
+    of_cut = Nearness(found, sure, hopeless, fragments, blurred=False, near_share=near_share)
+    return (sure, -found.count if sure else found.gain), of_cut
 
 
 def _cuts(logs: Floats) -> list[tuple[float, float]]:

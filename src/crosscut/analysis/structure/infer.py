@@ -227,7 +227,7 @@ def candidates(
                 break
             routes = RouteCounts.of(observed, slow)
             found = _grouped(routes)
-            if _gain(found) > _gain(best) + 5:
+            if found.gain > best.gain + 5:
                 best, best_routes = found, routes
     yield best, best_routes
     if best.count > 2:
@@ -243,10 +243,6 @@ def _grouped(routes: RouteCounts) -> Grouping:
         return grouping.group(routes)
     members = np.sort(np.random.default_rng(ranks).choice(ranks, MOST_RANKS_GROUPED, replace=False))
     return grouping.extended(routes, members, grouping.group(routes.among(members)))
-
-
-def _gain(found: Grouping) -> float:
-    return found.log_likelihood - found.log_likelihood_of_one_group
 
 
 def group_name(number: int) -> str:
@@ -312,7 +308,3 @@ def _notes(inferred: Inferred, hosts: tuple[str, ...]) -> list[str]:
     if inferred.slow_share > 0.97:
         notes.append("nearly every message was slow: fewer at once would tell more")
     return notes
-
-
-def is_across(reach: Reach) -> bool:
-    return reach in (Reach.LEAVING, Reach.ENTERING, Reach.BETWEEN, Reach.CROSSING)

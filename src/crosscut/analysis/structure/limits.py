@@ -10,7 +10,7 @@ agree, those of another vary with who happens to pass.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +39,7 @@ _AS_MUCH = 0.95
 # Rates that one sharing should make equal, and that differ by so much more than noise, logarithms: TCP's.
 _TIMES_NOISE, _SMALLEST_UNEVENNESS = 3, 0.05
 _WORK_STEPS = 5
+_ROUNDS = 2
 # Logarithms of slowness of most messages and of the unhindered; share of these from which one capacity is
 # none.
 _MUCH_SLOWER, _UNHINDERED, _MOST_UNHINDERED = 0.25, 0.1, 0.1
@@ -129,21 +130,31 @@ def counted(reach: Reach, groups: tuple[int, ...], labels: Integers, observed: O
     return np.asarray(across & ((source if reach is Reach.LEAVING else destination) == groups[0]))
 
 
+def carried_by_groups(observed: Observed, labels: Integers) -> Iterator[tuple[Reach, Floats]]:
+    """[phase, group] bytes per second that left each group, and that entered it."""
+    source, destination = labels[observed.source], labels[observed.destination]
+    across = source != destination
+    numbers, phase = np.unique(observed.phase, return_inverse=True)
+    for reach, ends in ((Reach.LEAVING, source), (Reach.ENTERING, destination)):
+        totals = np.zeros((len(numbers), int(labels.max()) + 1))
+        np.add.at(totals, (phase[across], ends[across]), observed.rate[across])
+        yield reach, totals
+
+
 @dataclass(frozen=True)
 class Explained:
     capacities: tuple[Capacity, ...]
     share: float
     """Share of the slow messages that it explains."""
-    explained: NDArray[np.bool_]
 
 
-def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int = 2) -> Explained:
+def explain(observed: Observed, alone: Unshared, labels: Integers) -> Explained:
     """Families of limits one after the other, each for what is still unexplained."""
     slow = alone.slowness(observed) < alone.threshold
     alone, by_work = _uneven(observed, alone, labels, slow)
     open_ = slow.copy()
     found: list[Capacity] = []
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         if open_.sum() < max(_FEWEST_MESSAGES, 0.02 * len(observed)):
             break
         tried = [
@@ -158,7 +169,7 @@ def explain(observed: Observed, alone: Unshared, labels: Integers, rounds: int =
         found += [capacity for capacity in best[0] if (capacity.reach, capacity.groups) not in known]
         open_ &= ~best[1]
     share = 1 - float(open_.sum() / slow.sum()) if slow.any() else 1.0
-    return Explained(tuple(found), share, slow & ~open_)
+    return Explained(tuple(found), share)
 
 
 def _uneven(
@@ -205,7 +216,7 @@ def explain_own(observed: Observed, alone: Unshared, labels: Integers) -> Explai
         observed, alone, _own(labels, observed), slow, by_work=by_work, slack=_OF_CHIPS
     )
     share = float(explained.sum() / slow.sum()) if slow.any() else 0.0
-    return Explained(tuple(capacities), share, explained)
+    return Explained(tuple(capacities), share)
 
 
 def _family(
@@ -267,9 +278,10 @@ def _fit(
     apart = np.minimum(3.5 * alone.noise / np.sqrt(counts) + slack.totals, _MOST_APART)
     at_limit = np.abs(np.log(totals) - middle) < apart
     near = full & at_limit
-    if near.sum() < max(FEWEST_PHASES, share_alike * full.sum()) or not _shared(counts, near):
+    if near.sum() < max(FEWEST_PHASES, share_alike * full.sum()):
         return None
-    if _varies_less_than_load(len(totals), counts, near):
+    # Single messages may be slow by anything, but one that gets what several get together shares their limit.
+    if (counts[near] < _FEWEST_MESSAGES).all() or _varies_less_than_load(len(totals), counts, near):
         return None
     if not slack.while_full and _some_unhindered(np.log(rates / alone.of(observed)[at])[near[phase]]):
         return None
@@ -313,12 +325,6 @@ def while_full(rates: Floats, phase: Integers, nominal: float) -> Floats:
         later = np.clip((seconds - until[phase]) * nominal, 0.0, 1.0)
         total = np.where(full, (count - np.bincount(phase, weights=later)) / until, of_messages)
     return np.asarray(total, np.float64)
-
-
-def _shared(counts: NDArray[Any], near: NDArray[np.bool_]) -> bool:
-    """True if several messages at once were seen to have the same total: single ones may be slow by anything,
-    but one that gets what several get together shares their limit."""
-    return bool((counts[near] >= _FEWEST_MESSAGES).any())
 
 
 def _some_unhindered(slowness: Floats) -> bool:

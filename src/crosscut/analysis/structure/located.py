@@ -64,14 +64,10 @@ def without_sums(inferred: Inferred, within: Within) -> Inferred:
 def with_parts(outline: Structure, within: Within) -> Structure:
     """The structure with the parts of its groups, and their limits."""
     everybody = (Group("group0", tuple(range(outline.ranks))),) if within.groups else ()
-    groups = outline.groups or everybody
     divided = []
-    for group in groups:
+    for group in outline.groups or everybody:
         parts = tuple(part for part in within.groups if set(part.ranks) <= set(group.ranks))
-        divided.append(Group(group.name, group.ranks, parts if len(parts) > 1 else (), group.confidence))
+        divided.append(replace(group, parts=parts if len(parts) > 1 else ()))
     told = {(limit.reach, limit.groups) for limit in outline.limits}
     limits = tuple(limit for limit in within.limits if (limit.reach, limit.groups) not in told)
-    return Structure(
-        tuple(divided), outline.limits + limits, outline.host_out_bytes_per_second,
-        outline.host_in_bytes_per_second, outline.hosts, outline.phases_used, outline.notes,
-    )  # fmt: skip
+    return replace(outline, groups=tuple(divided), limits=outline.limits + limits)

@@ -9,7 +9,7 @@ take in limits that others fill, for a full capacity carries the same total what
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,10 +48,8 @@ def placed(found: Grouping, routes: RouteCounts, observed: Observed, alone: Unsh
     members = np.setdiff1d(np.arange(routes.ranks), apart)
     if not len(apart) or not len(members):
         return Placed(found, np.zeros(0, np.int64))
-    rest = Grouping(
-        np.unique(found.labels[members], return_inverse=True)[1].astype(np.int64), found.confidence[members],
-        found.log_likelihood, found.log_likelihood_of_one_group,
-    )  # fmt: skip
+    of_members = np.unique(found.labels[members], return_inverse=True)[1].astype(np.int64)
+    rest = replace(found, labels=of_members, confidence=found.confidence[members])
     routes = _without_slow_ends(routes, apart, members, rest)
     gains = grouping.gains_of_others(routes, members, rest)
     labels, confidence = np.zeros(routes.ranks, np.int64), np.ones(routes.ranks)
@@ -63,8 +61,7 @@ def placed(found: Grouping, routes: RouteCounts, observed: Observed, alone: Unsh
         gain = gains[rank] + by_totals
         labels[rank] = int(np.argmax(gain))
         confidence[rank] = 1 / np.exp(gain - gain.max()).sum()
-    done = grouping.renumbered(labels)
-    made = Grouping(done, confidence, found.log_likelihood, found.log_likelihood_of_one_group)
+    made = replace(found, labels=grouping.renumbered(labels), confidence=confidence)
     return Placed(made, apart[confidence[apart] < sure])
 
 

@@ -9,7 +9,7 @@ one chip sends, and so few of the others that they are fast: whoever was guessed
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,9 +83,7 @@ def guessed(within: Observed, alone: Unshared, labels: Integers) -> Integers:
     two by likeness alone: phases that lean on these show whether it is one limit that all share. -1: of a
     group that was not looked into."""
     guess = np.full(within.ranks, -1)
-    for number in np.unique(labels[within.source]).tolist():
-        members = np.nonzero(labels == number)[0]
-        mine = within.where(np.isin(within.source, members))
+    for _, members, mine in _looked_into(within, labels):
         found = _divided(mine, alone, members)
         guess[members] = (
             _refined(mine, members, _clusters(_spectrum(mine, members), 2)) if found is None else found[0]
@@ -97,9 +95,7 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
     """The parts of every group that was looked into."""
     groups: list[Group] = []
     shared: list[Limit] = []
-    for number in np.unique(labels[within.source]).tolist():
-        members = np.nonzero(labels == number)[0]
-        mine = within.where(np.isin(within.source, members))
+    for number, members, mine in _looked_into(within, labels):
         found = _parts_of(mine, alone, members)
         if found is None:
             continue
@@ -111,6 +107,13 @@ def parts(within: Observed, alone: Unshared, labels: Integers) -> Within:
         ]
         shared += [c.of(tuple(names[g] for g in c.groups)) for c in explained.capacities]
     return Within(tuple(groups), tuple(shared))
+
+
+def _looked_into(within: Observed, labels: Integers) -> Iterator[tuple[int, Integers, Observed]]:
+    """Each group that was: number, ranks, messages among these."""
+    for number in np.unique(labels[within.source]).tolist():
+        members = np.nonzero(labels == number)[0]
+        yield number, members, within.where(np.isin(within.source, members))
 
 
 def of_everybody(seen: Observed, alone: Unshared) -> Within | None:
